@@ -143,6 +143,7 @@ type Started = Exclude<Answer, { json: object }> & { readonly first: IteratorRes
 async function send(ctx: Context, answer: Exclude<Answer, { pieces: unknown }> | Started): Promise<void> {
   if ('json' in answer) {
     if (answer.location !== undefined) ctx.set('Location', answer.location);
+    if (answer.completeFrom !== undefined) ctx.set('X-Complete-From', answer.completeFrom);
     sendJson(ctx, answer.status, JSON.stringify(answer.json));
     return;
   }

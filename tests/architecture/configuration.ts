@@ -9,6 +9,7 @@ import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
 import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
 import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
+import { retentionConfig } from '@headset-cloud/kit/retention/config.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { standaloneConfig } from '@headset-cloud/standalone/config.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
@@ -22,23 +23,25 @@ const own = Object.fromEntries(
 ) as ConfigSpec;
 
 /** Keys that several processes read are listed once. */
-function withoutEgress(spec: ConfigSpec): ConfigSpec {
-  return Object.fromEntries(Object.entries(spec).filter(([key]) => !(key in egressConfig)));
+function withoutShared(spec: ConfigSpec): ConfigSpec {
+  const shared = { ...egressConfig, ...retentionConfig };
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => !(key in shared)));
 }
 
 const parts: readonly [string, ConfigSpec][] = [
   ['Every process', commonConfig],
   ['A process of one service (MongoDB and Kafka)', distributedConfig],
   ['Gateway, updates, communication, notifier: calls to the outside', egressConfig],
-  ['Gateway', withoutEgress(gatewayConfig)],
-  ['Devices', devicesConfig],
-  ['Transactions', transactionsConfig],
+  ['Transactions, devices, billing: deleting what has had its time', retentionConfig],
+  ['Gateway', withoutShared(gatewayConfig)],
+  ['Devices', withoutShared(devicesConfig)],
+  ['Transactions', withoutShared(transactionsConfig)],
   ['Device-link', deviceLinkConfig],
-  ['Updates', withoutEgress(updatesConfig)],
+  ['Updates', withoutShared(updatesConfig)],
   ['Connectivity', connectivityConfig],
-  ['Communication', withoutEgress(communicationConfig)],
-  ['Billing', billingConfig],
-  ['Notifier', withoutEgress(notifierConfig)],
+  ['Communication', withoutShared(communicationConfig)],
+  ['Billing', withoutShared(billingConfig)],
+  ['Notifier', withoutShared(notifierConfig)],
   ['Standalone (the embedded default)', own],
 ];
 

@@ -14,6 +14,7 @@ import { measureJobs, measureLatency } from './measures/jobs.ts';
 import { measureKeyCheck } from './measures/key-check.ts';
 import { measurePackageChecks } from './measures/package-checks.ts';
 import { measureRecording } from './measures/recording.ts';
+import { measureRetention } from './measures/retention.ts';
 import { measureScale } from './measures/scale.ts';
 import { measureStatusList } from './measures/status-list.ts';
 import { measureUp } from './measures/up.ts';
@@ -21,7 +22,7 @@ import { measureValidation } from './measures/validation.ts';
 
 /**
  * Speed and memory of the platform against their floors, on this machine, as ratios:
- * `node tests/bench/main.ts [create jobs latency idle key-check callbacks up scale status-list validation channels recording package-checks count against]`, STACK=embedded or real
+ * `node tests/bench/main.ts [create jobs latency idle key-check callbacks up scale retention status-list validation channels recording package-checks count against]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */
 const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
@@ -33,6 +34,7 @@ const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) =>
   callbacks: measureCallbacks,
   up: measureUp,
   scale: measureScale,
+  retention: measureRetention,
   'status-list': measureStatusList,
   validation: measureValidation,
   channels: measureChannels,

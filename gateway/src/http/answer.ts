@@ -4,7 +4,12 @@ import { GatewayError, headerText, invalidBodyMessage } from './errors.ts';
 
 /** A handler's answer: a JSON object, or a JSON text in pieces, which is never completely in memory. */
 export type Answer =
-  | { readonly status: 200 | 201; readonly json: object; readonly location?: string }
+  | {
+      readonly status: 200 | 201;
+      readonly json: object;
+      readonly location?: string;
+      readonly completeFrom?: string;
+    }
   | { readonly status: 200; readonly pieces: AsyncGenerator<string> };
 
 /** Sends a JSON text. */

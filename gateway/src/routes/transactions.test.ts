@@ -54,6 +54,14 @@ describe('transactions', () => {
     });
   });
 
+  test('a list says from when on it is complete once something was deleted, and nothing before', async () => {
+    const path = `${app}/transactions`;
+    expect((await suite.gateway.request('GET', path)).headers).not.toHaveProperty('x-complete-from');
+    suite.gateway.fakes.answers.listTransactions = async () => ({ transactions: [], completeFromMs: 0n });
+    const { headers } = await suite.gateway.request('GET', path);
+    expect(headers['x-complete-from']).toBe('1970-01-01T00:00:00.000Z');
+  });
+
   test('every parameter is passed on and answered', async () => {
     suite.gateway.fakes.answers.listTransactions = async () => ({
       transactions: [

@@ -72,6 +72,7 @@ export function transactionHandlers({ transactions }: Pick<GatewayClients, 'tran
       });
       return {
         status: 200,
+        ...(answer.completeFromMs !== undefined && { completeFrom: dateOf(answer.completeFromMs) }),
         json: {
           transactions: answer.transactions.map(transactionJson),
           parameters: {

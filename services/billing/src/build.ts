@@ -1,5 +1,7 @@
 import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { dayMs } from '@headset-cloud/kit/retention/config.ts';
+import { createRetention } from '@headset-cloud/kit/retention/keeper.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
@@ -14,9 +16,12 @@ import { deviceLifecycleGroup, deviceLifecycleHandler } from './consumers/device
 import { usageGroup, usageHandler } from './consumers/usage.ts';
 import { parseZone } from './domain/month.ts';
 import { getBillHandler } from './grpc/get-bill.ts';
+import { makeBill } from './make-bill.ts';
 import { createMetrics } from './metrics.ts';
 import { createActivityStore } from './store/activity.ts';
+import { createFrozenBills } from './store/bills.ts';
 import {
+  type BillDocument,
   collections,
   type LifecycleDocument,
   owingCollections,
@@ -25,20 +30,20 @@ import {
   type UsageDocument,
 } from './store/documents.ts';
 import { createPlansStore } from './store/plans.ts';
+import { oldUsage } from './store/retention.ts';
 import { billingSteps } from './store/steps.ts';
 import { createUsageStore } from './store/usage.ts';
 
 /** The billing service: plans, metered usage, monthly bills. */
 export function buildBilling(ctx: ServiceContext, config: BillingConfig): Service {
   const { store, clock, log, failpoints } = ctx;
-  const usage = createUsageStore(
-    store.collection<UsageDocument>(collections.usage),
-    store.collection<SheetDocument>(collections.sheets),
-    (step) => failpoints(`billing.${step}`),
-  );
+  const used = store.collection<UsageDocument>(collections.usage);
+  const sheets = store.collection<SheetDocument>(collections.sheets);
+  const usage = createUsageStore(used, sheets, (step) => failpoints(`billing.${step}`));
   const activity = createActivityStore(store.collection<LifecycleDocument>(collections.lifecycle));
   const plans = createPlansStore(store.collection<PlansDocument>(collections.plans));
-  const sources = { usage, activity, plans, clock, zone: parseZone(config.BILLING_TIME_ZONE) };
+  const frozen = createFrozenBills(store.collection<BillDocument>(collections.bills));
+  const sources = { usage, activity, plans, frozen, clock, zone: parseZone(config.BILLING_TIME_ZONE) };
   const metrics = createMetrics(ctx.metrics);
   const records = (ctx.database ?? (() => store))(auditDatabase);
   const auditStore = createAuditStore(records.collection<RecordDocument>(recordsCollection));
@@ -48,6 +53,18 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
     collections: owingCollections.map((name) => store.collection(name)),
   });
   const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, failpoints });
+  const old = oldUsage(
+    { usage: used, sheets },
+    config.BILLING_KEEP_USAGE_DAYS * dayMs,
+    async (applicationId, month) => {
+      if (await frozen.get(applicationId, month)) return;
+      await frozen.freeze(applicationId, month, await makeBill(sources, applicationId, month));
+    },
+  );
+  const retention = createRetention({
+    ...{ store, kinds: [old], config, clock, logger: ctx.logger },
+    metrics: ctx.metrics,
+  });
   let running: RunningSubscription[] = [];
 
   return {
@@ -72,8 +89,10 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
         await log.subscribe({ topic: topics.audit, group: auditGroup, handle: keeper.handle }),
       ];
       audit.start();
+      retention.start();
     },
     async stop() {
+      await retention.stop();
       await Promise.all([audit.stop(), ...running.map((subscription) => subscription.close())]);
       running = [];
     },

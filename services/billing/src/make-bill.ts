@@ -3,13 +3,14 @@ import type { Zone } from 'luxon';
 import { type Bill, BillSum } from './domain/bill.ts';
 import { compareMonths, type Month, monthAt, spanOf } from './domain/month.ts';
 import { plansBefore } from './domain/plans.ts';
-import type { ActivityStore, PlansStore, UsageStore } from './ports.ts';
+import type { ActivityStore, FrozenBills, PlansStore, UsageStore } from './ports.ts';
 
 /** The records that bills are computed from. */
 export interface BillSources {
   readonly usage: Pick<UsageStore, 'around'>;
   readonly activity: Pick<ActivityStore, 'changes'>;
   readonly plans: Pick<PlansStore, 'histories'>;
+  readonly frozen: Pick<FrozenBills, 'get'>;
   readonly clock: Clock;
   /** The time zone of the months. */
   readonly zone: Zone;
@@ -17,15 +18,19 @@ export interface BillSources {
 
 /**
  * Adds up an application's month from the records (rule B11), read in streams. The plans are those at the
- * month's end, in the current month the current ones. A future month is empty.
+ * month's end, in the current month the current ones. A future month is empty, and the bill of a month whose
+ * usage has had its time is the frozen one.
  */
 export async function makeBill(sources: BillSources, applicationId: string, month: Month): Promise<Bill> {
-  const { usage, activity, plans, clock, zone } = sources;
+  const { usage, activity, plans, frozen, clock, zone } = sources;
   const nowMs = clock.now();
   const span = spanOf(month, zone);
   const sum = new BillSum(span);
   const toNow = compareMonths(month, monthAt(nowMs, zone));
   if (toNow > 0) return sum.bill(false);
+  const read = async () => (toNow < 0 ? await frozen.get(applicationId, month) : undefined);
+  const before = await read();
+  if (before) return before;
   for await (const record of usage.around(applicationId, month)) sum.addUsage(record);
   for await (const change of activity.changes(applicationId)) sum.addChange(change);
   // Plans that were put in this millisecond are in force.
@@ -33,5 +38,6 @@ export async function makeBill(sources: BillSources, applicationId: string, mont
   for await (const { deviceId, history } of plans.histories(applicationId)) {
     sum.addPlans(deviceId, plansBefore(history, plansAtMs));
   }
-  return sum.bill(toNow === 0);
+  // Usage that was deleted while it was read was frozen before.
+  return (await read()) ?? sum.bill(toNow === 0);
 }

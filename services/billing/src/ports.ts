@@ -1,5 +1,6 @@
 import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import type { LifecycleChange } from './domain/activity.ts';
+import type { Bill } from './domain/bill.ts';
 import type { Month, Span } from './domain/month.ts';
 import type { Plans, PlansEntry } from './domain/plans.ts';
 import type { Usage } from './domain/usage.ts';
@@ -50,4 +51,11 @@ export interface PlansStore {
   histories(
     applicationId: string,
   ): AsyncIterable<{ readonly deviceId: string; readonly history: readonly PlansEntry[] }>;
+}
+
+/** Bills that no record changes any more (ADR 0045). */
+export interface FrozenBills {
+  get(applicationId: string, month: Month): Promise<Bill | undefined>;
+  /** The first bill of an application's month counts. */
+  freeze(applicationId: string, month: Month, bill: Bill): Promise<void>;
 }

@@ -240,11 +240,13 @@ test('a firmware downgrade is judged by the known version, which is named only t
   await expect(update('other', '9.2')).rejects.toMatchObject({ code: 'destination_not_set' });
 });
 
-test('an operator sees what was reported last, whatever activation it belongs to', async () => {
+test('an operator sees what was reported last, whatever activation it belongs to, but no location after it', async () => {
   await handled(hello(1, 1, software), change(1, everything));
   await deactivate('app');
   const { device } = await world.admin.getDevice({ deviceId: imei(0) });
-  expect(device?.status).toMatchObject({ ...shown, firmwareVersion: '9.1' });
+  const { latitude: _latitude, longitude: _longitude, ...left } = shown;
+  expect(device?.status).toMatchObject({ ...left, firmwareVersion: '9.1' });
+  expect(device?.status?.latitude).toBeUndefined();
 });
 
 test('hardware properties stay known', async () => {

@@ -8,6 +8,8 @@ import {
 } from '@headset-cloud/kit/idempotency.ts';
 import { raisedBy } from '@headset-cloud/kit/raised.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
+import { dayMs } from '@headset-cloud/kit/retention/config.ts';
+import { createRetention } from '@headset-cloud/kit/retention/keeper.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
@@ -46,6 +48,7 @@ import { openText, purposes } from './store/sealed-text.ts';
 
 export { devicesFailpoints } from './failpoints.ts';
 
+import { reportedOfDeactivated } from './store/retention.ts';
 import { devicesSteps } from './store/steps.ts';
 
 /** The devices service: applications, contracts, the device registry, activation, reported state, commands. */
@@ -116,6 +119,11 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       return await reconcileContracts({ contracts, devices, clock, failpoints, logger }, checks);
     },
   );
+  const reported = reportedOfDeactivated(deviceDocuments, config.DEVICES_KEEP_REPORTED_DAYS * dayMs, clock);
+  const retention = createRetention({
+    ...{ store, kinds: [reported], config, clock, logger },
+    metrics: ctx.metrics,
+  });
   let reports: RunningSubscription | undefined;
 
   return {
@@ -176,11 +184,12 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       sweeper.start();
       audit.start();
       reconciler.start();
+      retention.start();
     },
     async stop() {
       await reports?.close();
       reports = undefined;
-      await Promise.all([sweeper.stop(), reconciler.stop(), audit.stop()]);
+      await Promise.all([sweeper.stop(), reconciler.stop(), audit.stop(), retention.stop()]);
       await lifecycle.drain();
     },
     notReady: () => (reports ? reports.notReady() : 'not started'),

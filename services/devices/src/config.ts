@@ -1,4 +1,5 @@
-import { type ConfigOf, choice, integer } from '@headset-cloud/kit/config.ts';
+import { type ConfigOf, choice, decimal, integer } from '@headset-cloud/kit/config.ts';
+import { retentionConfig } from '@headset-cloud/kit/retention/config.ts';
 import { mostFileBytes } from './domain/upload.ts';
 
 /** Keys of the devices service. */
@@ -88,6 +89,14 @@ export const devicesConfig = {
     min: 1,
     max: mostFileBytes,
   }),
+  DEVICES_KEEP_REPORTED_DAYS: decimal({
+    doc: 'For how long what a headset reported is kept after the deactivation of its device, in days; the location goes at once.',
+    example: '30',
+    default: 30,
+    min: 0,
+    max: 36_500,
+  }),
+  ...retentionConfig,
 };
 
 export type DevicesConfig = ConfigOf<typeof devicesConfig>;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
 import type { Settle } from '@headset-cloud/kit/store/types.ts';
+import { letShrink } from './auto-vacuum.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { EmbeddedDatabaseError, explainFailure } from './database-errors.ts';
 import { lockDirectory } from './database-lock.ts';
@@ -371,6 +372,7 @@ function openSqlite(path: string): DatabaseSync {
   const sql = new DatabaseSync(path, { timeout: 500 });
   try {
     sql.exec(`
+      PRAGMA auto_vacuum = INCREMENTAL;
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = NORMAL;
       PRAGMA temp_store = MEMORY;
@@ -379,6 +381,7 @@ function openSqlite(path: string): DatabaseSync {
       PRAGMA wal_autocheckpoint = 40000;
       CREATE TABLE IF NOT EXISTS disk_probe (id INTEGER PRIMARY KEY, tries INTEGER NOT NULL);
     `);
+    letShrink(sql, path);
     return sql;
   } catch (error) {
     sql.close();

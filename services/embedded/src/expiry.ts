@@ -1,14 +1,15 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EmbeddedDatabase } from './database.ts';
 import type { CollectionEngine } from './engine.ts';
+import { paced } from './pace.ts';
 
-/** Documents deleted in one write: between two writes other work runs. */
-const batchSize = 200;
+/** Documents deleted in one write: few, since it blocks the event loop. */
+const batchSize = 20;
 
-/** Deletes the documents whose TTL index has expired; answers how many. */
+/** Deletes the documents whose TTL index has expired, in small batches with pauses; answers how many. */
 export async function sweepExpired(
   db: EmbeddedDatabase,
   engines: Iterable<CollectionEngine>,
+  signal: AbortSignal,
 ): Promise<number> {
   let total = 0;
   for (const engine of engines) {
@@ -16,11 +17,11 @@ export async function sweepExpired(
       const path = spec.parts[0]?.path as string;
       const limit = new Date(db.clock.now() - (spec.expireAfterSeconds ?? 0) * 1000);
       const expired = { $and: [{ [path]: { $lte: limit } }, spec.partial ?? {}] };
-      for (let deleted = batchSize; deleted === batchSize; ) {
-        deleted = await db.write(() => engine.remove(expired, batchSize));
+      await paced(async () => {
+        const deleted = await db.write(() => engine.remove(expired, batchSize));
         total += deleted;
-        await nextTurn();
-      }
+        return deleted === batchSize;
+      }, signal);
     }
   }
   return total;

@@ -6,12 +6,13 @@ import type { EmbeddedDatabase } from './database.ts';
 import { DocumentCache } from './document-cache.ts';
 import { CollectionEngine, type QueryStatistics } from './engine.ts';
 import { sweepExpired } from './expiry.ts';
+import { shrink } from './shrink.ts';
 
 /** The embedded document store: a StoreConnection without a server (rule C5). */
 export interface EmbeddedStoreConnection extends StoreConnection {
   /** Counts of what queries have read. */
   readonly statistics: QueryStatistics;
-  /** Deletes now the documents whose TTL index has expired; answers how many. */
+  /** Deletes now the documents whose TTL index has expired, and lets the file shrink; answers how many. */
   sweepExpired(): Promise<number>;
 }
 
@@ -31,7 +32,11 @@ export function createEmbeddedStore(
   const cache = new DocumentCache();
   const statistics: QueryStatistics = { documentsExamined: 0, keysExamined: 0 };
   const engines = new Map<string, CollectionEngine>();
-  const sweeper = startSweeper(() => sweepExpired(db, engines.values()), options.sweepMs ?? defaultSweepMs);
+  const sweeper = startSweeper(async (signal) => {
+    const deleted = await sweepExpired(db, engines.values(), signal);
+    await shrink(db, signal);
+    return deleted;
+  }, options.sweepMs ?? defaultSweepMs);
   db.onClose(() => sweeper.stop());
 
   const collection = <T extends Document>(
@@ -60,26 +65,26 @@ export function createEmbeddedStore(
 }
 
 function startSweeper(
-  sweep: () => Promise<number>,
+  sweep: (signal: AbortSignal) => Promise<number>,
   everyMs: number,
 ): { run(): Promise<number>; stop(): Promise<void> } {
   let running: Promise<number> | undefined;
-  let stopped = false;
+  const stopping = new AbortController();
   const run = (): Promise<number> => {
-    running ??= sweep().finally(() => {
+    running ??= sweep(stopping.signal).finally(() => {
       running = undefined;
     });
     return running;
   };
   const timer = setInterval(() => {
     // `notReady` reports a failing disk; the next sweep deletes what this one left.
-    if (!stopped) run().catch(() => {});
+    if (!stopping.signal.aborted) run().catch(() => {});
   }, everyMs);
   timer.unref();
   return {
     run,
     stop: async () => {
-      stopped = true;
+      stopping.abort();
       clearInterval(timer);
       await running?.catch(() => {});
     },

@@ -72,6 +72,13 @@ export const commonConfig = {
     min: 100,
     max: 600_000,
   }),
+  DEAD_LETTERS_KEEP_DAYS: integer({
+    doc: 'For how long an event that could not be handled is kept for an operator, and after its replay or discard, in days; one that waits for an upgrade stays.',
+    example: '30',
+    default: 30,
+    min: 1,
+    max: 3650,
+  }),
   FAILPOINTS: text({
     doc: 'Test only, refused in production: steps at which the process kills itself.',
     example: 'transactions.inserted=3',

@@ -20,6 +20,7 @@ import { createFailpoints } from './failpoints.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { withoutPassword } from './redact.ts';
+import { dayMs } from './retention/config.ts';
 import { connectionAge, GrpcChannel, RpcServer } from './rpc/grpc.ts';
 import { registerRpcMetrics } from './rpc/metrics.ts';
 import { openRpcSecurity, type RpcSecurity } from './rpc/security.ts';
@@ -176,7 +177,10 @@ export async function hostService(
     [...definition.failpoints, ...deadLetterFailpoints, ...auditFailpoints],
     env,
   );
-  const keeping = withDeadLetters(withMetrics(kafka, metrics), { store, logger, failpoints });
+  const keeping = withDeadLetters(withMetrics(kafka, metrics), {
+    ...{ store, logger, failpoints },
+    keepMs: common.DEAD_LETTERS_KEEP_DAYS * dayMs,
+  });
   registerDeadLetters(metrics, [keeping.deadLetters]);
   const secrets = secretKeysOf(common);
   const service = build({

@@ -29,6 +29,7 @@ import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createMetrics } from '@headset-cloud/kit/host.ts';
 import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { dayMs } from '@headset-cloud/kit/retention/config.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { secretsAdmin } from '@headset-cloud/kit/sealed/admin.ts';
 import { createNotedKeys } from '@headset-cloud/kit/sealed/noted-keys.ts';
@@ -132,7 +133,10 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   });
   const context = (name: ServiceName): ServiceContext => {
     const own = ownOf(name);
-    const keeping = withDeadLetters(log, { ...own, failpoints });
+    const keeping = withDeadLetters(log, {
+      ...{ ...own, failpoints },
+      keepMs: config.DEAD_LETTERS_KEEP_DAYS * dayMs,
+    });
     deadLetters.push(keeping.deadLetters);
     return {
       ...own,

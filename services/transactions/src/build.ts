@@ -5,6 +5,8 @@ import {
   type IdempotencyDocument,
   sealedAnswers,
 } from '@headset-cloud/kit/idempotency.ts';
+import { dayMs } from '@headset-cloud/kit/retention/config.ts';
+import { createRetention } from '@headset-cloud/kit/retention/keeper.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
@@ -20,6 +22,7 @@ import { registerMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
 import { createApplicationStock } from './store/application-stock.ts';
 import { collections, type TransactionDocument } from './store/documents.ts';
+import { endedTransactions } from './store/retention.ts';
 import { transactionsSteps } from './store/steps.ts';
 import { createTransactionStore } from './store/store.ts';
 import { sealedTickets } from './store/tickets.ts';
@@ -65,6 +68,11 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
     if (!activated) throw new DomainError('device_not_activated', 'The device is not activated.');
   };
   registerMetrics(ctx.metrics, store, clock);
+  const ended = endedTransactions(ctx.store, config.TRANSACTIONS_KEEP_DAYS * dayMs);
+  const retention = createRetention({
+    ...{ store: ctx.store, kinds: [ended], config, clock, logger },
+    metrics: ctx.metrics,
+  });
   let reports: RunningSubscription | undefined;
 
   return {
@@ -78,6 +86,7 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
       idempotency,
       clock,
       failpoints,
+      completeFromMs: () => retention.completeFromMs(ended.kind),
       reachable,
       requireActivated,
       retryLimit: config.TRANSACTIONS_RETRY_LIMIT,
@@ -98,9 +107,10 @@ export function buildTransactions(ctx: ServiceContext, config: TransactionsConfi
         handle: createReportConsumer({ store, outbox, clock, failpoints }),
       });
       await sweeper.start();
+      retention.start();
     },
     async stop() {
-      await sweeper.stop();
+      await Promise.all([sweeper.stop(), retention.stop()]);
       await reports?.close();
       await delivery.drain();
       await outbox.drain();

@@ -1,4 +1,5 @@
-import { type ConfigOf, integer } from '@headset-cloud/kit/config.ts';
+import { type ConfigOf, decimal, integer } from '@headset-cloud/kit/config.ts';
+import { retentionConfig } from '@headset-cloud/kit/retention/config.ts';
 
 /** Keys of the transactions service beside the common ones (kit/src/common-config.ts). */
 export const transactionsConfig = {
@@ -45,6 +46,15 @@ export const transactionsConfig = {
     max: 600_000,
     productionMin: 2000,
   }),
+  TRANSACTIONS_KEEP_DAYS: decimal({
+    doc: 'For how long a transaction is kept after its end, in days. Keep it longer than Idempotency-Keys (24 hours) and unsent callbacks (96 hours).',
+    example: '400',
+    default: 400,
+    min: 0,
+    max: 36_500,
+    productionMin: 30,
+  }),
+  ...retentionConfig,
 } as const;
 
 export type TransactionsConfig = ConfigOf<typeof transactionsConfig>;

@@ -12,6 +12,8 @@ export interface Settings {
   readonly idleRuns: number;
   /** Size of the recording; bytes. BENCH_RECORDING_BYTES. */
   readonly recordingBytes: number;
+  /** Ended transactions of each platform in the retention measure; default: by stack. BENCH_RETENTION_ROWS. */
+  readonly retentionRows: number | undefined;
   /** A missed goal fails the run. BENCH_STRICT=1. */
   readonly strict: boolean;
   /** Folder for CPU profiles of the platform's processes; none by default. BENCH_PROFILE. */
@@ -34,6 +36,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     idleSeconds: number('BENCH_IDLE_SECONDS', 20),
     idleRuns: Math.round(number('BENCH_IDLE_RUNS', 1)),
     recordingBytes: Math.round(number('BENCH_RECORDING_BYTES', 5 * 2 ** 30)),
+    retentionRows: env['BENCH_RETENTION_ROWS'] ? Math.round(number('BENCH_RETENTION_ROWS', 1)) : undefined,
     strict: env['BENCH_STRICT'] === '1',
     profileDir: env['BENCH_PROFILE'] || undefined,
     against: env['BENCH_AGAINST'] || undefined,

@@ -69,6 +69,11 @@ export function monthKey({ year, month }: Month): number {
   return year * 12 + month - 1;
 }
 
+/** The month that `monthKey` names. */
+export function monthOf(key: number): Month {
+  return { year: Math.floor(key / 12), month: (key % 12) + 1 };
+}
+
 /**
  * The months that a time span touches in any time zone of the Earth, by `monthKey`. Usage is indexed by
  * them, so that it is found under another BILLING_TIME_ZONE, too. `endMs` is exclusive unless the span is

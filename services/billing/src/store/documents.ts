@@ -1,5 +1,6 @@
 import { type OwingDocument, owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
+import type { Binary } from 'mongodb';
 import type { PlansEntry } from '../domain/plans.ts';
 import type { UsageKind } from '../domain/usage.ts';
 
@@ -61,11 +62,19 @@ export interface PlansDocument extends OwingDocument {
   history: PlansEntry[];
 }
 
+export interface BillDocument {
+  /** Application and month. */
+  _id: string;
+  /** The bill as compressed JSON. */
+  bill: Binary | Uint8Array;
+}
+
 export const collections = {
   usage: 'usage',
   sheets: 'sheets',
   lifecycle: 'lifecycle',
   plans: 'plans',
+  bills: 'bills',
 } as const;
 
 /** Made by step 1 (steps.ts); every query of this service uses one of them or `_id`. */
@@ -89,3 +98,8 @@ export const owingCollections = [collections.usage, collections.plans] as const;
 export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
   owingCollections.map((name) => [name, [owingIndex]]),
 );
+
+/** Finds old usage, to delete it (ADR 0045). */
+export const retentionIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.usage]: [{ name: 'started', key: { startedAtMs: 1 } }],
+};

@@ -1,6 +1,6 @@
 import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import { billingIndexes, owingIndexes } from './documents.ts';
+import { billingIndexes, owingIndexes, retentionIndexes } from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
 export const billingSteps: ServiceSteps = {
@@ -8,5 +8,6 @@ export const billingSteps: ServiceSteps = {
   steps: [
     { number: 1, name: 'indexes', indexes: { ...billingIndexes, [lettersCollection]: letterIndexes } },
     { number: 2, name: 'owed audit records', indexes: owingIndexes },
+    { number: 3, name: 'retention', indexes: retentionIndexes },
   ],
 };

@@ -35,7 +35,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-export async function openWorld(zone = 'UTC+9'): Promise<World> {
+export async function openWorld(zone = 'UTC+9', retentionMs = 3_600_000): Promise<World> {
   const bed = openTestBed('billing', { onMongo: true });
   const { store, log } = bed;
   const registry = new Registry();
@@ -47,7 +47,12 @@ export async function openWorld(zone = 'UTC+9'): Promise<World> {
       metrics: registry,
       failpoints: cutAtOf(() => world),
     }),
-    { BILLING_TIME_ZONE: zone },
+    {
+      BILLING_TIME_ZONE: zone,
+      BILLING_KEEP_USAGE_DAYS: 400,
+      RETENTION_PER_SECOND: 100_000,
+      RETENTION_INTERVAL_MS: retentionMs,
+    },
   );
   const consumed = (group: string, topic: string) =>
     waitFor(`${topic} is consumed`, async () => (await log.lag(group, topic)) === 0, {

@@ -132,7 +132,11 @@ export function createActivationStore(
       const slot = { applicationId, id: slotId };
       return change(
         { _id: deviceId, 'intent.id': intent.id, epoch: epoch - 1, activation: { $exists: false } },
-        { ...effect, $set: { ...effect.$set, activation, slot, epoch }, $unset: { intent: '' } },
+        {
+          ...effect,
+          $set: { ...effect.$set, activation, slot, epoch },
+          $unset: { intent: '', deactivatedAtMs: '' },
+        },
       );
     },
 
@@ -162,9 +166,10 @@ export function createActivationStore(
       return change(
         { _id: deviceId, 'activation.epoch': ended.epoch, lastTransactionId: { $lt: transactionId } },
         {
-          $set: { ...effect.$set, epoch },
+          $set: { ...effect.$set, epoch, deactivatedAtMs: clock.now() },
           $push: { ...effect.$push, past: { $each: past, $slice: -pastAssociations } },
-          $unset: { activation: '' },
+          // The location goes at once (ADR 0045).
+          $unset: { activation: '', 'reported.location': '' },
         },
       );
     },

@@ -176,6 +176,18 @@ export function createReportStore(devices: StoreCollection<DeviceDocument>): Rep
   };
 }
 
+/** A location is stored only for the application that has the device; an older one stays deleted (ADR 0045). */
+function whileActivated(epoch: number): Filter<DeviceDocument> {
+  return {
+    $and: [
+      { 'activation.epoch': { $exists: true } },
+      {
+        $or: [{ 'activation.sinceEpoch': { $lte: epoch } }, { 'activation.sinceEpoch': { $exists: false } }],
+      },
+    ],
+  };
+}
+
 /**
  * One conditional update for each field: whatever the order of arrival, the newest report stays. Activation
  * epochs and report ids only rise; an epoch above the device's own is a headset's error.
@@ -192,6 +204,7 @@ function reportOperations(report: DeviceReports): BulkOperation<DeviceDocument>[
     return update(
       {
         epoch: { $gte: moment.epoch },
+        ...(name === 'location' && whileActivated(moment.epoch)),
         // Both conditions also match while there is no value.
         $or: [
           { [`${path}.epoch`]: { $not: { $gte: moment.epoch } } },

@@ -75,6 +75,8 @@ export interface DeviceDocument extends OwingDocument {
   lastTransactionId: number;
   recent: number[];
   activation?: StoredActivation;
+  /** Since when it is not activated; absent: it is, or release 0.1.0 deactivated it. Null: for queries only. */
+  deactivatedAtMs?: number | null;
   intent?: Intent;
   /** An index on it counts a contract's slots. */
   slot?: Slot;
@@ -142,3 +144,10 @@ export const owingCollections = [
 export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
   owingCollections.map((name) => [name, [owingIndex]]),
 );
+
+/** Finds devices that are not activated, by the time since when (ADR 0045). */
+export const retentionIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.devices]: [
+    { name: 'deactivated', key: { 'activation.applicationId': 1, deactivatedAtMs: 1 } },
+  ],
+};

@@ -62,6 +62,9 @@ export const testConfig: DevicesConfig = {
   DEVICES_RECONCILE_INTERVAL_MS: 600_000,
   DEVICES_SLOT_GRACE_MS: 60_000,
   FILE_UPLOAD_LIMIT_BYTES: 1000,
+  DEVICES_KEEP_REPORTED_DAYS: 30,
+  RETENTION_PER_SECOND: 100_000,
+  RETENTION_INTERVAL_MS: 3_600_000,
 };
 
 export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<World> {

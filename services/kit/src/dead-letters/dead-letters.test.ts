@@ -40,6 +40,8 @@ interface Member {
   running: RunningSubscription;
 }
 
+const keepMs = 40 * 86_400_000;
+
 /** `understands`: throws for what this version cannot handle. */
 async function start(
   understands: (text: string, event: LogEvent) => void,
@@ -56,6 +58,7 @@ async function start(
       throw new Error('killed');
     },
     replayEveryMs,
+    keepMs,
   });
   const handled: string[] = [];
   const running = await log.subscribe({
@@ -337,6 +340,8 @@ describe('an event of a newer version', () => {
       message: expect.stringContaining('It waits behind'),
     });
     await member.deadLetters.discard(head?._id ?? '', 'nobody needs it');
+    const ended = await member.deadLetters.get(head?._id ?? '');
+    expect(ended?.expiresAt?.getTime()).toBe(nowMs + keepMs);
     await waitFor('what was behind', () => member.handled.includes('1'));
   });
 });
@@ -361,7 +366,7 @@ test('after the log was lost, an event in the place of an old dead letter is set
     position: place,
     timestampMs: 1,
   };
-  const kept = new LetterStore(store, { now: () => nowMs });
+  const kept = new LetterStore(store, { now: () => nowMs }, keepMs);
   await kept.setAside([again], group, { kind: 'behind', error: 'it waits' });
   const later = await start(upgraded);
   await waitFor('both, in order', () => later.handled.length === 2);

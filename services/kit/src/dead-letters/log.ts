@@ -9,6 +9,8 @@ import type { LetterDocument, LetterKind } from './documents.ts';
 import { refusal, SubscriptionLines } from './line.ts';
 import { LetterStore } from './store.ts';
 
+const dayMs = 86_400_000;
+
 /** Steps between two writes at which a fault test may stop the process. */
 export const deadLetterFailpoints = ['dead-letters.claimed', 'dead-letters.handled'] as const;
 
@@ -18,6 +20,8 @@ export interface DeadLettersOptions {
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly failpoints?: Failpoints;
+  /** How long a dead letter is kept after it was ended, or while it waits for an operator; default 30 days. */
+  readonly keepMs?: number;
   /** How often events that wait for a newer version are tried again; default 10 s. */
   readonly replayEveryMs?: number;
 }
@@ -62,7 +66,7 @@ export function withDeadLetters(
   options: DeadLettersOptions,
 ): { readonly log: EventLog; readonly deadLetters: DeadLetters } {
   const { store, logger, clock = systemClock, failpoints = noFailpoints, replayEveryMs = 10_000 } = options;
-  const letters = new LetterStore(store, clock);
+  const letters = new LetterStore(store, clock, options.keepMs ?? 30 * dayMs);
   const all = new Set<SubscriptionLines>();
   return {
     log: {

@@ -5,9 +5,6 @@ import type { Filter, Update } from '../store/operations.ts';
 import type { Store, StoreCollection } from '../store/types.ts';
 import { type LetterDocument, type LetterKind, letterId, lettersCollection, placeOf } from './documents.ts';
 
-const dayMs = 86_400_000;
-/** How long a dead letter is kept after it was ended, or while it waits for an operator. */
-const keepMs = 30 * dayMs;
 /** How long a replay's claim on an event lasts; longer than any handler takes. */
 const claimMs = 60_000;
 /**
@@ -30,10 +27,13 @@ export interface LineHead {
 export class LetterStore {
   readonly #letters: StoreCollection<LetterDocument>;
   readonly #clock: Clock;
+  readonly #keepMs: number;
 
-  constructor(store: Store, clock: Clock) {
+  /** `keepMs`: how long a dead letter is kept after it was ended, or while it waits for an operator. */
+  constructor(store: Store, clock: Clock, keepMs: number) {
     this.#letters = store.collection<LetterDocument>(lettersCollection);
     this.#clock = clock;
+    this.#keepMs = keepMs;
   }
 
   /** Stores events; documents that exist from an earlier try stay unchanged. */
@@ -64,7 +64,7 @@ export class LetterStore {
         claim: '',
         claimedUntilMs: 0,
         steps: [{ atMs: now, what: `set aside: ${why.error}` }],
-        ...(!ordered && { expiresAt: new Date(now + keepMs) }),
+        ...(!ordered && { expiresAt: new Date(now + this.#keepMs) }),
       };
     });
     try {
@@ -151,7 +151,7 @@ export class LetterStore {
       {
         $set: {
           ...{ claim: '', claimedUntilMs: 0, state: 'waiting', kind: 'poison', blocking: false, error },
-          expiresAt: new Date(now + keepMs),
+          expiresAt: new Date(now + this.#keepMs),
         },
         ...step(now, `failed again: ${error}`),
       },
@@ -183,7 +183,7 @@ export class LetterStore {
       $set: {
         ...more,
         ...{ state, open: false, blocking: false, claim: '', claimedUntilMs: 0 },
-        expiresAt: new Date(now + keepMs),
+        expiresAt: new Date(now + this.#keepMs),
       },
       ...step(now, what),
     });

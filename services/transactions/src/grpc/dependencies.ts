@@ -16,6 +16,8 @@ export interface HandlerDependencies {
   readonly idempotency: Idempotency;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
+  /** Since when every transaction that has ended is kept; undefined: none was deleted yet. */
+  readonly completeFromMs: () => Promise<number | undefined>;
   /** Whether the headset has a session. */
   readonly reachable: (deviceId: string) => Promise<boolean>;
   /** Throws unless the application has the device activated (rule A3). */

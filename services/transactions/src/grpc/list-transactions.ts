@@ -6,6 +6,7 @@ import { sortOf, statusesOf, toMessage } from './map.ts';
 /** A page of an application's transactions. */
 export function listTransactionsHandler({
   store,
+  completeFromMs,
 }: HandlerDependencies): Handlers<typeof TransactionsService>['listTransactions'] {
   return async (request) => {
     const statuses = statusesOf(request.completionStatus);
@@ -19,9 +20,12 @@ export function listTransactionsHandler({
       // One more than the page shows whether there is a next page.
       limit: request.perPage + 1,
     });
+    // After the list: what was deleted before it was read is told.
+    const from = await completeFromMs();
     return {
       transactions: found.slice(0, request.perPage).map(toMessage),
       isNext: found.length > request.perPage,
+      ...(from !== undefined && { completeFromMs: BigInt(from) }),
     };
   };
 }

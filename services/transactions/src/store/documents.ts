@@ -141,3 +141,8 @@ export const transactionsIndexes: Record<string, IndexDescription[]> = {
   ],
   [collections.heads]: [{ key: { floorDueAt: 1 }, name: 'floor_due', sparse: true }],
 };
+
+/** Finds ended transactions by the time of their end, to delete them (ADR 0045). */
+export const retentionIndexes: Record<string, IndexDescription[]> = {
+  [collections.transactions]: [{ key: { 'end.at': 1 }, name: 'ended', sparse: true }],
+};

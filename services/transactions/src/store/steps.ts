@@ -1,7 +1,7 @@
 import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import { collections, transactionsIndexes } from './documents.ts';
+import { collections, retentionIndexes, transactionsIndexes } from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
 export const transactionsSteps: ServiceSteps = {
@@ -16,5 +16,6 @@ export const transactionsSteps: ServiceSteps = {
         [lettersCollection]: letterIndexes,
       },
     },
+    { number: 2, name: 'retention', indexes: retentionIndexes },
   ],
 };

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Registry } from 'prom-client';
+import { type Clock, monotonicMs } from '../clock.ts';
+import { isDuplicateKey } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { repeat } from '../repeat.ts';
+import type { Store } from '../store/types.ts';
+import type { RetentionConfig } from './config.ts';
+import { type RetentionDocument, retentionCollection } from './documents.ts';
+import type { KeptKind } from './kinds.ts';
+import { registerRetention } from './metrics.ts';
+
+/** Deletes what has had its time (ADR 0045). */
+export interface Retention {
+  start(): void;
+  /** Resolves when the batch under way, if any, is deleted. */
+  stop(): Promise<void>;
+  /** Everything of this kind that ended at this time or later is there; undefined: nothing was deleted yet. */
+  completeFromMs(kind: string): Promise<number | undefined>;
+}
+
+/** Records in one write: few where that blocks this process, more where it is two round trips. */
+const batchSizes = { inProcess: 20, overNetwork: 200 } as const;
+/** A pause lasts at least so many times as long as the batch before it. */
+const pausePerWork = 4;
+/** A run that has not said for so long that it goes on is dead, and another instance continues; milliseconds. */
+const leaseMs = 60_000;
+const longestCheckMs = 60_000;
+
+/**
+ * Deletes in small batches with pauses, one instance at a time for a kind. Nothing depends on that: a batch
+ * names the records and the condition on them, so a run that was only taken for dead does no harm, and one
+ * that died is continued by the next, which looks for what is left.
+ */
+export function createRetention(deps: {
+  readonly store: Store;
+  readonly kinds: readonly KeptKind[];
+  readonly config: RetentionConfig;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Registry;
+  /** Records in one write; default: by the store. */
+  readonly batchSize?: number;
+}): Retention {
+  const { store, kinds, clock, logger, config } = deps;
+  const states = store.collection<RetentionDocument>(retentionCollection);
+  const isOverNetwork = states.batchesAtOnce === undefined;
+  const { batchSize = isOverNetwork ? batchSizes.overNetwork : batchSizes.inProcess } = deps;
+  const intervalMs = config.RETENTION_INTERVAL_MS;
+  const holder = randomUUID();
+  const metrics = registerRetention(deps.metrics, { kinds, states, clock });
+  let stopping = new AbortController();
+
+  async function claim(kind: string): Promise<boolean> {
+    const now = clock.now();
+    const farthest = now + 2 * Math.max(leaseMs, intervalMs);
+    const claimed = await states.updateOne(
+      // What is further ahead than a right clock writes is due.
+      { _id: kind, $or: [{ dueAtMs: { $lte: now } }, { dueAtMs: { $gt: farthest } }] },
+      { $set: { dueAtMs: now + leaseMs, holder } },
+    );
+    if (claimed.matchedCount === 1) return true;
+    if (await states.findOne({ _id: kind }, { projection: { _id: 1 } })) return false;
+    try {
+      await states.insertOne({ _id: kind, dueAtMs: now + leaseMs, holder });
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Writes to the document while this process holds it; false: another one has taken over. */
+  async function held(kind: string, set: Partial<RetentionDocument>): Promise<boolean> {
+    return (await states.updateOne({ _id: kind, holder }, { $set: set })).matchedCount === 1;
+  }
+
+  async function pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
+  }
+
+  async function run({ kind, keepMs, find, remove }: KeptKind): Promise<void> {
+    const { signal } = stopping;
+    // The same to the end of the run, so that it ends.
+    const beforeMs = Math.floor(clock.now() - keepMs);
+    let deleted = 0;
+    let renewedAtMs = monotonicMs(clock);
+    for (let told = false; !signal.aborted; ) {
+      const beganMs = monotonicMs(clock);
+      const found = await find(beforeMs, batchSize);
+      if (found.length > 0 && !told) {
+        // Before the first is deleted: a list never claims to be complete from an earlier time than it is.
+        await states.updateOne({ _id: kind }, { $max: { completeFromMs: beforeMs } });
+        told = true;
+      }
+      const gone = found.length > 0 ? await remove(found, beforeMs) : 0;
+      deleted += gone;
+      metrics.deleted(kind, gone);
+      if (found.length < batchSize) break;
+      const nowMs = monotonicMs(clock);
+      if (nowMs - renewedAtMs > leaseMs / 4) {
+        if (!(await held(kind, { dueAtMs: clock.now() + leaseMs }))) return;
+        renewedAtMs = nowMs;
+      }
+      const tookMs = nowMs - beganMs;
+      await pause(Math.max((batchSize * 1000) / config.RETENTION_PER_SECOND - tookMs, pausePerWork * tookMs));
+    }
+    if (deleted > 0)
+      logger.info({ kind, deleted, before: new Date(beforeMs) }, 'deleted what has had its time');
+    const now = clock.now();
+    // A run that was told to stop is continued at once, by whoever is there.
+    await held(kind, signal.aborted ? { dueAtMs: now } : { dueAtMs: now + intervalMs, completedAtMs: now });
+  }
+
+  const repetition = repeat('retention', Math.min(intervalMs, longestCheckMs), logger, async () => {
+    for (const kind of kinds) {
+      if (!stopping.signal.aborted && (await claim(kind.kind))) await run(kind);
+    }
+    return 0;
+  });
+
+  return {
+    start() {
+      stopping = new AbortController();
+      repetition.start();
+    },
+    async stop() {
+      stopping.abort();
+      await repetition.stop();
+    },
+    async completeFromMs(kind) {
+      return (await states.findOne({ _id: kind }, { projection: { completeFromMs: 1 } }))?.completeFromMs;
+    },
+  };
+}
