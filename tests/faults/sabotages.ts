@@ -101,9 +101,16 @@ const reportOrder: Safeguard = {
   finds: 'a headset’s notifications first arrive in the order of its reports',
 };
 
+// Two safeguards keep a location from the next customer: a deactivation deletes it, and an application reads
+// what was reported under its own activation. Each is enough alone, so both are left out.
 const ownActivation: Safeguard = {
-  name: 'without the activation epoch of reports it finds state of another customer',
+  name: 'without the activation epoch of reports and the deletion it finds state of another customer',
   mutations: [
+    {
+      file: 'services/devices/src/store/activations.ts',
+      from: "$unset: { activation: '', 'reported.location': '' },",
+      to: "$unset: { activation: '' },",
+    },
     {
       file: 'services/devices/src/grpc/device-status.ts',
       from: 'activation ? readableSince(reported, activation.sinceEpoch) : {}',
