@@ -130,10 +130,11 @@ test-charts: install $(if $(wildcard docs-site/dist/server.mjs),,site-build) ## 
 	$(JEST) -c tests/jest.charts.config.js --runInBand $(ARGS)
 
 .PHONY: generate
-generate: install ## Generate proto/gen, docs/configuration.md, docs/specification.md, tests/conformance/RULES.md, and the chart's schema and README
+generate: install ## Generate proto/gen, docs/configuration.md, docs/specification.md, docs/security.md, tests/conformance/RULES.md, and the chart's schema and README
 	cd proto && buf generate
 	$(NODE) tests/architecture/configuration.ts
 	$(NODE) tests/specification/document.ts
+	$(NODE) tests/security/document.ts
 	$(NODE) tests/conformance/table.ts
 	$(NODE) tests/charts/headset-cloud/schema.ts
 	$(NODE) tests/charts/headset-cloud/readme.ts

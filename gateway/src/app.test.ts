@@ -209,6 +209,7 @@ describe('errors of the services', () => {
     );
   });
 
+  // withstands rest/errors-disclosure
   test('a failure that is no DomainError reveals no details', async () => {
     suite.gateway.fakes.answers.sendOperation = async () => {
       throw new Error('mongodb://user:password@host');
@@ -241,6 +242,7 @@ describe('X-Request-Id', () => {
     const answer = await suite.gateway.request('GET', app, { headers: { 'x-request-id': id } });
     expect(answer.headers['x-request-id']).toBe(id);
   });
+  // withstands rest/header-injection, rest/log-injection
   test.each(['', 'x'.repeat(129), 'a b', 'a"b', 'ä'])('%p is replaced', async (id) => {
     const answer = await suite.gateway.request('GET', app, { headers: { 'x-request-id': id } });
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
@@ -248,6 +250,7 @@ describe('X-Request-Id', () => {
 });
 
 describe('observability', () => {
+  // withstands rest/log-disclosure
   test('a request is one log line with its route and ids, without body, token or query', async () => {
     suite.gateway.logs.length = 0;
     const secret = '{"mimiClientId":"m-1","mimiClientSecret":"hush-hush"}';

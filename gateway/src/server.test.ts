@@ -102,11 +102,13 @@ describe('Expect: 100-continue', () => {
   });
 });
 
+// withstands rest/pipelining
 test('one connection serves many requests, also pipelined', async () => {
   const answer = await gateway.raw(get() + get() + get('Connection: close\r\n'));
   expect(answer.match(/HTTP\/1\.1 200 /g)).toHaveLength(3);
 });
 
+// withstands rest/slow-reader
 test('a reader that stalls is cut off, and no further page of the list is read', async () => {
   const wide = 'x'.repeat(1_000_000);
   let pages = 0;

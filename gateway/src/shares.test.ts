@@ -50,6 +50,7 @@ test('a call beyond the limit does not reach a service, nor one without scope th
   expect(gateway.fakes.seen.filter(({ rpc }) => !rpc.startsWith('authorize'))).toEqual([]);
 });
 
+// withstands rest/call-flood
 test('calls under way are limited until they end', async () => {
   limited({ callsUnderWay: 2 });
   const held = Promise.withResolvers<void>();

@@ -127,6 +127,7 @@ run(`Kafka by TLS and log-in${missing ? `: ${missing}` : ''}`, () => {
     await works(connect('MUTUAL', { KAFKA_TLS_CERT_FILE: cert, KAFKA_TLS_KEY_FILE: key }));
   });
 
+  // withstands stores/kafka
   it.each<[string, keyof typeof doors, () => Record<string, string>, RegExp]>([
     [
       'a wrong password',

@@ -84,6 +84,7 @@ run(`MongoDB by TLS and log-in${missing ? `: ${missing}` : ''}`, () => {
     }
   });
 
+  // withstands stores/mongodb
   it.each<[string, keyof typeof ports, { ca?: string; pass?: string }, RegExp]>([
     ['an expired certificate', 'expired', {}, /certificate has expired/],
     ['a certificate of another name', 'misnamed', {}, /not in the cert's altnames: DNS:mongo\.example\.com/],

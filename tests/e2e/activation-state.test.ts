@@ -77,6 +77,7 @@ describeOnStack('what an application sees of a headset', () => {
     locationUpdateDate: null,
   };
 
+  // withstands headsets/other-epoch
   it('an app’s answer belongs to the activation in which it was given, whenever it comes', async () => {
     await first.activate(device);
     const { headset } = await session(1);
@@ -116,6 +117,7 @@ describeOnStack('what an application sees of a headset', () => {
     expect(JSON.stringify(next.integrator.received.map(({ body }) => body))).not.toContain('in time');
   });
 
+  // withstands callbacks/other-customer
   it('the next application gets nothing of the former one’s apps, which run until the headset has taken the change', async () => {
     await first.activate(device);
     const headset = first.headset(device);
@@ -142,6 +144,7 @@ describeOnStack('what an application sees of a headset', () => {
     expect(told()).not.toContain('of the former application');
   });
 
+  // withstands rest/former-application
   it('the next application sees nothing of before, whatever comes late, and then what is its own', async () => {
     await first.activate(device);
     const { headset } = await session(1);

@@ -192,6 +192,7 @@ describeOnStack('billing', () => {
     expect((await bill()).devices).toEqual([device(first.deviceId, 0, 1)]);
   });
 
+  // withstands stores/false-usage
   it('counts the same usage once, and refuses other content under its id', async () => {
     const startMs = monthStartMs(0);
     const given = { device: first.deviceId, startMs, forMs: hourMs };

@@ -52,6 +52,7 @@ describeOnStack('callbacks', () => {
     (await admin().notifier.listDeliveries({ applicationId: of.applicationId })).deliveries;
 
   // proves cb/6/signature, cb/6/application-header, cb/7/post
+  // withstands callbacks/forged
   it('are POSTed as JSON to the very address, with the application and both signatures over the very bytes', async () => {
     const taking = await receiver(() => 200);
     const id = await failingCommand();
@@ -117,6 +118,7 @@ describeOnStack('callbacks', () => {
     },
   );
 
+  // withstands callbacks/ssrf-redirect
   it('a redirect is not followed', async () => {
     const elsewhere = await startReceiver(() => 200);
     receivers.push(elsewhere);
@@ -131,6 +133,7 @@ describeOnStack('callbacks', () => {
     expect(elsewhere.arrivals).toEqual([]);
   });
 
+  // withstands callbacks/endless-answer
   it('an answer without end, or cut off, does not hold up the callbacks', async () => {
     const chatty = await receiver(() => (response) => {
       response.writeHead(200);
@@ -238,6 +241,7 @@ describeOnStack('callbacks', () => {
     ]);
   });
 
+  // withstands callbacks/dead-server
   it('one integrator’s dead server does not hold up another’s', async () => {
     const other = await createTenant();
     try {

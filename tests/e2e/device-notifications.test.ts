@@ -207,6 +207,7 @@ describeOnStack('notifications from headsets', () => {
     expect(received(wrong)).toEqual([]);
   });
 
+  // withstands headsets/report-values
   it('a clock that runs ahead is held to the time of arrival', async () => {
     const [one] = await arrived(say(signal, { occurredAtMs: Date.now() + 3_600_000 }));
     expect(Math.abs(one?.body.timestamp - Date.now())).toBeLessThan(30_000);
@@ -262,6 +263,7 @@ describeOnStack('notifications from headsets', () => {
     }
   });
 
+  // withstands callbacks/other-customer
   it('of what an earlier application’s time brought a later application hears nothing', async () => {
     const earlier = await createTenant({ devices: 1 });
     const [device] = earlier.devices;

@@ -95,6 +95,7 @@ describeOnStack('files from headsets', () => {
   });
 
   // proves cb/3/file-path
+  // withstands headsets/other-file
   it('a path upwards, and one that names another application or device, is refused', async () => {
     const other = await createTenant();
     await other.call(200, 'PATCH', '', {
@@ -126,6 +127,7 @@ describeOnStack('files from headsets', () => {
     expect((await told(file)).body).toEqual(end(file, 'failure', messages.noUrl));
   });
 
+  // withstands callbacks/signed-url-answer
   it.each<[string, FileStore['answer']]>([
     ['400', (response) => response.writeHead(400).end()],
     ['500', (response) => response.writeHead(500).end()],

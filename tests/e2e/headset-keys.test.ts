@@ -41,6 +41,7 @@ describeOnStack('the keys of headsets', () => {
     };
   }
 
+  // withstands headsets/removed-key
   it('one is changed without a gap: the second is registered, the first revoked, its session ends', async () => {
     const { deviceId, keyId: oldKey } = deviceOf(0);
     const file = join(folder, 'new.key.json');

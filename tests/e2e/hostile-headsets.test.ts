@@ -77,6 +77,8 @@ describeOnStack('hostile headsets', () => {
     return `Bearer ${text}.${createHmac('sha256', key).update(text).digest('base64url')}`;
   };
 
+  // withstands headsets/token-none, headsets/token-forged, headsets/token-times, headsets/token-audience
+  // withstands headsets/token-names, headsets/other-device-token
   it.each<[string, () => string | undefined]>([
     ['no token', () => undefined],
     ['garbage', () => 'Bearer garbage'],
@@ -109,6 +111,7 @@ describeOnStack('hostile headsets', () => {
     expect(headset.received).toEqual([]);
   });
 
+  // withstands rest/token-of-headset, headsets/token-audience
   it('an API token is no headset’s token, and a headset’s token none of the API', async () => {
     connect(`Bearer ${await tenant.api.token()}`).hello();
     await (open[0] as RawHeadset).ended(status.UNAUTHENTICATED);
@@ -116,12 +119,14 @@ describeOnStack('hostile headsets', () => {
     expect(answer.status).toBe(401);
   });
 
+  // withstands headsets/protocol
   it('a first message that is no hello ends with INVALID_ARGUMENT', async () => {
     const headset = connect(token(attacker));
     headset.ready(1);
     await headset.ended(status.INVALID_ARGUMENT);
   });
 
+  // withstands headsets/hello
   it.each<[string, object, status]>([
     ['of another version', { protocolVersion: 2 }, status.FAILED_PRECONDITION],
     ['without a version', { protocolVersion: 0 }, status.FAILED_PRECONDITION],
@@ -136,6 +141,7 @@ describeOnStack('hostile headsets', () => {
     expect(headset.received).toEqual([]);
   });
 
+  // withstands headsets/protocol, headsets/large-message
   it.each<[string, (headset: RawHeadset) => void, status]>([
     ['a second hello', (h) => h.hello(), status.INVALID_ARGUMENT],
     ['bytes that are no message', (h) => h.sendBytes(Buffer.alloc(64, 0xff)), status.INVALID_ARGUMENT],
@@ -165,6 +171,7 @@ describeOnStack('hostile headsets', () => {
     await session();
   });
 
+  // withstands headsets/other-transaction
   it('ready for another device’s transaction is answered with drop and starts nothing', async () => {
     const headset = await session();
     const [first] = await victim.transactions();
@@ -176,6 +183,7 @@ describeOnStack('hostile headsets', () => {
     expect((await headset.next('drop')).reason).toBe(drop.reason);
   });
 
+  // withstands headsets/other-result
   it('results, answers and holding of another device’s transactions are acknowledged and change nothing', async () => {
     const list = await victim.transactions();
     const headset = connect(token(attacker));
@@ -212,6 +220,7 @@ describeOnStack('hostile headsets', () => {
     await tenant.ended(Number(offer.transactionId));
   });
 
+  // withstands headsets/report-values
   it('values that make no sense in a report are left out, and the report is acknowledged', async () => {
     const headset = connect(token(attacker));
     headset.hello();
@@ -257,6 +266,7 @@ describeOnStack('hostile headsets', () => {
     });
   });
 
+  // withstands headsets/other-service
   it.each([
     '/headset.device_link.v1.DeliveryService/Deliver',
     '/headset.devices.v1.DevicesService/ActivateDevice',

@@ -46,6 +46,8 @@ describeOnStack('hostile requests', () => {
     plain(method, app + path, { authorization, 'content-type': 'application/json', ...headers }, body);
   const member = (good: object, more: string) => `${JSON.stringify(good).slice(0, -1)},${more}}`;
 
+  // withstands rest/json-broken, rest/json-prototype, rest/json-duplicate, rest/json-nesting
+  // withstands rest/json-texts, rest/mass-assignment
   it.each<[string, (good: object) => string | Buffer]>([
     ['empty', () => ''],
     ['white space', () => ' \n'],
@@ -85,6 +87,7 @@ describeOnStack('hostile requests', () => {
     }
   });
 
+  // withstands rest/operators-body
   it('operators in place of a text are 400, in every field', async () => {
     const command = { package: 'a', classpath: 'b', action: 'c', launchType: 'activity' };
     const fields: [string, string, Record<string, unknown>][] = [
@@ -115,6 +118,7 @@ describeOnStack('hostile requests', () => {
     expect((await tenant.call(400, 'POST', on, secret)).body).toEqual(invalid);
   });
 
+  // withstands rest/operators-query, rest/path-tricks
   it('operators in queries are 400, in paths 403 or 404, and unknown parameters change nothing', async () => {
     const operator = encodeURIComponent('{"$gt":""}');
     for (const name of ['deviceId', 'completionStatus', 'order', 'sortBy', 'perPage', 'page']) {
@@ -134,6 +138,7 @@ describeOnStack('hostile requests', () => {
     }
   });
 
+  // withstands rest/operators-text, rest/json-texts
   it('texts that look like operators are texts', async () => {
     const own = await createTenant();
     try {
@@ -148,6 +153,7 @@ describeOnStack('hostile requests', () => {
     }
   });
 
+  // withstands rest/json-broken
   it.each([
     ['none', undefined],
     ['text/plain', 'text/plain'],
@@ -163,6 +169,7 @@ describeOnStack('hostile requests', () => {
     }
   });
 
+  // withstands rest/large-body
   it('a compressed body is 400, and a small one that would grow is never unpacked', async () => {
     const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024, ' '));
     for (const [method, path] of calls()) {
@@ -171,6 +178,7 @@ describeOnStack('hostile requests', () => {
     }
   });
 
+  // withstands rest/large-body
   it('a body of 1 MiB is 413, announced or not', async () => {
     const body = `{"clientId":"${'x'.repeat(1024 * 1024)}"}`;
     for (const [method, path] of calls()) {
@@ -199,12 +207,14 @@ describeOnStack('hostile requests', () => {
     return [answer.status, JSON.parse(answer.text)];
   };
 
+  // withstands rest/slow-body
   it('a body that comes too slowly is 408', async () => {
     const drops = Array.from({ length: 60 }, () => ' ');
     const slow = await rawRequest([head(`Content-Length: 1000\r\n\r\n`), ...drops], { pauseMs: 200 });
     expect(refusal(slow)).toEqual([408, { message: 'The request did not arrive in time.' }]);
   });
 
+  // withstands rest/slow-body
   it('a body that breaks off does nothing', async () => {
     const cut = await rawRequest([head(`Content-Length: 1000\r\n\r\n${command}`)], { end: true });
     expect([0, 400]).toContain(cut.status);
@@ -212,12 +222,14 @@ describeOnStack('hostile requests', () => {
     expect([0, 400]).toContain((await rawRequest([head(chunks)], { end: true })).status);
   });
 
+  // withstands rest/slow-headers
   it('headers that come too slowly are 408', async () => {
     const drops = Array.from({ length: 60 }, (_, i) => `X-A${i}: 1\r\n`);
     const slow = await rawRequest([head(''), ...drops], { pauseMs: 200 });
     expect(refusal(slow)).toEqual([408, { message: 'The request did not arrive in time.' }]);
   });
 
+  // withstands rest/large-headers
   it('a flood of headers is 431', async () => {
     const tooLarge = { message: 'The request headers are too large.' };
     const many = Array.from({ length: 3000 }, (_, i) => `X-${i}: ${i}\r\n`).join('');
@@ -229,6 +241,7 @@ describeOnStack('hostile requests', () => {
     ]);
   });
 
+  // withstands rest/smuggling, rest/http-nonsense
   it.each<[string, () => string]>([
     ['no HTTP at all', () => '\u0016\u0003\u0001\u0002\u0000\u0001'],
     ['an HTTP/2 preface', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
@@ -248,6 +261,7 @@ describeOnStack('hostile requests', () => {
     expect(refusal(await rawRequest([text()]))).toEqual([400, invalidHttp]);
   });
 
+  // withstands rest/http-nonsense
   it('no Host is 400; a strange one, an absolute address and a query full of nonsense do no harm', async () => {
     const none = await rawRequest([`GET ${app} HTTP/1.1\r\nAuthorization: ${authorization}\r\n\r\n`]);
     expect(refusal(none)).toEqual([400, { message: 'The Host header is missing.' }]);
@@ -261,6 +275,7 @@ describeOnStack('hostile requests', () => {
     expect([0, 403]).toContain(tunnel.status);
   });
 
+  // withstands rest/half-requests
   it('hundreds of requests that stop halfway do not keep others from being answered', async () => {
     const stuck = Array.from({ length: 300 }, () => rawRequest([head('Content-Length: 50\r\n\r\n{')]));
     const began = Date.now();

@@ -66,6 +66,7 @@ describeOnStack('Idempotency-Key', () => {
     },
   );
 
+  // withstands rest/repeat
   it('repeats at the same moment are one call', async () => {
     const key = randomUUID();
     const before = (await tenant.transactions()).length;
@@ -120,6 +121,7 @@ describeOnStack('Idempotency-Key', () => {
     expect((await tenant.call(200, 'GET', `/devices/${device}`)).body).toMatchObject({ activated: true });
   });
 
+  // withstands rest/repeat
   it.each([activation, command, patch])('$name: another body with the key is 422', async (call) => {
     const key = randomUUID();
     await send(call.status, call, key);
@@ -180,6 +182,7 @@ describeOnStack('Idempotency-Key', () => {
     }
   });
 
+  // withstands rest/other-answer
   it('another path, method or client is another scope of the key', async () => {
     const key = randomUUID();
     const header = { 'idempotency-key': key };

@@ -66,6 +66,7 @@ describeOnStack('what never answers', () => {
     return Number(/^headset_sessions(?:\{[^}]*\})? (\d+)/m.exec(await body.text())?.[1]);
   };
 
+  // withstands callbacks/slow-answer
   it('an integrator’s server that hangs is cut off at the time limit, and is sent the same again', async () => {
     const ends: number[] = [];
     const hanging = await own.receiver((_, earlier) =>

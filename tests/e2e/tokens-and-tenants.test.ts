@@ -58,6 +58,9 @@ describeOnStack('tokens and tenants', () => {
       expect((await plain('GET', app, { authorization: `Bearer ${token()}` })).status).toBe(200);
     });
 
+    // withstands rest/token-none, rest/token-unsigned, rest/token-confusion, rest/token-foreign-key
+    // withstands rest/token-altered, rest/token-expired, rest/token-future, rest/token-issuer
+    // withstands rest/token-audience, rest/token-client, rest/token-huge
     it.each<[string, () => string | undefined]>([
       ['none', () => undefined],
       ['an empty header', () => ''],
@@ -132,6 +135,7 @@ describeOnStack('tokens and tenants', () => {
   // proves api/1/scope-per-operation
   describe('scopes', () => {
     const scopes = allScopes.split(' ');
+    // withstands rest/scope
     it.each(scopes)('a token without %s: 403 for exactly the calls that need it', async (missing) => {
       const api = tenant.apiWith(scopes.filter((s) => s !== missing).join(' '));
       for (const { method, path, scope, body } of routes.filter((r) => r.scope === missing)) {
@@ -163,6 +167,7 @@ describeOnStack('tokens and tenants', () => {
 
   describe('another tenant', () => {
     // proves api/8/403-application
+    // withstands rest/other-application
     it('of another developer gets 403 on every call of the application, as for one that does not exist', async () => {
       const before = await everything();
       for (const applicationId of [tenant.applicationId, `none-${randomBytes(4).toString('hex')}`]) {
@@ -177,6 +182,7 @@ describeOnStack('tokens and tenants', () => {
       expect(await everything()).toEqual(before);
     });
 
+    // withstands rest/other-device
     it('cannot reach a device through its own application', async () => {
       const before = await everything();
       const on = `/devices/${tenant.devices[0]?.deviceId}`;
@@ -195,6 +201,7 @@ describeOnStack('tokens and tenants', () => {
       expect(await stranger.transactions()).toEqual([]);
     });
 
+    // withstands rest/other-cancel
     it('cannot cancel on a device that another application has activated', async () => {
       const before = await everything();
       const on = `/devices/${tenant.devices[0]?.deviceId}`;
@@ -229,6 +236,7 @@ describeOnStack('tokens and tenants', () => {
 
   describe('paths', () => {
     const unknown = { message: 'There is no such path or method.' };
+    // withstands rest/path-unknown
     it.each([
       ...[
         '/',
@@ -260,6 +268,7 @@ describeOnStack('tokens and tenants', () => {
       }
     });
 
+    // withstands rest/path-unknown
     it('a method that a path does not have is 403, before the token is looked at', async () => {
       const has = (path: string, method: string) =>
         routes.some((r) => r.path === path && r.method === method);

@@ -187,6 +187,7 @@ describeOnStack('software and firmware', () => {
   });
 
   // proves api/5/upload-content-type
+  // withstands files/url-size
   it('the URL takes only the type and the size that were agreed', async () => {
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1' });
@@ -235,6 +236,7 @@ describeOnStack('software and firmware', () => {
     await listedOnce(name, ['1.0.0']);
   });
 
+  // withstands files/bomb, files/archive-tricks
   it.each(['a bomb', 'a record of zip64 at 2^64', 'a symbolic link'])(
     '%s is refused with its reason, and the platform goes on',
     async (what) => {
@@ -277,6 +279,7 @@ describeOnStack('software and firmware', () => {
   });
 
   // proves api/5/upload-other-developer
+  // withstands rest/other-package
   it('a package of another developer is refused for upload, update and list; of two at once one gets it', async () => {
     const other = await createTenant({ configure: false });
     const name = newPackage();

@@ -5,6 +5,7 @@ import { callbackLines } from './lines/callbacks.ts';
 import type { Line } from './lines/line.ts';
 import { siteLines } from './lines/site.ts';
 import { type Proof, readProofs } from './proofs.ts';
+import { cell, testsCell } from './table.ts';
 import { unproven } from './unproven.ts';
 
 /** Lines that must be proven. */
@@ -57,11 +58,8 @@ function sectionOf({ id, section }: Line): string {
 }
 
 function proofCell({ id }: Line, proofs: readonly Proof[] | undefined): string {
-  if (proofs) return proofs.map((p) => `${cell(p.title)} (\`${p.file}\`)`).join('<br>');
+  if (proofs) return testsCell(proofs);
   return `**not yet**: ${cell(unproven[id] ?? 'no test')}`;
 }
-
-const cell = (text: string) =>
-  text.replaceAll('|', '\\|').replaceAll(/[<>]/g, (c) => (c === '<' ? '&lt;' : '&gt;'));
 
 if (process.argv[1] === import.meta.filename) writeFileSync(documentFile, render());

@@ -99,6 +99,8 @@ describe('a good token', () => {
   });
 });
 
+// withstands rest/token-unsigned, rest/token-confusion, rest/token-foreign-key, rest/token-key-id
+// withstands rest/token-altered, rest/token-weak-key
 describe('a hostile token is refused', () => {
   const pem = () => rsa.publicKey.export({ type: 'spki', format: 'pem' }) as string;
   const hmac = (header: object, secret: string) => {
@@ -191,6 +193,7 @@ describe('the cache of verified tokens', () => {
     await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
+  // withstands rest/token-withdrawn-key
   test('forgets tokens of a key that the issuer has withdrawn', async () => {
     const token = signToken(rsa, claims());
     await verifier.verify(token);
@@ -212,6 +215,7 @@ describe("the issuer's keys", () => {
     expect(issuer.jwksFetches).toBe(1);
   });
 
+  // withstands rest/key-flood
   test('a flood of unknown key ids causes one fetch in the cooldown', async () => {
     await verifier.verify(signToken(rsa, claims()));
     nowMs += 10_000;

@@ -37,6 +37,7 @@ const settled = () =>
   });
 const taken = async () => (await endpointCounts(world))['one'];
 
+// withstands sora/credentials
 test('an event is forwarded completely, without credentials, in the order of the channel', async () => {
   const connection = join({ deviceId: imei });
   const created = sora.created(connection);
@@ -103,6 +104,7 @@ test('all five events are forwarded, no others', async () => {
   ]);
 });
 
+// withstands sora/other-device
 describe('a device is named only if the connection says so and it is the application’s own', () => {
   test.each([
     ['the application has it', { deviceId: imei }, imei],
@@ -141,6 +143,7 @@ test('an archive’s event waits for earlier failed events of its connection', a
   ]);
 });
 
+// withstands sora/secret
 test('a wrong secret, no secret and an unknown endpoint are 401, and nothing is stored', async () => {
   const hook = sora.created(join());
   expect(await hook.send({ secret: 'secret-of-two-0123456789' })).toBe(401);
@@ -150,12 +153,14 @@ test('a wrong secret, no secret and an unknown endpoint are 401, and nothing is 
   expect(await world.store.collection('events').countDocuments({})).toBe(0);
 });
 
+// withstands sora/secret-old
 test('a rotated secret is valid at once, and the old one no longer', async () => {
   await world.admin.putEndpoint(endpoint('one', { webhookSecret: 'another-secret-0123456789' }));
   expect(await sora.created(join()).send()).toBe(401);
   expect(await sora.created(join()).send({ secret: 'another-secret-0123456789' })).toBe(200);
 });
 
+// withstands sora/form
 test.each([
   ['another path', 'POST', '/webhooks/sora', '{}', 404],
   ['another method', 'GET', '/webhooks/sora/one', undefined, 405],
@@ -184,6 +189,7 @@ test('a body of exactly the limit is accepted', async () => {
   expect(answer.statusCode).toBe(200);
 });
 
+// withstands sora/other-endpoint
 test('an unknown channel, or another endpoint’s, is recorded and not forwarded', async () => {
   await world.admin.putEndpoint(endpoint('two'));
   expect(await sora.created({ ...join(), channelId: 'unknown' }).send()).toBe(200);
@@ -197,6 +203,7 @@ test('an unknown channel, or another endpoint’s, is recorded and not forwarded
   expect(await world.callbacks()).toEqual([]);
 });
 
+// withstands sora/replay
 test('repeats of a webhook are one event: recognised by its id, or by its content if it has none', async () => {
   const hook = sora.created(join());
   const again = sora.updated(join());

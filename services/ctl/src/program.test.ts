@@ -339,6 +339,7 @@ test('a bill is shown completely, and a refusal is reported', async () => {
   });
 });
 
+// withstands operators/key-file
 describe('a generated key', () => {
   test('is written for its owner alone, and its public half is registered', async () => {
     door = await openDoor({ keyIdOf: thumbprint });
@@ -458,6 +459,7 @@ describe('failures say what to do, each with its exit code', () => {
     expect(err).toContain("is not the operators' door of notifier");
   });
 
+  // withstands operators/token
   test('a missing or wrong token: 4; with the right one it works', async () => {
     door = await openDoor({ token: 'the-right-token' });
     expect((await ctl('developers list')).code).toBe(4);

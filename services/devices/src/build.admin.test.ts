@@ -88,6 +88,7 @@ describe('settings', () => {
     }
   });
 
+  // withstands stores/sealed
   test('a new key replaces the old before the answer, has 256 bits, and is sealed at rest', async () => {
     const first = await world.applications.refreshAuthenticationKey({ caller });
     const second = await world.applications.refreshAuthenticationKey({ caller });
@@ -207,6 +208,7 @@ describe('provisioning', () => {
     });
   });
 
+  // withstands headsets/weak-key
   test('headset keys: only P-256 public keys, under their thumbprint, as device-link gets them', async () => {
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const publicKeyPem = publicKey.export({ format: 'pem', type: 'spki' }).toString();

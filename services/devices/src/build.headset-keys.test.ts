@@ -22,6 +22,7 @@ async function add(name = '', id = deviceId): Promise<string> {
 
 const list = async () => (await world.admin.listHeadsetKeys({ deviceId })).keys;
 
+// withstands headsets/weak-key
 test('a device has two keys at most, so that one can be changed without a gap; a third is refused', async () => {
   const first = await add('at the factory');
   const createdAtMs = BigInt(world.nowMs);

@@ -35,6 +35,7 @@ async function door(token: string | undefined, more: { tokenBefore?: string; met
     });
 }
 
+// withstands operators/host
 it('without a token it answers to names of this machine only', async () => {
   const call = await door(undefined);
   for (const host of [
@@ -60,6 +61,7 @@ it('without a token it answers to names of this machine only', async () => {
   }
 });
 
+// withstands operators/token
 it('with a token the name does not count, and the token does', async () => {
   const call = await door('a-token-of-the-test');
   expect(await call('devices.headset.svc')).toBe(401);
@@ -67,6 +69,7 @@ it('with a token the name does not count, and the token does', async () => {
   expect(await call('devices.headset.svc', {}, '/readyz')).toBe(200);
 });
 
+// withstands operators/metrics-token
 it('takes the token before its own everywhere, and that of the metrics for them only', async () => {
   const call = await door('a-token-of-the-test', {
     tokenBefore: 'the-token-until-now',

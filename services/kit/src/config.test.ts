@@ -69,6 +69,7 @@ describe('in production', () => {
     return undefined;
   };
 
+  // withstands services/production
   it('a value that is for trials is refused, with the reason and an example', () => {
     expect(problem({ ISSUER: 'http://id.example.com' })).toContain(
       'ISSUER: "http://id.example.com" is refused in production: it must begin with https:. The issuer. Example: ISSUER=https://id.example.com',
@@ -77,6 +78,7 @@ describe('in production', () => {
     expect(readConfig(keys, { ISSUER: 'http://id.example.com' }).ISSUER).toBe('http://id.example.com');
   });
 
+  // withstands stores/example-secrets
   it('a secret is neither the example nor a few characters repeated, and is not shown', () => {
     expect(problem({ TOKEN: 'a-long-random-text' })).toContain(
       'TOKEN: the value is the example of the documentation',

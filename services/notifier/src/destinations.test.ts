@@ -98,6 +98,7 @@ test('without an address, and while devices is away, callbacks wait without usin
   expect((await notifier.admin.getDelivery({ notificationId: 'n-1' })).delivery?.attempts).toBe(1);
 });
 
+// withstands callbacks/ssrf-addresses, callbacks/ssrf-spellings
 test.each(['http://127.0.0.1', 'http://[::ffff:127.0.0.1]', 'http://0x7f.1', 'http://0', 'http://localhost'])(
   'an address that is not public (%s) is never connected to',
   async (origin) => {
@@ -114,6 +115,7 @@ test.each(['http://127.0.0.1', 'http://[::ffff:127.0.0.1]', 'http://0x7f.1', 'ht
   },
 );
 
+// withstands callbacks/ssrf-rebinding
 test('a name that turns to an internal address after a delivery (DNS rebinding) is refused at connect', async () => {
   const server = await use.integrator();
   let address = '127.0.0.1';

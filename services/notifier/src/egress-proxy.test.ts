@@ -59,6 +59,7 @@ test('signed URLs are asked for through the proxy, too', async () => {
   expect(proxy.asked).toEqual([`93.184.215.14:${port}`]);
 });
 
+// withstands callbacks/ssrf-proxy
 test('a private address is refused before the proxy is asked, and the delivery says so', async () => {
   const { lastError } = await behindProxy();
   use.world.destinations.set('a-2', { url: 'http://internal.example/', authenticationKey: key });

@@ -192,6 +192,7 @@ describe('an answer that is not the promised one', () => {
   });
 });
 
+// withstands callbacks/slow-answer
 describe('an endpoint that plays for time is given up when the total time is over', () => {
   const env = { NOTIFIER_TOTAL_TIMEOUT_MS: '200' };
   test('it never answers', async () => {
@@ -225,6 +226,7 @@ test('a closed connection fails the request, and it is not sent again', async ()
   expect(connections).toBe(1);
 });
 
+// withstands callbacks/ssrf-addresses
 test.each(['http://127.0.0.1', 'http://10.0.0.1', 'http://169.254.169.254', 'http://[::1]'])(
   'an address inside the network is refused: %s',
   async (address) => {

@@ -40,6 +40,7 @@ async function upload(
 const state = async (world: World, version: string) =>
   (await world.admin.listArtifacts({ package: app })).artifacts.find((one) => one.version === version);
 
+// withstands files/bomb, files/archive-tricks
 test('every hostile package is refused with its reason, leaves no file, and the service goes on', async () => {
   const world = await open(false);
   const versions = hostilePackages({ package: app, version: '' }).map((_, i) => `1.0.${i}`);
@@ -86,6 +87,7 @@ test('a package whose check takes too long is refused', async () => {
   });
 });
 
+// withstands files/check-queue
 test('one developer’s many bad files leave another’s alone, and all are refused in the end', async () => {
   const world = await open(true, { UPDATES_SWEEP_INTERVAL_MS: '20' });
   const bad = Buffer.alloc(1000);

@@ -76,11 +76,13 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(own).toEqual(edges);
   });
 
+  // withstands services/network
   it.each(all)('%s: callers may leave and arrive exactly as the list says', (_, found) => {
     expect(allowed(found, 'egress', 9000)).toEqual(edges);
     expect(allowed(found, 'ingress', 9000)).toEqual(edges);
   });
 
+  // withstands services/network
   it.each(all)('%s: every pod is denied everything first, and its component has one policy', (_, found) => {
     const deny = policies(found).filter((policy) => about(policy) === '');
     expect(deny.map((policy) => policy['spec'])).toEqual([

@@ -53,6 +53,7 @@ describeWith(['helm'], 'workloads', () => {
     },
   );
 
+  // withstands supply/image-rights
   it('no ServiceAccount has a token, and only updates may have an identity', () => {
     const accounts = kind(resources(scenarios['production, everything on']), 'ServiceAccount');
     expect(accounts.map((r) => componentOf(r.metadata.labels)).sort()).toEqual(

@@ -57,6 +57,7 @@ const refused: Record<string, () => string> = {
   'a token that ends before it begins': () => sign({ iat: nowS() + 30, exp: nowS() + 10 }),
 };
 
+// withstands headsets/token-forged, headsets/token-times, headsets/token-names
 describe('a headset is refused, and told the time of the server, with', () => {
   it.each(Object.keys(refused))('%s', async (name) => {
     const token = (refused[name] as () => string)();

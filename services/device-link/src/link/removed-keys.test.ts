@@ -17,6 +17,7 @@ const checks = (n: number) => {
   return waitFor('checks of the keys', () => world.keyChecks >= until);
 };
 
+// withstands headsets/removed-key
 test('the session of a removed key ends on every instance, the others go on', async () => {
   const instances = [
     await world.start({ DEVICE_LINK_KEY_CHECK_MS: 50 }),

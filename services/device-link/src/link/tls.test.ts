@@ -98,6 +98,7 @@ function handshake(
   });
 }
 
+// withstands headsets/plaintext
 test('h2 is agreed on by TLS 1.2 and 1.3; older versions, other protocols and plaintext are refused and counted', async () => {
   mount(one, 'r1');
   const { port, metrics } = await open();

@@ -51,6 +51,7 @@ test.each(['http://a/', 'HTTPS://a.example:8443/b?c=d&e=%20'])('the address %s i
   expect(readSignedUrl(Buffer.from(JSON.stringify({ url, more: 1 })))).toBe(url);
 });
 
+// withstands callbacks/scheme
 test.each(['https://', 'https:a', 'https://a\n', 'https://[', ' https://a/'])('%j is no address', (url) => {
   expect(readSignedUrl(Buffer.from(JSON.stringify({ url })))).toBeUndefined();
 });

@@ -19,6 +19,7 @@ test("an event is shown as JSON, with the callback's body readable", () => {
   expect(shown).toEqual({ notificationId: 'n1', body: { transactionId: 7, customData: 'hello' } });
 });
 
+// withstands operators/secrets-shown
 test('no secret is shown, at whatever depth: keys, secrets, passwords, signed addresses', () => {
   const secrets = {
     authenticationKey: 'S3CRET',

@@ -115,6 +115,7 @@ describe('poison', () => {
     readable = false;
   });
 
+  // withstands stores/poison
   test('it is set aside with its reason, and the rest of its key goes on', async () => {
     const member = await start(old);
     await publish(event('k', '1'), event('k', 'bad'), event('k', '2'));

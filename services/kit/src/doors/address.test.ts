@@ -12,6 +12,7 @@ const of = (remoteAddress: string, forwarded?: string) =>
     proxies,
   );
 
+// withstands rest/address-spoofed
 test.each([
   ['a peer that is no proxy is the caller, whatever it writes', '192.0.2.7', '198.51.100.1', '192.0.2.7'],
   ['behind a proxy it is whom the proxy names', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
@@ -20,6 +21,6 @@ test.each([
   ['a name that is no address leaves the proxy', '10.0.0.1', 'unknown', '10.0.0.1'],
   ['a proxy that names nobody', '10.0.0.1', undefined, '10.0.0.1'],
   ['IPv4 as IPv6 writes it', '::ffff:10.0.0.1', '::ffff:192.0.2.9', '192.0.2.9'],
-])('%s', (_, peer, forwarded, address) => {
+])('who calls: %s', (_, peer, forwarded, address) => {
   expect(of(peer, forwarded)).toBe(address);
 });

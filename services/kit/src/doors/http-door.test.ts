@@ -82,6 +82,7 @@ const counted = async (connections: Connections, size: number) => {
   while (connections.size !== size) await new Promise((resolve) => setImmediate(resolve));
 };
 
+// withstands rest/crowd
 it('a thousand connections that say nothing, or only half of a header, keep nobody out', async () => {
   const { connections, port } = await open(50);
   for (let i = 0; i < 1000; i += 50) {

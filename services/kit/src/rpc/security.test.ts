@@ -116,6 +116,7 @@ async function failureOf(call: Promise<unknown>): Promise<DomainError> {
   return error as DomainError;
 }
 
+// withstands services/other-service, services/other-platform
 test('a caller that the method names is served; any other identity is refused, logged and counted', async () => {
   const billing = processWith(await named('billing'));
   const { port, handled } = await serve(billing);
@@ -136,6 +137,7 @@ test('a caller that the method names is served; any other identity is refused, l
   expect(billing.lines()).toContain('a call was refused');
 });
 
+// withstands services/no-certificate
 describe('a caller does not get through the handshake', () => {
   const cases: Record<string, () => Promise<Process | undefined>> = {
     'without TLS': async () => undefined,
@@ -162,6 +164,7 @@ describe('a caller does not get through the handshake', () => {
   }
 });
 
+// withstands services/false-server
 test('a server that proves to be another service gets no call, whatever address it has', async () => {
   const { port, handled } = await serve(processWith(await named('notifier')));
   const failure = await failureOf(
@@ -251,6 +254,7 @@ test('certificates and their authority change under load, and no call fails', as
   expect((await failureOf(late.getBill({}, { deadlineMs: 1000 }))).code).toBe('unavailable');
 });
 
+// withstands services/bad-files
 test('a change that does not fit keeps the certificate before it, and the log says why', async () => {
   const billing = await mounted('billing', authority, authority.ca);
   const before = billing.security.files.current();
@@ -351,6 +355,7 @@ test('permissive: a service without TLS is reached; with `required` it is not', 
   expect(handled()).toBe(1);
 });
 
+// withstands services/bad-files
 test('a start with wrong files ends, and names the setting and the reason', async () => {
   const right = await named('billing');
   const open = (contents: Record<string, string>, env: Record<string, string> = {}) => {

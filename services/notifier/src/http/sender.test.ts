@@ -57,6 +57,7 @@ test('a user and password in the URL go out as basic authentication, unescaped',
   expect(heard).toEqual([basic('me:p@ss:'), basic('me:50%25%zz'), undefined]);
 });
 
+// withstands callbacks/endless-answer
 test('of an answer without end 64 KiB are read; its status counts all the same', async () => {
   let cut = false;
   const port = await http((_, response) => {
@@ -93,6 +94,7 @@ test('an endpoint that takes no part in TCP or TLS is given up, too', async () =
   });
 });
 
+// withstands callbacks/ssrf-redirect
 test('a redirect is not followed', async () => {
   const paths: (string | undefined)[] = [];
   const port = await http((request, response) => {
@@ -103,6 +105,7 @@ test('a redirect is not followed', async () => {
   expect(paths).toEqual(['/first']);
 });
 
+// withstands callbacks/certificate
 test('a certificate is verified: its issuer and its name', async () => {
   const server = createHttps({ ...testCertificate }, (_, response) => response.writeHead(204).end());
   const port = await listen(server as unknown as Server);
@@ -120,6 +123,7 @@ test('a certificate is verified: its issuer and its name', async () => {
   });
 });
 
+// withstands callbacks/certificate
 test('an expired certificate is the error of the attempt', async () => {
   const server = createHttps({ ...expiredCertificate }, (_, response) => response.writeHead(204).end());
   const port = await listen(server as unknown as Server);
@@ -130,6 +134,7 @@ test('an expired certificate is the error of the attempt', async () => {
   });
 });
 
+// withstands callbacks/ssrf-mixed
 test('of several addresses of a name only the allowed ones are connected to', async () => {
   const port = await http((_, response) => response.writeHead(204).end());
   const mixed = createSender({ resolve: async () => ['169.254.169.254', '10.0.0.1', '127.0.0.1'] });

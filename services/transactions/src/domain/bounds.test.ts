@@ -1,5 +1,6 @@
 import { bounded, happenedAt, share } from './bounds.ts';
 
+// withstands headsets/report-values, stores/headset-content
 describe('content from headsets is bounded', () => {
   it.each([
     ['', 3, ''],

@@ -83,6 +83,7 @@ test('a broken entry is reported, whether stored or compressed', async () => {
   }
 });
 
+// withstands files/archive-tricks
 test('two manifests are refused: readers disagree on which counts', async () => {
   const second = makeManifest({ package: 'com.evil.app', versionName: '1.0.0' });
   const apk = rename(
@@ -93,6 +94,7 @@ test('two manifests are refused: readers disagree on which counts', async () => 
   expect(await inspect(apk)).toBe('It has more than one AndroidManifest.xml.');
 });
 
+// withstands files/bomb
 test('a package that would unpack to far more than its size is refused before it is unpacked', async () => {
   const zeros = Buffer.alloc(bounds.freeBytes);
   expect(
@@ -103,6 +105,7 @@ test('a package that would unpack to far more than its size is refused before it
   );
 });
 
+// withstands files/text
 test('text from a package is bounded and printable', async () => {
   const reason = await inspect(
     await makeApk({ versionName: `${'\u001b[2J\n'.repeat(10)}${'x'.repeat(500)}` }),

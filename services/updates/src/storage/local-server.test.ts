@@ -68,6 +68,7 @@ async function send(method: string, url: string, headers: Record<string, string>
   );
 }
 
+// withstands files/unsigned
 test.each([
   '/',
   '/objects/',
@@ -106,6 +107,7 @@ test('HEAD answers the headers of GET', async () => {
   expect((await send('GET', url, { range: 'bytes=1-2', 'if-range': '"other"' })).text).toBe('four');
 });
 
+// withstands files/stall
 test('an upload that stalls is aborted, and nothing of it is kept', async () => {
   const url = new URL(await sign(1000));
   const socket = connect(server.port(), '127.0.0.1');
@@ -133,6 +135,7 @@ test('partial files that a crash left are removed at the next start', async () =
   socket.destroy();
 });
 
+// withstands files/traversal
 test('a key that this service did not make is never used as a path', () => {
   for (const key of ['../x', 'uploads/../../x', 'uploads/', 'uploads/.x', '/etc/passwd', 'other/0a']) {
     expect(() => storage.file(key)).toThrow('not a key of this service');

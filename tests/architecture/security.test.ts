@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { documentFile, doors, problems, render } from '../security/document.ts';
+import { door } from '../security/threats/threat.ts';
+import { readProofs } from '../specification/proofs.ts';
+
+test('every threat of the table is withstood in a test, and no test names another', () => {
+  expect(problems(doors, readProofs('withstands'))).toEqual([]);
+});
+
+test('docs/security.md is current (make generate writes it)', () => {
+  expect(readFileSync(documentFile, 'utf8')).toBe(render());
+});
+
+describe('the check', () => {
+  const one = (text: string) => [door('a', 'A', 'nobody', text)];
+  const proof = { id: 'a/x', file: 'f', title: 't' };
+  test('finds a threat without a test', () => {
+    expect(problems(one('x: steals | a lock\ny: breaks | a wall'), [proof])).toEqual([
+      'a/y: no test shows that it is withstood',
+    ]);
+  });
+  test('finds tests of threats that are not in the table, and a threat that is there twice', () => {
+    expect(problems(one('x: a | b\nx: a | b'), [proof, { ...proof, id: 'a/z' }])).toEqual([
+      'a/x is listed twice',
+      'a/z is no threat of the table',
+    ]);
+  });
+  test('a threat without a guard is an error', () => {
+    expect(() => one('x: steals')).toThrow("a: not 'name: attack | guard': 'x: steals'");
+  });
+});

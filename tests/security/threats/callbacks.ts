@@ -1,0 +1,29 @@
+import { door } from './threat.ts';
+
+/** Attacks on and by what the platform sends out. */
+export const callbackDoors = [
+  door(
+    'callbacks',
+    'Callbacks and signed-URL requests (outgoing)',
+    "integrators choose the addresses; a stranger may send to integrators' servers or stand between",
+    `
+    ssrf-addresses: destinations inside: loopback, private, link-local and metadata addresses | only public addresses, judged by number
+    ssrf-spellings: the same in decimal, hex, octal, short or IPv6-mapped form, or as a name | judged after parsing and resolving, before the connection
+    ssrf-rebinding: a name that turns to an internal address later | each connection is judged anew, and made to the judged address
+    ssrf-mixed: a name with public and internal addresses | only the public ones are connected to
+    ssrf-redirect: a public address that redirects inside | redirects are not followed
+    ssrf-proxy: getting inside by way of the egress proxy | addresses are judged before the proxy is asked, and it gets the judged address
+    ssrf-signed-urls: signed URLs (recordings) that lead inside | the same rules as for callbacks
+    scheme: settings with another scheme, user data, line breaks or spaces | addresses are http or https, parsed, without control characters
+    forged: a stranger sends a callback in the platform's name | two signatures over the very bytes, with the application's key
+    replayed: a recorded callback is sent again, also under another id | the signature covers id, time and body; receivers ignore old times and known ids
+    key-change: a signature by a key that was replaced | each attempt is signed with the current key
+    certificate: a server that stands between | certificates are verified: issuer, name and time
+    endless-answer: an answer without end, or cut off | 64 KiB are read; the status counts
+    slow-answer: a server that plays for time | a total time limit for each attempt
+    signed-url-answer: an integrator's answer that is no signed URL, huge, or a redirect | bounded, parsed, and refused with a reason
+    dead-server: one customer's dead server holds up others' callbacks | scheduled by destination, with a cap and one probe at a time
+    other-customer: callbacks with what belongs to another customer | the callback's application is the transaction's; what a former activation left is told to nobody else
+    `,
+  ),
+];

@@ -1,0 +1,32 @@
+import { door } from './threat.ts';
+
+/** Attacks through the headsets' stream. */
+export const headsetDoor = door(
+  'headsets',
+  'Headset stream (device-link)',
+  'the internet; the caller may have the key of one headset, and its own client in its place',
+  `
+  token-none: no token, garbage, or another scheme | a token signed by the device's own key
+  token-forged: alg none, HS256 under the public key, another key under the right key id | ES256 only, by the registered key of the device and key id
+  token-times: expired, from the future, without an end, or valid for long | at most 5 minutes from iat to exp, by the server's clock
+  token-audience: a token for another service, or an API token | an audience of its own
+  token-names: an unknown device, an unknown key id, __proto__, an object as the device | keys are looked up as data, by an IMEI and an id
+  other-device-token: a headset that says it is another one | the token's device must be the key's device
+  removed-key: going on with a key that was removed | its sessions end within seconds, on every instance
+  weak-key: registering a key that is not P-256, or a third one | checked at registration; two keys for a device
+  plaintext: an old TLS version, another protocol, plaintext at the TLS port | TLS 1.2 or newer with ALPN h2
+  other-transaction: asking for the start of another device's transaction | the start permit compares the device; the answer is as for an unknown one
+  other-result: results, answers and held transactions of another device | reports are judged together with the device of the session
+  other-file: an upload in the name of another application or device, or a path upwards | the path is compared with the session's device and its activation
+  other-ticket: a download with the ticket of another headset, changed or withdrawn | tickets are sealed, with the device inside
+  other-epoch: reports for a former or later activation | each report belongs to its activation; others are not shown
+  other-service: calls of the platform's inner services at this door | only the headsets' service is served here
+  protocol: messages out of order, of unknown kind, cut, empty, or no messages at all | the session ends as the headset's own fault; nothing changes
+  hello: a hello of another version, with ids out of range, or too long | refused by its bounds
+  large-message: messages of megabytes | refused by the announced length
+  report-values: NaN, times before 1970 or years ahead, unknown words, long texts | values without sense are left out, texts and times are bounded
+  report-repeat: the same report again | report ids take effect once
+  crowd: connections without a stream, streams without a hello | the one that waits longest gives way; of one device only the newest stream waits
+  slow-reader: a headset that takes nothing any more | the session ends
+  `,
+);

@@ -1,0 +1,54 @@
+import { door } from './threat.ts';
+
+/** Attacks from inside the cluster: services, operators' doors, log and stores. */
+export const insideDoors = [
+  door(
+    'services',
+    'Between services (gRPC)',
+    "whoever reaches the pods' network; a service that was taken over",
+    `
+    no-certificate: a caller without TLS, or with a certificate that is expired, not valid yet, or of another authority | mutual TLS
+    other-service: a service's certificate used for a method that is another one's | each method names its callers in the proto; others are refused, logged and counted
+    other-platform: a certificate of the same authority for another platform's service | the identity is the full name, with the platform's domain
+    false-server: a server that answers in a service's place | the client demands the service's name, whatever address it dialled
+    too-many-rights: a method that names callers who do not need it | a test compares the names with the calls in the code
+    network: a pod that opens connections to others | NetworkPolicies deny everything but the listed calls
+    production: a production start without mutual TLS, or with settings of a trial | refused by name at the start
+    bad-files: a certificate that does not fit its key, or an unreadable authority | the start ends and names it; a reload keeps the one before
+    `,
+  ),
+  door(
+    'operators',
+    "Operators' doors and ctl",
+    "whoever reaches the admin port; a web page in an operator's browser",
+    `
+    token: no token, or a wrong one | ADMIN_TOKEN beyond loopback
+    host: a page in an operator's browser that reaches loopback by DNS rebinding | without a token only names of this machine are served
+    metrics-token: using the token of the metrics for administration | it opens the metrics only
+    other-door: operators' calls at the API's port, or the other way round | doors of their own
+    unrecorded: a change that nobody can trace | each change stores its record in the same write; a test compares calls and records
+    record-values: secrets in the records | records have names and ids, never values
+    key-file: reading a generated key of another user of the machine | files of 0600
+    secrets-shown: secrets in lists and in dead letters | never shown again; left out at any depth
+    passwords-logged: passwords in addresses of stores, in the logs | left out of every message
+    run-secrets: any secret of a run in any log | the end of every test run looks for them; this test shows that it finds them
+    `,
+  ),
+  door(
+    'stores',
+    'Event log and stores',
+    'a service that was taken over; who reads a backup or a disk',
+    `
+    poison: an event that cannot be read, or makes its consumer fail | set aside with its reason; the rest goes on
+    false-usage: usage under an id that was used, with other content | refused, and kept as a dead letter
+    large-event: an event over the limit | refused; nothing of its call is stored
+    headset-content: content of headsets that bursts an event or a document | bounded before it is stored
+    sealed: reading keys and client secrets in a backup | sealed by SECRET_KEY (AES-256-GCM)
+    sealed-moved: a sealed value that is changed, or used for another purpose | authenticated, with its purpose
+    kafka: a broker that is another one, or a log-in that is wrong | TLS and SASL, verified; the reason is in the log
+    mongodb: a server with an expired certificate or another name | verified; the reason is in the log
+    files: reading the embedded stores as another user of the machine | 0600, folders 0700
+    example-secrets: a production start with a secret of the documentation | refused, and not shown
+    `,
+  ),
+];

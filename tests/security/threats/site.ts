@@ -1,0 +1,29 @@
+import { door } from './threat.ts';
+
+/** Attacks on the documentation site, and on what the platform is made of. */
+export const siteDoors = [
+  door(
+    'site',
+    'Documentation site',
+    'the internet; who writes announcements or documents',
+    `
+    traversal: a path to a file outside the site | routes are resolved by the build's own list
+    methods: anything but reading | only GET and HEAD
+    scripts: injected scripts, frames and forms | a Content-Security-Policy without unsafe-inline for scripts, on every answer
+    document-html: HTML and scripts in texts of the OpenAPI documents | rendered as text
+    announcement-html: HTML and dangerous addresses in announcements | rendered as text; dangerous addresses are no links
+    `,
+  ),
+  door(
+    'supply',
+    'Supply chain and image',
+    'who changes a package, or gets into a container',
+    `
+    lock: a package without integrity, from another address, with a licence or script that nobody looked at | the lock files are checked by a test
+    versions: a range or tag that brings another version tomorrow | exact versions everywhere
+    image: a container that offers tools to an intruder | no shell, no other program, nothing that its user may write
+    image-rights: a process that runs as root, or with an account of the cluster | a numeric user, no service-account token
+    image-content: an image that is not what the commit says | the same digest wherever it is built; a bill of materials inside
+    `,
+  ),
+];

@@ -1,0 +1,30 @@
+/** One attack of somebody who means harm. */
+export interface Threat {
+  /** Stable: door and a short name, e.g. `rest/token-unsigned`. Tests name it: `// withstands rest/…`. */
+  readonly id: string;
+  readonly attack: string;
+  /** What keeps it out. */
+  readonly guard: string;
+}
+
+/** A door, who stands before it, and the attacks through it. */
+export interface Door {
+  readonly title: string;
+  /** Who reaches the door. */
+  readonly reach: string;
+  readonly threats: readonly Threat[];
+}
+
+/** The threats of one door, each written as `name: attack | guard`. Throws where a part is missing. */
+export function door(prefix: string, title: string, reach: string, text: string): Door {
+  const threats = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [, name, attack, guard] = /^([a-z0-9-]+): (.+?) \| (.+)$/.exec(line) ?? [];
+      if (!name || !attack || !guard) throw new Error(`${prefix}: not 'name: attack | guard': '${line}'`);
+      return { id: `${prefix}/${name}`, attack, guard };
+    });
+  return { title, reach, threats };
+}
