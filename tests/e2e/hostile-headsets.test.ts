@@ -1,8 +1,11 @@
 import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { constants, connect as http2 } from 'node:http2';
 import { Client, credentials, status } from '@grpc/grpc-js';
 import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { HeadsetLinkService } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import jwt from 'jsonwebtoken';
 import { createTenant, describeOnStack, imei, stack, type Tenant } from './harness.ts';
 
@@ -264,6 +267,27 @@ describeOnStack('hostile headsets', () => {
     expect(shown).toMatchObject({
       ...{ power: null, wearing: null, charging: null, batteryPercentage: null, latitude: null },
     });
+  });
+
+  // withstands headsets/stream-flood
+  it('one connection opens no more streams than its limit, and floods of resets leave others alone', async () => {
+    const flood = http2(`http://${stack.deviceLinkUrl}`);
+    flood.on('error', () => {});
+    await once(flood, 'remoteSettings');
+    expect(flood.remoteSettings.maxConcurrentStreams).toBeLessThanOrEqual(100);
+    const authorization = token(attacker);
+    for (let i = 0; i < 5000 && !flood.closed; i++) {
+      const stream = flood.request({
+        ...{ ':method': 'POST', ':path': `/${HeadsetLinkService.typeName}/Connect`, authorization },
+        ...{ 'content-type': 'application/grpc', te: 'trailers' },
+      });
+      stream.on('error', () => {});
+      stream.close(constants.NGHTTP2_CANCEL);
+      // As fast as the connection takes them, so that each is really sent.
+      if (i % 100 === 99) await new Promise(setImmediate);
+    }
+    await session();
+    flood.destroy();
   });
 
   // withstands headsets/other-service

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
-import { type RawAnswer, rawRequest } from './raw-http.ts';
+import { type RawAnswer, rawRequest, rawStatuses } from './raw-http.ts';
 import { plain } from './tokens.ts';
 
 const invalid = { message: 'Invalid request body' };
@@ -259,6 +259,52 @@ describeOnStack('hostile requests', () => {
     ['a null byte in a header', () => head(`X-A: \u0000\r\nContent-Length: 0\r\n\r\n`)],
   ])('%s is 400', async (_, text) => {
     expect(refusal(await rawRequest([text()]))).toEqual([400, invalidHttp]);
+  });
+
+  // withstands rest/smuggled-request
+  it('a request hidden in the body of another is never answered, and does nothing', async () => {
+    const hidden = `${head(`Content-Length: ${command.length}\r\n\r\n`)}${command}`;
+    const get = (more: string) =>
+      `GET ${app} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n${more}\r\n\r\n`;
+    const last = get('Connection: close');
+    const announced = `Content-Length: ${hidden.length}`;
+    const [zero, chunked] = ['0\r\n\r\n', 'Transfer-Encoding: chunked'];
+    const large = 'x'.repeat(70_000);
+    for (const [statuses, bytes] of [
+      // Its length is believed: what is within it is a body, and what follows is the next request.
+      [[200, 200], `${get(announced)}${hidden}${last}`],
+      // A second length, or two ways to tell it: nothing that follows is read.
+      [[400], `${get(`${announced}\r\n${chunked}`)}${zero}${hidden}${last}`],
+      [[400], `${get(`${chunked}\r\n${announced}`)}${zero}${hidden}${last}`],
+      [[400], `${get(`${announced}\r\nContent-Length: 0`)}${hidden}${last}`],
+      [[400], `${get('Transfer-Encoding: chunked, identity')}${zero}${hidden}${last}`],
+      [[400], `${get('Transfer-Encoding: xchunked')}${zero}${hidden}${last}`],
+      [[400], `${get('Transfer-Encoding : chunked')}${zero}${hidden}${last}`],
+      [[400], `${get('Content-Length: +1')}${hidden}${last}`],
+      [[400], `${get(' Content-Length: 0')}${hidden}${last}`],
+      // The answer comes before the body was read to its end.
+      [[413], `${head(`Content-Length: ${large.length + hidden.length}\r\n\r\n`)}${large}${hidden}`],
+    ] as const) {
+      expect([bytes.slice(0, 300), await rawStatuses(bytes)]).toEqual([bytes.slice(0, 300), statuses]);
+    }
+  });
+
+  // withstands rest/header-injection
+  it('line breaks in what comes back in headers begin no header', async () => {
+    const breaks = '\r\nSet-Cookie: a=b\r\n\r\n';
+    const path = encodeURIComponent(breaks);
+    const json = JSON.stringify({ [breaks]: breaks, package: breaks, launchType: breaks });
+    for (const answer of [
+      ...(await Promise.all(calls().map(([method, to]) => send(method, to, json)))),
+      await plain('GET', `/v1/applications/${path}`, { authorization }),
+      await plain('GET', `${app}/devices/${path}`, { authorization }),
+      await plain('GET', `${app}/transactions?perPage=${path}&order=${path}`, { authorization }),
+      await plain('GET', app, { authorization, 'x-request-id': 'a%0d%0aSet-Cookie: a=b' }),
+    ]) {
+      expect(answer.headers['set-cookie']).toBeUndefined();
+      for (const value of Object.values(answer.headers).flat()) expect(value).toMatch(/^[ -~]*$/);
+      expect(String(answer.headers['x-request-id'])).toMatch(/^[\w.-]{1,128}$/);
+    }
   });
 
   // withstands rest/http-nonsense

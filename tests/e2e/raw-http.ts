@@ -50,6 +50,24 @@ export function rawRequest(
   });
 }
 
+/** The statuses of everything that is answered on one connection, until it is closed or silent for 2 s. */
+export function rawStatuses(bytes: string): Promise<number[]> {
+  const { hostname, port } = new URL(stack.apiUrl);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    let received = '';
+    socket.setEncoding('latin1');
+    socket.on('data', (text: string) => {
+      received += text;
+    });
+    socket.setTimeout(2000, () => socket.destroy());
+    socket.on('error', () => {});
+    socket.on('close', () =>
+      resolve([...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((found) => Number(found[1]))),
+    );
+  });
+}
+
 function isWhole(text: string): boolean {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return false;

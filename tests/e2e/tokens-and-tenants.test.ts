@@ -1,4 +1,4 @@
-import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createHmac, createPrivateKey, createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { allScopes, createApiClient } from '@headset-cloud/demo/api.ts';
 import {
   contractChecked,
@@ -49,17 +49,39 @@ describeOnStack('tokens and tenants', () => {
       return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`;
     };
 
+    /** A token of the issuer's key, also with claims that the library would not sign. */
+    const rs256 = (claims: object) => {
+      const { privateKey } = issuerKey();
+      const text = `${b64({ alg: 'RS256', typ: 'at+jwt', kid: privateKey.kid })}.${b64(claims)}`;
+      const key = createPrivateKey({ key: privateKey, format: 'jwk' });
+      return `${text}.${createSign('sha256').update(text).sign(key, 'base64url')}`;
+    };
+
+    // withstands rest/token-elsewhere
+    it('counts in the Authorization header alone: not in a query, a body, a cookie or another header', async () => {
+      const token = genuine({});
+      const form = { 'content-type': 'application/x-www-form-urlencoded' };
+      for (const answer of [
+        await plain('GET', `${app}?access_token=${token}&token=${token}`),
+        await plain('POST', `${app}/refresh_authkey`, form, `access_token=${token}`),
+        await plain('GET', app, { cookie: `access_token=${token}; Authorization=Bearer ${token}` }),
+        await plain('GET', app, { 'proxy-authorization': `Bearer ${token}`, 'x-access-token': token }),
+      ])
+        expect(answer.status).toBe(401);
+    });
+
     it.each<[string, () => string]>([
       ['made by the issuer', () => genuine({})],
       ['that ended within the leeway', () => genuine({ exp: now - 20 })],
       ['for several audiences, one of them this', () => genuine({ aud: ['x', 'urn:headset-cloud:api'] })],
+      ['made by hand with the issuer’s key', () => rs256(goodClaims(tenant.clientId))],
       ['with azp instead of client_id', () => genuine({ client_id: undefined, azp: tenant.clientId })],
     ])('%s is taken (the refusals below are for their own reason)', async (_, token) => {
       expect((await plain('GET', app, { authorization: `Bearer ${token()}` })).status).toBe(200);
     });
 
     // withstands rest/token-none, rest/token-unsigned, rest/token-confusion, rest/token-foreign-key
-    // withstands rest/token-altered, rest/token-expired, rest/token-future, rest/token-issuer
+    // withstands rest/token-key-id, rest/token-altered, rest/token-expired, rest/token-future, rest/token-issuer
     // withstands rest/token-audience, rest/token-client, rest/token-huge
     it.each<[string, () => string | undefined]>([
       ['none', () => undefined],
@@ -111,6 +133,19 @@ describeOnStack('tokens and tenants', () => {
           return `Bearer ${header}.${b64({ ...goodClaims(tenant.clientId), exp: now + 9999 })}.${signature}`;
         },
       ],
+      ...[
+        ...['../../../../dev/null', 'http://127.0.0.1:1/key', "' OR 1=1 --", '__proto__', 'x'.repeat(4000)],
+        ...[{ $ne: '' }, ['a'], 1, null, '\u0000'],
+      ].map((kid): [string, () => string] => [
+        `under the key id ${JSON.stringify(kid).slice(0, 40)}`,
+        () => `Bearer ${sign(goodClaims(tenant.clientId), foreign, 'RS256', { kid })}`,
+      ]),
+      ...(['exp', 'nbf'] as const).flatMap((claim) =>
+        [`${now + 600}`, [now + 600], { $gt: 0 }].map((value): [string, () => string] => [
+          `whose ${claim} is ${JSON.stringify(value)}`,
+          () => `Bearer ${rs256({ ...goodClaims(tenant.clientId), [claim]: value })}`,
+        ]),
+      ),
       ['of 9,000 characters', () => `Bearer ${genuine({ more: 'x'.repeat(9000) })}`],
     ])('%s: every call is 401, says why without showing it, and does nothing', async (_, authorization) => {
       const before = await everything();

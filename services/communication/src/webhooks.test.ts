@@ -178,6 +178,46 @@ test.each([
   expect(answer.statusCode).toBe(status);
 });
 
+// withstands sora/path
+test.each(['one%2f', 'one%00', '..%2fone', '__proto__', 'one;two', `${'o'.repeat(100)}`])(
+  'the endpoint %s is none, even with a right secret: nothing is stored',
+  async (name) => {
+    const answer = await request(world.webhookUrl(), {
+      path: `/webhooks/sora/${name}`,
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}` },
+      body: JSON.stringify({ type: 'connection.created', channel_id: channelId }),
+    });
+    expect([401, 404]).toContain(answer.statusCode);
+    expect(await world.store.collection('events').countDocuments({})).toBe(0);
+  },
+);
+
+// withstands sora/content
+test.each<[string, (event: string) => string | Buffer]>([
+  ['__proto__', (event) => `{"__proto__":{"deviceId":"${imei}"},${event}}`],
+  ['operators as names', (event) => `{"$where":"1","a.b":{"$ne":null},"":1,${event}}`],
+  ['a name twice', (event) => `{"channel_id":"other",${event}}`],
+  ['lists 10,000 levels deep', (event) => `{"x":${'['.repeat(10_000)}${']'.repeat(10_000)},${event}}`],
+  ['NUL and an unpaired surrogate', (event) => `{"a\\u0000":"\\ud800\\u0000",${event}}`],
+  ['a huge number', (event) => `{"created_timestamp":1e999,"minutes":${'9'.repeat(400)},${event}}`],
+  ['objects in place of texts', () => '{"type":{"$ne":""},"channel_id":{"$ne":""}}'],
+  ['invalid UTF-8', (event) => Buffer.from(`{"x":"\xff\xfe",${event}}`, 'latin1')],
+])('a webhook with %s is stored as it is or refused, and the next one is handled', async (_, make) => {
+  const event = `"type":"connection.updated","connection_id":"hostile","channel_id":"${channelId}"`;
+  const answer = await request(`${world.webhookUrl()}/webhooks/sora/one`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}` },
+    body: make(event),
+  });
+  expect([200, 400]).toContain(answer.statusCode);
+  expect(await sora.created(join()).send()).toBe(200);
+  await waitFor('the callback of the next one', async () =>
+    (await world.callbacks()).some(({ body }) => body['event'] === 'connection.created'),
+  );
+  await settled();
+});
+
 test('a body of exactly the limit is accepted', async () => {
   const event = { type: 'connection.created', channel_id: channelId, pad: '' };
   event.pad = 'a'.repeat(65_536 - JSON.stringify(event).length);

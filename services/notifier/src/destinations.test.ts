@@ -99,21 +99,22 @@ test('without an address, and while devices is away, callbacks wait without usin
 });
 
 // withstands callbacks/ssrf-addresses, callbacks/ssrf-spellings
-test.each(['http://127.0.0.1', 'http://[::ffff:127.0.0.1]', 'http://0x7f.1', 'http://0', 'http://localhost'])(
-  'an address that is not public (%s) is never connected to',
-  async (origin) => {
-    const server = await use.integrator();
-    use.world.destinations.set('a-1', { url: `${origin}:${server.port}/`, authenticationKey: key });
-    const notifier = await use.world.start({ NOTIFIER_ALLOW_ADDRESSES: '192.0.2.0/24' });
-    await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
-    const outcome = await waitFor('an attempt failed', async () => {
-      const answer = await notifier.admin.getDelivery({ notificationId: 'n-1' }).catch(() => undefined);
-      return answer?.delivery?.lastOutcome || undefined;
-    });
-    expect(outcome).toBe('ADDRESS_REFUSED: the address is not public');
-    expect(server.arrivals).toHaveLength(0);
-  },
-);
+test.each([
+  ...['http://127.0.0.1', 'http://[::ffff:127.0.0.1]', 'http://0x7f.1', 'http://0', 'http://localhost'],
+  ...['http://2130706433', 'http://0177.0.0.1', 'http://127.1', 'http://[::ffff:7f00:1]', 'http://[::]'],
+  ...['http://１２７.0.0.1', 'http://8.8.8.8@127.0.0.1', 'http://127.0.0.1.'],
+])('an address that is not public (%s) is never connected to', async (origin) => {
+  const server = await use.integrator();
+  use.world.destinations.set('a-1', { url: `${origin}:${server.port}/`, authenticationKey: key });
+  const notifier = await use.world.start({ NOTIFIER_ALLOW_ADDRESSES: '192.0.2.0/24' });
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  const outcome = await waitFor('an attempt failed', async () => {
+    const answer = await notifier.admin.getDelivery({ notificationId: 'n-1' }).catch(() => undefined);
+    return answer?.delivery?.lastOutcome || undefined;
+  });
+  expect(outcome).toBe('ADDRESS_REFUSED: the address is not public');
+  expect(server.arrivals).toHaveLength(0);
+});
 
 // withstands callbacks/ssrf-rebinding
 test('a name that turns to an internal address after a delivery (DNS rebinding) is refused at connect', async () => {

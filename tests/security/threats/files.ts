@@ -34,6 +34,9 @@ export const fileDoors = [
     other-endpoint: one endpoint tells of another one's channel | the channel must be the endpoint's own; else it is recorded, not forwarded
     other-device: a connection that names another application's device | a device is named only if it is the application's own
     form: other paths and methods, no JSON, no event, too large | refused by form and size
+    path: an endpoint's name with encoded slashes, NUL, or of Object.prototype | names have one form; the path is not decoded
+    content: a webhook with operators, __proto__, endless nesting, or broken texts and numbers | kept as the text that it is, read as data
+    log-injection: line breaks and false fields in ids that are logged | a log line is one JSON object
     replay: a webhook again | recognised by its id or its content; one event
     credentials: a webhook's secret that is passed on to the integrator | events are forwarded without credentials
     crowd: thousands of connections without a request | the one that waits longest gives way

@@ -25,8 +25,10 @@ export const headsetDoor = door(
   hello: a hello of another version, with ids out of range, or too long | refused by its bounds
   large-message: messages of megabytes | refused by the announced length
   report-values: NaN, times before 1970 or years ahead, unknown words, long texts | values without sense are left out, texts and times are bounded
+  log-injection: line breaks and false fields in what a headset tells | a log line is one JSON object
   report-repeat: the same report again | report ids take effect once
   crowd: connections without a stream, streams without a hello | the one that waits longest gives way; of one device only the newest stream waits
+  stream-flood: more HTTP/2 streams on one connection than a headset needs, and thousands that are reset at once | a limit of streams for each connection
   slow-reader: a headset that takes nothing any more | the session ends
   `,
 );

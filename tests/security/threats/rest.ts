@@ -21,6 +21,7 @@ export const restDoor = door(
   token-client: a token without a client, or with an object in its place | the client must be a text
   token-huge: a token of many kilobytes | tokens over 8192 characters are refused before they are decoded
   token-of-headset: a headset's token at the API | other keys, issuer and audience than the API's
+  token-elsewhere: a token in the query, the body or a cookie, where logs and browsers leak it | only the Authorization header is read
   key-flood: tokens with ever new key ids, so that the issuer is asked without end | one fetch of the keys in a cooldown
   scope: a genuine token without the scope of the call | each operation names its scope in the contract
   other-application: calls for another customer's application | ownership of the application is asked for each call; the answer is as for one that does not exist
@@ -34,6 +35,7 @@ export const restDoor = door(
   imei: activating a device that the contract does not name | the contract lists its devices
   path-tricks: dot segments, encoded slashes and dots, double encoding, look-alike characters, backslashes and path parameters that are to lead to another application | the path is matched as it was sent, decoded once; an application id is compared as a whole
   path-unknown: paths and methods that are not in the contract, administration among them | everything else is 403, before the token is looked at
+  headers-override: X-HTTP-Method-Override, X-Original-URL, X-Forwarded-* and the like, to turn a call that is allowed into another | these headers are not read, but for the address of a caller behind a trusted proxy
   address-spoofed: a false X-Forwarded-For against limits by address and the audit record | only trusted proxies are believed
   json-broken: bodies that are cut, doubled, of another type, charset or encoding, or no JSON | strict UTF-8 and JSON; anything else is 400
   json-prototype: __proto__, constructor and toString as names | parsed as plain data, validated by the contract's schema, which has no such fields
@@ -49,6 +51,7 @@ export const restDoor = door(
   log-disclosure: bodies, tokens and queries that come into the logs | logs have routes and ids only; the end of every test run looks for its secrets in all logs
   errors-disclosure: provoking an error that tells how the inside looks | errors have a fixed text; the cause stays in the log
   smuggling: two lengths, Content-Length with Transfer-Encoding, broken chunks, bare line feeds | refused by a strict parser, and the connection is closed
+  smuggled-request: a second request hidden in the body of the first | a body has one length; what follows a refused request is not read
   http-nonsense: bytes that are no HTTP/1.1, no Host, CONNECT, absolute addresses of inner hosts | 400, or 403 as any unknown path; the gateway is no proxy
   slow-headers: headers that come byte by byte | 10 s for headers, also against slow progress
   slow-body: a body that comes byte by byte, or breaks off | 10 s for the body; nothing is done before it is whole

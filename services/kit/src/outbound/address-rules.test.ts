@@ -2,6 +2,7 @@ import { addressRules, parseNetworks } from './address-rules.ts';
 
 const publicOnly = addressRules([]);
 
+// withstands callbacks/ssrf-addresses, callbacks/ssrf-spellings
 test.each([
   ['this network', '0.0.0.0'],
   ['this network', '0.1.2.3'],
