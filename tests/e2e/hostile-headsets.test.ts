@@ -1,6 +1,7 @@
 import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { constants, connect as http2 } from 'node:http2';
+import { gzipSync } from 'node:zlib';
 import { Client, credentials, status } from '@grpc/grpc-js';
 import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
@@ -268,6 +269,37 @@ describeOnStack('hostile headsets', () => {
       ...{ power: null, wearing: null, charging: null, batteryPercentage: null, latitude: null },
     });
   });
+
+  // withstands headsets/bomb
+  it.each(['with a token', 'without a token'])(
+    'a compressed message that grows to 64 MiB is refused, %s',
+    async (who) => {
+      const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
+      const frame = Buffer.alloc(5);
+      frame.writeUInt8(1);
+      frame.writeUInt32BE(bomb.length, 1);
+      const connection = http2(`http://${stack.deviceLinkUrl}`);
+      connection.on('error', () => {});
+      const stream = connection.request({
+        ...{ ':method': 'POST', ':path': `/${HeadsetLinkService.typeName}/Connect` },
+        ...{ 'content-type': 'application/grpc', te: 'trailers', 'grpc-encoding': 'gzip' },
+        ...(who === 'with a token' && { authorization: token(attacker) }),
+      });
+      stream.on('error', () => {});
+      stream.resume();
+      stream.write(Buffer.concat([frame, bomb]));
+      const code = await new Promise<unknown>((resolve) => {
+        const see = (headers: Record<string, unknown>) => {
+          if (headers['grpc-status'] !== undefined) resolve(headers['grpc-status']);
+        };
+        stream.on('response', see).on('trailers', see);
+        stream.on('close', () => resolve(status.CANCELLED));
+      });
+      connection.destroy();
+      expect(Number(code)).toBe(who === 'with a token' ? status.RESOURCE_EXHAUSTED : status.UNAUTHENTICATED);
+      await session();
+    },
+  );
 
   // withstands headsets/stream-flood
   it('one connection opens no more streams than its limit, and floods of resets leave others alone', async () => {

@@ -50,9 +50,9 @@ export function rawRequest(
   });
 }
 
-/** The statuses of everything that is answered on one connection, until it is closed or silent for 2 s. */
-export function rawStatuses(bytes: string): Promise<number[]> {
-  const { hostname, port } = new URL(stack.apiUrl);
+/** The statuses of everything that a door answers on one connection, until it is closed or silent for 2 s. */
+export function rawStatuses(bytes: string, url = stack.apiUrl): Promise<number[]> {
+  const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname, () => socket.write(bytes));
     let received = '';

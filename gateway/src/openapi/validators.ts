@@ -19,7 +19,8 @@ export class SchemaCompiler {
     });
     // ajv-formats is CommonJS: its plugin function is the module's `default`.
     formats.default(this.#ajv, ['date-time', 'int32', 'int64']);
-    this.#ajv.addFormat('uri', (text) => URL.canParse(text));
+    // The parser would take control characters, which no URI may have (RFC 3986), and escape or remove them.
+    this.#ajv.addFormat('uri', (text) => !/\p{Cc}/u.test(text) && URL.canParse(text));
     for (const word of ['example', 'discriminator', 'xml', 'externalDocs']) this.#ajv.addKeyword(word);
     // The document itself is the schema that references point into; its own keywords are not schema
     // keywords.

@@ -53,6 +53,7 @@ describe('settings', () => {
     ).toBe(200);
   });
   // proves api/5/settings-url
+  // withstands callbacks/scheme
   test.each([
     { deviceEvent: long(256) },
     { deviceEvent: '' },
@@ -62,6 +63,16 @@ describe('settings', () => {
     { deviceEvent: 'https://' },
     { deviceEvent: 'https://a.test:99999/' },
     { deviceEvent: 'javascript:https://a' },
+    ...['file:///etc/passwd', 'gopher://127.0.0.1:6379/_INFO', 'https:\\\\a.test', 'https:/a.test'].map(
+      (deviceEvent) => ({ deviceEvent }),
+    ),
+    ...[
+      'https://a.test/\r\nX: y',
+      'https://a.test/\n',
+      'https://a.test/\u0000',
+      'https://a.test/\u007f',
+      'https://a.test\t/',
+    ].map((deviceEvent) => ({ deviceEvent })),
     { deviceEvent: 1 },
     { deviceEvent: ['https://a.test/'] },
     { authenticationKey: 'x' },

@@ -61,6 +61,7 @@ describe('settings', () => {
 
   test.each([
     ['an address that is not http', { set: { deviceEvent: 'ftp://a' } }],
+    ['an address with a control character', { set: { deviceEvent: 'http://a/\u0000' } }],
     ['an address over 255 characters', { set: { deviceEvent: `https://a/${'x'.repeat(250)}` } }],
     ['an empty address', { set: { deviceEvent: '' } }],
     ['the authentication key', { set: { authenticationKey: 'mine' } }],

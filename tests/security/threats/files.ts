@@ -12,6 +12,7 @@ export const fileDoors = [
     url-expired: a signed URL whose time is over | the time is in the signature
     url-size: a file of another size or type than was agreed, or of no told length | the length is signed, demanded and counted
     traversal: a file's key with .. or an absolute path | keys are made by the service; others never become a path
+    http: requests with two lengths, hidden requests, broken headers, dot segments, inner addresses | a strict parser; what follows a refused request is not read; only signed paths
     swap: changing the file after it was checked | the checked file is copied to a key that contains its hash
     stall: an upload that stalls or is cut off | aborted; nothing of it is kept
     upload-flood: asking for ever more uploads of a version | 20 open uploads of a version, then 429
@@ -34,6 +35,7 @@ export const fileDoors = [
     other-endpoint: one endpoint tells of another one's channel | the channel must be the endpoint's own; else it is recorded, not forwarded
     other-device: a connection that names another application's device | a device is named only if it is the application's own
     form: other paths and methods, no JSON, no event, too large | refused by form and size
+    http: requests with two lengths, hidden requests, broken headers, dot segments, inner addresses | a strict parser; what follows a refused request is not read; paths of one form
     path: an endpoint's name with encoded slashes, NUL, or of Object.prototype | names have one form; the path is not decoded
     content: a webhook with operators, __proto__, endless nesting, or broken texts and numbers | kept as the text that it is, read as data
     log-injection: line breaks and false fields in ids that are logged | a log line is one JSON object

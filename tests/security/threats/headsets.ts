@@ -24,6 +24,7 @@ export const headsetDoor = door(
   protocol: messages out of order, of unknown kind, cut, empty, or no messages at all | the session ends as the headset's own fault; nothing changes
   hello: a hello of another version, with ids out of range, or too long | refused by its bounds
   large-message: messages of megabytes | refused by the announced length
+  bomb: a small compressed message that grows to gigabytes | unpacked only up to the limit of a message
   report-values: NaN, times before 1970 or years ahead, unknown words, long texts | values without sense are left out, texts and times are bounded
   log-injection: line breaks and false fields in what a headset tells | a log line is one JSON object
   report-repeat: the same report again | report ids take effect once

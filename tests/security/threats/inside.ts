@@ -24,6 +24,7 @@ export const insideDoors = [
     `
     token: no token, or a wrong one | ADMIN_TOKEN beyond loopback
     host: a page in an operator's browser that reaches loopback by DNS rebinding | without a token only names of this machine are served
+    http: requests with two lengths, hidden requests, broken headers, dot segments, inner addresses | a strict parser; what follows a refused request is not read; Host is judged
     metrics-token: using the token of the metrics for administration | it opens the metrics only
     other-door: operators' calls at the API's port, or the other way round | doors of their own
     unrecorded: a change that nobody can trace | each change stores its record in the same write; a test compares calls and records

@@ -45,7 +45,7 @@ function isUrl(value: unknown): value is string {
   return (
     typeof value === 'string' &&
     value.length <= longestUrl &&
-    /^https?:\/\/[^/]/i.test(value) &&
+    /^https?:\/\/[^/\p{Cc}][^\p{Cc}]*$/iu.test(value) &&
     URL.canParse(value)
   );
 }

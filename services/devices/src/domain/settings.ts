@@ -47,7 +47,7 @@ export function requireDestination(has: { deviceEvent: boolean; authenticationKe
  * 5); with `httpsOnly`, which an operator may set, an https address.
  */
 export function requireAddress(name: AddressSetting, value: string, httpsOnly: boolean): void {
-  if (value.length > 255 || !/^https?:\/\/\S+$/i.test(value)) {
+  if (value.length > 255 || !/^https?:\/\/[^\s\p{Cc}]+$/iu.test(value)) {
     throw new DomainError(
       'invalid_argument',
       `${name} is not an http or https address of at most 255 characters.`,

@@ -52,6 +52,15 @@ test.each(['http://a/', 'HTTPS://a.example:8443/b?c=d&e=%20'])('the address %s i
 });
 
 // withstands callbacks/scheme
-test.each(['https://', 'https:a', 'https://a\n', 'https://[', ' https://a/'])('%j is no address', (url) => {
+test.each([
+  'https://',
+  'https:a',
+  'https://a\n',
+  'https://[',
+  ' https://a/',
+  'https://a/\0',
+  'https://a/\x1b[2J',
+  'https://a/\x7f',
+])('%j is no address', (url) => {
   expect(readSignedUrl(Buffer.from(JSON.stringify({ url })))).toBeUndefined();
 });

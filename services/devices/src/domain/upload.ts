@@ -37,5 +37,5 @@ export function readSignedUrl(answer: Uint8Array): string | undefined {
   }
   const url = typeof value === 'object' && value !== null && 'url' in value ? value.url : undefined;
   if (typeof url !== 'string' || url.length > mostUrlCharacters) return undefined;
-  return /^https?:\/\/[^\s]+$/i.test(url) && URL.canParse(url) ? url : undefined;
+  return /^https?:\/\/[^\s\p{Cc}]+$/iu.test(url) && URL.canParse(url) ? url : undefined;
 }
