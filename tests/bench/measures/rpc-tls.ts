@@ -19,7 +19,7 @@ interface Side {
 }
 
 /**
- * What mutual TLS between the services costs (ADR 0036): creates with it against creates without, on two platforms
+ * What mutual TLS between the services costs (ADR 0037): creates with it against creates without, on two platforms
  * beside each other, in turns. The embedded stack is one process and has none.
  */
 export async function measureRpcTls(kind: StackKind, settings: Settings): Promise<Report> {
