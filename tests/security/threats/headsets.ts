@@ -15,6 +15,7 @@ export const headsetDoor = door(
   removed-key: going on with a key that was removed | its sessions end within seconds, on every instance
   weak-key: registering a key that is not P-256, or a third one | checked at registration; two keys for a device
   plaintext: an old TLS version, another protocol, plaintext at the TLS port | TLS 1.2 or newer with ALPN h2
+  address-spoofed: a PROXY header that names another address, or is broken | taken from trusted proxies only; a broken or missing one ends the connection
   other-transaction: asking for the start of another device's transaction | the start permit compares the device; the answer is as for an unknown one
   other-result: results, answers and held transactions of another device | reports are judged together with the device of the session
   other-file: an upload in the name of another application or device, or a path upwards | the path is compared with the session's device and its activation

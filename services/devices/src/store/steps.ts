@@ -1,6 +1,6 @@
 import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import { devicesIndexes, owingIndexes, retentionIndexes } from './documents.ts';
+import { devicesIndexes, owingIndexes, removedKeysIndexes, retentionIndexes } from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
 export const devicesSteps: ServiceSteps = {
@@ -9,5 +9,6 @@ export const devicesSteps: ServiceSteps = {
     { number: 1, name: 'indexes', indexes: { ...devicesIndexes, [lettersCollection]: letterIndexes } },
     { number: 2, name: 'owed audit records', indexes: owingIndexes },
     { number: 3, name: 'retention', indexes: retentionIndexes },
+    { number: 4, name: 'removed keys', indexes: removedKeysIndexes },
   ],
 };
