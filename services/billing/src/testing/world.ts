@@ -50,6 +50,7 @@ export async function openWorld(zone = 'UTC+9', retentionMs = 3_600_000): Promis
     {
       BILLING_TIME_ZONE: zone,
       BILLING_KEEP_USAGE_DAYS: 400,
+      BILLING_KEEP_AUDIT_DAYS: 800,
       RETENTION_PER_SECOND: 100_000,
       RETENTION_INTERVAL_MS: retentionMs,
     },
