@@ -52,9 +52,10 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
   const { logger } = ctx;
   const audit = createAuditOutbox({
     ...{ log, clock, failpoints, logger },
+    metrics: ctx.metrics,
     collections: owingCollections.map((name) => store.collection(name)),
   });
-  const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, failpoints });
+  const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, failpoints, clock });
   const old = oldUsage(
     { usage: used, sheets },
     config.BILLING_KEEP_USAGE_DAYS * dayMs,

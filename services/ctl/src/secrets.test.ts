@@ -49,6 +49,7 @@ async function serve(service: string, secret: string, ...others: string[]): Prom
   const noted = createNotedKeys({ store: bed.store, secrets, logger });
   const audit = createOperatorsOutbox({
     ...{ store: bed.store, logger, clock: systemClock, failpoints: noFailpoints },
+    metrics: new Registry(),
     log: {
       ensureTopics: (names) => bed.log.ensureTopics(names),
       publish: (topic, events) => log.publish(topic, events),

@@ -179,7 +179,7 @@ export async function hostService(
     env,
   );
   const log = withMetrics(kafka, metrics);
-  const audit = createOperatorsOutbox({ ...{ store, log, logger, failpoints }, clock: systemClock });
+  const audit = createOperatorsOutbox({ ...{ store, log, logger, failpoints, metrics }, clock: systemClock });
   const keeping = withDeadLetters(log, {
     ...{ store, logger, failpoints },
     keepMs: common.DEAD_LETTERS_KEEP_DAYS * dayMs,

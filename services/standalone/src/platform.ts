@@ -138,7 +138,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       ...{ ...own, failpoints },
       keepMs: config.DEAD_LETTERS_KEEP_DAYS * dayMs,
     });
-    const audit = createOperatorsOutbox({ ...own, log, clock: systemClock, failpoints });
+    const audit = createOperatorsOutbox({ ...own, log, clock: systemClock, failpoints, metrics });
     outboxes.set(name, audit);
     deadLetters.push({ ...keeping.deadLetters, audit });
     return {

@@ -2,6 +2,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { cutAtOf, openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { DeadLettersAdminService } from '@headset-cloud/proto/eventlog/v1/admin_pb.ts';
+import { Registry } from 'prom-client';
 import { withActor } from '../audit/actor.ts';
 import { createOperatorsOutbox } from '../audit/operators-outbox.ts';
 import type { AuditOutbox } from '../audit/outbox.ts';
@@ -41,6 +42,7 @@ beforeEach(async () => {
   const failpoints = cutAtOf(() => world);
   outbox = createOperatorsOutbox({
     ...{ store, logger, clock, failpoints },
+    metrics: new Registry(),
     log: {
       ensureTopics: (names) => bed.log.ensureTopics(names),
       async publish(topic, events) {
