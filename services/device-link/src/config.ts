@@ -28,7 +28,7 @@ export const deviceLinkConfig = {
     max: 86_400_000,
   }),
   DEVICE_LINK_KEY_CHECK_MS: integer({
-    doc: 'How often devices is asked whether the keys of the open sessions are still registered; the session of a removed key ends. Up to the default it ends within 5 s on an instance with at most 2,000 sessions; milliseconds.',
+    doc: 'How often devices is asked whether the keys of the open sessions are still registered; the session of a removed key ends, up to the default within 5 s. One check asks about 2,000 sessions, and about those of devices that have just lost a key; milliseconds.',
     example: '2000',
     default: 2000,
     min: 50,

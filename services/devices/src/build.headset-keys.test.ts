@@ -74,6 +74,27 @@ test('a check answers which keys are not registered, and notes the use of the ot
   await expect(tooMany).rejects.toMatchObject({ code: 'invalid_argument' });
 });
 
+test('the devices that lost a key in the last minute are told, the latest first, to who asks', async () => {
+  const recent = async () =>
+    (await world.keys.checkHeadsetKeys({ keys: [], withRecent: true })).recentDeviceIds;
+  const keyIds = [await add(), await add('', imei(1))];
+  await add('', imei(2));
+  expect(await recent()).toEqual([]);
+  await world.admin.removeHeadsetKey({ deviceId, keyId: keyIds[0] });
+  world.nowMs += 30_000;
+  await world.admin.removeHeadsetKey({ deviceId: imei(1), keyId: keyIds[1] });
+  expect(await recent()).toEqual([imei(1), deviceId]);
+  expect((await world.keys.checkHeadsetKeys({ keys: [] })).recentDeviceIds).toEqual([]);
+  world.nowMs += 30_001;
+  expect(await recent()).toEqual([imei(1)]);
+  // A process with a clock that is behind does not hide a later removal.
+  const again = await add('', imei(1));
+  world.nowMs -= 45_000;
+  await world.admin.removeHeadsetKey({ deviceId: imei(1), keyId: again });
+  world.nowMs += 45_000;
+  expect(await recent()).toEqual([imei(1)]);
+});
+
 test('a key that release 0.1.0 has registered is listed, checked and removed', async () => {
   await world.store
     .collection<{ _id: string; keys: object[] }>('devices')

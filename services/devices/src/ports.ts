@@ -198,7 +198,9 @@ export interface HeadsetKeyStore {
   /** False: the device is unknown or has too many keys. Idempotent. */
   add(deviceId: string, key: RegisteredKey, record: OwedRecord): Promise<boolean>;
   /** False: the device has no such key. */
-  remove(deviceId: string, keyId: string, record: OwedRecord): Promise<boolean>;
+  remove(deviceId: string, keyId: string, nowMs: number, record: OwedRecord): Promise<boolean>;
+  /** Devices that lost a key in the last minute, the latest first; at most 10,000. */
+  recent(nowMs: number): Promise<string[]>;
   /** In the order of registration; undefined: unknown device. */
   list(deviceId: string): Promise<(RegisteredKey & { readonly lastUsedAtMs?: number })[] | undefined>;
   /** The keys of the devices that the application has activated now, by device id. */

@@ -37,7 +37,10 @@ export async function measureKeyCheck(kind: StackKind, _: Settings): Promise<Rep
   const server = new RpcServer(
     [
       bind(HeadsetKeysService, {
-        checkHeadsetKeys: async ({ keys }) => ({ removed: await store.check(keys, Date.now()) }),
+        checkHeadsetKeys: async ({ keys, withRecent }) => ({
+          removed: await store.check(keys, Date.now()),
+          recentDeviceIds: withRecent ? await store.recent(Date.now()) : [],
+        }),
         getHeadsetKeys: async () => ({}),
         getCurrentActivation: async () => ({}),
       }),

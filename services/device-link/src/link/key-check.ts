@@ -23,7 +23,8 @@ export interface KeyCheckDeps {
 
 /**
  * Asks devices again and again whether the keys of the open sessions are still registered, and ends the sessions
- * of those that are not (ADR 0038). While devices does not answer, nothing ends.
+ * of those that are not (ADR 0038). Where one turn does not reach all sessions, those of devices that have just lost
+ * a key are asked about in every turn. While devices does not answer, nothing ends.
  */
 export function createKeyCheck(deps: KeyCheckDeps) {
   const { sessions, keys, logger, everyMs, mostPerTurn = callsPerTurn * keysPerCall } = deps;
@@ -31,18 +32,33 @@ export function createKeyCheck(deps: KeyCheckDeps) {
   /** Those that this round has still to ask about. */
   let left: Session[] = [];
 
-  async function check(batch: readonly Session[]): Promise<void> {
-    const inUse = batch.map(({ deviceId, keyId }) => ({ deviceId, keyId }));
-    const { removed } = await keys.checkHeadsetKeys({ keys: inUse }, { deadlineMs });
-    for (const position of removed) batch[position]?.keyRemoved();
+  /** Resolves to the devices that have just lost a key, where they are asked for. */
+  async function check(batch: readonly Session[], withRecent: boolean): Promise<readonly string[]> {
+    const inUse = batch.filter((session) => !session.ended);
+    const { removed, recentDeviceIds } = await keys.checkHeadsetKeys(
+      { keys: inUse.map(({ deviceId, keyId }) => ({ deviceId, keyId })), withRecent },
+      { deadlineMs },
+    );
+    for (const position of removed) inUse[position]?.keyRemoved();
+    return recentDeviceIds;
+  }
+
+  async function checkAll(some: readonly Session[]): Promise<void> {
+    for (let i = 0; i < some.length; i += keysPerCall) await check(some.slice(i, i + keysPerCall), false);
   }
 
   return repeat('the check of the keys of open sessions', everyMs, logger, async () => {
-    if (left.length === 0) left = [...sessions()];
+    const open = [...sessions()];
+    if (left.length === 0) left = open;
     const turn = left.slice(0, mostPerTurn);
     try {
-      for (let i = 0; i < turn.length; i += keysPerCall) {
-        await check(turn.slice(i, i + keysPerCall).filter((session) => !session.ended));
+      if (turn.length < open.length) {
+        // Not all have their turn, so those of devices that have just lost a key go first.
+        const recent = new Set(await check(turn.slice(0, keysPerCall), true));
+        if (recent.size > 0) await checkAll(open.filter(({ deviceId }) => recent.has(deviceId)));
+        await checkAll(turn.slice(keysPerCall));
+      } else {
+        await checkAll(turn);
       }
       left = left.slice(turn.length);
       if (failing) logger.info('the keys of open sessions can be checked again');

@@ -67,15 +67,16 @@ test('a session that has its full age asks its headset to come back, each at a t
   await again.next('welcome');
 });
 
-test('a turn asks about no more sessions than it may, and every session has its turn', async () => {
+/** A check of five sessions, two a turn; `recent` are told to have just lost a key. Resolves to what was asked about. */
+async function checkFive(calls: number, recent: readonly string[]): Promise<string[][]> {
   const asked: string[][] = [];
   const sessions = Array.from({ length: 5 }, (_, n) => ({ deviceId: String(n), keyId: 'k', ended: false }));
   const check = createKeyCheck({
     sessions: () => sessions as unknown as Session[],
     keys: {
-      checkHeadsetKeys: async ({ keys = [] }) => {
+      checkHeadsetKeys: async ({ keys = [], withRecent }) => {
         asked.push(keys.map(({ deviceId: id }) => id ?? ''));
-        return { removed: [] } as never;
+        return { removed: [], recentDeviceIds: withRecent ? recent : [] } as never;
       },
     },
     logger: createLogger({ level: 'silent' }),
@@ -83,7 +84,46 @@ test('a turn asks about no more sessions than it may, and every session has its 
     mostPerTurn: 2,
   });
   await check.start();
-  await waitFor('two rounds', () => asked.length >= 6);
+  await waitFor('the calls', () => asked.length >= calls);
   await check.stop();
-  expect(asked.slice(0, 6)).toEqual([['0', '1'], ['2', '3'], ['4'], ['0', '1'], ['2', '3'], ['4']]);
+  return asked.slice(0, calls);
+}
+
+test('a turn asks about no more sessions than it may, and every session has its turn', async () => {
+  expect(await checkFive(6, [])).toEqual([['0', '1'], ['2', '3'], ['4'], ['0', '1'], ['2', '3'], ['4']]);
+});
+
+test('sessions of devices that have just lost a key do not wait for their turn', async () => {
+  expect(await checkFive(4, ['4', 'not connected here', '3'])).toEqual([
+    ['0', '1'],
+    ['3', '4'],
+    ['2', '3'],
+    ['3', '4'],
+  ]);
+});
+
+test('the session of a key removed a moment ago ends in the next turn, however many sessions there are', async () => {
+  const ended: string[] = [];
+  const sessions = ['a', 'b', 'c', 'd'].map((id) => ({
+    ...{ deviceId: id, keyId: 'k', ended: false },
+    keyRemoved: () => ended.push(`${id} in turn ${turns}`),
+  }));
+  let turns = 0;
+  const check = createKeyCheck({
+    sessions: () => sessions as unknown as Session[],
+    keys: {
+      checkHeadsetKeys: async ({ keys = [], withRecent }) => {
+        if (withRecent) turns += 1;
+        const removed = keys.flatMap(({ deviceId: id }, i) => (id === 'd' ? [i] : []));
+        return { removed, recentDeviceIds: withRecent ? ['d'] : [] } as never;
+      },
+    },
+    logger: createLogger({ level: 'silent' }),
+    everyMs: 1,
+    mostPerTurn: 1,
+  });
+  await check.start();
+  await waitFor('the end of its session', () => ended.length > 0);
+  await check.stop();
+  expect(ended[0]).toBe('d in turn 1');
 });

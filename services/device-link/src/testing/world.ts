@@ -127,6 +127,8 @@ export class World {
   keys: Record<string, Record<string, string>> | undefined = {};
   /** How often devices were asked whether keys are still registered. */
   keyChecks = 0;
+  /** Devices that are told to have just lost a key. */
+  recentRemovals: string[] = [];
   /** The failpoint at which the next work that reaches it is interrupted. */
   cutAt: string | undefined;
   /** While true, publishing fails as if the log were away. */
@@ -177,12 +179,12 @@ export class World {
           if (!this.keys) throw new DomainError('unavailable', 'away');
           return { publicKeys: this.keys[id] ?? {} };
         },
-        checkHeadsetKeys: async ({ keys }) => {
+        checkHeadsetKeys: async ({ keys, withRecent }) => {
           this.keyChecks += 1;
           const registered = this.keys;
           if (!registered) throw new DomainError('unavailable', 'away');
           const removed = keys.flatMap(({ deviceId: id, keyId }, i) => (registered[id]?.[keyId] ? [] : [i]));
-          return { removed };
+          return { removed, recentDeviceIds: withRecent ? this.recentRemovals : [] };
         },
       }),
     ]);

@@ -26,7 +26,7 @@ export function headsetKeyHandlers({
   }
   const removeKey = (deviceId: string, keyId: string) =>
     audit.change({ deviceId, target: keyId, fields: ['key'] }, (record) =>
-      keys.remove(deviceId, keyId, record),
+      keys.remove(deviceId, keyId, clock.now(), record),
     );
   return {
     async addHeadsetKey({ deviceId, publicKeyPem, name }) {

@@ -10,10 +10,12 @@ export function checkHeadsetKeysHandler({
   keys: store,
   activation,
 }: HandlerDependencies): Handlers<typeof HeadsetKeysService>['checkHeadsetKeys'] {
-  return async ({ keys }) => {
+  return async ({ keys, withRecent }) => {
     if (keys.length > mostAtOnce) {
       throw new DomainError('invalid_argument', `keys: ${keys.length} are more than ${mostAtOnce}.`);
     }
-    return { removed: await store.check(keys, activation.clock.now()) };
+    const nowMs = activation.clock.now();
+    const recentDeviceIds = withRecent ? await store.recent(nowMs) : [];
+    return { removed: await store.check(keys, nowMs), recentDeviceIds };
   };
 }

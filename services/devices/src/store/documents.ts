@@ -71,6 +71,8 @@ export interface DeviceDocument extends OwingDocument {
   keys: RegisteredKey[];
   /** When a session with a key was last noted, by key id; milliseconds since 1970. Absent: none was. */
   keysUsedAtMs?: Record<string, number>;
+  /** When it last lost a key; milliseconds since 1970. Absent: it lost none, or release 0.1.0 removed it. */
+  keyRemovedAtMs?: number;
   epoch: number;
   lastTransactionId: number;
   recent: number[];
@@ -144,6 +146,11 @@ export const owingCollections = [
 export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
   owingCollections.map((name) => [name, [owingIndex]]),
 );
+
+/** Finds devices that have just lost a key (ADR 0038). */
+export const removedKeysIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.devices]: [{ name: 'keyRemoved', key: { keyRemovedAtMs: 1 }, sparse: true }],
+};
 
 /** Finds devices that are not activated, by the time since when (ADR 0045). */
 export const retentionIndexes: Readonly<Record<string, IndexDescription[]>> = {

@@ -7,6 +7,9 @@ import type { DeviceDocument } from './documents.ts';
 
 /** Uses that one check notes at most, so that a fleet that came at once is written over several checks. */
 const mostNotedAtOnce = 100;
+/** For how long a removal is told: 30 turns of device-link's check by default; milliseconds. */
+const recentMs = 60_000;
+const mostRecent = 10_000;
 
 /** The keys in the devices' documents. */
 export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>): HeadsetKeyStore {
@@ -19,12 +22,26 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
       if (matchedCount === 1) return true;
       return (await devices.findOne({ _id: deviceId, 'keys.keyId': key.keyId })) !== null;
     },
-    async remove(deviceId, keyId, record) {
+    async remove(deviceId, keyId, nowMs, record) {
+      const removal = {
+        $pull: { keys: { keyId } },
+        $unset: { [used(keyId)]: '' as const },
+        $max: { keyRemovedAtMs: nowMs },
+      };
       const { matchedCount } = await devices.updateOne(
         { _id: deviceId, 'keys.keyId': keyId },
-        owing({ $pull: { keys: { keyId } }, $unset: { [used(keyId)]: '' as const } }, record),
+        owing(removal, record),
       );
       return matchedCount === 1;
+    },
+    async recent(nowMs) {
+      const found = await devices
+        .find(
+          { keyRemovedAtMs: { $gte: nowMs - recentMs } },
+          { sort: { keyRemovedAtMs: -1 }, limit: mostRecent, projection: { _id: 1 } },
+        )
+        .toArray();
+      return found.map(({ _id }) => _id);
     },
     async list(deviceId) {
       const found = await devices.findOne({ _id: deviceId }, { projection: { keys: 1, keysUsedAtMs: 1 } });
