@@ -15,14 +15,16 @@ import { measureKeyCheck } from './measures/key-check.ts';
 import { measurePackageChecks } from './measures/package-checks.ts';
 import { measureRecording } from './measures/recording.ts';
 import { measureRetention } from './measures/retention.ts';
+import { measureRpcTls } from './measures/rpc-tls.ts';
 import { measureScale } from './measures/scale.ts';
+import { measureShares } from './measures/shares.ts';
 import { measureStatusList } from './measures/status-list.ts';
 import { measureUp } from './measures/up.ts';
 import { measureValidation } from './measures/validation.ts';
 
 /**
  * Speed and memory of the platform against their floors, on this machine, as ratios:
- * `node tests/bench/main.ts [create jobs latency idle key-check callbacks up scale retention status-list validation channels recording package-checks count against]`, STACK=embedded or real
+ * `node tests/bench/main.ts [create jobs latency idle key-check callbacks up scale retention rpc-tls shares status-list validation channels recording package-checks count against]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */
 const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
@@ -35,6 +37,8 @@ const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) =>
   up: measureUp,
   scale: measureScale,
   retention: measureRetention,
+  'rpc-tls': measureRpcTls,
+  shares: measureShares,
   'status-list': measureStatusList,
   validation: measureValidation,
   channels: measureChannels,

@@ -97,9 +97,8 @@ describeOnStack('operators', () => {
     const contract = {
       ...{ applicationId: application, activationLimit: 1, activated: 1 },
       deviceIds: expect.arrayContaining([device, other]),
-      limits: {},
     };
-    expect(await ctlJson('contracts', 'show', application)).toEqual({ contract });
+    expect(await ctlJson('contracts', 'show', application)).toMatchObject({ contract });
     const [identity] = readIdentities(keyFile());
     const shown = {
       ...{ deviceId: device, keyIds: [identity?.keyId], activated: true, applicationId: application },
@@ -113,6 +112,10 @@ describeOnStack('operators', () => {
     expect(await ok('devices', 'list', '--after', before, '--limit', '1')).toMatch(
       new RegExp(`^DEVICE +KEYS +ACTIVATED BY +CLIENT\\n${device} +1 +${application} +3\\.4\\.0\\n`),
     );
+  });
+
+  it('shows that a contract has no limits of its own', async () => {
+    expect((await ctlJson('contracts', 'show', application)).contract.limits).toEqual({});
   });
 
   it('shows what a headset reported, keeps where it is bound for, and knows hardware models', async () => {

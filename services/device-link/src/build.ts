@@ -12,7 +12,7 @@ import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb
 import { HeadsetFilesService, HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { DownloadsService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
-import { type DeviceLinkConfig, requireProductionReady } from './config.ts';
+import { type DeviceLinkConfig, requireProductionReady, wantsProxyHeader } from './config.ts';
 import { limits } from './domain/limits.ts';
 import { closeSession } from './grpc/close-session.ts';
 import { deliver } from './grpc/deliver.ts';
@@ -152,14 +152,12 @@ export function buildDeviceLink(
     logger,
     everyMs: config.DEVICE_LINK_KEY_CHECK_MS,
   });
+  const proxyHeader = wantsProxyHeader(config, ctx.doors ?? defaultDoors);
   const tls = openHeadsetTls(config, { logger, metrics: ctx.metrics, connections });
-  const link = new RpcServer(
-    [],
-    logger,
-    streamOptions(config),
-    undefined,
-    tls ?? { mode: 'plaintext', connections },
-  );
+  const link = new RpcServer([], logger, streamOptions(config), undefined, {
+    ...(tls ?? { mode: 'plaintext', connections }),
+    proxyHeader,
+  });
   link.server.addService({ connect: connectMethod }, { connect: door.connect });
 
   const alone = () => self.address() === '';

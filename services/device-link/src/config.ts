@@ -1,4 +1,5 @@
-import { address, ConfigError, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
+import type { BlockList } from 'node:net';
+import { address, boolean, ConfigError, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
 
 /** Keys of device-link beside the common ones. */
 export const deviceLinkConfig = {
@@ -103,6 +104,11 @@ export const deviceLinkConfig = {
     min: 1,
     max: 1_000_000,
   }),
+  DEVICE_LINK_PROXY_PROTOCOL: boolean({
+    doc: 'Whether the proxies of TRUSTED_PROXIES begin each connection of a headset with a PROXY header (version 1 or 2), so that it counts for the address that the header names. A connection of theirs without one is closed. Demands TRUSTED_PROXIES.',
+    example: 'true',
+    default: false,
+  }),
   DEVICE_LINK_MAX_SESSIONS: integer({
     doc: 'Headsets that one instance serves at most; more are sent away with UNAVAILABLE.',
     example: '20000',
@@ -137,6 +143,19 @@ export function requireProductionReady(
       },
     ]);
   }
+}
+
+/** Whether proxies tell for whom they connect. Throws ConfigError when no proxy is trusted to. */
+export function wantsProxyHeader(
+  { DEVICE_LINK_PROXY_PROTOCOL: wanted }: Pick<DeviceLinkConfig, 'DEVICE_LINK_PROXY_PROTOCOL'>,
+  { proxies }: { readonly proxies: BlockList },
+): boolean {
+  if (wanted && proxies.rules.length === 0) {
+    const reason =
+      'DEVICE_LINK_PROXY_PROTOCOL is true, but TRUSTED_PROXIES names no proxy whose headers are believed. Example: TRUSTED_PROXIES=10.0.0.0/8';
+    throw new ConfigError([{ setting: 'TRUSTED_PROXIES', reason }]);
+  }
+  return wanted;
 }
 
 export type DeviceLinkConfig = ConfigOf<typeof deviceLinkConfig>;

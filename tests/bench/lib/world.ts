@@ -11,25 +11,36 @@ import {
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
-import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
+import {
+  type IssuerClient,
+  type Stack,
+  type StackKind,
+  startStack,
+} from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { withoutLimits } from '../../support/limits.ts';
 import { closedWithTheBench } from './cleanup.ts';
 import type { Settings } from './settings.ts';
 
-/** A fresh platform with one integrator's application; it is removed with all its data at the end. */
-export interface World {
-  readonly stack: Stack;
-  readonly admin: Admin;
+/** An integrator with an application of its own. */
+export interface Tenant {
   readonly api: ApiClient;
   readonly applicationId: string;
-  readonly dir: string;
   /** Registers devices with keys and adds them to the application's contract. */
   devices(count: number): Promise<HeadsetKeyFile[]>;
   /** Sets the address of callbacks, and returns the authentication key. */
   callbacksTo(url: string): Promise<string>;
   /** Activates devices; returns the transactions' ids. */
   activate(devices: readonly HeadsetKeyFile[]): Promise<number[]>;
+}
+
+/** A fresh platform with one integrator's application; it is removed with all its data at the end. */
+export interface World extends Tenant {
+  readonly stack: Stack;
+  readonly admin: Admin;
+  readonly dir: string;
+  /** Another integrator. */
+  neighbour(): Promise<Tenant>;
   /** Starts a simulator's process with these headsets and waits until all of them are online. */
   headsets(devices: readonly HeadsetKeyFile[]): Promise<ManagedProcess>;
   close(): Promise<void>;
@@ -50,12 +61,15 @@ export async function startWorld(
   headsetTls = false,
 ): Promise<World> {
   const dir = mkdtempSync(join(tmpdir(), `headset-cloud-bench-${kind}-`));
-  const client = { clientId: 'bench', clientSecret: randomBytes(24).toString('hex') };
+  const [client, neighbour] = ['bench', 'neighbour'].map((clientId) => ({
+    clientId,
+    clientSecret: randomBytes(24).toString('hex'),
+  })) as [IssuerClient, IssuerClient];
   const profile = settings.profileDir && `--cpu-prof --cpu-prof-dir=${settings.profileDir}`;
   const stack = await startStack({
     kind,
     dataDir: dir,
-    clients: [client],
+    clients: [client, neighbour],
     env: { ...withoutLimits, ...(profile && { NODE_OPTIONS: profile }), ...env },
     sourcesOf: () => sources,
     headsetTls,
@@ -64,26 +78,57 @@ export async function startWorld(
     throw error;
   });
   const admin = createAdmin(stack.admin);
+  const tenants: Tenant[] = [];
+  const open = async (of: IssuerClient) => {
+    const tenant = await openTenant(stack, admin, of);
+    tenants.push(tenant);
+    return tenant;
+  };
+  const own = await open(client);
+  const simulators: ManagedProcess[] = [];
+  return {
+    ...own,
+    stack,
+    admin,
+    dir,
+    neighbour: () => open(neighbour),
+    async headsets(devices) {
+      const simulator = startHeadsets(dir, stack.deviceLinkUrl, devices, stack.headsetCaFile);
+      simulators.push(simulator);
+      await waitFor(
+        `${devices.length} headsets to be online`,
+        async () => (await sessions(stack)) >= devices.length,
+        { timeoutMs: 120_000, intervalMs: 200 },
+      );
+      return simulator;
+    },
+    close: closedWithTheBench(async () => {
+      await Promise.all(tenants.map(({ api }) => api.close()));
+      await Promise.all(simulators.map((s) => s.kill()));
+      await stack.stop();
+      rmSync(dir, { recursive: true, force: true });
+    }),
+  };
+}
+
+async function openTenant(stack: Stack, admin: Admin, client: IssuerClient): Promise<Tenant> {
   const applicationId = await provisionApplication(admin, {
-    developerId: 'bench',
+    developerId: client.clientId,
     clientIds: [client.clientId],
-    name: 'bench',
+    name: client.clientId,
     activationLimit: 100_000,
     deviceIds: [],
   });
-  const api = createApiClient({ apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId, ...client });
-  const simulators: ManagedProcess[] = [];
+  const { apiUrl, tokenUrl } = stack;
+  const api = createApiClient({ apiUrl, tokenUrl, applicationId, ...client });
   const call = async (status: number, method: string, path: string, body?: unknown) => {
     const answer = await api.app(method, path, body);
     if (answer.status === status) return answer.body;
     throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
   };
   return {
-    stack,
-    admin,
     api,
     applicationId,
-    dir,
     async devices(count) {
       const first = 35 * 10 ** 13 + randomInt(10 ** 12) * 10;
       const devices = await eachOf(count, (i) => provisionDevice(admin, String(first + i)));
@@ -104,22 +149,6 @@ export async function startWorld(
         const body = await call(201, 'POST', `/devices/${deviceId}`, { clientId: `app-${deviceId}` });
         return body.transactionId;
       }),
-    async headsets(devices) {
-      const simulator = startHeadsets(dir, stack.deviceLinkUrl, devices, stack.headsetCaFile);
-      simulators.push(simulator);
-      await waitFor(
-        `${devices.length} headsets to be online`,
-        async () => (await sessions(stack)) >= devices.length,
-        { timeoutMs: 120_000, intervalMs: 200 },
-      );
-      return simulator;
-    },
-    close: closedWithTheBench(async () => {
-      await api.close();
-      await Promise.all(simulators.map((s) => s.kill()));
-      await stack.stop();
-      rmSync(dir, { recursive: true, force: true });
-    }),
   };
 }
 

@@ -13,6 +13,16 @@ export interface Sender {
   close(): Promise<void>;
 }
 
+/** An answer with another status than the expected one. */
+export class UnexpectedStatus extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(`${status}: ${message}`);
+    this.status = status;
+  }
+}
+
 export function createSender(
   origin: string,
   connections: number,
@@ -30,7 +40,7 @@ export function createSender(
       });
       const text = await answer.body.text();
       if (answer.statusCode !== expected) {
-        throw new Error(`${method} ${path}: ${answer.statusCode} ${text.slice(0, 500)}`);
+        throw new UnexpectedStatus(answer.statusCode, `${method} ${path}: ${text.slice(0, 500)}`);
       }
       return text;
     },

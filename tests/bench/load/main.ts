@@ -2,7 +2,7 @@ import { serveCommands } from '../lib/worker.ts';
 import { closedLoop, openLoop } from './arrivals.ts';
 import { askForChannels } from './channels.ts';
 import { createHops } from './hops.ts';
-import { createSender } from './http.ts';
+import { createSender, UnexpectedStatus } from './http.ts';
 import { startReceiver } from './receiver.ts';
 
 /** The target of creates; the floor serves the same path and accepts the same token. */
@@ -66,6 +66,31 @@ const commands = {
     const result = await closedLoop(o.callers, o.seconds, create);
     await close();
     return result;
+  },
+
+  /** Creates at a fixed rate; returns each one's milliseconds, in ascending order. */
+  creates: async (o: { target: CreateTarget; perSecond: number; seconds: number }) => {
+    const { create, close } = creator(o.target, 64);
+    const times = await openLoop(o.perSecond, o.seconds, create);
+    await close();
+    return times;
+  },
+
+  /** The same of a client that does not care for its limit; returns how many were answered 201 and 429. */
+  flood: async (o: { target: CreateTarget; perSecond: number; seconds: number }) => {
+    const { create, close } = creator(o.target, 64);
+    const counts = { 201: 0, 429: 0 };
+    await openLoop(o.perSecond, o.seconds, async (i) => {
+      try {
+        await create(i);
+        counts[201] += 1;
+      } catch (error) {
+        if (!(error instanceof UnexpectedStatus && error.status === 429)) throw error;
+        counts[429] += 1;
+      }
+    });
+    await close();
+    return counts;
   },
 
   /** Measure 2: each job from its call to its verified callback. */

@@ -1,11 +1,12 @@
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import type { CreateFloor } from '../floors/create.ts';
 import type { CreateStoreFloor } from '../floors/create-store.ts';
+import { prepareCreates } from '../lib/create-target.ts';
 import { figure, interleave, type Report } from '../lib/figures.ts';
 import { spendingOf } from '../lib/processor-time.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker, type Worker } from '../lib/worker.ts';
-import { startWorld, type World } from '../lib/world.ts';
+import { startWorld } from '../lib/world.ts';
 import { perSecond } from '../load/arrivals.ts';
 import type { CreateTarget, Load } from '../load/main.ts';
 
@@ -19,7 +20,7 @@ export async function measureCreate(kind: StackKind, settings: Settings): Promis
   const floor = startWorker<CreateFloor>('floors/create.ts');
   const handler = kind === 'real' ? startWorker<CreateStoreFloor>('floors/create-store.ts') : undefined;
   try {
-    const ours = await prepare(world, load);
+    const ours = await prepareCreates(world.stack.apiUrl, world, load, devices);
     const store = { mongodbUri: world.stack.backing?.mongodbUri, directory: `${world.dir}/floor` };
     const origin = await floor.call('start', {
       issuer: world.stack.issuerUrl,
@@ -50,16 +51,4 @@ export async function measureCreate(kind: StackKind, settings: Settings): Promis
     await Promise.all([load, floor, handler].map((w: Worker<never> | undefined) => w?.stop()));
     await world.close();
   }
-}
-
-async function prepare(world: World, load: Worker<Load>): Promise<CreateTarget> {
-  const keys = await world.devices(devices);
-  await load.call('addKey', await world.callbacksTo(await load.call('receiver', undefined as never)));
-  await world.activate(keys);
-  return {
-    origin: world.stack.apiUrl,
-    token: await world.api.token(),
-    applicationId: world.applicationId,
-    deviceIds: keys.map((k) => k.deviceId),
-  };
 }

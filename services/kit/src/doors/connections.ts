@@ -64,18 +64,40 @@ export class Connections {
   /** Counts a connection until it closes. False: there is no room, and it is closed. */
   admit(socket: Socket): boolean {
     const address = socket.remoteAddress ?? '';
-    const { most, mostOfAddress } = this.#limits;
-    const isProxy = this.#isProxy(socket);
-    if (!isProxy && (this.#ofAddress.get(address) ?? 0) >= mostOfAddress && !this.#makeRoom(address)) {
+    if (!this.isProxy(socket) && this.#isFull(address) && !this.#makeRoom(address)) {
       return this.#refuse(socket, 'address');
     }
-    if (this.#of.size >= most && !this.#makeRoom()) return this.#refuse(socket, 'full');
+    if (this.#of.size >= this.#limits.most && !this.#makeRoom()) return this.#refuse(socket, 'full');
     this.#of.set(socket, 'new');
     const peer = peerOf(socket);
     this.#waiting.new.set(socket, { address, peer, uses: 0, sinceMs: this.#nowMs() });
-    this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1);
+    this.#count(address);
     this.#byPeer.set(peer, socket);
     socket.once('close', () => this.#forget(socket));
+    return true;
+  }
+
+  /** True: behind its address there are many clients. */
+  isProxy({ remoteAddress = '', remoteFamily }: Socket): boolean {
+    return this.#limits.proxies.check(remoteAddress, remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4');
+  }
+
+  /**
+   * A proxy has told for whom it opened this connection, which counts for that address from now on. False: that
+   * address has no room, and it is closed.
+   */
+  cameFrom(socket: Socket, address: string): boolean {
+    const state = this.#of.get(socket);
+    const connection = state && this.#waiting[state].get(socket);
+    if (!connection) return false;
+    if (this.#isFull(address) && !this.#makeRoom(address)) {
+      this.#forget(socket);
+      return this.#refuse(socket, 'address');
+    }
+    this.#uncount(connection.address);
+    this.#count(address);
+    // It keeps its place in the order.
+    this.#waiting[state].set(socket, { ...connection, address });
     return true;
   }
 
@@ -133,13 +155,21 @@ export class Connections {
     this.#of.delete(socket);
     this.#waiting[state].delete(socket);
     if (this.#byPeer.get(connection.peer) === socket) this.#byPeer.delete(connection.peer);
-    const left = (this.#ofAddress.get(connection.address) ?? 0) - 1;
-    if (left > 0) this.#ofAddress.set(connection.address, left);
-    else this.#ofAddress.delete(connection.address);
+    this.#uncount(connection.address);
   }
 
-  #isProxy({ remoteAddress = '', remoteFamily }: Socket): boolean {
-    return this.#limits.proxies.check(remoteAddress, remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4');
+  #isFull(address: string): boolean {
+    return (this.#ofAddress.get(address) ?? 0) >= this.#limits.mostOfAddress;
+  }
+
+  #count(address: string): void {
+    this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1);
+  }
+
+  #uncount(address: string): void {
+    const left = (this.#ofAddress.get(address) ?? 0) - 1;
+    if (left > 0) this.#ofAddress.set(address, left);
+    else this.#ofAddress.delete(address);
   }
 }
 

@@ -3,6 +3,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { ListenAddress } from '../config.ts';
 import type { Connections } from '../doors/connections.ts';
+import { takeProxyHeader } from '../doors/proxy-header.ts';
 import type { Logger } from '../logger.ts';
 import type { CertificateFiles, TlsMaterial } from '../tls/certificate-files.ts';
 import type { RpcSecurity, SecurityObserver } from './security.ts';
@@ -10,6 +11,8 @@ import type { RpcSecurity, SecurityObserver } from './security.ts';
 /** A public door (rule C21): its connections have limits. */
 export interface PublicDoor {
   readonly connections: Connections;
+  /** Proxies in front of it begin each connection with a PROXY header, which names the client. */
+  readonly proxyHeader?: boolean;
 }
 
 /** Without TLS: a proxy ends it, or nobody but this machine gets here. */
@@ -54,17 +57,22 @@ export class SecureListener {
       });
       inside.injectConnection(socket);
     };
-    this.#port =
+    const port =
       security.mode === 'plaintext'
         ? createServer({ noDelay: true }, (socket) => {
             // HTTP/2 handles it from here on.
             if (!socket.destroyed) handOver(socket);
           })
         : this.#secured(security, handOver, logger);
+    if ('connections' in security && security.proxyHeader) {
+      this.#port = behindProxies(port, security.connections, logger);
+      return;
+    }
+    this.#port = port;
     if ('connections' in security) {
       const { connections } = security;
       // Before the listeners above, which then find a socket that is destroyed.
-      this.#port.prependListener('connection', (socket: Socket) => connections.admit(socket));
+      port.prependListener('connection', (socket: Socket) => connections.admit(socket));
     }
   }
 
@@ -128,6 +136,30 @@ export class SecureListener {
       if (this.#open.size === 0) resolve();
     });
   }
+}
+
+/**
+ * A port that takes the PROXY header off the connections of trusted proxies, and hands all on to `port`. From anybody
+ * else such a header is no TLS and no HTTP/2, so nobody can name an address that is not theirs.
+ */
+function behindProxies(port: NetServer, connections: Connections, logger: Logger): NetServer {
+  return createServer({ noDelay: true }, (socket) => {
+    socket.on('error', () => {});
+    if (!connections.admit(socket)) return;
+    if (!connections.isProxy(socket)) {
+      port.emit('connection', socket);
+      return;
+    }
+    takeProxyHeader(socket, handshakeMs).then(
+      ({ address }) => {
+        if (address === undefined || connections.cameFrom(socket, address)) port.emit('connection', socket);
+      },
+      (error: Error) => {
+        logger.debug({ peer: socket.remoteAddress, reason: error.message }, 'a proxy sent no PROXY header');
+        socket.destroy();
+      },
+    );
+  });
 }
 
 /** Reads the first byte, puts it back, and hands the connection to TLS or to plaintext. */

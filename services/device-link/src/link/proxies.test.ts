@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type ClientHttp2Session, connect as http2 } from 'node:http2';
+import { BlockList, connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as tls } from 'node:tls';
+import { ConfigError } from '@headset-cloud/kit/config.ts';
+import { Connections, type TurnedAway } from '@headset-cloud/kit/doors/connections.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
+import { createAuthority } from '@headset-cloud/kit/testing/authority.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { Registry } from 'prom-client';
+import { wantsProxyHeader } from '../config.ts';
+import { openHeadsetTls } from './tls.ts';
+
+const closing: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const logger = createLogger({ level: 'silent' });
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+const nobody = new BlockList();
+
+interface Door {
+  readonly port: number;
+  readonly turnedAway: TurnedAway[];
+  readonly connections: Connections;
+  /** Of the certificate; undefined: the door speaks plaintext. */
+  readonly ca: string | undefined;
+}
+
+/** The headsets' port behind the proxies of `proxies`; two connections of an address, and no patience for idle ones. */
+async function open(withTls: boolean, proxies = loopback): Promise<Door> {
+  const turnedAway: TurnedAway[] = [];
+  const connections = new Connections({ most: 100, mostOfAddress: 2, proxies }, (why) =>
+    turnedAway.push(why),
+  );
+  const door = { connections, proxyHeader: true };
+  const { ca, security } = withTls
+    ? await secured(connections)
+    : { ca: undefined, security: { mode: 'plaintext' as const, connections } };
+  const server = new RpcServer([], logger, {}, undefined, { ...security, ...door });
+  const port = await server.start({ host: '127.0.0.1', port: 0 });
+  closing.push(() => server.stop(0));
+  return { port, turnedAway, connections, ca };
+}
+
+async function secured(connections: Connections) {
+  const folder = mkdtempSync(join(tmpdir(), 'headset-proxies-'));
+  closing.push(() => rmSync(folder, { recursive: true, force: true }));
+  const authority = await createAuthority('test');
+  const { cert, key } = await authority.issue(['localhost']);
+  const files = {
+    DEVICE_LINK_TLS_CERT_FILE: join(folder, 'tls.crt'),
+    DEVICE_LINK_TLS_KEY_FILE: join(folder, 'tls.key'),
+  };
+  writeFileSync(files.DEVICE_LINK_TLS_CERT_FILE, cert);
+  writeFileSync(files.DEVICE_LINK_TLS_KEY_FILE, key);
+  const security = openHeadsetTls(files, { logger, metrics: new Registry(), connections });
+  if (!security) throw new Error('no TLS');
+  return { ca: authority.ca, security };
+}
+
+/** Connects as a proxy does that writes `header` first; resolves when HTTP/2 works, rejects when the connection is closed. */
+async function through({ port, ca }: Door, header: string): Promise<ClientHttp2Session> {
+  const socket: Socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  closing.push(() => void socket.destroy());
+  socket.write(header);
+  const session = http2(ca ? 'https://localhost' : 'http://localhost', {
+    createConnection: () =>
+      ca ? tls({ socket, ca, servername: 'localhost', ALPNProtocols: ['h2'] }) : socket,
+  });
+  session.on('error', () => {});
+  closing.push(() => session.destroy());
+  await new Promise<void>((resolve, reject) => {
+    // A server's settings come before it has read anything.
+    session.once('connect', () => session.ping((error) => error === null && resolve()));
+    session.once('close', () => reject(new Error('the connection was closed')));
+  });
+  return session;
+}
+
+const client = (address: string) => `PROXY TCP4 ${address} 198.51.100.1 56324 7443\r\n`;
+
+describe.each([
+  ['with TLS', true],
+  ['without TLS', false],
+])('behind a proxy, %s', (_, withTls) => {
+  test('a headset is counted by the address that the PROXY header names', async () => {
+    const door = await open(withTls);
+    await through(door, client('192.0.2.7'));
+    await through(door, client('192.0.2.7'));
+    // Both are too young to be replaced.
+    await expect(through(door, client('192.0.2.7'))).rejects.toThrow('closed');
+    expect(door.turnedAway).toEqual(['address']);
+    const other = await through(door, client('192.0.2.8'));
+    expect(door.connections.size).toBe(3);
+    other.close();
+    await waitFor('it to be forgotten', () => door.connections.size === 2);
+  });
+
+  test('a connection of the proxy itself counts for nobody, and one without a header is closed', async () => {
+    const door = await open(withTls);
+    for (let i = 0; i < 4; i++) await through(door, 'PROXY UNKNOWN\r\n');
+    expect(door.connections.size).toBe(4);
+    await expect(through(door, '')).rejects.toThrow('closed');
+    await expect(through(door, client('a.b.c.d'))).rejects.toThrow('closed');
+    await waitFor('those to be forgotten', () => door.connections.size === 4);
+    expect(door.turnedAway).toEqual([]);
+  });
+
+  test('who is no trusted proxy connects without a header, and cannot name an address', async () => {
+    const door = await open(withTls, nobody);
+    await through(door, '');
+    await expect(through(door, client('192.0.2.9'))).rejects.toThrow('closed');
+  });
+});
+
+test('a start that asks for headers but trusts no proxy is refused', () => {
+  const wanted = { DEVICE_LINK_PROXY_PROTOCOL: true };
+  expect(() => wantsProxyHeader(wanted, { proxies: nobody })).toThrow(ConfigError);
+  expect(wantsProxyHeader(wanted, { proxies: loopback })).toBe(true);
+  expect(wantsProxyHeader({ DEVICE_LINK_PROXY_PROTOCOL: false }, { proxies: nobody })).toBe(false);
+});

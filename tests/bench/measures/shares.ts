@@ -1,0 +1,96 @@
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
+import { createShares } from '@headset-cloud/gateway/shares/shares.ts';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { Registry } from 'prom-client';
+import { prepareCreates } from '../lib/create-target.ts';
+import { type Figure, figure, interleave, median, percentile, type Report } from '../lib/figures.ts';
+import type { Settings } from '../lib/settings.ts';
+import { startWorker } from '../lib/worker.ts';
+import { startWorld } from '../lib/world.ts';
+import type { Load } from '../load/main.ts';
+
+/** What a client may ask for a second, so that ten times as much is within what this machine's load can send. */
+const rate = 50;
+const devices = 50;
+
+/**
+ * What limits cost and whether they hold (ADR 0040): the limiter's time for a call, and the p99 of one tenant's
+ * creates while another asks for ten times its rate, against the p99 without it.
+ */
+export async function measureShares(kind: StackKind, settings: Settings): Promise<Report> {
+  const load = startWorker<Load>('load/main.ts');
+  const flood = startWorker<Load>('load/main.ts');
+  // Many enough for a p99.
+  const seconds = Math.max(settings.seconds, 10);
+  const world = await startWorld(kind, settings);
+  const { apiUrl } = world.stack;
+  try {
+    const own = await prepareCreates(apiUrl, world, load, devices);
+    const greedy = await prepareCreates(apiUrl, await world.neighbour(), flood, devices);
+    for (const { applicationId } of [own, greedy]) {
+      await world.admin.devices.putContract({
+        applicationId,
+        activationLimit: 100_000,
+        limits: { callsPerSecond: rate, callsBurst: rate },
+      });
+    }
+    const at99 = async () =>
+      percentile(await load.call('creates', { target: own, perSecond: rate * 0.8, seconds }), 0.99);
+    const answered = { 201: 0, 429: 0 };
+    const runs = await interleave(settings.runs, {
+      floor: at99,
+      ours: async () => {
+        const flooding = flood.call('flood', { target: greedy, perSecond: rate * 10, seconds });
+        const p99 = await at99();
+        const counts = await flooding;
+        answered[201] += counts[201];
+        answered[429] += counts[429];
+        return p99;
+      },
+    });
+    if (answered[429] < answered[201]) throw new Error('the greedy client was not held back');
+    const alone = median(runs.floor);
+    // A quarter more, or 10 ms, whichever is more.
+    const goal = { atMost: Math.max(1.25, (alone + 10) / alone) };
+    return {
+      figures: [limiterCost(), figure('create p99 beside a client at ten times its rate', 'ms', goal, runs)],
+      notes: [
+        `shares: ${rate} calls/s a client; one sends ${rate * 10}/s (${answered[201]} answered 201, ${answered[429]} 429), the other ${rate * 0.8}/s.`,
+      ],
+    };
+  } finally {
+    await Promise.all([load.stop(), flood.stop()]);
+    await world.close();
+  }
+}
+
+/** The limiter's time for a changing call, of 10,000 clients with a device each and other gateways to tell. */
+function limiterCost(): Figure {
+  const shares = createShares({ clock: systemClock, metrics: new Registry(), together: true });
+  const limits = {
+    callsPerSecond: 1000,
+    callsBurst: 1000,
+    callsUnderWay: 1000,
+    deviceChangesPerSecond: 1000,
+  };
+  const clients = 10_000;
+  const rounds = 20;
+  const us: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const begunMs = performance.now();
+    for (let i = 0; i < clients; i++) {
+      const leave = shares.enter(`client-${i}`, 'application', limits);
+      shares.change(`client-${i}`, `device-${i}`, limits);
+      leave();
+    }
+    shares.hear('another', shares.tell());
+    us.push((1000 * (performance.now() - begunMs)) / clients);
+  }
+  return {
+    measure: 'limiter, a call',
+    unit: 'µs',
+    ours: median(us),
+    floor: undefined,
+    goal: { atMost: 30 },
+  };
+}
