@@ -21,6 +21,13 @@ test('each change of integrators and operators is recorded, or says why not', as
   expect(told.sort()).toEqual(changing.sort());
 });
 
+test('no call of operators that changes something is without a record', async () => {
+  const ofOperators = (await doorCalls()).filter((method) => namedCallers(method).includes('ctl'));
+  expect(ofOperators.length).toBeGreaterThan(30);
+  const without = ofOperators.filter((method) => !reads.test(method.name)).map(nameOf);
+  expect(without.filter((name) => !(name in recorded))).toEqual([]);
+});
+
 test('the handler of each recorded call owes a record', () => {
   const text = (file: string) => readFileSync(join(root, 'services', file), 'utf8');
   const handlerOf = (name: string) => {

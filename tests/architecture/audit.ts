@@ -27,14 +27,16 @@ export const recorded: Readonly<Record<string, string>> = {
   'headset.notifier.v1.NotifierAdminService/RedeliverDelivery': 'notifier/src/admin/redeliver-delivery.ts',
   'headset.billing.v1.BillingAdminService/PutPlans': 'billing/src/admin/plans.ts',
   'headset.billing.v1.BillingAdminService/AddUsage': 'billing/src/admin/usage.ts',
+  'headset.eventlog.v1.DeadLettersAdminService/ReplayDeadLetter': 'kit/src/dead-letters/admin.ts',
+  'headset.eventlog.v1.DeadLettersAdminService/DiscardDeadLetter': 'kit/src/dead-letters/admin.ts',
+  'headset.secrets.v1.SecretsAdminService/LookThroughSecrets': 'kit/src/sealed/admin.ts',
+  'headset.secrets.v1.SecretsAdminService/ForgetSecretKey': 'kit/src/sealed/admin.ts',
 };
 
 const isOperation =
   "an operation, which its transaction records with its application; it changes no setting of the cloud's";
-const isLetter =
-  'the dead letter keeps the reason and each step for 30 days, without the name of the operator; not recorded yet';
 
-/** It changes something and owes none; why. */
+/** An integrator's or a gateway's call that changes something and owes none; why. No call of operators. */
 export const notRecorded: Readonly<Record<string, string>> = {
   'headset.devices.v1.DevicesService/SendOperation': isOperation,
   'headset.connectivity.v1.ConnectivityService/ChangeState': isOperation,
@@ -51,12 +53,6 @@ export const notRecorded: Readonly<Record<string, string>> = {
     'a channel lives for hours and has a document of its own',
   'headset.gateway.v1.SharesService/TellShares':
     'gateways tell each other what clients take: nothing is stored',
-  'headset.eventlog.v1.DeadLettersAdminService/ReplayDeadLetter': isLetter,
-  'headset.eventlog.v1.DeadLettersAdminService/DiscardDeadLetter': isLetter,
-  'headset.secrets.v1.SecretsAdminService/LookThroughSecrets':
-    'with `reseal` it seals the same values by another key: their content stays',
-  'headset.secrets.v1.SecretsAdminService/ForgetSecretKey':
-    'removes the note of a key by which nothing is sealed; not recorded yet',
 };
 
 /** A call that only reads says so by its first word. */

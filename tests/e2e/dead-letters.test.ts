@@ -50,16 +50,17 @@ describeOnStack('dead letters', () => {
     expect(shown.out).toContain('the usage is known with other content');
 
     expect((await ctl('dead-letters', 'replay', id)).exitCode).toBe(2);
-    const again = await ctl('dead-letters', 'replay', id, '--reason', `trying ${unique}`);
+    const as = ['--operator', unique, 'dead-letters'];
+    const again = await ctl(...as, 'replay', id, '--reason', `trying ${unique}`);
     expect([again.exitCode, again.err]).toEqual([
       1,
       expect.stringContaining('could not be handled again: PoisonEventError: the usage is known'),
     ]);
 
-    const discarded = await ctl('dead-letters', 'discard', id, '--reason', `known ${unique}`);
+    const discarded = await ctl(...as, 'discard', id, '--reason', `known ${unique}`);
     expect(discarded).toMatchObject({ exitCode: 0, err: '' });
     expect(discarded.out).toMatch(new RegExp(`state +discarded\\n[\\s\\S]*reason +known ${unique}`));
-    const late = await ctl('dead-letters', 'replay', id, '--reason', 'late');
+    const late = await ctl(...as, 'replay', id, '--reason', 'late');
     expect([late.exitCode, late.err]).toEqual([
       1,
       expect.stringContaining(`It was discarded before (known ${unique}).`),
@@ -77,6 +78,19 @@ describeOnStack('dead letters', () => {
       'failed again',
       'discarded',
     ]);
+
+    // The replay that failed and the discard are recorded; what was refused is not.
+    const records = await waitFor('the records', async () => {
+      const { records: found } = await ctlJson('audit', 'list', '--actor', unique);
+      return found.length >= 2 && found;
+    });
+    expect(records).toMatchObject(
+      ['DiscardDeadLetter', 'ReplayDeadLetter'].map((call) => ({
+        ...{ action: `eventlog.${call}`, target: id, fields: ['state', 'reason'] },
+        actor: { operator: unique, address: expect.stringMatching(/127\.0\.0\.1|::1/) },
+      })),
+    );
+    expect(records).toHaveLength(2);
   });
 
   it('that nobody has are told so', async () => {

@@ -10,6 +10,7 @@ import { adminBindings } from './admin/bindings.ts';
 import { auditDatabase, auditSteps, type RecordDocument, recordsCollection } from './audit/documents.ts';
 import { auditGroup, createAuditKeeper } from './audit/keeper.ts';
 import { auditAdmin } from './audit/list-audit-records.ts';
+import { oldRecords } from './audit/retention.ts';
 import { createAuditStore } from './audit/store.ts';
 import type { BillingConfig } from './config.ts';
 import { deviceLifecycleGroup, deviceLifecycleHandler } from './consumers/device-lifecycle.ts';
@@ -46,13 +47,15 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
   const sources = { usage, activity, plans, frozen, clock, zone: parseZone(config.BILLING_TIME_ZONE) };
   const metrics = createMetrics(ctx.metrics);
   const records = (ctx.database ?? (() => store))(auditDatabase);
-  const auditStore = createAuditStore(records.collection<RecordDocument>(recordsCollection));
+  const recordDocuments = records.collection<RecordDocument>(recordsCollection);
+  const auditStore = createAuditStore(recordDocuments, clock);
   const { logger } = ctx;
   const audit = createAuditOutbox({
     ...{ log, clock, failpoints, logger },
+    metrics: ctx.metrics,
     collections: owingCollections.map((name) => store.collection(name)),
   });
-  const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, failpoints });
+  const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, failpoints, clock });
   const old = oldUsage(
     { usage: used, sheets },
     config.BILLING_KEEP_USAGE_DAYS * dayMs,
@@ -62,7 +65,8 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
     },
   );
   const retention = createRetention({
-    ...{ store, kinds: [old], config, clock, logger: ctx.logger },
+    ...{ store, config, clock, logger },
+    kinds: [old, oldRecords(recordDocuments, config.BILLING_KEEP_AUDIT_DAYS * dayMs)],
     metrics: ctx.metrics,
   });
   let running: RunningSubscription[] = [];

@@ -23,6 +23,14 @@ export const billingConfig = {
     max: 36_500,
     productionMin: 62,
   }),
+  BILLING_KEEP_AUDIT_DAYS: decimal({
+    doc: 'For how long audit records are kept, in days. The default lets a yearly audit see its whole year when it takes place up to a year later, and is longer than what the records explain (transactions, usage) is kept.',
+    example: '800',
+    default: 800,
+    min: 0,
+    max: 36_500,
+    productionMin: 366,
+  }),
   ...retentionConfig,
 } as const;
 

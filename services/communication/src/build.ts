@@ -91,6 +91,7 @@ export function buildCommunication(
   const idempotency = createIdempotency({ collection: answers, secrets, clock });
   const audit = createAuditOutbox({
     ...{ log, clock, failpoints, logger },
+    metrics: ctx.metrics,
     collections: owingCollections.map((name) => store.collection(name)),
   });
   const devices = createDevices(ctx.channel('devices'));

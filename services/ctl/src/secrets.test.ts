@@ -1,11 +1,18 @@
+import { fromBinary } from '@bufbuild/protobuf';
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
+import { createOperatorsOutbox } from '@headset-cloud/kit/audit/operators-outbox.ts';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { secretsAdmin } from '@headset-cloud/kit/sealed/admin.ts';
 import { createNotedKeys } from '@headset-cloud/kit/sealed/noted-keys.ts';
 import { sealedFields } from '@headset-cloud/kit/sealed/places.ts';
 import { createSecretBox, keyIdOf } from '@headset-cloud/kit/secrets.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { Registry } from 'prom-client';
 import { runCtl } from './program.ts';
 
@@ -23,8 +30,12 @@ interface Thing {
 let bed: TestBed;
 let things: StoreCollection<Thing>;
 const open: { stop(): Promise<void> }[] = [];
-beforeEach(() => {
+/** Where records go; a test may have it refuse them. */
+let log: Pick<EventLog, 'publish'>;
+beforeEach(async () => {
   bed = openTestBed('devices', { onMongo: true });
+  await bed.log.ensureTopics([topics.audit]);
+  log = bed.log;
   things = bed.store.collection<Thing>('things');
 });
 afterEach(async () => {
@@ -36,6 +47,16 @@ afterEach(async () => {
 async function serve(service: string, secret: string, ...others: string[]): Promise<string> {
   const secrets = createSecretBox(secret, others);
   const noted = createNotedKeys({ store: bed.store, secrets, logger });
+  const audit = createOperatorsOutbox({
+    ...{ store: bed.store, logger, clock: systemClock, failpoints: noFailpoints },
+    metrics: new Registry(),
+    log: {
+      ensureTopics: (names) => bed.log.ensureTopics(names),
+      publish: (topic, events) => log.publish(topic, events),
+    },
+  });
+  audit.start();
+  open.push(audit);
   const place = sealedFields(things, {
     name: 'things',
     projection: { secret: 1 },
@@ -45,7 +66,7 @@ async function serve(service: string, secret: string, ...others: string[]): Prom
     service,
     listen: { host: '127.0.0.1', port: 0 },
     token: undefined,
-    bindings: [secretsAdmin(secrets, [{ service, places: [place], noted }])],
+    bindings: [secretsAdmin(secrets, [{ service, places: [place], noted, audit }])],
     metrics: new Registry(),
     notReady: () => [],
     logger,
@@ -149,4 +170,54 @@ test('a lost key is given up by its id, the one that seals never', async () => {
   });
   expect((await ctl('secrets status', env)).out).not.toContain(lostId);
   expect((await ctl('secrets forget nothing', env)).code).toBe(1);
+});
+
+const records = async (): Promise<AuditRecord[]> =>
+  (await bed.log.readNewest(topics.audit, 100)).map(({ value }) => fromBinary(AuditRecordSchema, value));
+const recorded = (count: number) =>
+  waitFor(`${count} records`, async () => {
+    const found = await records();
+    return found.length >= count && found;
+  });
+
+test('each call of reseal that moves values, and each forgotten key, leaves who, from where, what and when', async () => {
+  await put(former, 201);
+  await serve('devices', former);
+  const env = { OPERATOR: 'Kim 金', ADMIN_URL: await serve('devices', next, former) };
+  // What only looks leaves none.
+  expect((await ctl('secrets status', env)).code).toBe(0);
+  expect((await ctl('secrets reseal --dry-run', env)).code).toBe(0);
+  expect((await ctl('secrets reseal', env)).code).toBe(0);
+  // 201 values are two pages; the run that finds nothing more leaves none.
+  const found = await recorded(3);
+  expect(found.map(({ action, target, fields }) => [action, target, fields.join()])).toEqual([
+    ['secrets.LookThroughSecrets', `devices/things/${nextId}`, 'sealing key'],
+    ['secrets.LookThroughSecrets', `devices/things/${nextId}`, 'sealing key'],
+    ['secrets.ForgetSecretKey', `devices/${formerId}`, ''],
+  ]);
+  for (const { actor, atMs } of found) {
+    expect(actor).toMatchObject({ operator: 'Kim 金', clientId: '', address: '127.0.0.1' });
+    expect(actor?.requestId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(Number(atMs)).toBeGreaterThan(Date.now() - 60_000);
+  }
+  expect((await ctl('secrets reseal', env)).code).toBe(0);
+  expect(await records()).toHaveLength(3);
+});
+
+test('while the log of records is away the change keeps its record, which comes afterwards, once', async () => {
+  await serve('devices', lost);
+  const env = { ADMIN_URL: await serve('devices', next) };
+  log = { publish: () => Promise.reject(new Error('away')) };
+  expect((await ctl(`secrets forget ${lostId}`, env)).code).toBe(0);
+  expect((await ctl('secrets status', env)).out).not.toContain(lostId);
+  expect(await records()).toEqual([]);
+  log = bed.log;
+  // As after a start: the outbox of a new process.
+  await serve('devices', next);
+  expect(await recorded(1)).toMatchObject([
+    { action: 'secrets.ForgetSecretKey', target: `devices/${lostId}` },
+  ]);
+  const owing = bed.store.collection<{ _id: string; auditAtMs?: number }>('secretKeys');
+  await waitFor('nothing is owed', async () => !(await owing.findOne({ auditAtMs: { $gt: 0 } })));
+  expect(await records()).toHaveLength(1);
 });

@@ -23,7 +23,7 @@ test('everything that devices has sealed is moved, and then opens without the fo
   const move = async (secrets = createSecretBox(next, [former])) => {
     const found: Record<string, unknown> = {};
     for (const place of world.service.sealed ?? []) {
-      const { keys, moved, unopened } = await lookThrough(place, secrets, { reseal: true });
+      const { keys, moved, unopened } = await lookThrough(place, secrets, { reseal: async () => {} });
       found[place.name] = { keys: [...keys.keys()], moved, unopened: unopened.length };
     }
     return found;

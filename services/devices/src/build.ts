@@ -76,6 +76,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
   );
   const audit = createAuditOutbox({
     ...{ log: ctx.log, clock, failpoints, logger },
+    metrics: ctx.metrics,
     collections: owingCollections.map((name) => store.collection(name)),
   });
   const answers = store.collection<IdempotencyDocument>(collections.idempotency);

@@ -4,6 +4,7 @@ import type { ChannelOptions } from '@grpc/grpc-js';
 import { stdSerializers } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { adminTokensOf, createAdminServer } from './admin-server.ts';
+import { createOperatorsOutbox, outboxComponent } from './audit/operators-outbox.ts';
 import { auditFailpoints } from './audit/outbox.ts';
 import { platformVersion } from './build-info.ts';
 import { systemClock } from './clock.ts';
@@ -177,7 +178,9 @@ export async function hostService(
     [...definition.failpoints, ...deadLetterFailpoints, ...auditFailpoints],
     env,
   );
-  const keeping = withDeadLetters(withMetrics(kafka, metrics), {
+  const log = withMetrics(kafka, metrics);
+  const audit = createOperatorsOutbox({ ...{ store, log, logger, failpoints, metrics }, clock: systemClock });
+  const keeping = withDeadLetters(log, {
     ...{ store, logger, failpoints },
     keepMs: common.DEAD_LETTERS_KEEP_DAYS * dayMs,
   });
@@ -203,7 +206,7 @@ export async function hostService(
     starting: startUp,
   });
   const sealed = service.sealed && {
-    ...{ service: name, places: service.sealed },
+    ...{ service: name, places: service.sealed, audit },
     noted: createNotedKeys({ store, secrets, logger }),
   };
   await lifecycle.start(
@@ -213,7 +216,7 @@ export async function hostService(
       ...adminTokensOf(common),
       bindings: [
         ...service.admin,
-        deadLettersAdmin([keeping.deadLetters]),
+        deadLettersAdmin([{ ...keeping.deadLetters, audit }]),
         ...(sealed ? [secretsAdmin(secrets, [sealed])] : []),
       ],
       metrics,
@@ -243,6 +246,7 @@ export async function hostService(
     // Before the service: without a key it could not answer, and its callers use other instances.
     if (sealed) await startUp.retry('the secret keys', () => sealed.noted.check());
     await lifecycle.start(service);
+    await lifecycle.start(outboxComponent(audit));
     // Starts after the service and so stops before it: open calls finish while the service still runs.
     await lifecycle.start({
       name: 'gRPC',

@@ -208,7 +208,7 @@ describe('while what is kept is moved to another key', () => {
   const next = createSecretBox('the next key of more than thirty-two characters', [
     'a test secret of more than thirty-two characters',
   ]);
-  const move = () => lookThrough(sealedAnswers(collection), next, { reseal: true });
+  const move = () => lookThrough(sealedAnswers(collection), next, { reseal: async () => {} });
   beforeEach(() => {
     idempotency = createIdempotency({ collection, secrets: next, clock: { now: () => nowMs } });
   });

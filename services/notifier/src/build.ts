@@ -135,6 +135,7 @@ export function buildNotifier(
   });
   const audit = createAuditOutbox({
     ...{ log: ctx.log, clock, logger, failpoints: ctx.failpoints },
+    metrics: ctx.metrics,
     collections: [ctx.store.collection<DeliveryDocument>(deliveriesCollection)],
   });
   let subscription: RunningSubscription | undefined;

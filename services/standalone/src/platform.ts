@@ -12,12 +12,12 @@ import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { assembleGateway } from '@headset-cloud/gateway/assemble.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { adminTokensOf, createAdminServer } from '@headset-cloud/kit/admin-server.ts';
-import { auditFailpoints } from '@headset-cloud/kit/audit/outbox.ts';
+import { createOperatorsOutbox, outboxComponent } from '@headset-cloud/kit/audit/operators-outbox.ts';
+import { type AuditOutbox, auditFailpoints } from '@headset-cloud/kit/audit/outbox.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { ConfigError, type ConfigProblem, readConfig } from '@headset-cloud/kit/config.ts';
-import { deadLettersAdmin } from '@headset-cloud/kit/dead-letters/admin.ts';
+import { type AuditedLetters, deadLettersAdmin } from '@headset-cloud/kit/dead-letters/admin.ts';
 import {
-  type DeadLetters,
   deadLetterFailpoints,
   registerDeadLetters,
   withDeadLetters,
@@ -126,7 +126,8 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   );
   const { SECRET_KEY = ownSecret(config.DATA_DIR), SECRET_KEY_OTHERS } = config;
   const secrets = secretKeysOf({ SECRET_KEY, SECRET_KEY_OTHERS });
-  const deadLetters: DeadLetters[] = [];
+  const deadLetters: AuditedLetters[] = [];
+  const outboxes = new Map<ServiceName, AuditOutbox>();
   const ownOf = (name: ServiceName) => ({
     store: stores.database(name),
     logger: root.child({ service: name }),
@@ -137,7 +138,9 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       ...{ ...own, failpoints },
       keepMs: config.DEAD_LETTERS_KEEP_DAYS * dayMs,
     });
-    deadLetters.push(keeping.deadLetters);
+    const audit = createOperatorsOutbox({ ...own, log, clock: systemClock, failpoints, metrics });
+    outboxes.set(name, audit);
+    deadLetters.push({ ...keeping.deadLetters, audit });
     return {
       ...own,
       database: (other) => stores.database(other),
@@ -158,7 +161,8 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const sealed = services.flatMap(({ name, sealed: places }) => {
     if (!places) return [];
     const { store, logger } = ownOf(name);
-    return [{ service: name, places, noted: createNotedKeys({ store, logger, secrets }) }];
+    const audit = outboxes.get(name) as AuditOutbox;
+    return [{ service: name, places, audit, noted: createNotedKeys({ store, logger, secrets }) }];
   });
 
   await lifecycle.start(
@@ -184,6 +188,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     return lifecycle.stop();
   }
   for (const service of services) await lifecycle.start(service);
+  for (const outbox of outboxes.values()) await lifecycle.start(outboxComponent(outbox));
   await lifecycle.start(createBuiltinIssuer(config, root.child({ service: 'issuer' })));
   await lifecycle.start(
     assembleGateway(ofGateway, {

@@ -82,6 +82,7 @@ export function buildUpdates(
   });
   const audit = createAuditOutbox({
     ...{ log: ctx.log, clock, failpoints, logger },
+    metrics: ctx.metrics,
     collections: owingCollections.map((name) => store.collection(name)),
   });
   let started = false;

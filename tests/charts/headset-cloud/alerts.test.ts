@@ -178,6 +178,23 @@ const examples: readonly Example[] = [
     quiet: bothReplicas('headset_dead_letters', ',service="notifier",waits_for="upgrade"', '1x60'),
   },
   {
+    alert: 'HeadsetCloudAuditStoreFailing',
+    // One of two replicas has records to store.
+    fires: {
+      'headset_audit_store_failing{namespace="hc",pod="a"}': '0x50 1x10',
+      'headset_audit_store_failing{namespace="hc",pod="b"}': '0x60',
+    },
+    // A database that is away while it changes over.
+    quiet: bothReplicas('headset_audit_store_failing', '', '0x56 1x3'),
+  },
+  {
+    alert: 'HeadsetCloudAuditRecordsOwed',
+    fires: bothReplicas('headset_audit_oldest_owed_age_seconds', ',service="devices"', '0x40 60+60x20'),
+    labels: { service: 'devices' },
+    // Each change owes its record for a moment.
+    quiet: bothReplicas('headset_audit_oldest_owed_age_seconds', ',service="devices"', '200x60'),
+  },
+  {
     alert: 'HeadsetCloudHeadsetsGone',
     fires: bothReplicas('headset_sessions', '', '100x51 30x10'),
     quiet: {

@@ -18,6 +18,8 @@ const event = (recordId: string): LogEvent => ({
   ),
 });
 
+let nowMs = 1_000_000;
+
 function keeper() {
   const lines: Record<string, unknown>[] = [];
   const store = { failure: undefined as Error | undefined, stored: 0 };
@@ -33,6 +35,7 @@ function keeper() {
     metrics,
     logger: pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }),
     failpoints: noFailpoints,
+    clock: { now: () => nowMs },
   });
   return { made, lines, store, metrics };
 }
@@ -56,6 +59,19 @@ test('a store that is full shows, loses no record, and is told as well again', a
   await made.handle([event('a')]);
   expect([made.notReady(), store.stored]).toEqual([undefined, 1]);
   expect(await failing()).toMatchObject({ value: 0 });
+});
+
+test('an instance to which no records come any more does not say for ever that its store refuses', async () => {
+  const { made, store, metrics } = keeper();
+  const failing = async () =>
+    (await metrics.getSingleMetric('headset_audit_store_failing')?.get())?.values[0];
+  store.failure = new Error('away');
+  await expect(made.handle([event('a')])).rejects.toThrow('takes no records');
+  nowMs += 59_000;
+  expect([made.notReady(), (await failing())?.value]).toEqual([expect.stringContaining('wait'), 1]);
+  // Another instance has taken over the partition, and stores them.
+  nowMs += 2000;
+  expect([made.notReady(), (await failing())?.value]).toEqual([undefined, 0]);
 });
 
 test('a stored record is one log line, with names and ids, without empty fields', async () => {

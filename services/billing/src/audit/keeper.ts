@@ -1,3 +1,4 @@
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
 import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
@@ -11,6 +12,14 @@ import type { AuditStore } from './store.ts';
 
 /** The consumer group: each record reaches the audit store once, or again after a crash. */
 export const auditGroup = 'billing-audit';
+
+const refusal = 'the audit store takes no records; they wait in the log';
+
+/**
+ * How long a refusal counts; milliseconds. While records wait, one follows another within seconds: a longer
+ * silence means that another instance stores them now.
+ */
+const refusalCountsMs = 60_000;
 
 /** Stores the records that services publish. */
 export interface AuditKeeper {
@@ -29,21 +38,26 @@ export function createAuditKeeper(deps: {
   readonly metrics: Registry;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
+  readonly clock: Clock;
 }): AuditKeeper {
-  const { store, logger, failpoints } = deps;
+  const { store, logger, failpoints, clock } = deps;
+  let refusedAtMs: number | undefined;
+  const notReady = () =>
+    refusedAtMs !== undefined && monotonicMs(clock) - refusedAtMs < refusalCountsMs ? refusal : undefined;
   const records = new Counter({
     name: 'headset_audit_records_total',
     help: 'Audit records that came, by outcome: stored, or duplicate (known already).',
     labelNames: ['outcome'],
     registers: [deps.metrics],
   });
-  const failing = new Gauge({
+  new Gauge({
     name: 'headset_audit_store_failing',
     help: '1 while the audit store refuses records, which wait in the log; else 0.',
     registers: [deps.metrics],
+    collect() {
+      this.set(notReady() === undefined ? 0 : 1);
+    },
   });
-  failing.set(0);
-  let failure: string | undefined;
 
   return {
     async handle(events) {
@@ -56,17 +70,15 @@ export function createAuditKeeper(deps: {
       try {
         added = await store.add(documents);
       } catch (cause) {
-        failure = 'the audit store takes no records; they wait in the log';
-        failing.set(1);
-        throw new DomainError('unavailable', failure, { cause, retryAfterMs: 1000 });
+        refusedAtMs = monotonicMs(clock);
+        throw new DomainError('unavailable', refusal, { cause, retryAfterMs: 1000 });
       }
-      failure = undefined;
-      failing.set(0);
+      refusedAtMs = undefined;
       failpoints('billing.auditStored');
       records.inc({ outcome: 'stored' }, added);
       records.inc({ outcome: 'duplicate' }, documents.length - added);
       for (const document of documents) logger.info({ audit: lineOf(document) }, 'audit record');
     },
-    notReady: () => failure,
+    notReady,
   };
 }

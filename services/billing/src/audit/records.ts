@@ -31,7 +31,13 @@ export function messageOf(document: RecordDocument): MessageInitShape<typeof Aud
 }
 
 /** A record as one log line shows it, for a SIEM: names and ids, without empty fields. */
-export function lineOf({ _id, actor: _, call: __, ...document }: RecordDocument): Record<string, unknown> {
+export function lineOf({
+  _id,
+  actor: _,
+  call: __,
+  storedAtMs: ___,
+  ...document
+}: RecordDocument): Record<string, unknown> {
   const known = Object.entries(document).filter(([, value]) => value !== '');
   return { recordId: _id, ...Object.fromEntries(known), at: new Date(document.atMs).toISOString() };
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError, isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
@@ -18,7 +19,7 @@ export interface RecordQuery {
   readonly cursor?: string;
 }
 
-/** The audit store: records are added and read, nothing else. */
+/** The audit store: records are added and read; what deletes them after their time is no part of it. */
 export interface AuditStore {
   /** Stores what is new; the first content of an id counts. Returns how many were new. */
   add(records: readonly RecordDocument[]): Promise<number>;
@@ -26,10 +27,11 @@ export interface AuditStore {
   list(query: RecordQuery): Promise<{ records: RecordDocument[]; nextCursor: string }>;
 }
 
-export function createAuditStore(records: StoreCollection<RecordDocument>): AuditStore {
+export function createAuditStore(records: StoreCollection<RecordDocument>, clock: Clock): AuditStore {
   async function add(documents: readonly RecordDocument[], triesLeft = 3): Promise<number> {
+    const storedAtMs = clock.now();
     const operations = documents.map(({ _id, ...fields }) => ({
-      updateOne: { filter: { _id }, update: { $setOnInsert: fields }, upsert: true },
+      updateOne: { filter: { _id }, update: { $setOnInsert: { ...fields, storedAtMs } }, upsert: true },
     }));
     try {
       return (await records.bulkWrite(operations, { ordered: false })).upsertedCount;

@@ -1,3 +1,4 @@
+import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
 import { billingIndexes, owingIndexes, retentionIndexes } from './documents.ts';
@@ -9,5 +10,6 @@ export const billingSteps: ServiceSteps = {
     { number: 1, name: 'indexes', indexes: { ...billingIndexes, [lettersCollection]: letterIndexes } },
     { number: 2, name: 'owed audit records', indexes: owingIndexes },
     { number: 3, name: 'retention', indexes: retentionIndexes },
+    { number: 4, name: 'owed audit records of operators', indexes: { [lettersCollection]: [owingIndex] } },
   ],
 };

@@ -11,6 +11,7 @@ import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/eve
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import { Registry } from 'prom-client';
+import { recordsCollection } from '../audit/documents.ts';
 import { buildBilling } from '../build.ts';
 
 /** A running billing service on the embedded store and log. */
@@ -24,6 +25,10 @@ export interface World {
   nowMs: number;
   /** The failpoint at which the next work that reaches it is interrupted. */
   cutAt: string | undefined;
+  /** What the audit store refuses new records with; undefined: it takes them. */
+  recordsFailure: Error | undefined;
+  /** Why the service is not ready. */
+  notReady(): string | undefined;
   /** How many documents queries have examined so far. */
   documentsExamined(): number;
   /** Publishes usage and waits until it is consumed. */
@@ -43,6 +48,7 @@ export async function openWorld(zone = 'UTC+9', retentionMs = 3_600_000): Promis
   const service = buildBilling(
     bed.context({
       channel: () => channel,
+      store: refusing(store, () => world.recordsFailure),
       clock: { now: () => world.nowMs },
       metrics: registry,
       failpoints: cutAtOf(() => world),
@@ -50,6 +56,7 @@ export async function openWorld(zone = 'UTC+9', retentionMs = 3_600_000): Promis
     {
       BILLING_TIME_ZONE: zone,
       BILLING_KEEP_USAGE_DAYS: 400,
+      BILLING_KEEP_AUDIT_DAYS: 800,
       RETENTION_PER_SECOND: 100_000,
       RETENTION_INTERVAL_MS: retentionMs,
     },
@@ -66,6 +73,8 @@ export async function openWorld(zone = 'UTC+9', retentionMs = 3_600_000): Promis
     log,
     nowMs: Date.UTC(2026, 10, 21),
     cutAt: undefined,
+    recordsFailure: undefined,
+    notReady: () => service.notReady?.(),
     documentsExamined: bed.documentsExamined,
     async metrics(name) {
       const text = await registry.getSingleMetricAsString(name);
@@ -109,6 +118,27 @@ export async function openWorld(zone = 'UTC+9', retentionMs = 3_600_000): Promis
   channel.register([...service.rpc, ...service.admin]);
   await service.start();
   return world;
+}
+
+/** The store, whose audit records cannot be written while there is a failure. */
+function refusing(store: Store, failure: () => Error | undefined): Store {
+  return {
+    ...store,
+    collection(name, how) {
+      const collection = store.collection(name, how);
+      if (name !== recordsCollection) return collection as never;
+      return new Proxy(collection, {
+        get(target, property) {
+          const value = Reflect.get(target, property, target);
+          if (typeof value !== 'function') return value;
+          return (...given: unknown[]) => {
+            const thrown = property === 'bulkWrite' ? failure() : undefined;
+            return thrown ? Promise.reject(thrown) : value.apply(target, given);
+          };
+        },
+      }) as never;
+    },
+  };
 }
 
 /** The n-th test device's IMEI. */

@@ -1,4 +1,6 @@
+import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
+import { notedKeysCollection } from '@headset-cloud/kit/sealed/noted-keys.ts';
 import { communicationIndexes, owingIndexes } from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
@@ -7,5 +9,6 @@ export const communicationSteps: ServiceSteps = {
   steps: [
     { number: 1, name: 'indexes', indexes: communicationIndexes },
     { number: 2, name: 'owed audit records', indexes: owingIndexes },
+    { number: 3, name: 'owed audit records of operators', indexes: { [notedKeysCollection]: [owingIndex] } },
   ],
 };

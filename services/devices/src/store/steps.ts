@@ -1,5 +1,7 @@
+import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
+import { notedKeysCollection } from '@headset-cloud/kit/sealed/noted-keys.ts';
 import { devicesIndexes, owingIndexes, removedKeysIndexes, retentionIndexes } from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
@@ -10,5 +12,10 @@ export const devicesSteps: ServiceSteps = {
     { number: 2, name: 'owed audit records', indexes: owingIndexes },
     { number: 3, name: 'retention', indexes: retentionIndexes },
     { number: 4, name: 'removed keys', indexes: removedKeysIndexes },
+    {
+      number: 5,
+      name: 'owed audit records of operators',
+      indexes: { [lettersCollection]: [owingIndex], [notedKeysCollection]: [owingIndex] },
+    },
   ],
 };

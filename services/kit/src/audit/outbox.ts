@@ -1,5 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import { type EventLog, topics } from '../eventlog/types.ts';
 import type { Failpoints } from '../failpoints.ts';
@@ -7,6 +8,7 @@ import type { Logger } from '../logger.ts';
 import { repeat } from '../repeat.ts';
 import type { Filter, Update } from '../store/operations.ts';
 import type { StoreCollection } from '../store/types.ts';
+import { registerOwed } from './owed.ts';
 import { type OwedRecord, type OwingDocument, recordOf, type Subject } from './record.ts';
 
 /** How often the outbox looks for records that a crash or an outage left. */
@@ -42,9 +44,11 @@ export function createAuditOutbox(options: {
   readonly clock: Clock;
   readonly failpoints: Failpoints;
   readonly logger: Logger;
+  readonly metrics: Registry;
 }): AuditOutbox {
   const { log, clock, failpoints, logger } = options;
   const collections = options.collections as readonly StoreCollection<Owing>[];
+  registerOwed(options.metrics, { collections, clock });
 
   async function publishOf(collection: StoreCollection<Owing>): Promise<number> {
     const found = await collection

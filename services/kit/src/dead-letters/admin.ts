@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DeadLettersAdminService } from '@headset-cloud/proto/eventlog/v1/admin_pb.ts';
+import type { Audit } from '../audit/outbox.ts';
+import type { Subject } from '../audit/record.ts';
 import { DomainError } from '../errors.ts';
 import { bind, type RpcBinding } from '../rpc/types.ts';
 import { contentOf, headersOf } from './content.ts';
@@ -8,10 +10,15 @@ import type { DeadLetters } from './log.ts';
 
 const mostCharacters = 500;
 
+/** The dead letters of one service, and where changes of them owe their records. */
+export interface AuditedLetters extends DeadLetters {
+  readonly audit: Audit;
+}
+
 /** The operators' door to the dead letters of the services of this process (proto/eventlog/v1/admin.proto). */
-export function deadLettersAdmin(services: readonly DeadLetters[]): RpcBinding {
+export function deadLettersAdmin(services: readonly AuditedLetters[]): RpcBinding {
   /** The dead letter, and the service that holds it. */
-  const find = async (id: string): Promise<{ of: DeadLetters; letter: LetterDocument }> => {
+  const find = async (id: string): Promise<{ of: AuditedLetters; letter: LetterDocument }> => {
     for (const of of services) {
       const letter = await of.get(id);
       if (letter) return { of, letter };
@@ -39,13 +46,21 @@ export function deadLettersAdmin(services: readonly DeadLetters[]): RpcBinding {
     },
     async replayDeadLetter({ id, reason }) {
       const { of } = await find(id);
-      return { deadLetter: summary(await of.replay(id, given(reason))) };
+      const text = given(reason);
+      const replayed = await of.audit.change(changeOf(id), (record) => of.replay(id, text, record));
+      return { deadLetter: summary(replayed) };
     },
     async discardDeadLetter({ id, reason }) {
       const { of } = await find(id);
-      return { deadLetter: summary(await of.discard(id, given(reason))) };
+      const text = given(reason);
+      const discarded = await of.audit.change(changeOf(id), (record) => of.discard(id, text, record));
+      return { deadLetter: summary(discarded) };
     },
   });
+}
+
+function changeOf(target: string): Subject {
+  return { target, fields: ['state', 'reason'] };
 }
 
 function given(reason: string): string {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { createEmbeddedStore, type EmbeddedStoreConnection } from '@headset-cloud/embedded/store.ts';
+import { recordOf } from '../audit/record.ts';
 import { DomainError } from '../errors.ts';
 import {
   type EventLog,
@@ -97,6 +98,8 @@ afterEach(async () => {
 });
 
 const publish = (...events: { key: string; value: Buffer }[]) => base.publish(topic, events);
+/** The record that an operator's call owes. */
+const asked = () => recordOf(nowMs, { target: 'a dead letter' });
 const letters = async (member: Member, count: number) => {
   await waitFor(
     `${count} dead letters`,
@@ -136,15 +139,17 @@ describe('poison', () => {
     await letters(member, 2);
     readable = true;
     const id = `${topic}/0:1/${group}`;
-    expect(await member.deadLetters.replay(id, 'the parser was mended')).toMatchObject({
+    expect(await member.deadLetters.replay(id, 'the parser was mended', asked())).toMatchObject({
       state: 'replayed',
       reason: 'the parser was mended',
     });
-    await expect(member.deadLetters.replay(id, 'once more')).rejects.toMatchObject({
+    await expect(member.deadLetters.replay(id, 'once more', asked())).rejects.toMatchObject({
       code: 'conflict',
       message: 'It was replayed before (the parser was mended).',
     });
-    await expect(member.deadLetters.discard(id, 'too late')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(member.deadLetters.discard(id, 'too late', asked())).rejects.toMatchObject({
+      code: 'conflict',
+    });
     expect([member.handled, other.handled]).toEqual([['bad'], []]);
   });
 
@@ -153,7 +158,9 @@ describe('poison', () => {
     await publish(event('k', 'bad'));
     const id = await idOf(members[0] as Member);
     readable = true;
-    const outcomes = await Promise.allSettled(members.map((one) => one.deadLetters.replay(id, 'mended')));
+    const outcomes = await Promise.allSettled(
+      members.map((one) => one.deadLetters.replay(id, 'mended', asked())),
+    );
     expect(outcomes.map((o) => o.status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(members.flatMap((one) => one.handled)).toEqual(['bad']);
   });
@@ -162,7 +169,7 @@ describe('poison', () => {
     const member = await start(old);
     await publish(event('k', 'bad'));
     const id = await idOf(member);
-    await expect(member.deadLetters.replay(id, 'trying')).rejects.toMatchObject({
+    await expect(member.deadLetters.replay(id, 'trying', asked())).rejects.toMatchObject({
       code: 'conflict',
       message: 'The event could not be handled again: PoisonEventError: not usage',
     });
@@ -182,8 +189,8 @@ describe('poison', () => {
       const id = await idOf(member);
       readable = true;
       dieAt = step;
-      await expect(member.deadLetters.replay(id, 'mended')).rejects.toThrow('killed');
-      await expect(member.deadLetters.replay(id, 'another')).rejects.toMatchObject({
+      await expect(member.deadLetters.replay(id, 'mended', asked())).rejects.toThrow('killed');
+      await expect(member.deadLetters.replay(id, 'another', asked())).rejects.toMatchObject({
         message: 'It is being replayed just now.',
       });
       nowMs += 61_000;
@@ -202,7 +209,7 @@ describe('poison', () => {
     readable = true;
     nowMs += 3_600_000;
     dieAt = 'dead-letters.claimed';
-    await expect(member.deadLetters.replay(id, 'mended')).rejects.toThrow('killed');
+    await expect(member.deadLetters.replay(id, 'mended', asked())).rejects.toThrow('killed');
     nowMs -= 3_600_000;
     await waitFor('its end', async () => (await member.deadLetters.get(id))?.state === 'replayed');
     expect(member.handled).toEqual(['bad']);
@@ -214,9 +221,11 @@ describe('poison', () => {
     const id = await idOf(member);
     nowMs += 3_600_000;
     dieAt = 'dead-letters.claimed';
-    await expect(member.deadLetters.replay(id, 'mended')).rejects.toThrow('killed');
+    await expect(member.deadLetters.replay(id, 'mended', asked())).rejects.toThrow('killed');
     nowMs -= 3_600_000;
-    expect(await member.deadLetters.discard(id, 'a test event')).toMatchObject({ state: 'discarded' });
+    expect(await member.deadLetters.discard(id, 'a test event', asked())).toMatchObject({
+      state: 'discarded',
+    });
   });
 
   test('a member whose clock is two minutes behind respects the claims of the others', async () => {
@@ -225,9 +234,9 @@ describe('poison', () => {
     const id = await idOf(member);
     readable = true;
     dieAt = 'dead-letters.claimed';
-    await expect(member.deadLetters.replay(id, 'mended')).rejects.toThrow('killed');
+    await expect(member.deadLetters.replay(id, 'mended', asked())).rejects.toThrow('killed');
     nowMs -= 120_000;
-    await expect(member.deadLetters.discard(id, 'too early')).rejects.toMatchObject({
+    await expect(member.deadLetters.discard(id, 'too early', asked())).rejects.toMatchObject({
       message: 'It is being replayed just now.',
     });
   });
@@ -241,9 +250,11 @@ describe('poison', () => {
     await publish(event('k', 'bad'));
     const id = await idOf(member);
     readable = true;
-    await expect(member.deadLetters.replay(id, 'mended')).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(member.deadLetters.replay(id, 'mended', asked())).rejects.toMatchObject({
+      code: 'unavailable',
+    });
     away = false;
-    expect(await member.deadLetters.replay(id, 'mended')).toMatchObject({ state: 'replayed' });
+    expect(await member.deadLetters.replay(id, 'mended', asked())).toMatchObject({ state: 'replayed' });
   });
 
   test('discarding it ends it with its reason; nothing is handed over', async () => {
@@ -251,11 +262,13 @@ describe('poison', () => {
     await publish(event('k', 'bad'));
     const id = await idOf(member);
     readable = true;
-    expect(await member.deadLetters.discard(id, 'a test event')).toMatchObject({
+    expect(await member.deadLetters.discard(id, 'a test event', asked())).toMatchObject({
       state: 'discarded',
       reason: 'a test event',
     });
-    await expect(member.deadLetters.replay(id, 'after all')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(member.deadLetters.replay(id, 'after all', asked())).rejects.toMatchObject({
+      code: 'conflict',
+    });
     expect(await member.deadLetters.list(10, false)).toEqual([]);
     expect(await member.deadLetters.list(10, true)).toHaveLength(1);
     expect(member.handled).toEqual([]);
@@ -337,10 +350,10 @@ describe('an event of a newer version', () => {
     const [first, second] = await letters(member, 2);
     const [head, behind] = first?.kind === 'behind' ? [second, first] : [first, second];
     expect(head?.expiresAt).toBeUndefined();
-    await expect(member.deadLetters.replay(behind?._id ?? '', 'now')).rejects.toMatchObject({
+    await expect(member.deadLetters.replay(behind?._id ?? '', 'now', asked())).rejects.toMatchObject({
       message: expect.stringContaining('It waits behind'),
     });
-    await member.deadLetters.discard(head?._id ?? '', 'nobody needs it');
+    await member.deadLetters.discard(head?._id ?? '', 'nobody needs it', asked());
     const ended = await member.deadLetters.get(head?._id ?? '');
     expect(ended?.expiresAt?.getTime()).toBe(nowMs + keepMs);
     await waitFor('what was behind', () => member.handled.includes('1'));

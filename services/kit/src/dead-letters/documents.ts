@@ -1,4 +1,5 @@
 import type { Binary } from 'mongodb';
+import type { OwingDocument } from '../audit/record.ts';
 import type { LogEvent } from '../eventlog/types.ts';
 import type { IndexDescription } from '../store/operations.ts';
 
@@ -11,7 +12,7 @@ export type LetterKind = 'poison' | 'newer-version' | 'behind';
 export type LetterState = 'waiting' | 'replaying' | 'replayed' | 'discarded';
 
 /** One event that a consumer group has set aside, in the database of the service that the group belongs to. */
-export interface LetterDocument {
+export interface LetterDocument extends OwingDocument {
   /** topic/partition:offset/group; unique, so that setting the event aside again changes nothing. */
   _id: string;
   topic: string;
@@ -39,7 +40,7 @@ export interface LetterDocument {
   claimedUntilMs: number;
   /** The last steps of its history. */
   steps: { atMs: number; what: string }[];
-  /** Absent while it waits for an upgrade, however long. */
+  /** Absent while it waits for an upgrade, or an operator's replay of it is under way, however long. */
   expiresAt?: Date;
 }
 

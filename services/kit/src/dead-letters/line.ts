@@ -6,7 +6,7 @@ import type { Failpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
 import { type Repetition, repeat } from '../repeat.ts';
 import { eventOf, type LetterDocument, placeOf } from './documents.ts';
-import type { LetterStore, LineHead } from './store.ts';
+import type { Asked, LetterStore, LineHead } from './store.ts';
 
 export interface LinesOptions {
   readonly letters: LetterStore;
@@ -90,15 +90,15 @@ export class SubscriptionLines {
    * Replays one event for an operator. Throws DomainError('conflict') when it cannot be claimed or fails
    * again.
    */
-  async replay(id: string, reason: string): Promise<void> {
+  async replay(id: string, asked: Asked): Promise<void> {
     const { letters } = this.#options;
     const found = await letters.get(id);
     if (found?.blocking) await this.#requireFirst(found);
     const claim = randomUUID();
-    const letter = await letters.claim(id, claim, { reason });
+    const letter = await letters.claim(id, claim, asked);
     if (!letter) throw await refusal(letters, id);
     this.#options.failpoints('dead-letters.claimed');
-    const failure = await this.#attempt(letter, claim, `replayed by an operator: ${reason}`);
+    const failure = await this.#attempt(letter, claim, `replayed by an operator: ${asked.reason}`);
     if (!failure) return;
     if (isTransient(failure)) throw failure;
     throw new DomainError('conflict', `The event could not be handled again: ${errorText(failure)}`);
@@ -183,7 +183,7 @@ export class SubscriptionLines {
         break;
       } catch (error) {
         if (error instanceof NewerVersionError || isTransient(error)) {
-          await letters.release(letter._id, claim, errorText(error));
+          await letters.release(letter, claim, errorText(error));
           return error;
         }
         if (error instanceof PoisonEventError || tries === maxTries) {

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import type { OwedRecord } from '../audit/record.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import type { EventLog } from '../eventlog/types.ts';
@@ -30,8 +31,10 @@ export interface DeadLettersOptions {
 export interface DeadLetters {
   list(limit: number, ended: boolean): Promise<LetterDocument[]>;
   get(id: string): Promise<LetterDocument | null>;
-  replay(id: string, reason: string): Promise<LetterDocument | null>;
-  discard(id: string, reason: string): Promise<LetterDocument | null>;
+  /** The claim that comes before the event is handed over stores the record. */
+  replay(id: string, reason: string, record: OwedRecord): Promise<LetterDocument | null>;
+  /** The write that ends it stores the record. */
+  discard(id: string, reason: string, record: OwedRecord): Promise<LetterDocument | null>;
   /** Number of dead letters of these kinds that are neither replayed nor discarded. */
   countOpen(kinds: readonly LetterKind[]): Promise<number>;
 }
@@ -93,7 +96,7 @@ export function withDeadLetters(
     deadLetters: {
       list: (limit, ended) => letters.newest(limit, ended),
       get: (id) => letters.get(id),
-      async replay(id, reason) {
+      async replay(id, reason, record) {
         const letter = await letters.get(id);
         if (!letter?.open) throw await refusal(letters, id);
         const of = [...all].find((one) => one.group === letter.group && one.topic === letter.topic);
@@ -102,11 +105,11 @@ export function withDeadLetters(
             retryAfterMs: 1000,
           });
         }
-        await of.replay(id, reason);
+        await of.replay(id, { reason, record });
         return letters.get(id);
       },
-      async discard(id, reason) {
-        const discarded = await letters.discard(id, reason);
+      async discard(id, reason, record) {
+        const discarded = await letters.discard(id, { reason, record });
         if (!discarded) throw await refusal(letters, id);
         return discarded;
       },

@@ -1,3 +1,4 @@
+import { type OwedRecord, owing } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import { isDuplicateKey } from '../errors.ts';
 import type { LogEvent } from '../eventlog/types.ts';
@@ -14,6 +15,12 @@ const claimMs = 60_000;
  */
 const farthestMs = 5 * claimMs;
 const maxSteps = 20;
+
+/** What an operator asks for: with the reason, and the audit record that it owes. */
+export interface Asked {
+  readonly reason: string;
+  readonly record: OwedRecord;
+}
 
 /** A line: the events of one key that one group has set aside and that must keep their order. */
 export interface LineHead {
@@ -120,27 +127,28 @@ export class LetterStore {
     return this.#letters.countDocuments({ open: true, kind: { $in: [...kinds] } });
   }
 
-  /** Claims an open event for a replay; null when it is ended or another replay has claimed it. */
-  claim(id: string, claim: string, asked?: { reason: string }): Promise<LetterDocument | null> {
+  /**
+   * Claims an open event for a replay; null when it is ended or another replay has claimed it. One that an
+   * operator asks for owes its record, and does not expire before its end.
+   */
+  claim(id: string, claim: string, asked?: Asked): Promise<LetterDocument | null> {
     const now = this.#clock.now();
-    return this.#update(
-      { _id: id, open: true, ...unclaimed(now) },
-      {
-        $set: {
-          claim,
-          claimedUntilMs: now + claimMs,
-          ...(asked && { state: 'replaying', reason: asked.reason }),
-        },
-      },
-    );
+    const free = { _id: id, open: true, ...unclaimed(now) };
+    const claimed = { claim, claimedUntilMs: now + claimMs };
+    if (!asked) return this.#update(free, { $set: claimed });
+    const { reason, record } = asked;
+    const replaying: Update<LetterDocument> = {
+      $set: { ...claimed, state: 'replaying', reason },
+      $unset: { expiresAt: '' },
+    };
+    return this.#update(free, owing(replaying, record));
   }
 
-  /** Gives it back as it was before the claim. */
-  async release(id: string, claim: string, error: string): Promise<void> {
-    await this.#update(
-      { _id: id, claim },
-      { $set: { claim: '', claimedUntilMs: 0, state: 'waiting', error } },
-    );
+  /** Gives it back as it was before the claim; poison has its whole time again. */
+  async release({ _id, kind }: LetterDocument, claim: string, error: string): Promise<void> {
+    const expiresAt = new Date(this.#clock.now() + this.#keepMs);
+    const waiting = { claim: '', claimedUntilMs: 0, state: 'waiting', error } as const;
+    await this.#update({ _id, claim }, { $set: { ...waiting, ...(kind === 'poison' && { expiresAt }) } });
   }
 
   /** A replay has failed for good: the events behind it may go on. */
@@ -167,9 +175,9 @@ export class LetterStore {
   }
 
   /** Null when it is already ended or a replay has claimed it. */
-  discard(id: string, reason: string): Promise<LetterDocument | null> {
+  discard(id: string, { reason, record }: Asked): Promise<LetterDocument | null> {
     const free = { _id: id, open: true, ...unclaimed(this.#clock.now()) };
-    return this.#end(free, 'discarded', { reason }, `discarded: ${reason}`);
+    return this.#end(free, 'discarded', { reason }, `discarded: ${reason}`, record);
   }
 
   #end(
@@ -177,16 +185,18 @@ export class LetterStore {
     state: LetterDocument['state'],
     more: Partial<LetterDocument>,
     what: string,
+    record?: OwedRecord,
   ): Promise<LetterDocument | null> {
     const now = this.#clock.now();
-    return this.#update(filter, {
+    const end: Update<LetterDocument> = {
       $set: {
         ...more,
         ...{ state, open: false, blocking: false, claim: '', claimedUntilMs: 0 },
         expiresAt: new Date(now + this.#keepMs),
       },
       ...step(now, what),
-    });
+    };
+    return this.#update(filter, record ? owing(end, record) : end);
   }
 
   #update(filter: Filter<LetterDocument>, update: Update<LetterDocument>): Promise<LetterDocument | null> {

@@ -47,8 +47,10 @@ function create(registry: Registry): { sources: RetentionSource[]; deleted: Coun
     async collect() {
       for (const { kinds, clock } of sources) {
         for (const { kind, oldestMs } of kinds) {
-          const at = await oldestMs();
-          this.set({ kind }, at === undefined ? 0 : Math.max(0, clock.now() - at) / 1000);
+          await setOrLeaveOut(this, kind, async () => {
+            const at = await oldestMs();
+            return at === undefined ? 0 : Math.max(0, clock.now() - at) / 1000;
+          });
         }
       }
     },
@@ -60,11 +62,22 @@ function create(registry: Registry): { sources: RetentionSource[]; deleted: Coun
     async collect() {
       for (const { kinds, states } of sources) {
         for (const { kind } of kinds) {
-          const state = await states.findOne({ _id: kind }, { projection: { completedAtMs: 1 } });
-          this.set({ kind }, (state?.completedAtMs ?? 0) / 1000);
+          await setOrLeaveOut(this, kind, async () => {
+            const state = await states.findOne({ _id: kind }, { projection: { completedAtMs: 1 } });
+            return (state?.completedAtMs ?? 0) / 1000;
+          });
         }
       }
     },
   });
   return { sources, deleted };
+}
+
+/** A store that does not answer leaves out its own value; readiness and other metrics tell of it. */
+async function setOrLeaveOut(gauge: Gauge, kind: string, value: () => Promise<number>): Promise<void> {
+  try {
+    gauge.set({ kind }, await value());
+  } catch {
+    gauge.remove({ kind });
+  }
 }

@@ -1,4 +1,5 @@
 import { SecretsAdminService } from '@headset-cloud/proto/secrets/v1/admin_pb.ts';
+import type { Audit } from '../audit/outbox.ts';
 import { DomainError } from '../errors.ts';
 import { bind, type RpcBinding } from '../rpc/types.ts';
 import type { SecretKeys } from '../secrets.ts';
@@ -11,6 +12,7 @@ export interface SealedOfService {
   readonly service: string;
   readonly places: readonly SealedPlace[];
   readonly noted: NotedKeys;
+  readonly audit: Audit;
 }
 
 /** The operators' door to what the services of this process have sealed (proto/secrets/v1/admin.proto). */
@@ -35,9 +37,18 @@ export function secretsAdmin(secrets: SecretKeys, services: readonly SealedOfSer
       };
     },
     async lookThroughSecrets({ service, place: name, after, reseal }) {
-      const place = serviceOf(service).places.find((one) => one.name === name);
+      const { places, noted, audit } = serviceOf(service);
+      const place = places.find((one) => one.name === name);
       if (!place) throw new DomainError('not_found', `${service} has no sealed ${name}.`);
-      const { next = '', keys, ...counts } = await lookThrough(place, secrets, { after, reseal });
+      const resealed = { target: `${service}/${name}/${secrets.sealing}`, fields: ['sealing key'] };
+      const {
+        next = '',
+        keys,
+        ...counts
+      } = await lookThrough(place, secrets, {
+        after,
+        reseal: reseal ? () => audit.change(resealed, (record) => noted.reseals(record)) : undefined,
+      });
       return {
         next,
         ...counts,
@@ -49,7 +60,8 @@ export function secretsAdmin(secrets: SecretKeys, services: readonly SealedOfSer
       if (key === secrets.sealing) {
         throw new DomainError('invalid_argument', `${service} seals by key ${key}: it cannot be forgotten.`);
       }
-      await serviceOf(service).noted.forget(key);
+      const { noted, audit } = serviceOf(service);
+      await audit.change({ target: `${service}/${key}` }, (record) => noted.forget(key, record));
       return {};
     },
   });

@@ -15,24 +15,33 @@ export interface Looked {
 /** Documents at a time: one call for an operator's progress, well below its deadline. */
 const pageDocuments = 200;
 
-/** Looks at the next values of a place; with `reseal` moves them to the key that seals. */
+/**
+ * Looks at the next values of a place; with `reseal` moves them to the key that seals. `reseal` runs before the
+ * first one is moved, and not at all where none is to be; where it fails, nothing is moved.
+ */
 export async function lookThrough(
   place: SealedPlace,
   secrets: SecretKeys,
-  { after = '', reseal = false, limit = pageDocuments },
+  {
+    after = '',
+    reseal,
+    limit = pageDocuments,
+  }: { after?: string; reseal?: (() => Promise<void>) | undefined; limit?: number },
 ): Promise<Looked> {
   const { values, next } = await place.page(after, limit);
   const keys = new Map<string, number>();
   const unopened: { of: string; key: string }[] = [];
   let moved = 0;
   let changed = 0;
+  let begun: Promise<void> | undefined;
+  const begin = (): Promise<void> => (begun ??= (reseal as () => Promise<void>)());
   for (const value of values) {
     const key = secrets.keyOf(value.sealed, value.purpose);
     if (key === undefined) {
       unopened.push({ of: value.of, key: namedKey(value.sealed) ?? '' });
       continue;
     }
-    const outcome = reseal ? await move(value, secrets) : 'stays';
+    const outcome = reseal ? await move(value, secrets, begin) : 'stays';
     if (outcome === 'moved') moved += 1;
     if (outcome === 'changed') changed += 1;
     const now = outcome === 'moved' ? secrets.sealing : key;
@@ -41,9 +50,14 @@ export async function lookThrough(
   return { ...(next !== undefined && { next }), keys, moved, changed, unopened };
 }
 
-async function move(value: SealedValue, secrets: SecretKeys): Promise<'stays' | 'moved' | 'changed'> {
+async function move(
+  value: SealedValue,
+  secrets: SecretKeys,
+  begin: () => Promise<void>,
+): Promise<'stays' | 'moved' | 'changed'> {
   const { sealed, purpose } = value;
   if (!value.replace || secrets.isCurrent(sealed, purpose)) return 'stays';
+  await begin();
   const again = secrets.seal(secrets.open(sealed, purpose), purpose);
   return (await value.replace(again)) ? 'moved' : 'changed';
 }

@@ -1,13 +1,17 @@
+import { type OwedRecord, type OwingDocument, owing } from '../audit/record.ts';
 import { DomainError, isDuplicateKey } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { SecretKeys } from '../secrets.ts';
+import type { Update } from '../store/operations.ts';
 import type { Store, StoreCollection } from '../store/types.ts';
 
 /** A key by which values of this database may be sealed. */
-export interface NotedKeyDocument {
+export interface NotedKeyDocument extends OwingDocument {
   /** The key's id. */
   _id: string;
   notedAt: Date;
+  /** True: no value needs it any more. The document stays, because it may owe the record of that. */
+  forgotten?: true;
 }
 
 /** The keys by which values of a database are sealed, so that a start without one of them says so (ADR 0039). */
@@ -18,10 +22,13 @@ export interface NotedKeys {
    */
   check(): Promise<void>;
   list(): Promise<string[]>;
-  forget(keyId: string): Promise<void>;
+  /** Resolves with false, and owes nothing, where the key is not noted. */
+  forget(keyId: string, record: OwedRecord): Promise<boolean>;
+  /** The key that seals is about to seal values anew: owes the record of that, and notes the key. */
+  reseals(record: OwedRecord): Promise<void>;
 }
 
-const collectionName = 'secretKeys';
+export const notedKeysCollection = 'secretKeys';
 
 export function createNotedKeys(options: {
   readonly store: Store;
@@ -29,11 +36,25 @@ export function createNotedKeys(options: {
   readonly logger: Logger;
 }): NotedKeys {
   const { store, secrets, logger } = options;
-  const noted: StoreCollection<NotedKeyDocument> = store.collection(collectionName);
+  const noted: StoreCollection<NotedKeyDocument> = store.collection(notedKeysCollection);
   const own = [secrets.sealing, ...secrets.others];
 
   async function list(): Promise<string[]> {
-    return (await noted.find({}, { sort: { _id: 1 } }).toArray()).map(({ _id }) => _id);
+    const known = { forgotten: { $exists: false } };
+    const found = await noted.find(known, { sort: { _id: 1 }, projection: { _id: 1 } }).toArray();
+    return found.map(({ _id }) => _id);
+  }
+
+  async function note(): Promise<void> {
+    const notedAt = new Date();
+    try {
+      await noted.insertOne({ _id: secrets.sealing, notedAt });
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+      // Another process of the service has noted it, or it was forgotten before it came back.
+      const forgotten = { _id: secrets.sealing, forgotten: true as const };
+      await noted.updateOne(forgotten, { $set: { notedAt }, $unset: { forgotten: '' } });
+    }
   }
 
   return {
@@ -42,17 +63,18 @@ export function createNotedKeys(options: {
       const missing = all.filter((id) => !own.includes(id));
       if (missing.length > 0) throw new DomainError('unavailable', lacking(missing));
       logger.info({ seals: secrets.sealing, opensOnly: secrets.others }, 'secret keys');
-      if (all.includes(secrets.sealing)) return;
-      try {
-        await noted.insertOne({ _id: secrets.sealing, notedAt: new Date() });
-      } catch (error) {
-        // Another process of the service has noted it.
-        if (!isDuplicateKey(error)) throw error;
-      }
+      if (!all.includes(secrets.sealing)) await note();
     },
     list,
-    async forget(keyId) {
-      await noted.deleteOne({ _id: keyId });
+    async forget(keyId, record) {
+      const forgotten: Update<NotedKeyDocument> = { $set: { forgotten: true } };
+      const known = { _id: keyId, forgotten: { $exists: false } };
+      return (await noted.updateOne(known, owing(forgotten, record))).matchedCount === 1;
+    },
+    async reseals(record) {
+      // A process that still lacks a key has not noted its own; from now on values are sealed by it.
+      await note();
+      await noted.updateOne({ _id: secrets.sealing }, owing({}, record));
     },
   };
 }

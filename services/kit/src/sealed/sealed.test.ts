@@ -1,9 +1,10 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { recordOf } from '../audit/record.ts';
 import { createLogger } from '../logger.ts';
 import { createSecretBox, keyIdOf } from '../secrets.ts';
 import type { StoreCollection } from '../store/types.ts';
 import { lookThrough } from './look-through.ts';
-import { createNotedKeys } from './noted-keys.ts';
+import { createNotedKeys, type NotedKeyDocument, notedKeysCollection } from './noted-keys.ts';
 import { type SealedPlace, sealedFields } from './places.ts';
 
 const old = 'the old key of more than thirty-two characters';
@@ -57,7 +58,7 @@ describe('values are moved to the key that seals', () => {
       });
     }
     await things.insertOne({ _id: 'without' });
-    const first = await lookThrough(place, both, { reseal: true, limit: 2 });
+    const first = await lookThrough(place, both, { reseal: async () => {}, limit: 2 });
     expect(first).toEqual({
       ...{ next: 'thing-1', keys: new Map([[nextId, 4]]), moved: 4, changed: 0, unopened: [] },
     });
@@ -71,9 +72,9 @@ describe('values are moved to the key that seals', () => {
     expect(await lookThrough(place, both, { after: 'thing-1', limit: 2 })).toMatchObject({
       ...{ next: 'thing-3', keys: new Map([[oldId, 4]]) },
     });
-    const again = await lookThrough(place, both, { reseal: true });
+    const again = await lookThrough(place, both, { reseal: async () => {} });
     expect(again).toMatchObject({ moved: 6, changed: 0 });
-    expect(await lookThrough(place, both, { reseal: true })).toMatchObject({
+    expect(await lookThrough(place, both, { reseal: async () => {} })).toMatchObject({
       ...{ keys: new Map([[nextId, 10]]), moved: 0 },
     });
     for (let n = 0; n < 5; n += 1) expect(await opened(`thing-${n}`)).toEqual([`text ${n}`, `part ${n}`]);
@@ -84,9 +85,22 @@ describe('values are moved to the key that seals', () => {
     const read = await place.page('', 10);
     await things.updateOne({ _id: 'a' }, { $set: { secret: sealedBy(old, 'after', 'a') } });
     const stale: SealedPlace = { name: 'things', page: async () => read };
-    expect(await lookThrough(stale, both, { reseal: true })).toMatchObject({ moved: 0, changed: 1 });
-    expect(await lookThrough(place, both, { reseal: true })).toMatchObject({ moved: 1, changed: 0 });
+    expect(await lookThrough(stale, both, { reseal: async () => {} })).toMatchObject({
+      moved: 0,
+      changed: 1,
+    });
+    expect(await lookThrough(place, both, { reseal: async () => {} })).toMatchObject({
+      moved: 1,
+      changed: 0,
+    });
     expect(await opened('a')).toEqual(['after']);
+  });
+
+  test('nothing, when the record of it cannot be stored', async () => {
+    await things.insertOne({ _id: 'a', secret: sealedBy(old, 'text', 'a') });
+    const reseal = async () => Promise.reject(new Error('the database is full'));
+    await expect(lookThrough(place, both, { reseal })).rejects.toThrow('the database is full');
+    expect((await lookThrough(place, both, {})).keys).toEqual(new Map([[oldId, 1]]));
   });
 
   test('what no key opens is told by its document, and the rest goes on', async () => {
@@ -94,7 +108,7 @@ describe('values are moved to the key that seals', () => {
     await things.insertOne({ _id: 'a', secret: sealedBy(lost, 'text', 'a') });
     await things.insertOne({ _id: 'b', secret: Buffer.from(named).toString('base64') });
     await things.insertOne({ _id: 'c', secret: sealedBy(old, 'text', 'c') });
-    expect(await lookThrough(place, both, { reseal: true })).toEqual({
+    expect(await lookThrough(place, both, { reseal: async () => {} })).toEqual({
       ...{ keys: new Map([[nextId, 1]]), moved: 1, changed: 0 },
       unopened: [
         { of: 'a', key: '' },
@@ -126,8 +140,19 @@ describe('a start without a needed key is told which', () => {
     await before.check();
     expect(await before.list()).toEqual([oldId, nextId].sort());
     await expect(after.check()).rejects.toThrow(oldId);
-    await before.forget(oldId);
+    expect(await before.forget(oldId, recordOf(1, {}))).toBe(true);
+    expect(await before.forget(oldId, recordOf(2, {}))).toBe(false);
     await after.check();
     expect(await after.list()).toEqual([nextId]);
+  });
+
+  test('one that was forgotten and seals again is needed again', async () => {
+    await keysOf(old).check();
+    await keysOf(next, old).forget(oldId, recordOf(1, {}));
+    await keysOf(old).check();
+    await expect(keysOf(next).check()).rejects.toThrow(oldId);
+    // What it owes since it was forgotten is not lost with that.
+    const noted = bed.store.collection<NotedKeyDocument>(notedKeysCollection);
+    expect((await noted.findOne({ _id: oldId }))?.audit).toHaveLength(1);
   });
 });

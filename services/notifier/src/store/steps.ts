@@ -9,5 +9,6 @@ export const notifierSteps: ServiceSteps = {
   steps: [
     { number: 1, name: 'indexes', indexes: { ...notifierIndexes, [lettersCollection]: letterIndexes } },
     { number: 2, name: 'owed audit records', indexes: { [deliveriesCollection]: [owingIndex] } },
+    { number: 3, name: 'owed audit records of operators', indexes: { [lettersCollection]: [owingIndex] } },
   ],
 };

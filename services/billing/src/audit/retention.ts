@@ -1,0 +1,32 @@
+import type { KeptKind } from '@headset-cloud/kit/retention/kinds.ts';
+import type { Filter } from '@headset-cloud/kit/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { RecordDocument } from './documents.ts';
+
+/** Audit records, from their change or from their storing, whichever is later (ADR 0045). */
+export function oldRecords(
+  records: StoreCollection<RecordDocument>,
+  keepMs: number,
+): KeptKind<Pick<RecordDocument, '_id'>> {
+  const old = (beforeMs: number): Filter<RecordDocument> => ({
+    atMs: { $lt: beforeMs },
+    // Not what the clock of the changing process alone calls old.
+    storedAtMs: { $not: { $gte: beforeMs } },
+  });
+  return {
+    kind: 'audit',
+    keepMs,
+    find(beforeMs, most) {
+      const projection = { _id: 1 } as const;
+      return records.find(old(beforeMs), { sort: { atMs: 1, _id: 1 }, limit: most, projection }).toArray();
+    },
+    async remove(found, beforeMs) {
+      const ids = found.map(({ _id }) => _id);
+      return (await records.deleteMany({ _id: { $in: ids }, ...old(beforeMs) })).deletedCount;
+    },
+    async oldestMs() {
+      const oldest = await records.findOne({}, { sort: { atMs: 1, _id: 1 }, projection: { atMs: 1 } });
+      return oldest?.atMs;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { Registry } from 'prom-client';
+import { DomainError } from '../errors.ts';
+import { topics } from '../eventlog/types.ts';
+import { noFailpoints } from '../failpoints.ts';
+import type { StoreCollection } from '../store/types.ts';
+import { waitFor } from '../testing/wait.ts';
+import { createAuditOutbox } from './outbox.ts';
+import { type OwingDocument, owing } from './record.ts';
+
+interface Thing extends OwingDocument {
+  _id: string;
+}
+
+let bed: TestBed;
+let things: StoreCollection<Thing>;
+let others: StoreCollection<Thing>;
+const world = { nowMs: 0, logAway: false, storeAway: false };
+const metrics = () => registry.getSingleMetricAsString('headset_audit_oldest_owed_age_seconds');
+const age = async () => /^headset_audit_oldest_owed_age_seconds (.+)$/m.exec(await metrics())?.[1];
+let registry: Registry;
+
+beforeEach(async () => {
+  bed = openTestBed('billing', { onMongo: true });
+  await bed.log.ensureTopics([topics.audit]);
+  registry = new Registry();
+  Object.assign(world, { nowMs: 1_000_000, logAway: false, storeAway: false });
+  [things, others] = [bed.store.collection<Thing>('things'), bed.store.collection<Thing>('others')];
+});
+afterEach(() => bed.remove());
+
+/** The outbox of one service of a process. */
+function outboxOf(collection: StoreCollection<Thing>) {
+  return createAuditOutbox({
+    collections: [collection],
+    ...{ logger: bed.logger, failpoints: noFailpoints, metrics: registry, clock: { now: () => world.nowMs } },
+    log: {
+      async publish(topic, events) {
+        if (world.logAway) throw new DomainError('unavailable', 'away');
+        return bed.log.publish(topic, events);
+      },
+    },
+  });
+}
+
+test('a change whose record does not reach the log shows by its age, also in a document that changes on', async () => {
+  const [outbox, second] = [outboxOf(things), outboxOf(others)];
+  const change = (of: typeof outbox, collection: StoreCollection<Thing>) =>
+    of.change({}, (record) => collection.updateOne({ _id: 'a' }, owing<Thing>({}, record)));
+  await things.insertOne({ _id: 'a' });
+  await others.insertOne({ _id: 'a' });
+  outbox.start();
+  second.start();
+  expect(await age()).toBe('0');
+  world.logAway = true;
+  await change(second, others);
+  world.nowMs += 200_000;
+  await change(outbox, things);
+  await change(second, others);
+  world.nowMs += 100_000;
+  expect(await age()).toBe('300');
+  world.logAway = false;
+  await change(outbox, things);
+  await change(second, others);
+  await waitFor('nothing to be owed', async () => (await age()) === '0');
+  await outbox.stop();
+  await second.stop();
+});
+
+test('while the database does not answer the age is absent, not 0', async () => {
+  const findOne: StoreCollection<Thing>['findOne'] = (...given) =>
+    world.storeAway ? Promise.reject(new Error('away')) : things.findOne(...given);
+  outboxOf(new Proxy(things, { get: (of, name) => (name === 'findOne' ? findOne : Reflect.get(of, name)) }));
+  expect(await age()).toBe('0');
+  world.storeAway = true;
+  expect(await age()).toBeUndefined();
+});

@@ -1,0 +1,55 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Clock } from '../clock.ts';
+import type { Filter } from '../store/operations.ts';
+import type { StoreCollection } from '../store/types.ts';
+import type { OwingDocument } from './record.ts';
+
+type Owing = OwingDocument & { _id: string };
+
+/** The documents of one outbox. */
+export interface OwedSource {
+  readonly collections: readonly StoreCollection<Owing>[];
+  readonly clock: Clock;
+}
+
+/** Outboxes of one process share a registry, and so the gauge. */
+const shared = new WeakMap<Registry, OwedSource[]>();
+
+/** Shows for how long the oldest record has waited for the log: a change whose record goes nowhere is seen. */
+export function registerOwed(registry: Registry, source: OwedSource): void {
+  const known = shared.get(registry);
+  if (known) {
+    known.push(source);
+    return;
+  }
+  const sources = [source];
+  shared.set(registry, sources);
+  new Gauge({
+    name: 'headset_audit_oldest_owed_age_seconds',
+    help: 'Time since the oldest change whose audit record is not in the event log yet; 0 when there is none. Whole platform: use max, not sum.',
+    registers: [registry],
+    async collect() {
+      try {
+        const ages = await Promise.all(sources.map(ageOf));
+        this.set(Math.max(0, ...ages));
+      } catch {
+        // The database does not answer: readiness reports that, and the metric is absent, not 0.
+        this.remove();
+      }
+    },
+  });
+}
+
+/** In seconds. */
+async function ageOf({ collections, clock }: OwedSource): Promise<number> {
+  const ages = await Promise.all(
+    collections.map(async (collection) => {
+      const owing = { auditAtMs: { $gt: 0 } } as Filter<Owing>;
+      const oldest = await collection.findOne(owing, { sort: { auditAtMs: 1 }, projection: { audit: 1 } });
+      // A document that changes on and on has a young newest record; its oldest one comes first.
+      const sinceMs = oldest?.audit?.[0]?.atMs;
+      return sinceMs === undefined ? 0 : (clock.now() - sinceMs) / 1000;
+    }),
+  );
+  return Math.max(0, ...ages);
+}
