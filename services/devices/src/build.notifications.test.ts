@@ -10,6 +10,7 @@ import {
   UrlRefusal,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { owingCollections } from './store/documents.ts';
 import { notifications, receivedAtMs, report, usage } from './testing/reports.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
@@ -299,12 +300,16 @@ test('the longest texts, with the longest escapes, are published in parts that a
 onEmbedded('a batch of many devices costs one lookup', async () => {
   await activate('app', imei(1));
   await activate('app', imei(2));
-  // The activations' pending work reads documents, too, so wait for its end.
+  // The activations' pending work, and the records that changes owe, read documents, too, so wait for their end.
   await waitFor('the activations to be settled', async () => {
     const left = { $or: [{ dueAtMs: { $exists: true } }, { 'lifecycle.0': { $exists: true } }] };
     const unchecked = { checkAtMs: { $lte: world.nowMs } };
     const devices = await world.store.collection('devices').countDocuments(left);
-    return devices + (await world.store.collection('contracts').countDocuments(unchecked)) === 0;
+    const contracts = await world.store.collection('contracts').countDocuments(unchecked);
+    const owing = owingCollections.map((name) =>
+      world.store.collection(name).countDocuments({ auditAtMs: { $exists: true } }),
+    );
+    return [devices, contracts, ...(await Promise.all(owing))].every((count) => count === 0);
   });
   // While a first report waits for the log, the others queue up: they form one batch on any machine.
   world.logFailure = new DomainError('unavailable', 'away');
