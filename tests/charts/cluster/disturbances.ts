@@ -29,6 +29,15 @@ export async function restartAll(namespace: Namespace): Promise<void> {
   }
 }
 
+/** The same, one component after the other: for nodes that have no processor time to spare. */
+export async function restartInTurn(namespace: Namespace): Promise<void> {
+  for (const name of components) {
+    const deployment = `deployment/${releaseName}-${name}`;
+    await namespace.kubectl(['rollout', 'restart', deployment]);
+    await namespace.kubectl(['rollout', 'status', deployment, '--timeout=5m']);
+  }
+}
+
 /**
  * Evicts every pod by the eviction API, as the drain of a node does: one that its budget would hold back is asked
  * when another one is ready.

@@ -9,6 +9,10 @@ import { type Usage, usageOf } from './figures.ts';
 import { type LoadedImage, loadImage } from './images.ts';
 import { makeNamespace, type Namespace } from './namespace.ts';
 import { applyStores, components, deploy, releaseName, trialValues } from './platform.ts';
+import { watchEnds } from './pods.ts';
+
+/** Components of which a pod is replaced: each kind of door. */
+const replaced = ['gateway', 'transactions', 'device-link'];
 
 /** Over which the processors' time is measured. */
 const idleMs = 20_000;
@@ -79,6 +83,29 @@ describeOnCluster(
       expect(memory).toBeLessThan(1.6 * 2 ** 30);
       expect(cores).toBeLessThan(0.6);
     }, 120_000);
+
+    it('a pod that goes is replaced by one that is ready soon', async () => {
+      const watch = watchEnds(cluster, namespace as Namespace, replaced);
+      const told: string[] = [];
+      try {
+        for (const component of replaced) {
+          const ready = () => watch.readyAfterMs.filter((one) => one.component === component);
+          const gone = await waitFor('its pod', () =>
+            watch.current().find((pod) => componentOf(pod) === component && ready().length === 1),
+          );
+          await (namespace as Namespace).kubectl(['delete', 'pod', gone.metadata.name, '--wait=false']);
+          const { ms } = await waitFor(`another pod of ${component}`, () => ready()[1], {
+            timeoutMs: 60_000,
+          });
+          told.push(`${component} ${ms} ms`);
+          // A generous bound: machines differ.
+          expect(ms).toBeLessThan(30_000);
+        }
+      } finally {
+        watch.close();
+      }
+      process.stderr.write(`pod started → ready, quiet node: ${told.join(', ')} (goal 5 s)\n`);
+    }, 240_000);
   },
   realStackMissing,
 );
