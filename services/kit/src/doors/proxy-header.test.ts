@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { waitFor } from '../testing/wait.ts';
 import { readProxyHeader, takeProxyHeader } from './proxy-header.ts';
 
 const signature = '0d0a0d0a000d0a515549540a';
@@ -86,9 +87,12 @@ describe('a connection', () => {
     ]) {
       const { client, accepted } = await pair();
       const taken = takeProxyHeader(accepted, 10_000);
+      let sent = 0;
       for (const part of parts) {
         client.write(part);
-        await new Promise((go) => setTimeout(go, 5));
+        sent += part.length;
+        // What came after the header is read later.
+        await waitFor('the part', () => accepted.bytesRead >= Math.min(sent, header.length));
       }
       expect(await taken).toEqual({ length: header.length, address: '192.0.2.7' });
       let text = '';

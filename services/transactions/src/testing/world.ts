@@ -212,16 +212,20 @@ export class World {
       applicationUnprocessedLimit?: number;
       operation?: MessageInitShape<typeof OperationSchema>;
     } = {},
+    options: { readonly deadlineMs?: number } = {},
   ): Promise<number> {
     return this.tx
-      .createTransaction({
-        deviceId: device,
-        applicationId: application,
-        operationId: command,
-        activationEpoch: 1n,
-        operation: { kind: { case: 'command', value: { package: 'p' } } },
-        ...over,
-      })
+      .createTransaction(
+        {
+          deviceId: device,
+          applicationId: application,
+          operationId: command,
+          activationEpoch: 1n,
+          operation: { kind: { case: 'command', value: { package: 'p' } } },
+          ...over,
+        },
+        options,
+      )
       .then((r) => Number(r.transactionId));
   }
 
