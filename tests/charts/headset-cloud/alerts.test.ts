@@ -21,10 +21,14 @@ interface Example {
   readonly labels?: Readonly<Record<string, string>>;
   /** Series that are close to it and right. */
   readonly quiet: Series;
+  /** Further series by what they show: those under which it fires, and those under which it does not. */
+  readonly alsoFires?: Readonly<Record<string, Series>>;
+  readonly alsoQuiet?: Readonly<Record<string, Series>>;
 }
 
-const rulesFile = join(chartFolder, 'files/alerts.yaml');
 const rules: readonly Rule[] = chartYaml('files/alerts.yaml').groups[0].rules;
+/** The release whose alerts are tested. */
+const own = { namespace: 'hc', release: 'blue' };
 
 const calls = (status: string, each: number) => ({
   [`headset_gateway_request_duration_seconds_count{namespace="hc",pod="a",status="${status}"}`]: `0+${each}x60`,
@@ -66,8 +70,22 @@ const delivered = (each: number) => ({
 });
 const lag = (values: string) =>
   bothReplicas('headset_consumer_lag_events', ',group="notifier",topic="notifications"', values);
-const ready = (pod: string, value: string) => ({
-  [`kube_pod_status_ready{namespace="hc",pod="${pod}",condition="true"}`]: value,
+/** What kube-state-metrics says of a pod; without `ready`: one that no node has room for has no such condition. */
+const pod = (name: string, phase: string, ready?: string): Series => ({
+  ...Object.fromEntries(
+    ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'].map((one) => [
+      `kube_pod_status_phase{namespace="hc",pod="${name}",uid="1",phase="${one}"}`,
+      one === phase ? '1x120' : '0x120',
+    ]),
+  ),
+  ...(ready && { [`kube_pod_status_ready{namespace="hc",pod="${name}",uid="1",condition="true"}`]: ready }),
+});
+const sessions = (of: Readonly<Record<string, string>>): Series =>
+  Object.fromEntries(
+    Object.entries(of).map(([name, values]) => [`headset_sessions{namespace="hc",pod="${name}"}`, values]),
+  );
+const handled = (values: string): Series => ({
+  'headset_consumer_events_total{namespace="hc",pod="a",group="notifier",topic="notifications"}': values,
 });
 
 const examples: readonly Example[] = [
@@ -122,6 +140,18 @@ const examples: readonly Example[] = [
   {
     alert: 'HeadsetCloudCallersRefused',
     fires: { 'headset_rpc_handshakes_failed_total{namespace="hc",pod="a"}': '0+5x60' },
+    alsoQuiet: {
+      'one call that was refused long ago': {
+        'headset_rpc_callers_refused_total{namespace="hc",pod="a",rpc_method="m",caller="notifier"}':
+          '_x20 1x100',
+      },
+    },
+    alsoFires: {
+      'one call, the first of its caller': {
+        'headset_rpc_callers_refused_total{namespace="hc",pod="a",rpc_method="m",caller="notifier"}':
+          '_x53 1x7',
+      },
+    },
     // A rollout, in which a pod begins before its certificate is renewed.
     quiet: {
       'headset_rpc_handshakes_failed_total{namespace="hc",pod="a"}': '0 2 4 4x60',
@@ -157,18 +187,67 @@ const examples: readonly Example[] = [
     fires: { ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'), ...delivered(0) },
     // One integrator's server is away; the others take theirs.
     quiet: { ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'), ...delivered(5) },
+    alsoFires: {
+      'no notifier that runs has delivered any': {
+        ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'),
+        'headset_callback_attempts_total{namespace="hc",pod="a",outcome="failed"}': '1+1x60',
+      },
+      'the pod that delivered is gone': {
+        ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'),
+        'headset_callback_attempts_total{namespace="hc",pod="old",outcome="delivered"}': '0+5x20 stale',
+      },
+    },
+    alsoQuiet: {
+      'an old and a new pod side by side': {
+        ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'),
+        'headset_callback_attempts_total{namespace="hc",pod="old",outcome="delivered"}': '0+5x50 stale',
+        'headset_callback_attempts_total{namespace="hc",pod="new",outcome="delivered"}': '_x50 3+5x9',
+      },
+    },
   },
   {
     alert: 'HeadsetCloudCallbacksDead',
     fires: { 'headset_callbacks_dead_total{namespace="hc",pod="a"}': '0x30 1x30' },
     // Given up long ago.
-    quiet: bothReplicas('headset_callbacks_dead_total', '', '7x60'),
+    quiet: bothReplicas('headset_callbacks_dead_total', '', '7x120'),
+    alsoFires: {
+      'given up before the first scrape of a new pod': {
+        'headset_callbacks_dead_total{namespace="hc",pod="old"}': '7x30 stale',
+        'headset_callbacks_dead_total{namespace="hc",pod="new"}': '_x31 2x29',
+      },
+      'its pod is gone since': {
+        'headset_callbacks_dead_total{namespace="hc",pod="old"}': '0x60',
+        'headset_callbacks_dead_total{namespace="hc",pod="new"}': '_x40 2x5 stale',
+      },
+    },
+    alsoQuiet: {
+      'a rollout: old pods gave up some long ago, new ones none': {
+        'headset_callbacks_dead_total{namespace="hc",pod="old"}': '7x110 stale',
+        'headset_callbacks_dead_total{namespace="hc",pod="new"}': '_x109 0x11',
+      },
+      'Prometheus did not scrape for half an hour': {
+        'headset_callbacks_dead_total{namespace="hc",pod="a"}': '7x40 _x30 7x50',
+      },
+    },
   },
   {
     alert: 'HeadsetCloudConsumerLag',
     fires: lag('2000+100x60'),
     labels: { group: 'notifier', topic: 'notifications' },
-    quiet: lag('90000-1000x60'),
+    quiet: { ...lag('90000-1000x60'), ...handled('0+1000x60') },
+    alsoFires: {
+      'a few events, none of which is handled': { ...lag('0x10 3x110'), ...handled('500x120') },
+      'a few events, of a group that has handled none since its start': lag('0x10 3x110'),
+      'one partition stands still, the others go on': { ...lag('0x10 40x110'), ...handled('0+10x120') },
+    },
+    alsoQuiet: {
+      'nothing to do': { ...lag('0x120'), ...handled('500x120') },
+      'events that are under way, under a load that stays': { ...lag('8x120'), ...handled('0+600x120') },
+      'one event now and then, of which a scrape sees some': {
+        ...lag('0 1 0 0 1 1 0 0x20 1 1 1 0 1 0x90'),
+        ...handled('0x60 1x60'),
+      },
+    },
   },
   {
     alert: 'HeadsetCloudDeadLetters',
@@ -201,6 +280,33 @@ const examples: readonly Example[] = [
       'headset_sessions{namespace="hc",pod="a"}': '100x51 0x10',
       'headset_sessions{namespace="hc",pod="b"}': '100x51 195x10',
     },
+    alsoFires: {
+      'no pod of device-link is left': {
+        ...sessions({ a: '100x45 stale', b: '100x45 stale' }),
+        'up{namespace="hc",pod="other"}': '1x60',
+      },
+      'all pods were replaced, and few headsets came back': sessions({
+        ...{ a: '100x40 stale', b: '100x41 stale' },
+        ...{ c: '_x40 20x20', d: '_x41 20x19' },
+      }),
+    },
+    alsoQuiet: {
+      'a rollout: every pod was replaced by one with another name': sessions({
+        ...{ a: '100x30 stale', b: '100x32 stale' },
+        ...{ c: '_x30 100x90', d: '_x32 100x88' },
+      }),
+      'a rollout in which the last values of pods that have ended stay for two minutes': sessions({
+        ...{ a: '100x32 stale', b: '100x34 stale' },
+        ...{ c: '_x30 100x90', d: '_x32 100x88' },
+      }),
+      'a second rollout soon after': sessions({
+        ...{ a: '100x30 stale', b: '100x32 stale' },
+        ...{ c: '_x30 100x20 stale', d: '_x32 100x20 stale' },
+        ...{ e: '_x50 100x70', f: '_x52 100x68' },
+      }),
+      'fewer pods hold as many headsets': sessions({ a: '100x45 stale', b: '100x46 200x73' }),
+      'few headsets, which come and go': sessions({ a: '12x50 2x69' }),
+    },
   },
   {
     alert: 'HeadsetCloudUploadsUnchecked',
@@ -219,7 +325,8 @@ const examples: readonly Example[] = [
   {
     alert: 'HeadsetCloudUploadsNoRoom',
     fires: { 'headset_updates_no_room_total{namespace="hc",pod="a"}': '0x40 1+1x20' },
-    quiet: bothReplicas('headset_updates_no_room_total', '', '0x20 3x40'),
+    // Long ago.
+    quiet: bothReplicas('headset_updates_no_room_total', '', '0x20 3x100'),
   },
   {
     alert: 'HeadsetCloudRecordingsLate',
@@ -229,8 +336,14 @@ const examples: readonly Example[] = [
   {
     alert: 'HeadsetCloudRecordingsFailed',
     fires: { 'headset_recordings_ended_total{namespace="hc",outcome="failed"}': '0x30 1x30' },
+    alsoFires: {
+      'the first one of a process': {
+        'headset_recordings_ended_total{namespace="hc",pod="a",outcome="saved"}': '0+1x60',
+        'headset_recordings_ended_total{namespace="hc",pod="a",outcome="failed"}': '_x55 1x5',
+      },
+    },
     quiet: {
-      'headset_recordings_ended_total{namespace="hc",outcome="failed"}': '4x60',
+      'headset_recordings_ended_total{namespace="hc",outcome="failed"}': '4x120',
       'headset_recordings_ended_total{namespace="hc",outcome="saved"}': '0+1x60',
     },
   },
@@ -248,12 +361,36 @@ const examples: readonly Example[] = [
   },
   {
     alert: 'HeadsetCloudPodsNotReady',
-    fires: ready('x-devices-7c9d8f6b5-abcde', '0x60'),
-    labels: { pod: 'x-devices-7c9d8f6b5-abcde' },
+    fires: pod('blue-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
+    labels: { pod: 'blue-devices-7c9d8f6b5-abcde' },
     quiet: {
-      ...ready('x-devices-7c9d8f6b5-abcde', '0x5 1x55'),
-      ...ready('x-prepare-0123456789-abcde', '0x60'),
+      ...pod('blue-devices-7c9d8f6b5-abcde', 'Running', '0x5 1x115'),
+      ...pod('blue-prepare-0123456789-abcde', 'Running', '0x120'),
     },
+    alsoFires: {
+      'no node has room': pod('blue-devices-7c9d8f6b5-abcde', 'Pending'),
+    },
+    alsoQuiet: {
+      'evicted, its node keeps the record': pod('blue-devices-7c9d8f6b5-abcde', 'Failed', '0x120'),
+      'ended with its node': pod('blue-devices-7c9d8f6b5-abcde', 'Succeeded', '0x120'),
+      'a release whose name begins alike': {
+        ...pod('blue-two-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
+        ...pod('blue-gateway-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
+        ...pod('light-blue-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
+      },
+    },
+  },
+  {
+    alert: 'HeadsetCloudNotScraped',
+    fires: { 'up{namespace="hc",pod="a"}': '1x60 0x59', 'up{namespace="hc",pod="b"}': '1x120' },
+    labels: { pod: 'a' },
+    // A pod that starts, and one that has ended.
+    quiet: {
+      'up{namespace="hc",pod="a"}': '_x110 0 0 1x8',
+      'up{namespace="hc",pod="b"}': '1x90 0 stale',
+      'up{namespace="hc",pod="c"}': '1x120',
+    },
+    alsoFires: { 'Prometheus knows no pod': { 'headset_sessions{namespace="hc",pod="a"}': '1x40' } },
   },
   {
     alert: 'HeadsetCloudVersionsMixed',
@@ -267,31 +404,67 @@ const examples: readonly Example[] = [
   },
 ];
 
-/** promtool's test of one example: what fires after an hour. */
-function promTest({ alert, labels }: Example, series: Series, fires: boolean) {
+/** Series as a release has them; those of kube-state-metrics know no release but by the pods' names. */
+const seriesOf = (series: Series, { namespace, release }: typeof own): Series =>
+  Object.fromEntries(
+    Object.entries(series).map(([name, values]) => [
+      name
+        .replace(/^(headset_\w+|up)\{/, `$1{release="${release}",`)
+        .replace('pod="blue-', `pod="${release}-`)
+        .replace('namespace="hc"', `namespace="${namespace}"`),
+      values,
+    ]),
+  );
+
+/** The minute of a series' last value: `1x3` is four values, `_x3` is three. */
+const lastMinute = (values: string): number =>
+  values.split(' ').reduce((sum, part) => {
+    const [, missing, times = 0] = /^(_)?.*?(?:x(\d+))?$/.exec(part) ?? [];
+    return sum + (missing && times ? Number(times) : Number(times) + 1);
+  }, -1);
+
+/** promtool's test: whether the alert fires for `own` at the end; or never in the hour before it. */
+function promTest({ alert, labels }: Example, title: string, series: Series, fires: 'exactly' | boolean) {
   const severity = rules.find((rule) => rule.alert === alert)?.labels.severity;
-  const all = { alertname: alert, alertstate: 'firing', namespace: 'hc', severity, ...labels };
+  const all = { alertname: alert, alertstate: 'firing', ...own, severity, ...labels };
   const text = Object.entries(all).map(([name, value]) => `${name}="${value}"`);
+  const firing = `ALERTS{alertname="${alert}",alertstate="firing",namespace="${own.namespace}",release="${own.release}"}`;
+  const expected = {
+    exactly: { expr: firing, exp_samples: [{ labels: `ALERTS{${text.join(',')}}`, value: 1 }] },
+    true: { expr: `count(${firing})`, exp_samples: [{ labels: '{}', value: 1 }] },
+    false: { expr: `count_over_time(${firing}[1h])`, exp_samples: [] },
+  };
   return {
-    name: `${alert} ${fires ? 'fires' : 'is quiet'}`,
+    name: `${alert}, ${title}`,
     interval: '1m',
     input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
     promql_expr_test: [
       {
-        expr: `ALERTS{alertname="${alert}",alertstate="firing"}`,
-        eval_time: '60m',
-        exp_samples: fires ? [{ labels: `ALERTS{${text.join(',')}}`, value: 1 }] : [],
+        ...expected[`${fires}`],
+        eval_time: `${Math.max(...Object.values(series).map(lastMinute))}m`,
       },
     ],
   };
 }
 
-describeWith(['promtool'], 'the alerts, by promtool', () => {
+describeWith(['helm', 'promtool'], 'the alerts, by promtool', () => {
   let folder: string;
+  let rulesFile: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'headset-cloud-alerts-'));
+    rulesFile = join(folder, 'rules.yaml');
+    const rendering = { ...scenarios['production'], namespace: own.namespace, release: own.release };
+    const rule = resources(rendering).find(({ kind }) => kind === 'PrometheusRule');
+    writeFileSync(rulesFile, stringify(rule?.['spec']));
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  function promtool(tests: readonly ReturnType<typeof promTest>[]): string {
+    const file = join(folder, 'test.yaml');
+    writeFileSync(file, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }));
+    const run = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+    return `${run.stdout}${run.stderr}`;
+  }
 
   it('are well formed', () => {
     const check = spawnSync('promtool', ['check', 'rules', rulesFile], { encoding: 'utf8' });
@@ -301,12 +474,33 @@ describeWith(['promtool'], 'the alerts, by promtool', () => {
   it.each(examples.map((example) => [example.alert, example] as const))(
     '%s fires when it should, and only then',
     (_, example) => {
-      const file = join(folder, 'test.yaml');
-      const tests = [promTest(example, example.fires, true), promTest(example, example.quiet, false)];
-      writeFileSync(file, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }));
-      const run = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
-      expect(run.stdout + run.stderr).toContain('SUCCESS');
-      expect(run.status).toBe(0);
+      const { fires, quiet, alsoFires = {}, alsoQuiet = {} } = example;
+      const tests = [
+        promTest(example, 'fires', seriesOf(fires, own), 'exactly'),
+        promTest(example, 'is quiet', seriesOf(quiet, own), false),
+        ...Object.entries(alsoFires).map(([title, series]) =>
+          promTest(example, `fires: ${title}`, seriesOf(series, own), true),
+        ),
+        ...Object.entries(alsoQuiet).map(([title, series]) =>
+          promTest(example, `is quiet: ${title}`, seriesOf(series, own), false),
+        ),
+      ];
+      expect(promtool(tests)).toContain('SUCCESS');
+    },
+  );
+
+  it.each(examples.map((example) => [example.alert, example] as const))(
+    '%s of one release is not fired by another release, nor by one of the same name in another namespace',
+    (_, example) => {
+      const others = [
+        { ...own, release: 'green' },
+        { ...own, namespace: 'other' },
+      ];
+      const tests = others.map((other) => {
+        const series = { ...seriesOf(example.quiet, own), ...seriesOf(example.fires, other) };
+        return promTest(example, `beside ${other.namespace}/${other.release}`, series, false);
+      });
+      expect(promtool(tests)).toContain('SUCCESS');
     },
   );
 });
@@ -426,12 +620,43 @@ describeWith(['helm'], 'alerts and dashboard in the chart', () => {
     expect(links).toEqual(
       rules.map(({ alert }) => `https://docs.example.com/operations.html#${alert.toLowerCase()}`),
     );
-    expect(rule?.['spec'].groups[0].rules[0].annotations.summary).toContain('{{ $labels.namespace }}');
+    expect(rule?.['spec'].groups[0].rules[0].annotations.summary).toContain(' in headset/trial fail');
+  });
+
+  it('each release has its own dashboard, in a file of its own, of its own series', () => {
+    const dashboards = [
+      { release: 'blue', namespace: 'hc' },
+      { release: 'green', namespace: 'hc' },
+      { release: 'blue', namespace: 'other' },
+    ].map((where) => {
+      const maps = resources({ ...scenarios['production'], ...where }).filter((r) => r.kind === 'ConfigMap');
+      const [[file, text]] = Object.entries<string>(maps[0]?.['data']) as [[string, string]];
+      const { uid, title, panels } = JSON.parse(text);
+      const exprs = panels.flatMap((panel: { targets: { expr: string }[] }) => panel.targets.map((t) => t.expr));
+      for (const expr of exprs) {
+        const metrics = [...expr.matchAll(/\b(?:headset|kube)_\w+\{([^}]*)\}/g)].map(([, matchers]) => matchers);
+        expect(metrics.length).toBeGreaterThan(0);
+        for (const matchers of metrics) {
+          expect(matchers).toContain(`namespace="${where.namespace}"`);
+          expect(matchers).toMatch(new RegExp(`release="${where.release}"|pod=~"${where.release}-`));
+        }
+      }
+      expect(uid.length).toBeLessThanOrEqual(40);
+      return { file, uid, title };
+    });
+    for (const field of ['file', 'uid', 'title'] as const) {
+      expect(new Set(dashboards.map((dashboard) => dashboard[field])).size).toBe(dashboards.length);
+    }
+  });
+
+  it('a ServiceMonitor labels the series of its release', () => {
+    const [monitor] = of('ServiceMonitor');
+    expect(monitor?.['spec'].endpoints[0].relabelings).toEqual([{ targetLabel: 'release', replacement: 'trial' }]);
   });
 
   it('the dashboard is JSON with every panel', () => {
     const [map] = of('ConfigMap');
-    const dashboard = JSON.parse(map?.['data']['headset-cloud.json']);
+    const dashboard = JSON.parse(map?.['data']['headset-cloud-headset-trial.json']);
     expect(dashboard.panels).toHaveLength(chartYaml('files/dashboard.yaml').panels.length);
     expect(dashboard.panels[0].targets[0]).toMatchObject({ refId: 'A', legendFormat: '{{route}}' });
   });
