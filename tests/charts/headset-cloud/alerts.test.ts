@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { stringify } from 'yaml';
-import { chartFolder, chartYaml, describeWith, type Resource, resources } from './chart.ts';
+import { chartYaml, describeWith, type Resource, resources } from './chart.ts';
+import { foreign, type Metrics, metricsOf, mistakesIn, platformSources, selectorsOf } from './metrics.ts';
 import { scenarios } from './scenarios.ts';
 
 interface Rule {
@@ -368,6 +369,8 @@ const examples: readonly Example[] = [
       ...pod('blue-prepare-0123456789-abcde', 'Running', '0x120'),
     },
     alsoFires: {
+      // 63 characters at most: the name of a pod of a long release is cut off before its own part.
+      'a pod whose name was cut off': pod('blue-devices-7c9d8abcde', 'Running', '0x120'),
       'no node has room': pod('blue-devices-7c9d8f6b5-abcde', 'Pending'),
     },
     alsoQuiet: {
@@ -505,82 +508,80 @@ describeWith(['helm', 'promtool'], 'the alerts, by promtool', () => {
   );
 });
 
-const aggregations = new Set(['sum', 'max', 'min', 'avg', 'count', 'topk', 'bottomk', 'group']);
-
-/** The metrics of an expression, each with the innermost aggregation around it. */
-function joinsOf(expr: string): { metric: string; by: string | undefined }[] {
-  const plain = expr
-    .replace(/"[^"]*"|\{[^}]*\}|\[[^\]]*\]/g, '')
-    .replace(/\b(by|on|without|ignoring)\s*\([^)]*\)/g, '');
-  const joins: { metric: string; by: string | undefined }[] = [];
-  const around: string[] = [];
-  for (const [word] of plain.matchAll(/[a-z_]+\s*\(|\(|\)|[a-z_]+/g)) {
-    if (word === ')') around.pop();
-    else if (word.endsWith('(')) around.push(word.slice(0, -1).trim());
-    else if (!/^(and|or|unless|offset|m|h|s)$/.test(word))
-      joins.push({ metric: word, by: around.findLast((name) => aggregations.has(name)) });
-  }
-  return joins;
-}
-
 describe('alerts and dashboard', () => {
-  const sources = ['services', 'gateway']
-    .flatMap((folder) =>
-      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
-        join(root, folder, file),
-      ),
-    )
-    .filter(
-      (file) =>
-        file.endsWith('.ts') &&
-        file.includes('/src/') &&
-        !file.includes('node_modules') &&
-        !file.endsWith('.test.ts'),
-    )
-    .map((file) => readFileSync(file, 'utf8'));
-  const named = (pattern: RegExp) =>
-    new Set(sources.flatMap((text) => [...text.matchAll(pattern)].map((match) => match[1] as string)));
-  /** Every metric's name that the platform's source has as a text. */
-  const known = named(/name: '(headset_[a-z_]+)'/g);
-  /** Those whose help says that every replica reports the whole platform. */
-  const wholePlatform = named(/name: '(headset_[a-z_]+)',\s*help: .*Whole platform: use max, not sum\./g);
-  const metricsOf = (expr: string) =>
-    [...expr.matchAll(/headset_[a-z_]+/g)].map(([name]) =>
-      name.replace(/_(bucket|count|sum)$/, (suffix) => (known.has(name) ? suffix : '')),
+  interface Panel {
+    readonly title: string;
+    readonly queries: readonly { readonly id: string; readonly legend?: string; readonly expr: string }[];
+  }
+  const panels: readonly Panel[] = chartYaml('files/dashboard.yaml').panels;
+  const sources = platformSources();
+  const protos = readdirSync(join(root, 'proto'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.proto') && !file.includes('node_modules'))
+    .map((file) => readFileSync(join(root, 'proto', file), 'utf8'));
+  const text = [...sources, ...protos].join('\n');
+  const metrics: Metrics = new Map([...sources.flatMap(metricsOf), ...foreign]);
+  /** As the chart writes it, for some release. */
+  const ownExpr = (expr: string) =>
+    expr
+      .replaceAll('$release', 'namespace="n", release="r"')
+      .replaceAll('$pods', 'namespace="n", pod=~"r-.*"');
+  /** Metrics whose selector does not begin with the matchers of the release. */
+  const unbound = (expr: string) =>
+    expr.match(/\b(?:(?:headset|kube)_\w+|up\b)(?!\w|\{\$(?:release|pods)\b)/g) ?? [];
+  const byOf = (expr: string) =>
+    new Set(
+      selectorsOf(ownExpr(expr)).selectors.flatMap(({ around }) => around.flatMap(({ by = [] }) => by)),
     );
 
-  it('the gauges that every replica reports of the whole platform are joined by max', () => {
-    const { panels } = chartYaml('files/dashboard.yaml') as { panels: { queries: { expr: string }[] }[] };
-    const exprs = [
-      ...rules.map(({ expr }) => expr),
-      ...panels.flatMap(({ queries }) => queries.map(({ expr }) => expr)),
-    ];
-    const joins = exprs.flatMap((expr) => joinsOf(expr).filter(({ metric }) => wholePlatform.has(metric)));
-    expect(wholePlatform.size).toBeGreaterThan(10);
-    expect(new Set(joins.map(({ metric }) => metric)).size).toBeGreaterThan(10);
-    expect(joins.filter(({ by }) => by !== 'max')).toEqual([]);
+  it('the metrics of the source are seen', () => {
+    const made = sources.flatMap((one) => [...one.matchAll(/new (?:Counter|Gauge|Histogram)\b/g)]).length;
+    expect(
+      new Set(sources.flatMap(metricsOf).map(([name]) => name.replace(/_(bucket|count|sum)$/, ''))).size,
+    ).toBe(made);
+    expect(metrics.get('headset_rpc_duration_seconds_bucket')?.labels).toContain('le');
+    expect(metrics.get('headset_recordings_open')).toMatchObject({ kind: 'gauge', wholePlatform: true });
+    expect(metrics.get('headset_recordings_open')?.labels).toContain('state');
   });
 
-  it('a sum of such a gauge, and one that is not joined, would be noticed', () => {
-    expect(joinsOf('sum by (a) (x{b="c (d"}) / max(deriv(y[5m])) > headset_z')).toEqual([
-      { metric: 'x', by: 'sum' },
-      { metric: 'y', by: 'max' },
-      { metric: 'headset_z', by: undefined },
+  it.each([
+    ['sum(headset_nothing)', 'headset_nothing does not exist'],
+    ['sum by (route) (headset_sessions)', 'headset_sessions has no label route'],
+    ['sum(headset_sessions{imei="1"})', 'headset_sessions has no label imei'],
+    ['max(headset_transactions_due) and on (state) up', 'headset_transactions_due has no label state'],
+    ['sum(rate(headset_sessions[5m]))', 'headset_sessions is a gauge'],
+    ['sum(headset_callbacks_dead_total)', 'headset_callbacks_dead_total is a counter'],
+    ['headset_callbacks_due > 1', 'headset_callbacks_due is joined by nothing, not by max'],
+    ['sum by (pod) (headset_callbacks_due)', 'headset_callbacks_due is joined by sum, not by max'],
+    [
+      'max(headset_recordings_open{state="waiting"} or headset_recordings_open{state="lost_for_ever"})',
+      'state is never lost_for_ever',
+    ],
+    [
+      'sum(rate(headset_rpc_duration_seconds_count{rpc_method!~"GetUploadUrl|GetNowhereUrl"}[5m]))',
+      'rpc_method is never GetNowhereUrl',
+    ],
+  ])('%s would be noticed', (expr, mistake) => {
+    expect(mistakesIn(expr, metrics, text)).toContain(mistake);
+  });
+
+  it('a selector that takes series of other releases would be noticed', () => {
+    expect(unbound('max(headset_sessions[5m]) + headset_x{a="b"} + headset_y{$release} + up')).toEqual([
+      ...['headset_sessions', 'headset_x', 'up'],
     ]);
-    expect(joinsOf('sum by (a) (max by (a, b) (headset_z))')).toEqual([{ metric: 'headset_z', by: 'max' }]);
   });
 
-  it('every method that an alert leaves out exists', () => {
-    const exprs = rules.map(({ expr }) => expr).join('\n');
-    const methods = [...exprs.matchAll(/rpc_method!~"([^"]*)"/g)].flatMap(([, names]) =>
-      (names as string).split('|'),
-    );
-    expect(methods.length).toBeGreaterThan(0);
-    const protos = readdirSync(join(root, 'proto'), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.proto') && !file.includes('node_modules'))
-      .map((file) => readFileSync(join(root, 'proto', file), 'utf8'))
-      .join('\n');
-    expect(methods.filter((method) => !protos.includes(`rpc ${method}(`))).toEqual([]);
+  it('every panel speaks of metrics that exist, with their labels', () => {
+    expect(panels.length).toBeGreaterThan(10);
+    for (const panel of panels) {
+      // A comma in a text without quotation marks would begin another field.
+      expect(Object.keys(panel).filter((key) => !/^(title|description|unit|queries)$/.test(key))).toEqual([]);
+      for (const { expr, legend = '' } of panel.queries) {
+        expect({ expr, mistakes: mistakesIn(ownExpr(expr), metrics, text) }).toEqual({ expr, mistakes: [] });
+        const shown = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label as string);
+        expect(shown.filter((label) => !byOf(expr).has(label))).toEqual([]);
+        expect(unbound(expr)).toEqual([]);
+      }
+    }
   });
 
   it('every alert has an example', () => {
@@ -588,25 +589,20 @@ describe('alerts and dashboard', () => {
   });
 
   it.each(rules.map((rule) => [rule.alert, rule] as const))(
-    '%s speaks of metrics that exist, has a reason, and a runbook',
+    '%s speaks of metrics that exist, with their labels, has a reason, and a runbook',
     (alert, rule) => {
-      expect(metricsOf(rule.expr).filter((name) => !known.has(name))).toEqual([]);
+      expect(mistakesIn(ownExpr(rule.expr), metrics, text)).toEqual([]);
+      expect(unbound(rule.expr)).toEqual([]);
+      const told = [...rule.annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(
+        ([, label]) => label as string,
+      );
+      expect(told.filter((label) => !byOf(rule.expr).has(label))).toEqual([]);
       expect(rule.annotations.summary.length).toBeGreaterThan(20);
       expect(rule.annotations.reason.length).toBeGreaterThan(40);
       const runbooks = readFileSync(join(root, 'docs/operations.md'), 'utf8');
       expect(runbooks).toContain(`\n### ${alert}\n`);
     },
   );
-
-  it('every panel speaks of metrics that exist', () => {
-    const { panels } = chartYaml('files/dashboard.yaml') as {
-      panels: { title: string; queries: { expr: string }[] }[];
-    };
-    expect(panels.length).toBeGreaterThan(10);
-    for (const { queries } of panels) {
-      for (const { expr } of queries) expect(metricsOf(expr).filter((name) => !known.has(name))).toEqual([]);
-    }
-  });
 });
 
 describeWith(['helm'], 'alerts and dashboard in the chart', () => {
@@ -632,9 +628,13 @@ describeWith(['helm'], 'alerts and dashboard in the chart', () => {
       const maps = resources({ ...scenarios['production'], ...where }).filter((r) => r.kind === 'ConfigMap');
       const [[file, text]] = Object.entries<string>(maps[0]?.['data']) as [[string, string]];
       const { uid, title, panels } = JSON.parse(text);
-      const exprs = panels.flatMap((panel: { targets: { expr: string }[] }) => panel.targets.map((t) => t.expr));
+      const exprs = panels.flatMap((panel: { targets: { expr: string }[] }) =>
+        panel.targets.map((t) => t.expr),
+      );
       for (const expr of exprs) {
-        const metrics = [...expr.matchAll(/\b(?:headset|kube)_\w+\{([^}]*)\}/g)].map(([, matchers]) => matchers);
+        const metrics = [...expr.matchAll(/\b(?:headset|kube)_\w+\{([^}]*)\}/g)].map(
+          ([, matchers]) => matchers,
+        );
         expect(metrics.length).toBeGreaterThan(0);
         for (const matchers of metrics) {
           expect(matchers).toContain(`namespace="${where.namespace}"`);
@@ -651,7 +651,9 @@ describeWith(['helm'], 'alerts and dashboard in the chart', () => {
 
   it('a ServiceMonitor labels the series of its release', () => {
     const [monitor] = of('ServiceMonitor');
-    expect(monitor?.['spec'].endpoints[0].relabelings).toEqual([{ targetLabel: 'release', replacement: 'trial' }]);
+    expect(monitor?.['spec'].endpoints[0].relabelings).toEqual([
+      { targetLabel: 'release', replacement: 'trial' },
+    ]);
   });
 
   it('the dashboard is JSON with every panel', () => {
