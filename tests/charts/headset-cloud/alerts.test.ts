@@ -99,6 +99,12 @@ const examples: readonly Example[] = [
     alert: 'HeadsetCloudRouteErrors',
     fires: { ...routeCalls('/a', '503', 1), ...routeCalls('/a', '200', 1), ...routeCalls('/b', '200', 900) },
     labels: { route: '/a' },
+    alsoFires: {
+      'a route that nobody called before, and that fails': {
+        'headset_gateway_request_duration_seconds_count{namespace="hc",pod="a",route="/new",status="503"}':
+          '_x40 3+1x20',
+      },
+    },
     // One call in a hundred fails, and a route of a call in half an hour fails twice.
     quiet: {
       ...routeCalls('/a', '503', 1),
@@ -326,6 +332,11 @@ const examples: readonly Example[] = [
   {
     alert: 'HeadsetCloudUploadsNoRoom',
     fires: { 'headset_updates_no_room_total{namespace="hc",pod="a"}': '0x40 1+1x20' },
+    alsoFires: {
+      'a new pod, whose checks are tried again and again': {
+        'headset_updates_no_room_total{namespace="hc",pod="a"}': '_x40 2+1x20',
+      },
+    },
     // Long ago.
     quiet: bothReplicas('headset_updates_no_room_total', '', '0x20 3x100'),
   },
