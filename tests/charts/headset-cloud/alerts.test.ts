@@ -446,7 +446,11 @@ function promTest({ alert, labels }: Example, title: string, series: Series, fir
   const expected = {
     exactly: { expr: firing, exp_samples: [{ labels: `ALERTS{${text.join(',')}}`, value: 1 }] },
     true: { expr: `count(${firing})`, exp_samples: [{ labels: '{}', value: 1 }] },
-    false: { expr: `count_over_time(${firing}[1h])`, exp_samples: [] },
+    // Not for another release or namespace either.
+    false: {
+      expr: `count_over_time(ALERTS{alertname="${alert}",alertstate="firing"}[1h])`,
+      exp_samples: [],
+    },
   };
   return {
     name: `${alert}, ${title}`,
