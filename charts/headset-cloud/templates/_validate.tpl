@@ -67,6 +67,8 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if not (or $tls.issuer.name $tls.secretPrefix $v.trial.enabled) }}{{ $p = append $p (printf "rpcTls.mode is %s, but nobody makes the certificates: name cert-manager's issuer in rpcTls.issuer.name, or existing Secrets in rpcTls.secretPrefix; or set rpcTls.mode=mesh where a service mesh encrypts and authenticates." $tls.mode) }}{{ end -}}
 {{- end -}}
 
+{{- if and $v.headsets.sourceRanges (ne $v.headsets.type "LoadBalancer") }}{{ $p = append $p (printf "headsets.sourceRanges is set, but headsets.type is %s, and only a LoadBalancer keeps to it: remove it, and let what stands in front of the Service refuse other networks." $v.headsets.type) }}{{ end -}}
+
 {{- $headsetTls := $v.headsets.tls -}}
 {{- if and $headsetTls.issuer.name $headsetTls.secret }}{{ $p = append $p "headsets.tls.issuer.name and headsets.tls.secret exclude each other: remove one." }}{{ end -}}
 {{- if and $headsetTls.issuer.name (not $headsetTls.hosts) }}{{ $p = append $p "headsets.tls.hosts is missing: name the host that headsets connect to, for example headsets.example.com; cert-manager makes the certificate for it." }}{{ end -}}

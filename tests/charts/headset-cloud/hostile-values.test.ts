@@ -38,8 +38,8 @@ function set(values: Record<string, unknown>, path: string, value: unknown): voi
       if (keys.length === i + 2) at[name] = [value];
       return;
     }
-    if (i === keys.length - 1) at[name] = value;
-    else at = (at[name] ??= {}) as Record<string, unknown>;
+    at[name] = i === keys.length - 1 ? value : (at[name] ?? {});
+    at = at[name] as Record<string, unknown>;
   }
 }
 

@@ -175,6 +175,7 @@ const values: Schema = {
     networkPolicy: object({
       enabled: bool,
       dns: peers,
+      dnsPorts: { ...list(port), minItems: 1 },
       mongodb: target,
       kafka: target,
       s3: target,

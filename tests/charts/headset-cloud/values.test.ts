@@ -148,6 +148,11 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       ],
     ),
     [
+      'networks of headsets that nobody would keep to',
+      { headsets: { type: 'NodePort', sourceRanges: ['203.0.113.0/24'] } },
+      'headsets.sourceRanges is set, but headsets.type is NodePort',
+    ],
+    [
       'a text that names more than the registry’s Secret',
       { imagePullSecrets: ['registry\n      hostNetwork: true'] },
       "'/imagePullSecrets/0'",
