@@ -19,7 +19,7 @@
 {{/* Labels that select a component's pods; arguments: root, name. */}}
 {{- define "hc.selector" -}}
 app.kubernetes.io/name: headset-cloud
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .name }}
 {{- end -}}
 
@@ -33,7 +33,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{/* name, namespace and labels of a resource; arguments: root, name. */}}
 {{- define "hc.metadata" -}}
 name: {{ include "hc.name" . }}
-namespace: {{ .root.Release.Namespace }}
+namespace: {{ .root.Release.Namespace | quote }}
 labels: {{- include "hc.labels" . | nindent 2 }}
 {{- end -}}
 
@@ -56,8 +56,8 @@ labels: {{- include "hc.labels" . | nindent 2 }}
 {{- end -}}
 
 {{/*
-A text that changes when one of the Secrets does, so that pods read the new one: processes read secrets at
-their start. It is empty where Helm has no cluster to look at; then secrets.revision is the way.
+A text that changes when one of the Secrets or the ConfigMap of authorities does, so that pods read the new one:
+processes read them at their start. It is empty where Helm has no cluster to look at; then secrets.revision is the way.
 */}}
 {{- define "hc.secretsRevision" -}}
 {{- $seen := list .Values.secrets.revision -}}
@@ -66,6 +66,10 @@ their start. It is empty where Helm has no cluster to look at; then secrets.revi
 {{- $secret := lookup "v1" "Secret" $.Release.Namespace $ref.name -}}
 {{- if $secret }}{{ $seen = append $seen (printf "%s=%s" $ref.name $secret.metadata.resourceVersion) }}{{ end -}}
 {{- end -}}
+{{- end -}}
+{{- with .Values.caBundleConfigMap -}}
+{{- $authorities := lookup "v1" "ConfigMap" $.Release.Namespace . -}}
+{{- if $authorities }}{{ $seen = append $seen (printf "authorities=%s" $authorities.metadata.resourceVersion) }}{{ end -}}
 {{- end -}}
 {{ $seen | uniq | sortAlpha | join "," | sha256sum | trunc 16 }}
 {{- end -}}

@@ -173,6 +173,38 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(policy?.['spec'].egress).toContainEqual({ ports: [{ port, protocol: 'TCP' }] });
   });
 
+  it('DNS is reached where its pods listen', () => {
+    const values = {
+      networkPolicy: { dns: [{ ipBlock: { cidr: '169.254.20.10/32' } }], dnsPorts: [53, 5353] },
+    };
+    const found = resources({ ...scenarios['production'], values });
+    const callers = policies(found).filter((policy) => !['', 'site'].includes(about(policy)));
+    expect(callers.length).toBeGreaterThan(10);
+    for (const policy of callers)
+      expect(policy['spec'].egress).toContainEqual({
+        ports: [53, 5353].flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }))),
+        to: [{ ipBlock: { cidr: '169.254.20.10/32' } }],
+      });
+  });
+
+  it('private addresses are no more reachable through NAT64', () => {
+    const [policy] = policies(resources(scenarios['production'])).filter((one) => about(one) === 'notifier');
+    const blocks = ((policy as Resource)['spec'].egress as Rule[])
+      .flatMap(({ to }) => to ?? [])
+      .map((peer) => peer.ipBlock);
+    const except = (cidr: string): string[] =>
+      (blocks.find((block) => block?.cidr === cidr) as { except?: string[] } | undefined)?.except ?? [];
+    /** The network of the 96 bits of the prefix and the IPv4 network behind them. */
+    const translated = except('0.0.0.0/0').map((network) => {
+      const [address = '', length = ''] = network.split('/');
+      const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
+      const group = (high: number, low: number) => (high * 256 + low).toString(16);
+      return `64:ff9b::${group(a, b)}:${group(c, d)}/${96 + Number(length)}`;
+    });
+    expect(translated).toHaveLength(6);
+    expect(except('::/0')).toEqual(expect.arrayContaining([...translated, '64:ff9b:1::/48']));
+  });
+
   it('an empty target is anywhere on its ports; a given one only there', () => {
     const found = resources({ ...scenarios['production'], values: { tracesEndpoint: 'http://c:4318' } });
     const rule = (of: string, port: number) =>

@@ -21,13 +21,24 @@ const count = (minimum: number, maximum: number): Schema => ({ type: 'integer', 
 /** Empty, or of the form; that it is missing is said by the chart, with what to do. */
 const optional = (pattern: string): Schema => ({ type: 'string', pattern: `^(${pattern})?$` });
 
+/** The same, and not empty. */
+const given = (of: Schema): Schema => ({ ...of, minLength: 1 });
+
 const port = count(1, 65_535);
+const portText = '([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])';
 const name = optional('[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?');
 const host = optional('(\\*\\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?');
-const url = optional('https?://[^\\s]+');
-const cidr: Schema = { type: 'string', pattern: '^[0-9a-fA-F:.]+/\\d{1,3}$' };
+/** Scheme, host and port. User and password in it are refused by the chart, which says where they belong. */
+const origin = `https?://([^\\s/?#"\\\\]*@)?([^\\s/?#@:"\\\\]+|\\[[0-9a-fA-F:.]+\\])(:${portText})?`;
+const url = optional(`${origin}([/?][^\\s"\\\\]*)?`);
+const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const cidr: Schema = {
+  type: 'string',
+  pattern: `^(${octet}(\\.${octet}){3}/([12]?\\d|3[0-2])|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,7}/(\\d\\d?|1[01]\\d|12[0-8]))$`,
+};
 const cpu: Schema = { type: 'string', pattern: '^(\\d+m|\\d+(\\.\\d+)?)$' };
 const memory: Schema = { type: 'string', pattern: '^\\d+(Ki|Mi|Gi|K|M|G)$' };
+const broker = `[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?:${portText}`;
 const image = object({
   repository: optional('[a-z0-9]([a-z0-9._/:-]*[a-z0-9])?'),
   digest: optional('sha256:[0-9a-f]{64}'),
@@ -86,7 +97,7 @@ const values: Schema = {
     // Helm's own, for charts that use this one.
     global: { type: 'object' },
     image: withPull(image),
-    imagePullSecrets: list({ type: 'string', minLength: 1 }),
+    imagePullSecrets: list(given(name)),
     secrets: object({
       mongodbUri: reference,
       secretKey: reference,
@@ -101,7 +112,7 @@ const values: Schema = {
     }),
     mongodb: object({ databasePrefix: { type: 'string', pattern: '^[a-z0-9_-]{1,30}$' } }),
     kafka: object({
-      brokers: optional('[^,:\\s]+:\\d+(,[^,:\\s]+:\\d+)*'),
+      brokers: optional(`${broker}(,${broker})*`),
       partitions: count(1, 1000),
       replicationFactor: count(1, 9),
       prefix: optional('[A-Za-z0-9._-]{1,64}'),
@@ -113,14 +124,14 @@ const values: Schema = {
     }),
     s3: object({
       bucket: optional('[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]'),
-      region: { type: 'string', minLength: 1 },
-      endpoint: optional('https?://[^/]+/?'),
-      publicEndpoint: optional('https?://[^/]+/?'),
+      region: { type: 'string', pattern: '^[A-Za-z0-9-]+$' },
+      endpoint: optional(`${origin}/?`),
+      publicEndpoint: optional(`${origin}/?`),
     }),
     oidc: object({ issuer: url, audience: text, jwksUri: url }),
     callbacks: object({ allowAddresses: list(cidr) }),
     egressProxy: object({
-      url: optional('https?://[^\\s/?#@]+/?'),
+      url: optional(`${origin}/?`),
       except: list({ type: 'string', pattern: '^[^,\\s]+$' }),
     }),
     rpcTls: object({
@@ -164,6 +175,7 @@ const values: Schema = {
     networkPolicy: object({
       enabled: bool,
       dns: peers,
+      dnsPorts: { ...list(port), minItems: 1 },
       mongodb: target,
       kafka: target,
       s3: target,
