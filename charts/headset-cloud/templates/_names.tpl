@@ -19,7 +19,7 @@
 {{/* Labels that select a component's pods; arguments: root, name. */}}
 {{- define "hc.selector" -}}
 app.kubernetes.io/name: headset-cloud
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .name }}
 {{- end -}}
 
@@ -33,7 +33,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{/* name, namespace and labels of a resource; arguments: root, name. */}}
 {{- define "hc.metadata" -}}
 name: {{ include "hc.name" . }}
-namespace: {{ .root.Release.Namespace }}
+namespace: {{ .root.Release.Namespace | quote }}
 labels: {{- include "hc.labels" . | nindent 2 }}
 {{- end -}}
 

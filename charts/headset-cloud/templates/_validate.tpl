@@ -77,7 +77,10 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and (ne $e.kind "none") (not $e.api.host) }}{{ $p = append $p (printf "expose.api.host is missing, but expose.kind is %s: give the API's host name." $e.kind) }}{{ end -}}
 {{- if and (eq $e.kind "gateway") (not $e.gateway.name) }}{{ $p = append $p "expose.gateway.name is missing: name the Gateway that the HTTPRoutes belong to." }}{{ end -}}
 {{- if and $e.site.host (not $v.site.enabled) }}{{ $p = append $p "expose.site.host is set, but the site is off: set site.enabled=true, or remove the host." }}{{ end -}}
-{{- if gt (len .Release.Name) 40 }}{{ $p = append $p (printf "The release's name has %d characters; names of Services end at 63, so take at most 40." (len .Release.Name)) }}{{ end -}}
+{{- /* Kubernetes makes labels of 63 characters at most from the names of Jobs and StatefulSets; a trial's are longer. */ -}}
+{{- $longest := ternary 40 33 $production -}}
+{{- if gt (len .Release.Name) $longest }}{{ $p = append $p (printf "The release's name has %d characters; names that begin with it end at 63, so take at most %d." (len .Release.Name) $longest) }}{{ end -}}
+{{- if not (regexMatch "^[a-z][a-z0-9-]*$" .Release.Name) }}{{ $p = append $p (printf "The release's name is %s; names of Services begin with it: take a letter first, then letters, digits and hyphens." .Release.Name) }}{{ end -}}
 
 {{- if $p }}{{ fail (printf "\n\nThese values cannot work:\n  - %s\n" (join "\n  - " $p)) }}{{ end -}}
 {{- end -}}
