@@ -65,6 +65,10 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and $headsetTls.issuer.name $headsetTls.secret }}{{ $p = append $p "headsets.tls.issuer.name and headsets.tls.secret exclude each other: remove one." }}{{ end -}}
 {{- if and $headsetTls.issuer.name (not $headsetTls.hosts) }}{{ $p = append $p "headsets.tls.hosts is missing: name the host that headsets connect to, for example headsets.example.com; cert-manager makes the certificate for it." }}{{ end -}}
 
+{{- if and $v.headsets.sourceRanges (ne $v.headsets.type "LoadBalancer") }}{{ $p = append $p (printf "headsets.sourceRanges is set, but headsets.type is %s: only a LoadBalancer keeps other networks out. Remove it, and restrict the networks where headsets come in." $v.headsets.type) }}{{ end -}}
+
+{{- if and $v.networkPolicy.enabled $v.monitoring.serviceMonitor (not $v.networkPolicy.scrapes) }}{{ $p = append $p "networkPolicy.scrapes is empty, but monitoring.serviceMonitor is set: name the pods of Prometheus, for example by its namespace, or switch the ServiceMonitor off." }}{{ end -}}
+
 {{- range $name, $component := include "hc.components" . | fromYaml -}}
 {{- $replicas := int $component.values.replicas -}}
 {{- $most := max $replicas (int $component.values.maxReplicas) -}}

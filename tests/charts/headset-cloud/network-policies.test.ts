@@ -187,4 +187,48 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(rule('gateway', 27017)).toBeUndefined();
     expect(rule('billing', 4318)).toBeDefined();
   });
+
+  const rules = (found: readonly Resource[], direction: 'ingress' | 'egress') =>
+    policies(found).flatMap((policy) =>
+      ((policy['spec'][direction] ?? []) as Rule[]).map((rule) => [about(policy), rule] as const),
+    );
+
+  it.each(['production', 'trial'])(
+    '%s: everything finds DNS where the values say that it listens',
+    (scenario) => {
+      // OpenShift: the pods listen on 5353, and a policy is judged by the port of the pod.
+      const to = [
+        {
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'openshift-dns' } },
+          podSelector: { matchLabels: { 'dns.operator.openshift.io/daemonset-dns': 'default' } },
+        },
+      ];
+      const dns = (values: unknown, port: number) =>
+        rules(resources({ ...scenarios[scenario], values }), 'egress').filter(([, rule]) =>
+          rule.ports?.some((one) => one.port === port),
+        );
+      const before = dns({}, 53);
+      const after = dns({ networkPolicy: { dns: { to, ports: [5353] } } }, 5353);
+      expect(after.map(([name]) => name)).toEqual(before.map(([name]) => name));
+      expect(after.length).toBeGreaterThan(10);
+      const ports = [
+        { port: 5353, protocol: 'UDP' },
+        { port: 5353, protocol: 'TCP' },
+      ];
+      for (const [, rule] of after) expect(rule).toEqual({ ports, to });
+      expect(dns({ networkPolicy: { dns: { to, ports: [5353] } } }, 53)).toEqual([]);
+      // NodeLocal DNSCache listens on an address of the node.
+      const local = [...to, { ipBlock: { cidr: '169.254.20.10/32' } }];
+      for (const [, rule] of dns({ networkPolicy: { dns: { to: local } } }, 53))
+        expect(rule.to).toEqual(local);
+    },
+  );
+
+  // The port of metrics is that of the operators' calls: an empty list must never open it.
+  it('without anybody who reads metrics only operators reach the admin port', () => {
+    const values = { networkPolicy: { scrapes: [] }, monitoring: { serviceMonitor: false } };
+    const found = resources({ ...scenarios['production'], values });
+    const services = Object.keys(chartYaml('files/components.yaml')).filter((name) => name !== 'site');
+    expect(allowed(found, 'ingress', 9100)).toEqual(services.map((name) => `operator → ${name}`).sort());
+  });
 });

@@ -8,10 +8,15 @@ export const schemaFile = join(chartFolder, 'values.schema.json');
 
 type Schema = Readonly<Record<string, unknown>>;
 
-const object = (properties: Record<string, Schema>): Schema => ({
+/**
+ * An object of `always`, each of which has a default in values.yaml and so is missing only where null removed it,
+ * and of `sometimes`.
+ */
+const object = (always: Record<string, Schema>, sometimes: Record<string, Schema> = {}): Schema => ({
   type: 'object',
   additionalProperties: false,
-  properties,
+  ...(Object.keys(always).length > 0 ? { required: Object.keys(always) } : {}),
+  properties: { ...always, ...sometimes },
 });
 const list = (items: Schema): Schema => ({ type: 'array', items });
 const map: Schema = { type: 'object', additionalProperties: { type: 'string' } };
@@ -33,26 +38,27 @@ const image = object({
   digest: optional('sha256:[0-9a-f]{64}'),
   tag: optional('[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}'),
 });
-const withPull = (it: Schema): Schema => ({
-  ...it,
-  properties: {
-    ...(it['properties'] as object),
+const withPull = (it: Schema): Schema =>
+  object({
+    ...(it['properties'] as Record<string, Schema>),
     pullPolicy: { enum: ['IfNotPresent', 'Always', 'Never'] },
-  },
-});
+  });
 const reference = object({ name, key: { type: 'string', pattern: '^[A-Za-z0-9._-]+$' } });
 const resources: Schema = object({
-  requests: { ...object({ cpu, memory }), required: ['cpu', 'memory'] },
+  requests: object({ cpu, memory }),
   // The heap is a part of the memory limit, so there has to be one.
-  limits: { ...object({ cpu, memory }), required: ['memory'] },
+  limits: object({ memory }, { cpu }),
 });
 /** Kubernetes' own NetworkPolicyPeer: what is in the selectors is judged by the API server. */
 const peers = list({
-  ...object({
-    ipBlock: { ...object({ cidr, except: list(cidr) }), required: ['cidr'] },
-    namespaceSelector: { type: 'object' },
-    podSelector: { type: 'object' },
-  }),
+  ...object(
+    {},
+    {
+      ipBlock: object({ cidr }, { except: list(cidr) }),
+      namespaceSelector: { type: 'object' },
+      podSelector: { type: 'object' },
+    },
+  ),
   minProperties: 1,
 });
 const target = object({ to: peers, ports: { ...list(port), minItems: 1 } });
@@ -60,6 +66,7 @@ const way = object({ host, tlsSecret: name });
 
 const settings = (spec: ConfigSpec): Schema =>
   object(
+    {},
     Object.fromEntries(
       Object.entries(spec)
         .filter(([key]) => !chartSettings.has(key))
@@ -82,106 +89,108 @@ const component = (id: string): Schema =>
 const values: Schema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   $comment: 'Written by `make generate` (tests/charts/headset-cloud/schema.ts): do not edit.',
-  ...object({
-    // Helm's own, for charts that use this one.
-    global: { type: 'object' },
-    image: withPull(image),
-    imagePullSecrets: list({ type: 'string', minLength: 1 }),
-    secrets: object({
-      mongodbUri: reference,
-      secretKey: reference,
-      secretKeyOthers: reference,
-      adminToken: reference,
-      adminTokenBefore: reference,
-      metricsToken: reference,
-      s3Credentials: reference,
-      egressProxyCredentials: reference,
-      kafkaPassword: reference,
-      revision: text,
-    }),
-    mongodb: object({ databasePrefix: { type: 'string', pattern: '^[a-z0-9_-]{1,30}$' } }),
-    kafka: object({
-      brokers: optional('[^,:\\s]+:\\d+(,[^,:\\s]+:\\d+)*'),
-      partitions: count(1, 1000),
-      replicationFactor: count(1, 9),
-      prefix: optional('[A-Za-z0-9._-]{1,64}'),
-      tls: bool,
-      sasl: object({
-        mechanism: { enum: ['none', 'plain', 'scram-sha-256', 'scram-sha-512'] },
-        username: text,
+  ...object(
+    {
+      image: withPull(image),
+      imagePullSecrets: list({ type: 'string', minLength: 1 }),
+      secrets: object({
+        mongodbUri: reference,
+        secretKey: reference,
+        secretKeyOthers: reference,
+        adminToken: reference,
+        adminTokenBefore: reference,
+        metricsToken: reference,
+        s3Credentials: reference,
+        egressProxyCredentials: reference,
+        kafkaPassword: reference,
+        revision: text,
       }),
-    }),
-    s3: object({
-      bucket: optional('[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]'),
-      region: { type: 'string', minLength: 1 },
-      endpoint: optional('https?://[^/]+/?'),
-      publicEndpoint: optional('https?://[^/]+/?'),
-    }),
-    oidc: object({ issuer: url, audience: text, jwksUri: url }),
-    callbacks: object({ allowAddresses: list(cidr) }),
-    egressProxy: object({
-      url: optional('https?://[^\\s/?#@]+/?'),
-      except: list({ type: 'string', pattern: '^[^,\\s]+$' }),
-    }),
-    rpcTls: object({
-      mode: { enum: ['required', 'permissive', 'mesh'] },
-      domain: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?$' },
-      issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
-      secretPrefix: optional('[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?'),
-    }),
-    caBundleConfigMap: name,
-    tracesEndpoint: url,
-    settings: settings(commonSettings),
-    components: object(Object.fromEntries(Object.keys(ownSettings).map((id) => [id, component(id)]))),
-    site: object({ enabled: bool, image, replicas: count(1, 100), resources }),
-    // The pause before the stop, turning callers away and cutting off what is left take 15 s of it.
-    terminationGracePeriodSeconds: count(20, 600),
-    scheduling: object({
-      nodeSelector: map,
-      tolerations: list({ type: 'object' }),
-      priorityClassName: name,
-    }),
-    expose: object({
-      kind: { enum: ['none', 'ingress', 'gateway'] },
-      className: name,
-      annotations: map,
-      gateway: object({ name, namespace: name, sectionName: name }),
-      api: way,
-      site: way,
-      sora: way,
-    }),
-    headsets: object({
-      type: { enum: ['LoadBalancer', 'NodePort', 'ClusterIP'] },
-      port,
-      annotations: map,
-      sourceRanges: list(cidr),
-      tls: object({
-        secret: name,
+      mongodb: object({ databasePrefix: { type: 'string', pattern: '^[a-z0-9_-]{1,30}$' } }),
+      kafka: object({
+        brokers: optional('[^,:\\s]+:\\d+(,[^,:\\s]+:\\d+)*'),
+        partitions: count(1, 1000),
+        replicationFactor: count(1, 9),
+        prefix: optional('[A-Za-z0-9._-]{1,64}'),
+        tls: bool,
+        sasl: object({
+          mechanism: { enum: ['none', 'plain', 'scram-sha-256', 'scram-sha-512'] },
+          username: text,
+        }),
+      }),
+      s3: object({
+        bucket: optional('[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]'),
+        region: { type: 'string', minLength: 1 },
+        endpoint: optional('https?://[^/]+/?'),
+        publicEndpoint: optional('https?://[^/]+/?'),
+      }),
+      oidc: object({ issuer: url, audience: text, jwksUri: url }),
+      callbacks: object({ allowAddresses: list(cidr) }),
+      egressProxy: object({
+        url: optional('https?://[^\\s/?#@]+/?'),
+        except: list({ type: 'string', pattern: '^[^,\\s]+$' }),
+      }),
+      rpcTls: object({
+        mode: { enum: ['required', 'permissive', 'mesh'] },
+        domain: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?$' },
         issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
-        hosts: list(host),
+        secretPrefix: optional('[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?'),
       }),
-    }),
-    networkPolicy: object({
-      enabled: bool,
-      dns: peers,
-      mongodb: target,
-      kafka: target,
-      s3: target,
-      issuer: target,
-      egressProxy: peers,
-      traces: target,
-      scrapes: { ...peers, minItems: 1 },
-      ingress: peers,
-    }),
-    monitoring: object({
-      serviceMonitor: bool,
-      alerts: bool,
-      dashboard: bool,
-      labels: map,
-      runbooks: { type: 'string', minLength: 1 },
-    }),
-    trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, image }),
-  }),
+      caBundleConfigMap: name,
+      tracesEndpoint: url,
+      settings: settings(commonSettings),
+      components: object(Object.fromEntries(Object.keys(ownSettings).map((id) => [id, component(id)]))),
+      site: object({ enabled: bool, image, replicas: count(1, 100), resources }),
+      // The pause before the stop, turning callers away and cutting off what is left take 15 s of it.
+      terminationGracePeriodSeconds: count(20, 600),
+      scheduling: object({
+        nodeSelector: map,
+        tolerations: list({ type: 'object' }),
+        priorityClassName: name,
+      }),
+      expose: object({
+        kind: { enum: ['none', 'ingress', 'gateway'] },
+        className: name,
+        annotations: map,
+        gateway: object({ name, namespace: name, sectionName: name }),
+        api: way,
+        site: way,
+        sora: way,
+      }),
+      headsets: object({
+        type: { enum: ['LoadBalancer', 'NodePort', 'ClusterIP'] },
+        port,
+        annotations: map,
+        sourceRanges: list(cidr),
+        tls: object({
+          secret: name,
+          issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
+          hosts: list(host),
+        }),
+      }),
+      networkPolicy: object({
+        enabled: bool,
+        dns: target,
+        mongodb: target,
+        kafka: target,
+        s3: target,
+        issuer: target,
+        egressProxy: peers,
+        traces: target,
+        scrapes: peers,
+        ingress: peers,
+      }),
+      monitoring: object({
+        serviceMonitor: bool,
+        alerts: bool,
+        dashboard: bool,
+        labels: map,
+        runbooks: { type: 'string', minLength: 1 },
+      }),
+      trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, image }),
+    },
+    // Helm's own, for charts that use this one.
+    { global: { type: 'object' } },
+  ),
 };
 
 /** values.schema.json: what each value may be; settings as the services' own specifications have them. */
