@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 /**
  * Runs every check that CI runs, shows how long each took, and ends with the line
  * `N passed, N failed, N skipped`. The quick ones come first, the unit tests beside the others of them;
- * the fuzz tests run beside the conformance kit, which mostly waits; what else measures or waits runs alone.
+ * of the slow ones those that wait much run in two lanes, the embedded stack beside the real one; what measures runs alone.
  * `check` as an argument runs only the quick ones.
  */
 const root = resolve(import.meta.dirname, '..');
@@ -28,7 +28,7 @@ interface Step {
   readonly counts?: 'jest' | 'line';
   readonly quick?: true;
   /** Steps of one group run at the same time, in two lanes; what they print is shown when they have ended. */
-  readonly group?: 'fuzz';
+  readonly group?: 'suites' | 'crash' | 'fuzz';
   /** Runs beside the others of its group, or of the quick ones; it takes about as long as all of them. */
   readonly beside?: true;
 }
@@ -79,15 +79,28 @@ const steps: Step[] = [
   },
   { ...jestStep('architecture', ['-c', 'tests/jest.architecture.config.js']), quick: true },
   { ...jestStep('unit', [], memoryFolder ? { TMPDIR: memoryFolder } : {}), quick: true, beside: true },
-  jestStep('contract (embedded against MongoDB, Kafka and S3)', [
-    '-c',
-    'tests/jest.contract.config.js',
-    '--runInBand',
-  ]),
-  jestStep('end to end, embedded', ['-c', 'tests/jest.e2e.config.js', '--runInBand'], { STACK: 'embedded' }),
-  jestStep('end to end, MongoDB and Kafka', ['-c', 'tests/jest.e2e.config.js', '--runInBand'], {
-    STACK: 'real',
-  }),
+  {
+    ...jestStep('end to end, MongoDB and Kafka', ['-c', 'tests/jest.e2e.config.js', '--runInBand'], {
+      STACK: 'real',
+    }),
+    group: 'suites',
+  },
+  {
+    ...jestStep('contract (embedded against MongoDB, Kafka and S3)', [
+      '-c',
+      'tests/jest.contract.config.js',
+      '--runInBand',
+    ]),
+    group: 'suites',
+    beside: true,
+  },
+  {
+    ...jestStep('end to end, embedded', ['-c', 'tests/jest.e2e.config.js', '--runInBand'], {
+      STACK: 'embedded',
+    }),
+    group: 'suites',
+    beside: true,
+  },
   {
     name: 'known vulnerabilities (npm audit)',
     command: bin('node'),
@@ -142,6 +155,7 @@ const steps: Step[] = [
   },
   {
     name: 'the last release beside today, MongoDB and Kafka',
+    group: 'crash',
     command: bin('node'),
     args: ['--disable-warning=ExperimentalWarning', 'tests/mixed/main.ts'],
     env: { SUITE: '0' },
@@ -149,6 +163,8 @@ const steps: Step[] = [
   },
   {
     name: 'crash test, embedded',
+    group: 'crash',
+    beside: true,
     command: bin('node'),
     args: ['tests/faults/main.ts'],
     env: { STACK: 'embedded', ROUNDS: '20', SEED: process.env['SEED'] || crashSeed },
@@ -156,6 +172,7 @@ const steps: Step[] = [
   },
   {
     name: 'crash test, MongoDB and Kafka',
+    group: 'crash',
     command: bin('node'),
     args: ['tests/faults/main.ts'],
     env: { STACK: 'real', ROUNDS: '20', SEED: process.env['SEED'] || crashSeed },

@@ -137,9 +137,7 @@ spec:
             - name: POD_IP
               valueFrom: {fieldRef: {fieldPath: status.podIP}}
             {{- end }}
-            {{- range $key, $value := include "hc.settings.component" $args | fromYaml }}
-            - {name: {{ $key }}, value: {{ $value | quote }}}
-            {{- end }}
+            {{- include "hc.env" (include "hc.settings.component" $args | fromYaml) | trim | nindent 12 }}
           ports: {{- include "hc.component.ports" (merge (dict "key" "containerPort") .) | trim | nindent 12 }}
           # The admin port answers first, also while a store is away; then /readyz says what is missing.
           startupProbe:
@@ -188,11 +186,11 @@ spec:
         {{- end }}
         {{- with include "hc.rpcTls.secret" . }}
         - name: rpc-tls
-          secret: {secretName: {{ . }}, defaultMode: 0440}
+          secret: {secretName: {{ . | quote }}, defaultMode: 0440}
         {{- end }}
         {{- with include "hc.headsetTls.secret" . }}
         - name: headset-tls
-          secret: {secretName: {{ . }}, defaultMode: 0440, items: [{key: tls.crt, path: tls.crt}, {key: tls.key, path: tls.key}]}
+          secret: {secretName: {{ . | quote }}, defaultMode: 0440, items: [{key: tls.crt, path: tls.crt}, {key: tls.key, path: tls.key}]}
         {{- end }}
         {{- with $v.tempSize }}
         - name: uploads

@@ -56,8 +56,8 @@ labels: {{- include "hc.labels" . | nindent 2 }}
 {{- end -}}
 
 {{/*
-A text that changes when one of the Secrets does, or the bundle of authorities, so that pods read the new one:
-processes read both at their start. It is empty where Helm has no cluster to look at; then secrets.revision is the way.
+A text that changes when one of the Secrets or the ConfigMap of authorities does, so that pods read the new one:
+processes read them at their start. It is empty where Helm has no cluster to look at; then secrets.revision is the way.
 The Secret that a trial makes does not exist yet at its install, and upgrades keep it, so it does not count.
 */}}
 {{- define "hc.secretsRevision" -}}
@@ -70,8 +70,8 @@ The Secret that a trial makes does not exist yet at its install, and upgrades ke
 {{- end -}}
 {{- end -}}
 {{- with .Values.caBundleConfigMap -}}
-{{- $bundle := lookup "v1" "ConfigMap" $.Release.Namespace . -}}
-{{- if $bundle }}{{ $seen = append $seen ($bundle.data | toJson) }}{{ end -}}
+{{- $authorities := lookup "v1" "ConfigMap" $.Release.Namespace . -}}
+{{- if $authorities }}{{ $seen = append $seen (printf "authorities=%s" $authorities.metadata.resourceVersion) }}{{ end -}}
 {{- end -}}
 {{ $seen | uniq | sortAlpha | join "," | sha256sum | trunc 16 }}
 {{- end -}}

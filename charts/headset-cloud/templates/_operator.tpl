@@ -3,9 +3,7 @@
 image: {{ include "hc.image" .root.Values.image | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 env:
-  {{- range $key, $value := include "hc.settings" . | fromYaml }}
-  - {name: {{ $key }}, value: {{ $value | quote }}}
-  {{- end }}
+  {{- include "hc.env" (include "hc.settings" . | fromYaml) | trim | nindent 2 }}
   {{- range $name, $_ := omit (include "hc.components" .root | fromYaml) "site" }}
   - {name: {{ $name | upper | replace "-" "_" }}_ADMIN, value: 'http://{{ $.root.Release.Name }}-{{ $name }}:9100'}
   {{- end }}

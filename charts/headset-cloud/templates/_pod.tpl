@@ -24,12 +24,7 @@ automountServiceAccountToken: false
 # Variables of all Services in the namespace would only be noise, and could hide a setting.
 enableServiceLinks: false
 securityContext: {{- include "hc.pod.security" . | nindent 2 }}
-{{- with .root.Values.imagePullSecrets }}
-imagePullSecrets:
-  {{- range . }}
-  - name: {{ . }}
-  {{- end }}
-{{- end }}
+{{- include "hc.pod.pullSecrets" .root }}
 {{- with .root.Values.scheduling }}
 {{- with .nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
@@ -38,8 +33,18 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Begins with a line break, or is nothing; argument: root. */}}
+{{- define "hc.pod.pullSecrets" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . | quote }}
+  {{- end }}
 {{- end }}
 {{- end -}}
 
@@ -147,6 +152,16 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- $env | toYaml -}}
 {{- end -}}
 
+{{/*
+Settings as a container's env; argument: what the two above give, as a map. Kubernetes reads $(NAME) and $$ in a
+value, so each $ is doubled, but where the chart itself names a variable.
+*/}}
+{{- define "hc.env" -}}
+{{- range $key, $value := . }}
+- {name: {{ $key }}, value: {{ ternary $value ($value | replace "$" "$$") (eq $key "ADVERTISE_ADDRESS") | quote }}}
+{{- end }}
+{{- end -}}
+
 {{/* A setting as text. Helm reads every number as a float, whose text would be 1.073741824e+09. */}}
 {{- define "hc.text" -}}
 {{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ toString . }}{{ end -}}
@@ -172,12 +187,12 @@ read from files). Extra settings of the values never replace what the chart sets
     sources:
       {{- range .secrets }}
       - secret:
-          name: {{ (index $refs .).name }}
-          items: [{key: {{ (index $refs .).key }}, path: {{ . }}}]
+          name: {{ (index $refs .).name | quote }}
+          items: [{key: {{ (index $refs .).key | quote }}, path: {{ . }}}]
       {{- end }}
 {{- with .root.Values.caBundleConfigMap }}
 - name: ca
-  configMap: {name: {{ . }}}
+  configMap: {name: {{ . | quote }}}
 {{- end }}
 {{- end -}}
 

@@ -13,11 +13,11 @@ apiVersion: cert-manager.io/v1
 kind: Certificate
 metadata: {{- include "hc.metadata" . | nindent 2 }}
 spec:
-  secretName: {{ include "hc.rpcTls.secret" . }}
-  dnsNames: [{{ .name }}.{{ $tls.domain }}]
+  secretName: {{ include "hc.rpcTls.secret" . | quote }}
+  dnsNames: [{{ printf "%s.%s" .name $tls.domain | quote }}]
   usages: [digital signature, server auth, client auth]
   privateKey: {algorithm: ECDSA, size: 256, rotationPolicy: Always}
-  issuerRef: {group: cert-manager.io, kind: {{ $tls.issuer.kind }}, name: {{ $tls.issuer.name }}}
+  issuerRef: {group: cert-manager.io, kind: {{ $tls.issuer.kind }}, name: {{ $tls.issuer.name | quote }}}
 {{- end -}}
 
 {{/* True where a trial makes its certificates itself. */}}
@@ -44,5 +44,5 @@ spec:
   dnsNames: {{- toYaml $tls.hosts | nindent 4 }}
   usages: [digital signature, server auth]
   privateKey: {algorithm: ECDSA, size: 256, rotationPolicy: Always}
-  issuerRef: {group: cert-manager.io, kind: {{ $tls.issuer.kind }}, name: {{ $tls.issuer.name }}}
+  issuerRef: {group: cert-manager.io, kind: {{ $tls.issuer.kind }}, name: {{ $tls.issuer.name | quote }}}
 {{- end -}}

@@ -53,6 +53,12 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- end -}}
 {{- if and $production $v.callbacks.allowAddresses }}{{ $p = append $p "callbacks.allowAddresses is for trials: in production integrators could make the platform call private addresses. Remove it, or set trial.enabled=true." }}{{ end -}}
 
+{{- /* Manifests, and so everybody who may read them, would have the password. */ -}}
+{{- $urls := list (list "egressProxy.url" $v.egressProxy.url "put user:password into a Secret and name it in secrets.egressProxyCredentials.name") (list "s3.endpoint" $v.s3.endpoint "the keys are in secrets.s3Credentials") (list "s3.publicEndpoint" $v.s3.publicEndpoint "integrators and headsets get signed URLs") (list "oidc.issuer" $v.oidc.issuer "an issuer's iss claim has none") (list "oidc.jwksUri" $v.oidc.jwksUri "the issuer's keys are public") (list "tracesEndpoint" $v.tracesEndpoint "let the collector take traces from the pods' network") -}}
+{{- range $urls -}}
+{{- if contains "@" (regexFind "^https?://[^/?#]*" (index . 1)) }}{{ $p = append $p (printf "%s has a user or password in it, which everybody who reads manifests would see: remove it; %s." (index . 0) (index . 2)) }}{{ end -}}
+{{- end -}}
+
 {{- if and $v.secrets.egressProxyCredentials.name (not $v.egressProxy.url) }}{{ $p = append $p "secrets.egressProxyCredentials.name is set without egressProxy.url: name the proxy, or remove its credentials." }}{{ end -}}
 
 {{- $tls := $v.rpcTls -}}
@@ -61,11 +67,11 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if not (or $tls.issuer.name $tls.secretPrefix $v.trial.enabled) }}{{ $p = append $p (printf "rpcTls.mode is %s, but nobody makes the certificates: name cert-manager's issuer in rpcTls.issuer.name, or existing Secrets in rpcTls.secretPrefix; or set rpcTls.mode=mesh where a service mesh encrypts and authenticates." $tls.mode) }}{{ end -}}
 {{- end -}}
 
+{{- if and $v.headsets.sourceRanges (ne $v.headsets.type "LoadBalancer") }}{{ $p = append $p (printf "headsets.sourceRanges is set, but headsets.type is %s, and only a LoadBalancer keeps to it: remove it, and let what stands in front of the Service refuse other networks." $v.headsets.type) }}{{ end -}}
+
 {{- $headsetTls := $v.headsets.tls -}}
 {{- if and $headsetTls.issuer.name $headsetTls.secret }}{{ $p = append $p "headsets.tls.issuer.name and headsets.tls.secret exclude each other: remove one." }}{{ end -}}
 {{- if and $headsetTls.issuer.name (not $headsetTls.hosts) }}{{ $p = append $p "headsets.tls.hosts is missing: name the host that headsets connect to, for example headsets.example.com; cert-manager makes the certificate for it." }}{{ end -}}
-
-{{- if and $v.headsets.sourceRanges (ne $v.headsets.type "LoadBalancer") }}{{ $p = append $p (printf "headsets.sourceRanges is set, but headsets.type is %s: only a LoadBalancer keeps other networks out. Remove it, and restrict the networks where headsets come in." $v.headsets.type) }}{{ end -}}
 
 {{- if and $v.networkPolicy.enabled $v.monitoring.serviceMonitor (not $v.networkPolicy.scrapes) }}{{ $p = append $p "networkPolicy.scrapes is empty, but monitoring.serviceMonitor is set: name the pods of Prometheus, for example by its namespace, or switch the ServiceMonitor off." }}{{ end -}}
 
@@ -81,10 +87,10 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and (ne $e.kind "none") (not $e.api.host) }}{{ $p = append $p (printf "expose.api.host is missing, but expose.kind is %s: give the API's host name." $e.kind) }}{{ end -}}
 {{- if and (eq $e.kind "gateway") (not $e.gateway.name) }}{{ $p = append $p "expose.gateway.name is missing: name the Gateway that the HTTPRoutes belong to." }}{{ end -}}
 {{- if and $e.site.host (not $v.site.enabled) }}{{ $p = append $p "expose.site.host is set, but the site is off: set site.enabled=true, or remove the host." }}{{ end -}}
+{{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" .Release.Name) }}{{ $p = append $p (printf "The release is called %q, but names of Services begin with a letter and have no dots: take letters, digits and hyphens." .Release.Name) }}{{ end -}}
 {{- /* Kubernetes makes labels of 63 characters at most from the names of Jobs and StatefulSets; a trial's are longer. */ -}}
 {{- $longest := ternary 40 33 $production -}}
 {{- if gt (len .Release.Name) $longest }}{{ $p = append $p (printf "The release's name has %d characters; names that begin with it end at 63, so take at most %d." (len .Release.Name) $longest) }}{{ end -}}
-{{- if not (regexMatch "^[a-z][a-z0-9-]*$" .Release.Name) }}{{ $p = append $p (printf "The release's name is %s; names of Services begin with it: take a letter first, then letters, digits and hyphens." .Release.Name) }}{{ end -}}
 
 {{- if $p }}{{ fail (printf "\n\nThese values cannot work:\n  - %s\n" (join "\n  - " $p)) }}{{ end -}}
 {{- end -}}

@@ -82,6 +82,8 @@ test('recordings that are open are counted by state, with their age; parts by ou
   expect(await samples('headset_recordings_open')).toEqual(open(0, 0));
   expect(await samples('headset_recordings_ended_total')).toEqual([
     'headset_recordings_ended_total{outcome="saved"} 1',
+    'headset_recordings_ended_total{outcome="failed"} 0',
+    'headset_recordings_ended_total{outcome="unset"} 0',
   ]);
   expect((await samples('headset_recording_parts_total')).toSorted()).toEqual([
     'headset_recording_parts_total{outcome="failed"} 1',

@@ -87,6 +87,8 @@ export function createMetrics(
     help: 'Recordings that have ended, by their end: saved, failed, unset (nothing is set up to be told about).',
     ...{ labelNames: ['outcome'], registers },
   });
+  // A counter that begins with its first event would not show it: increase() needs the 0 before.
+  for (const outcome of ['saved', 'failed', 'unset']) runs.inc({ outcome }, 0);
   const parts = new Counter({
     name: 'headset_recording_parts_total',
     help: 'Attempts to send a part or a whole file, by outcome: stored, missing, refused, forbidden, failed.',

@@ -92,8 +92,8 @@ export interface EventStore {
   insert(event: StoredEvent, dueAtMs: number | undefined): Promise<boolean>;
   /** Marks the event as applied and published. */
   done(key: string): Promise<void>;
-  /** Events of the channel that came earlier and are not done yet, in their order. */
-  undoneBefore(channelId: string, seq: number): Promise<StoredEvent[]>;
+  /** Events of the channel that came before `seq`, not before `fromSeq`, and are not done yet; in their order. */
+  undoneBefore(channelId: string, seq: number, fromSeq?: number): Promise<StoredEvent[]>;
   /** Claims due events for one instance until `untilMs`, in the order of their channels. */
   claimDue(nowMs: number, untilMs: number, limit: number): Promise<StoredEvent[]>;
   /**

@@ -1,4 +1,5 @@
 import { type SimulatedConnection, SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 
@@ -83,6 +84,14 @@ test('an event is forwarded completely, without credentials, in the order of the
     ],
   ]);
   expect([second?.sequence, second?.body.event]).toEqual([2, 'connection.updated']);
+});
+
+test('the events of a channel have one key in the log, so that one partition keeps their order', async () => {
+  for (const connection of [join({ deviceId: imei }), join()])
+    expect(await sora.created(connection).send()).toBe(200);
+  expect((await callbacks(2)).map(({ body }) => body.deviceId)).toEqual([imei, null]);
+  const published = await world.log.readNewest(topics.notifications, 10);
+  expect(published.map(({ key }) => key)).toEqual([`sora-${channelId}`, `sora-${channelId}`]);
 });
 
 // proves cb/3/sora-events
@@ -401,6 +410,20 @@ describe.each(['communication.event-stored', 'communication.event-applied', 'com
     });
   },
 );
+
+test('an event waits for an earlier one of its channel that another process has taken and not published', async () => {
+  const connection = join({ deviceId: imei });
+  world.cutAt = 'communication.event-stored';
+  await sora.created(connection).send();
+  await waitFor('the cut', () => world.cutAt === undefined);
+  await world.restart();
+  // The sweeper comes seconds later.
+  expect(await sora.updated(connection, world.nowMs).send()).toBe(200);
+  await waitFor('both callbacks', async () => (await world.callbacks()).length >= 2);
+  expect((await world.callbacks()).map(({ body }) => body.event)).toEqual([
+    ...['connection.created', 'connection.updated'],
+  ]);
+});
 
 test('while the service turns callers away, webhooks are stored and answered with Connection: close', async () => {
   const send = async () => {

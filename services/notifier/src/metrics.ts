@@ -53,6 +53,14 @@ export function createMetrics(
       this.set(oldestCreatedAtMs === undefined ? 0 : Math.max(0, clock.now() - oldestCreatedAtMs) / 1000);
     },
   });
+  const attempts = new Counter({
+    name: 'headset_callback_attempts_total',
+    help: 'Attempts to send a callback, by outcome: delivered, failed, gone.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  // A counter that begins with its first event would not show it: increase() needs the 0 before.
+  for (const outcome of ['delivered', 'failed', 'gone']) attempts.inc({ outcome }, 0);
   return {
     signedUrlRequests: new Counter({
       name: 'headset_signed_url_requests_total',
@@ -65,12 +73,7 @@ export function createMetrics(
       help: 'Callbacks that were given up undelivered: their time was over, or their destination refuses them for good.',
       registers: [registry],
     }),
-    attempts: new Counter({
-      name: 'headset_callback_attempts_total',
-      help: 'Attempts to send a callback, by outcome: delivered, failed, gone.',
-      labelNames: ['outcome'],
-      registers: [registry],
-    }),
+    attempts,
     deliverySeconds: new Histogram({
       name: 'headset_callback_delivery_seconds',
       help: 'From the creation of a notification to its delivery.',

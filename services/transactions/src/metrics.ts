@@ -11,7 +11,7 @@ export function registerMetrics(registry: Registry, store: Queries, clock: Clock
     labelNames: ['state'],
     registers: [registry],
     async collect() {
-      for (const state of openStatuses) this.set({ state }, await store.countOpen(state));
+      for (const state of openStatuses) await setOrLeaveOut(this, { state }, () => store.countOpen(state));
     },
   });
   new Gauge({
@@ -19,7 +19,7 @@ export function registerMetrics(registry: Registry, store: Queries, clock: Clock
     help: 'Started transactions that the cloud wishes to cancel and whose headset has not answered. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
-      this.set(await store.countWishes());
+      await setOrLeaveOut(this, {}, () => store.countWishes());
     },
   });
   new Gauge({
@@ -27,7 +27,7 @@ export function registerMetrics(registry: Registry, store: Queries, clock: Clock
     help: 'Transactions that the sweeper has to look at, now or later; 0 when nothing is under way. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
-      this.set(await store.countDue());
+      await setOrLeaveOut(this, {}, () => store.countDue());
     },
   });
   new Gauge({
@@ -37,9 +37,24 @@ export function registerMetrics(registry: Registry, store: Queries, clock: Clock
     registers: [registry],
     async collect() {
       for (const state of openStatuses) {
-        const at = await store.oldestOpenAtMs(state);
-        this.set({ state }, at === undefined ? 0 : (clock.now() - at) / 1000);
+        await setOrLeaveOut(this, { state }, async () => {
+          const at = await store.oldestOpenAtMs(state);
+          return at === undefined ? 0 : (clock.now() - at) / 1000;
+        });
       }
     },
   });
+}
+
+/** A database that is away leaves out its values, not those of the whole process; readiness reports it. */
+async function setOrLeaveOut<Label extends string>(
+  gauge: Gauge<Label>,
+  labels: Partial<Record<Label, string>>,
+  value: () => Promise<number>,
+): Promise<void> {
+  try {
+    gauge.set(labels, await value());
+  } catch {
+    gauge.remove(labels);
+  }
 }

@@ -43,6 +43,14 @@ test('uploads that wait for their check are counted, with the age of the oldest'
   ]);
 });
 
+test('checks are 0 by each outcome before the first, so that a scrape sees the first one', async () => {
+  expect(await samples('headset_updates_checks_total')).toEqual(
+    ['deliverable', 'rejected', 'superseded'].map(
+      (outcome) => `headset_updates_checks_total{outcome="${outcome}"} 0`,
+    ),
+  );
+});
+
 test('a disk that can be used is no unavailable storage', async () => {
   await waitFor('the first look', async () => {
     const [line] = await samples('headset_updates_storage_unavailable');

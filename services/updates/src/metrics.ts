@@ -59,6 +59,8 @@ export function createMetrics(
     labelNames: ['outcome'],
     registers: [registry],
   });
+  // A counter that begins with its first event would not show it: increase() needs the 0 before.
+  for (const outcome of ['deliverable', 'rejected', 'superseded']) checks.inc({ outcome }, 0);
   const rejections = new Counter({
     name: 'headset_updates_rejected_total',
     help: 'Uploads that were rejected, by the rule they break: size, not_whole, bounds (too much to unpack, too many entries, too long a check), unsafe (names that leave the package, links, entries that overlap), manifest, other_name (another package or version).',

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { stringify } from 'yaml';
-import { chartFolder, chartYaml, describeWith, type Resource, resources } from './chart.ts';
+import { chartYaml, describeWith, type Resource, resources } from './chart.ts';
+import { foreign, type Metrics, metricsOf, mistakesIn, platformSources, selectorsOf } from './metrics.ts';
 import { scenarios } from './scenarios.ts';
 
 interface Rule {
@@ -21,10 +22,14 @@ interface Example {
   readonly labels?: Readonly<Record<string, string>>;
   /** Series that are close to it and right. */
   readonly quiet: Series;
+  /** Further series by what they show: those under which it fires, and those under which it does not. */
+  readonly alsoFires?: Readonly<Record<string, Series>>;
+  readonly alsoQuiet?: Readonly<Record<string, Series>>;
 }
 
-const rulesFile = join(chartFolder, 'files/alerts.yaml');
 const rules: readonly Rule[] = chartYaml('files/alerts.yaml').groups[0].rules;
+/** The release whose alerts are tested. */
+const own = { namespace: 'hc', release: 'blue' };
 
 const calls = (status: string, each: number) => ({
   [`headset_gateway_request_duration_seconds_count{namespace="hc",pod="a",status="${status}"}`]: `0+${each}x60`,
@@ -66,8 +71,22 @@ const delivered = (each: number) => ({
 });
 const lag = (values: string) =>
   bothReplicas('headset_consumer_lag_events', ',group="notifier",topic="notifications"', values);
-const ready = (pod: string, value: string) => ({
-  [`kube_pod_status_ready{namespace="hc",pod="${pod}",condition="true"}`]: value,
+/** What kube-state-metrics says of a pod; without `ready`: one that no node has room for has no such condition. */
+const pod = (name: string, phase: string, ready?: string): Series => ({
+  ...Object.fromEntries(
+    ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'].map((one) => [
+      `kube_pod_status_phase{namespace="hc",pod="${name}",uid="1",phase="${one}"}`,
+      one === phase ? '1x120' : '0x120',
+    ]),
+  ),
+  ...(ready && { [`kube_pod_status_ready{namespace="hc",pod="${name}",uid="1",condition="true"}`]: ready }),
+});
+const sessions = (of: Readonly<Record<string, string>>): Series =>
+  Object.fromEntries(
+    Object.entries(of).map(([name, values]) => [`headset_sessions{namespace="hc",pod="${name}"}`, values]),
+  );
+const handled = (values: string): Series => ({
+  'headset_consumer_events_total{namespace="hc",pod="a",group="notifier",topic="notifications"}': values,
 });
 
 const examples: readonly Example[] = [
@@ -80,6 +99,12 @@ const examples: readonly Example[] = [
     alert: 'HeadsetCloudRouteErrors',
     fires: { ...routeCalls('/a', '503', 1), ...routeCalls('/a', '200', 1), ...routeCalls('/b', '200', 900) },
     labels: { route: '/a' },
+    alsoFires: {
+      'a route that nobody called before, and that fails': {
+        'headset_gateway_request_duration_seconds_count{namespace="hc",pod="a",route="/new",status="503"}':
+          '_x40 3+1x20',
+      },
+    },
     // One call in a hundred fails, and a route of a call in half an hour fails twice.
     quiet: {
       ...routeCalls('/a', '503', 1),
@@ -122,6 +147,18 @@ const examples: readonly Example[] = [
   {
     alert: 'HeadsetCloudCallersRefused',
     fires: { 'headset_rpc_handshakes_failed_total{namespace="hc",pod="a"}': '0+5x60' },
+    alsoQuiet: {
+      'one call that was refused long ago': {
+        'headset_rpc_callers_refused_total{namespace="hc",pod="a",rpc_method="m",caller="notifier"}':
+          '_x20 1x100',
+      },
+    },
+    alsoFires: {
+      'one call, the first of its caller': {
+        'headset_rpc_callers_refused_total{namespace="hc",pod="a",rpc_method="m",caller="notifier"}':
+          '_x53 1x7',
+      },
+    },
     // A rollout, in which a pod begins before its certificate is renewed.
     quiet: {
       'headset_rpc_handshakes_failed_total{namespace="hc",pod="a"}': '0 2 4 4x60',
@@ -157,18 +194,67 @@ const examples: readonly Example[] = [
     fires: { ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'), ...delivered(0) },
     // One integrator's server is away; the others take theirs.
     quiet: { ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'), ...delivered(5) },
+    alsoFires: {
+      'no notifier that runs has delivered any': {
+        ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'),
+        'headset_callback_attempts_total{namespace="hc",pod="a",outcome="failed"}': '1+1x60',
+      },
+      'the pod that delivered is gone': {
+        ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'),
+        'headset_callback_attempts_total{namespace="hc",pod="old",outcome="delivered"}': '0+5x20 stale',
+      },
+    },
+    alsoQuiet: {
+      'an old and a new pod side by side': {
+        ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'),
+        'headset_callback_attempts_total{namespace="hc",pod="old",outcome="delivered"}': '0+5x50 stale',
+        'headset_callback_attempts_total{namespace="hc",pod="new",outcome="delivered"}': '_x50 3+5x9',
+      },
+    },
   },
   {
     alert: 'HeadsetCloudCallbacksDead',
     fires: { 'headset_callbacks_dead_total{namespace="hc",pod="a"}': '0x30 1x30' },
     // Given up long ago.
-    quiet: bothReplicas('headset_callbacks_dead_total', '', '7x60'),
+    quiet: bothReplicas('headset_callbacks_dead_total', '', '7x120'),
+    alsoFires: {
+      'given up before the first scrape of a new pod': {
+        'headset_callbacks_dead_total{namespace="hc",pod="old"}': '7x30 stale',
+        'headset_callbacks_dead_total{namespace="hc",pod="new"}': '_x31 2x29',
+      },
+      'its pod is gone since': {
+        'headset_callbacks_dead_total{namespace="hc",pod="old"}': '0x60',
+        'headset_callbacks_dead_total{namespace="hc",pod="new"}': '_x40 2x5 stale',
+      },
+    },
+    alsoQuiet: {
+      'a rollout: old pods gave up some long ago, new ones none': {
+        'headset_callbacks_dead_total{namespace="hc",pod="old"}': '7x110 stale',
+        'headset_callbacks_dead_total{namespace="hc",pod="new"}': '_x109 0x11',
+      },
+      'Prometheus did not scrape for half an hour': {
+        'headset_callbacks_dead_total{namespace="hc",pod="a"}': '7x40 _x30 7x50',
+      },
+    },
   },
   {
     alert: 'HeadsetCloudConsumerLag',
     fires: lag('2000+100x60'),
     labels: { group: 'notifier', topic: 'notifications' },
-    quiet: lag('90000-1000x60'),
+    quiet: { ...lag('90000-1000x60'), ...handled('0+1000x60') },
+    alsoFires: {
+      'a few events, none of which is handled': { ...lag('0x10 3x110'), ...handled('500x120') },
+      'a few events, of a group that has handled none since its start': lag('0x10 3x110'),
+      'one partition stands still, the others go on': { ...lag('0x10 40x110'), ...handled('0+10x120') },
+    },
+    alsoQuiet: {
+      'nothing to do': { ...lag('0x120'), ...handled('500x120') },
+      'events that are under way, under a load that stays': { ...lag('8x120'), ...handled('0+600x120') },
+      'one event now and then, of which a scrape sees some': {
+        ...lag('0 1 0 0 1 1 0 0x20 1 1 1 0 1 0x90'),
+        ...handled('0x60 1x60'),
+      },
+    },
   },
   {
     alert: 'HeadsetCloudDeadLetters',
@@ -201,6 +287,33 @@ const examples: readonly Example[] = [
       'headset_sessions{namespace="hc",pod="a"}': '100x51 0x10',
       'headset_sessions{namespace="hc",pod="b"}': '100x51 195x10',
     },
+    alsoFires: {
+      'no pod of device-link is left': {
+        ...sessions({ a: '100x45 stale', b: '100x45 stale' }),
+        'up{namespace="hc",pod="other"}': '1x60',
+      },
+      'all pods were replaced, and few headsets came back': sessions({
+        ...{ a: '100x40 stale', b: '100x41 stale' },
+        ...{ c: '_x40 20x20', d: '_x41 20x19' },
+      }),
+    },
+    alsoQuiet: {
+      'a rollout: every pod was replaced by one with another name': sessions({
+        ...{ a: '100x30 stale', b: '100x32 stale' },
+        ...{ c: '_x30 100x90', d: '_x32 100x88' },
+      }),
+      'a rollout in which the last values of pods that have ended stay for two minutes': sessions({
+        ...{ a: '100x32 stale', b: '100x34 stale' },
+        ...{ c: '_x30 100x90', d: '_x32 100x88' },
+      }),
+      'a second rollout soon after': sessions({
+        ...{ a: '100x30 stale', b: '100x32 stale' },
+        ...{ c: '_x30 100x20 stale', d: '_x32 100x20 stale' },
+        ...{ e: '_x50 100x70', f: '_x52 100x68' },
+      }),
+      'fewer pods hold as many headsets': sessions({ a: '100x45 stale', b: '100x46 200x73' }),
+      'few headsets, which come and go': sessions({ a: '12x50 2x69' }),
+    },
   },
   {
     alert: 'HeadsetCloudUploadsUnchecked',
@@ -219,7 +332,13 @@ const examples: readonly Example[] = [
   {
     alert: 'HeadsetCloudUploadsNoRoom',
     fires: { 'headset_updates_no_room_total{namespace="hc",pod="a"}': '0x40 1+1x20' },
-    quiet: bothReplicas('headset_updates_no_room_total', '', '0x20 3x40'),
+    alsoFires: {
+      'a new pod, whose checks are tried again and again': {
+        'headset_updates_no_room_total{namespace="hc",pod="a"}': '_x40 2+1x20',
+      },
+    },
+    // Long ago.
+    quiet: bothReplicas('headset_updates_no_room_total', '', '0x20 3x100'),
   },
   {
     alert: 'HeadsetCloudRecordingsLate',
@@ -229,8 +348,14 @@ const examples: readonly Example[] = [
   {
     alert: 'HeadsetCloudRecordingsFailed',
     fires: { 'headset_recordings_ended_total{namespace="hc",outcome="failed"}': '0x30 1x30' },
+    alsoFires: {
+      'the first one of a process': {
+        'headset_recordings_ended_total{namespace="hc",pod="a",outcome="saved"}': '0+1x60',
+        'headset_recordings_ended_total{namespace="hc",pod="a",outcome="failed"}': '_x55 1x5',
+      },
+    },
     quiet: {
-      'headset_recordings_ended_total{namespace="hc",outcome="failed"}': '4x60',
+      'headset_recordings_ended_total{namespace="hc",outcome="failed"}': '4x120',
       'headset_recordings_ended_total{namespace="hc",outcome="saved"}': '0+1x60',
     },
   },
@@ -248,12 +373,38 @@ const examples: readonly Example[] = [
   },
   {
     alert: 'HeadsetCloudPodsNotReady',
-    fires: ready('x-devices-7c9d8f6b5-abcde', '0x60'),
-    labels: { pod: 'x-devices-7c9d8f6b5-abcde' },
+    fires: pod('blue-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
+    labels: { pod: 'blue-devices-7c9d8f6b5-abcde' },
     quiet: {
-      ...ready('x-devices-7c9d8f6b5-abcde', '0x5 1x55'),
-      ...ready('x-prepare-0123456789-abcde', '0x60'),
+      ...pod('blue-devices-7c9d8f6b5-abcde', 'Running', '0x5 1x115'),
+      ...pod('blue-prepare-0123456789-abcde', 'Running', '0x120'),
     },
+    alsoFires: {
+      // 63 characters at most: the name of a pod of a long release is cut off before its own part.
+      'a pod whose name was cut off': pod('blue-devices-7c9d8abcde', 'Running', '0x120'),
+      'no node has room': pod('blue-devices-7c9d8f6b5-abcde', 'Pending'),
+    },
+    alsoQuiet: {
+      'evicted, its node keeps the record': pod('blue-devices-7c9d8f6b5-abcde', 'Failed', '0x120'),
+      'ended with its node': pod('blue-devices-7c9d8f6b5-abcde', 'Succeeded', '0x120'),
+      'a release whose name begins alike': {
+        ...pod('blue-two-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
+        ...pod('blue-gateway-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
+        ...pod('light-blue-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
+      },
+    },
+  },
+  {
+    alert: 'HeadsetCloudNotScraped',
+    fires: { 'up{namespace="hc",pod="a"}': '1x60 0x59', 'up{namespace="hc",pod="b"}': '1x120' },
+    labels: { pod: 'a' },
+    // A pod that starts, and one that has ended.
+    quiet: {
+      'up{namespace="hc",pod="a"}': '_x110 0 0 1x8',
+      'up{namespace="hc",pod="b"}': '1x90 0 stale',
+      'up{namespace="hc",pod="c"}': '1x120',
+    },
+    alsoFires: { 'Prometheus knows no pod': { 'headset_sessions{namespace="hc",pod="a"}': '1x40' } },
   },
   {
     alert: 'HeadsetCloudVersionsMixed',
@@ -267,31 +418,71 @@ const examples: readonly Example[] = [
   },
 ];
 
-/** promtool's test of one example: what fires after an hour. */
-function promTest({ alert, labels }: Example, series: Series, fires: boolean) {
+/** Series as a release has them; those of kube-state-metrics know no release but by the pods' names. */
+const seriesOf = (series: Series, { namespace, release }: typeof own): Series =>
+  Object.fromEntries(
+    Object.entries(series).map(([name, values]) => [
+      name
+        .replace(/^(headset_\w+|up)\{/, `$1{release="${release}",`)
+        .replace('pod="blue-', `pod="${release}-`)
+        .replace('namespace="hc"', `namespace="${namespace}"`),
+      values,
+    ]),
+  );
+
+/** The minute of a series' last value: `1x3` is four values, `_x3` is three. */
+const lastMinute = (values: string): number =>
+  values.split(' ').reduce((sum, part) => {
+    const [, missing, times = 0] = /^(_)?.*?(?:x(\d+))?$/.exec(part) ?? [];
+    return sum + (missing && times ? Number(times) : Number(times) + 1);
+  }, -1);
+
+/** promtool's test: whether the alert fires for `own` at the end; or never in the hour before it. */
+function promTest({ alert, labels }: Example, title: string, series: Series, fires: 'exactly' | boolean) {
   const severity = rules.find((rule) => rule.alert === alert)?.labels.severity;
-  const all = { alertname: alert, alertstate: 'firing', namespace: 'hc', severity, ...labels };
+  const all = { alertname: alert, alertstate: 'firing', ...own, severity, ...labels };
   const text = Object.entries(all).map(([name, value]) => `${name}="${value}"`);
+  const firing = `ALERTS{alertname="${alert}",alertstate="firing",namespace="${own.namespace}",release="${own.release}"}`;
+  const expected = {
+    exactly: { expr: firing, exp_samples: [{ labels: `ALERTS{${text.join(',')}}`, value: 1 }] },
+    true: { expr: `count(${firing})`, exp_samples: [{ labels: '{}', value: 1 }] },
+    // Not for another release or namespace either.
+    false: {
+      expr: `count_over_time(ALERTS{alertname="${alert}",alertstate="firing"}[1h])`,
+      exp_samples: [],
+    },
+  };
   return {
-    name: `${alert} ${fires ? 'fires' : 'is quiet'}`,
+    name: `${alert}, ${title}`,
     interval: '1m',
     input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
     promql_expr_test: [
       {
-        expr: `ALERTS{alertname="${alert}",alertstate="firing"}`,
-        eval_time: '60m',
-        exp_samples: fires ? [{ labels: `ALERTS{${text.join(',')}}`, value: 1 }] : [],
+        ...expected[`${fires}`],
+        eval_time: `${Math.max(...Object.values(series).map(lastMinute))}m`,
       },
     ],
   };
 }
 
-describeWith(['promtool'], 'the alerts, by promtool', () => {
+describeWith(['helm', 'promtool'], 'the alerts, by promtool', () => {
   let folder: string;
+  let rulesFile: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'headset-cloud-alerts-'));
+    rulesFile = join(folder, 'rules.yaml');
+    const rendering = { ...scenarios['production'], namespace: own.namespace, release: own.release };
+    const rule = resources(rendering).find(({ kind }) => kind === 'PrometheusRule');
+    writeFileSync(rulesFile, stringify(rule?.['spec']));
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  function promtool(tests: readonly ReturnType<typeof promTest>[]): string {
+    const file = join(folder, 'test.yaml');
+    writeFileSync(file, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }));
+    const run = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+    return `${run.stdout}${run.stderr}`;
+  }
 
   it('are well formed', () => {
     const check = spawnSync('promtool', ['check', 'rules', rulesFile], { encoding: 'utf8' });
@@ -301,92 +492,111 @@ describeWith(['promtool'], 'the alerts, by promtool', () => {
   it.each(examples.map((example) => [example.alert, example] as const))(
     '%s fires when it should, and only then',
     (_, example) => {
-      const file = join(folder, 'test.yaml');
-      const tests = [promTest(example, example.fires, true), promTest(example, example.quiet, false)];
-      writeFileSync(file, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }));
-      const run = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
-      expect(run.stdout + run.stderr).toContain('SUCCESS');
-      expect(run.status).toBe(0);
+      const { fires, quiet, alsoFires = {}, alsoQuiet = {} } = example;
+      const tests = [
+        promTest(example, 'fires', seriesOf(fires, own), 'exactly'),
+        promTest(example, 'is quiet', seriesOf(quiet, own), false),
+        ...Object.entries(alsoFires).map(([title, series]) =>
+          promTest(example, `fires: ${title}`, seriesOf(series, own), true),
+        ),
+        ...Object.entries(alsoQuiet).map(([title, series]) =>
+          promTest(example, `is quiet: ${title}`, seriesOf(series, own), false),
+        ),
+      ];
+      expect(promtool(tests)).toContain('SUCCESS');
+    },
+  );
+
+  it.each(examples.map((example) => [example.alert, example] as const))(
+    '%s of one release is not fired by another release, nor by one of the same name in another namespace',
+    (_, example) => {
+      const others = [
+        { ...own, release: 'green' },
+        { ...own, namespace: 'other' },
+      ];
+      const tests = others.map((other) => {
+        const series = { ...seriesOf(example.quiet, own), ...seriesOf(example.fires, other) };
+        return promTest(example, `beside ${other.namespace}/${other.release}`, series, false);
+      });
+      expect(promtool(tests)).toContain('SUCCESS');
     },
   );
 });
 
-const aggregations = new Set(['sum', 'max', 'min', 'avg', 'count', 'topk', 'bottomk', 'group']);
-
-/** The metrics of an expression, each with the innermost aggregation around it. */
-function joinsOf(expr: string): { metric: string; by: string | undefined }[] {
-  const plain = expr
-    .replace(/"[^"]*"|\{[^}]*\}|\[[^\]]*\]/g, '')
-    .replace(/\b(by|on|without|ignoring)\s*\([^)]*\)/g, '');
-  const joins: { metric: string; by: string | undefined }[] = [];
-  const around: string[] = [];
-  for (const [word] of plain.matchAll(/[a-z_]+\s*\(|\(|\)|[a-z_]+/g)) {
-    if (word === ')') around.pop();
-    else if (word.endsWith('(')) around.push(word.slice(0, -1).trim());
-    else if (!/^(and|or|unless|offset|m|h|s)$/.test(word))
-      joins.push({ metric: word, by: around.findLast((name) => aggregations.has(name)) });
-  }
-  return joins;
-}
-
 describe('alerts and dashboard', () => {
-  const sources = ['services', 'gateway']
-    .flatMap((folder) =>
-      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
-        join(root, folder, file),
-      ),
-    )
-    .filter(
-      (file) =>
-        file.endsWith('.ts') &&
-        file.includes('/src/') &&
-        !file.includes('node_modules') &&
-        !file.endsWith('.test.ts'),
-    )
-    .map((file) => readFileSync(file, 'utf8'));
-  const named = (pattern: RegExp) =>
-    new Set(sources.flatMap((text) => [...text.matchAll(pattern)].map((match) => match[1] as string)));
-  /** Every metric's name that the platform's source has as a text. */
-  const known = named(/name: '(headset_[a-z_]+)'/g);
-  /** Those whose help says that every replica reports the whole platform. */
-  const wholePlatform = named(/name: '(headset_[a-z_]+)',\s*help: .*Whole platform: use max, not sum\./g);
-  const metricsOf = (expr: string) =>
-    [...expr.matchAll(/headset_[a-z_]+/g)].map(([name]) =>
-      name.replace(/_(bucket|count|sum)$/, (suffix) => (known.has(name) ? suffix : '')),
+  interface Panel {
+    readonly title: string;
+    readonly queries: readonly { readonly id: string; readonly legend?: string; readonly expr: string }[];
+  }
+  const panels: readonly Panel[] = chartYaml('files/dashboard.yaml').panels;
+  const sources = platformSources();
+  const protos = readdirSync(join(root, 'proto'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.proto') && !file.includes('node_modules'))
+    .map((file) => readFileSync(join(root, 'proto', file), 'utf8'));
+  const text = [...sources, ...protos].join('\n');
+  const metrics: Metrics = new Map([...sources.flatMap(metricsOf), ...foreign]);
+  /** As the chart writes it, for some release. */
+  const ownExpr = (expr: string) =>
+    expr
+      .replaceAll('$release', 'namespace="n", release="r"')
+      .replaceAll('$pods', 'namespace="n", pod=~"r-.*"');
+  /** Metrics whose selector does not begin with the matchers of the release. */
+  const unbound = (expr: string) =>
+    expr.match(/\b(?:(?:headset|kube)_\w+|up\b)(?!\w|\{\$(?:release|pods)\b)/g) ?? [];
+  const byOf = (expr: string) =>
+    new Set(
+      selectorsOf(ownExpr(expr)).selectors.flatMap(({ around }) => around.flatMap(({ by = [] }) => by)),
     );
 
-  it('the gauges that every replica reports of the whole platform are joined by max', () => {
-    const { panels } = chartYaml('files/dashboard.yaml') as { panels: { queries: { expr: string }[] }[] };
-    const exprs = [
-      ...rules.map(({ expr }) => expr),
-      ...panels.flatMap(({ queries }) => queries.map(({ expr }) => expr)),
-    ];
-    const joins = exprs.flatMap((expr) => joinsOf(expr).filter(({ metric }) => wholePlatform.has(metric)));
-    expect(wholePlatform.size).toBeGreaterThan(10);
-    expect(new Set(joins.map(({ metric }) => metric)).size).toBeGreaterThan(10);
-    expect(joins.filter(({ by }) => by !== 'max')).toEqual([]);
+  it('the metrics of the source are seen', () => {
+    const made = sources.flatMap((one) => [...one.matchAll(/new (?:Counter|Gauge|Histogram)\b/g)]).length;
+    expect(
+      new Set(sources.flatMap(metricsOf).map(([name]) => name.replace(/_(bucket|count|sum)$/, ''))).size,
+    ).toBe(made);
+    expect(metrics.get('headset_rpc_duration_seconds_bucket')?.labels).toContain('le');
+    expect(metrics.get('headset_recordings_open')).toMatchObject({ kind: 'gauge', wholePlatform: true });
+    expect(metrics.get('headset_recordings_open')?.labels).toContain('state');
   });
 
-  it('a sum of such a gauge, and one that is not joined, would be noticed', () => {
-    expect(joinsOf('sum by (a) (x{b="c (d"}) / max(deriv(y[5m])) > headset_z')).toEqual([
-      { metric: 'x', by: 'sum' },
-      { metric: 'y', by: 'max' },
-      { metric: 'headset_z', by: undefined },
+  it.each([
+    ['sum(headset_nothing)', 'headset_nothing does not exist'],
+    ['sum by (route) (headset_sessions)', 'headset_sessions has no label route'],
+    ['sum(headset_sessions{imei="1"})', 'headset_sessions has no label imei'],
+    ['max(headset_transactions_due) and on (state) up', 'headset_transactions_due has no label state'],
+    ['sum(rate(headset_sessions[5m]))', 'headset_sessions is a gauge'],
+    ['sum(headset_callbacks_dead_total)', 'headset_callbacks_dead_total is a counter'],
+    ['headset_callbacks_due > 1', 'headset_callbacks_due is joined by nothing, not by max'],
+    ['sum by (pod) (headset_callbacks_due)', 'headset_callbacks_due is joined by sum, not by max'],
+    [
+      'max(headset_recordings_open{state="waiting"} or headset_recordings_open{state="lost_for_ever"})',
+      'state is never lost_for_ever',
+    ],
+    [
+      'sum(rate(headset_rpc_duration_seconds_count{rpc_method!~"GetUploadUrl|GetNowhereUrl"}[5m]))',
+      'rpc_method is never GetNowhereUrl',
+    ],
+  ])('%s would be noticed', (expr, mistake) => {
+    expect(mistakesIn(expr, metrics, text)).toContain(mistake);
+  });
+
+  it('a selector that takes series of other releases would be noticed', () => {
+    expect(unbound('max(headset_sessions[5m]) + headset_x{a="b"} + headset_y{$release} + up')).toEqual([
+      ...['headset_sessions', 'headset_x', 'up'],
     ]);
-    expect(joinsOf('sum by (a) (max by (a, b) (headset_z))')).toEqual([{ metric: 'headset_z', by: 'max' }]);
   });
 
-  it('every method that an alert leaves out exists', () => {
-    const exprs = rules.map(({ expr }) => expr).join('\n');
-    const methods = [...exprs.matchAll(/rpc_method!~"([^"]*)"/g)].flatMap(([, names]) =>
-      (names as string).split('|'),
-    );
-    expect(methods.length).toBeGreaterThan(0);
-    const protos = readdirSync(join(root, 'proto'), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.proto') && !file.includes('node_modules'))
-      .map((file) => readFileSync(join(root, 'proto', file), 'utf8'))
-      .join('\n');
-    expect(methods.filter((method) => !protos.includes(`rpc ${method}(`))).toEqual([]);
+  it('every panel speaks of metrics that exist, with their labels', () => {
+    expect(panels.length).toBeGreaterThan(10);
+    for (const panel of panels) {
+      // A comma in a text without quotation marks would begin another field.
+      expect(Object.keys(panel).filter((key) => !/^(title|description|unit|queries)$/.test(key))).toEqual([]);
+      for (const { expr, legend = '' } of panel.queries) {
+        expect({ expr, mistakes: mistakesIn(ownExpr(expr), metrics, text) }).toEqual({ expr, mistakes: [] });
+        const shown = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label as string);
+        expect(shown.filter((label) => !byOf(expr).has(label))).toEqual([]);
+        expect(unbound(expr)).toEqual([]);
+      }
+    }
   });
 
   it('every alert has an example', () => {
@@ -394,25 +604,20 @@ describe('alerts and dashboard', () => {
   });
 
   it.each(rules.map((rule) => [rule.alert, rule] as const))(
-    '%s speaks of metrics that exist, has a reason, and a runbook',
+    '%s speaks of metrics that exist, with their labels, has a reason, and a runbook',
     (alert, rule) => {
-      expect(metricsOf(rule.expr).filter((name) => !known.has(name))).toEqual([]);
+      expect(mistakesIn(ownExpr(rule.expr), metrics, text)).toEqual([]);
+      expect(unbound(rule.expr)).toEqual([]);
+      const told = [...rule.annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(
+        ([, label]) => label as string,
+      );
+      expect(told.filter((label) => !byOf(rule.expr).has(label))).toEqual([]);
       expect(rule.annotations.summary.length).toBeGreaterThan(20);
       expect(rule.annotations.reason.length).toBeGreaterThan(40);
       const runbooks = readFileSync(join(root, 'docs/operations.md'), 'utf8');
       expect(runbooks).toContain(`\n### ${alert}\n`);
     },
   );
-
-  it('every panel speaks of metrics that exist', () => {
-    const { panels } = chartYaml('files/dashboard.yaml') as {
-      panels: { title: string; queries: { expr: string }[] }[];
-    };
-    expect(panels.length).toBeGreaterThan(10);
-    for (const { queries } of panels) {
-      for (const { expr } of queries) expect(metricsOf(expr).filter((name) => !known.has(name))).toEqual([]);
-    }
-  });
 });
 
 describeWith(['helm'], 'alerts and dashboard in the chart', () => {
@@ -426,12 +631,49 @@ describeWith(['helm'], 'alerts and dashboard in the chart', () => {
     expect(links).toEqual(
       rules.map(({ alert }) => `https://docs.example.com/operations.html#${alert.toLowerCase()}`),
     );
-    expect(rule?.['spec'].groups[0].rules[0].annotations.summary).toContain('{{ $labels.namespace }}');
+    expect(rule?.['spec'].groups[0].rules[0].annotations.summary).toContain(' in headset/trial fail');
+  });
+
+  it('each release has its own dashboard, in a file of its own, of its own series', () => {
+    const dashboards = [
+      { release: 'blue', namespace: 'hc' },
+      { release: 'green', namespace: 'hc' },
+      { release: 'blue', namespace: 'other' },
+    ].map((where) => {
+      const maps = resources({ ...scenarios['production'], ...where }).filter((r) => r.kind === 'ConfigMap');
+      const [[file, text]] = Object.entries<string>(maps[0]?.['data']) as [[string, string]];
+      const { uid, title, panels } = JSON.parse(text);
+      const exprs = panels.flatMap((panel: { targets: { expr: string }[] }) =>
+        panel.targets.map((t) => t.expr),
+      );
+      for (const expr of exprs) {
+        const metrics = [...expr.matchAll(/\b(?:headset|kube)_\w+\{([^}]*)\}/g)].map(
+          ([, matchers]) => matchers,
+        );
+        expect(metrics.length).toBeGreaterThan(0);
+        for (const matchers of metrics) {
+          expect(matchers).toContain(`namespace="${where.namespace}"`);
+          expect(matchers).toMatch(new RegExp(`release="${where.release}"|pod=~"${where.release}-`));
+        }
+      }
+      expect(uid.length).toBeLessThanOrEqual(40);
+      return { file, uid, title };
+    });
+    for (const field of ['file', 'uid', 'title'] as const) {
+      expect(new Set(dashboards.map((dashboard) => dashboard[field])).size).toBe(dashboards.length);
+    }
+  });
+
+  it('a ServiceMonitor labels the series of its release', () => {
+    const [monitor] = of('ServiceMonitor');
+    expect(monitor?.['spec'].endpoints[0].relabelings).toEqual([
+      { targetLabel: 'release', replacement: 'trial' },
+    ]);
   });
 
   it('the dashboard is JSON with every panel', () => {
     const [map] = of('ConfigMap');
-    const dashboard = JSON.parse(map?.['data']['headset-cloud.json']);
+    const dashboard = JSON.parse(map?.['data']['headset-cloud-headset-trial.json']);
     expect(dashboard.panels).toHaveLength(chartYaml('files/dashboard.yaml').panels.length);
     expect(dashboard.panels[0].targets[0]).toMatchObject({ refId: 'A', legendFormat: '{{route}}' });
   });

@@ -11,7 +11,7 @@ import {
   resources,
   schemasFolder,
 } from './chart.ts';
-import { scenarios } from './scenarios.ts';
+import { everything, scenarios } from './scenarios.ts';
 
 /** Kinds that the cluster learns from others; their schemas are not among Kubernetes' own. */
 const foreignKinds = 'HTTPRoute,ServiceMonitor,PrometheusRule,Certificate';
@@ -65,6 +65,12 @@ describeWith(['helm'], 'the chart', () => {
       'requires kubeVersion: >=1.30.0-0',
     );
     expect(render({ ...production, kubeVersion: '1.30.4-gke.1' })).toContain('kind: Deployment');
+  });
+
+  it('is the same each time', () => {
+    const again = scenarios['production, everything on'];
+    // Other values are rendered anew.
+    expect(render({ ...again, values: { ...everything, global: {} } })).toBe(render(again));
   });
 
   it('names two releases in one namespace apart', () => {

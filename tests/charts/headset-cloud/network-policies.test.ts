@@ -173,6 +173,38 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(policy?.['spec'].egress).toContainEqual({ ports: [{ port, protocol: 'TCP' }] });
   });
 
+  it('DNS is reached where its pods listen', () => {
+    const values = {
+      networkPolicy: { dns: [{ ipBlock: { cidr: '169.254.20.10/32' } }], dnsPorts: [53, 5353] },
+    };
+    const found = resources({ ...scenarios['production'], values });
+    const callers = policies(found).filter((policy) => !['', 'site'].includes(about(policy)));
+    expect(callers.length).toBeGreaterThan(10);
+    for (const policy of callers)
+      expect(policy['spec'].egress).toContainEqual({
+        ports: [53, 5353].flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }))),
+        to: [{ ipBlock: { cidr: '169.254.20.10/32' } }],
+      });
+  });
+
+  it('private addresses are no more reachable through NAT64', () => {
+    const [policy] = policies(resources(scenarios['production'])).filter((one) => about(one) === 'notifier');
+    const blocks = ((policy as Resource)['spec'].egress as Rule[])
+      .flatMap(({ to }) => to ?? [])
+      .map((peer) => peer.ipBlock);
+    const except = (cidr: string): string[] =>
+      (blocks.find((block) => block?.cidr === cidr) as { except?: string[] } | undefined)?.except ?? [];
+    /** The network of the 96 bits of the prefix and the IPv4 network behind them. */
+    const translated = except('0.0.0.0/0').map((network) => {
+      const [address = '', length = ''] = network.split('/');
+      const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
+      const group = (high: number, low: number) => (high * 256 + low).toString(16);
+      return `64:ff9b::${group(a, b)}:${group(c, d)}/${96 + Number(length)}`;
+    });
+    expect(translated).toHaveLength(6);
+    expect(except('::/0')).toEqual(expect.arrayContaining([...translated, '64:ff9b:1::/48']));
+  });
+
   it('an empty target is anywhere on its ports; a given one only there', () => {
     const found = resources({ ...scenarios['production'], values: { tracesEndpoint: 'http://c:4318' } });
     const rule = (of: string, port: number) =>
@@ -187,42 +219,6 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(rule('gateway', 27017)).toBeUndefined();
     expect(rule('billing', 4318)).toBeDefined();
   });
-
-  const rules = (found: readonly Resource[], direction: 'ingress' | 'egress') =>
-    policies(found).flatMap((policy) =>
-      ((policy['spec'][direction] ?? []) as Rule[]).map((rule) => [about(policy), rule] as const),
-    );
-
-  it.each(['production', 'trial'])(
-    '%s: everything finds DNS where the values say that it listens',
-    (scenario) => {
-      // OpenShift: the pods listen on 5353, and a policy is judged by the port of the pod.
-      const to = [
-        {
-          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'openshift-dns' } },
-          podSelector: { matchLabels: { 'dns.operator.openshift.io/daemonset-dns': 'default' } },
-        },
-      ];
-      const dns = (values: unknown, port: number) =>
-        rules(resources({ ...scenarios[scenario], values }), 'egress').filter(([, rule]) =>
-          rule.ports?.some((one) => one.port === port),
-        );
-      const before = dns({}, 53);
-      const after = dns({ networkPolicy: { dns: { to, ports: [5353] } } }, 5353);
-      expect(after.map(([name]) => name)).toEqual(before.map(([name]) => name));
-      expect(after.length).toBeGreaterThan(10);
-      const ports = [
-        { port: 5353, protocol: 'UDP' },
-        { port: 5353, protocol: 'TCP' },
-      ];
-      for (const [, rule] of after) expect(rule).toEqual({ ports, to });
-      expect(dns({ networkPolicy: { dns: { to, ports: [5353] } } }, 53)).toEqual([]);
-      // NodeLocal DNSCache listens on an address of the node.
-      const local = [...to, { ipBlock: { cidr: '169.254.20.10/32' } }];
-      for (const [, rule] of dns({ networkPolicy: { dns: { to: local } } }, 53))
-        expect(rule.to).toEqual(local);
-    },
-  );
 
   // The port of metrics is that of the operators' calls: an empty list must never open it.
   it('without anybody who reads metrics only operators reach the admin port', () => {

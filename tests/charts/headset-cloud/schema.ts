@@ -26,13 +26,24 @@ const count = (minimum: number, maximum: number): Schema => ({ type: 'integer', 
 /** Empty, or of the form; that it is missing is said by the chart, with what to do. */
 const optional = (pattern: string): Schema => ({ type: 'string', pattern: `^(${pattern})?$` });
 
+/** The same, and not empty. */
+const given = (of: Schema): Schema => ({ ...of, minLength: 1 });
+
 const port = count(1, 65_535);
+const portText = '([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])';
 const name = optional('[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?');
 const host = optional('(\\*\\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?');
-const url = optional('https?://[^\\s]+');
-const cidr: Schema = { type: 'string', pattern: '^[0-9a-fA-F:.]+/\\d{1,3}$' };
+/** Scheme, host and port. User and password in it are refused by the chart, which says where they belong. */
+const origin = `https?://([^\\s/?#"\\\\]*@)?([^\\s/?#@:"\\\\]+|\\[[0-9a-fA-F:.]+\\])(:${portText})?`;
+const url = optional(`${origin}([/?][^\\s"\\\\]*)?`);
+const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const cidr: Schema = {
+  type: 'string',
+  pattern: `^(${octet}(\\.${octet}){3}/([12]?\\d|3[0-2])|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,7}/(\\d\\d?|1[01]\\d|12[0-8]))$`,
+};
 const cpu: Schema = { type: 'string', pattern: '^(\\d+m|\\d+(\\.\\d+)?)$' };
 const memory: Schema = { type: 'string', pattern: '^\\d+(Ki|Mi|Gi|K|M|G)$' };
+const broker = `[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?:${portText}`;
 const image = object({
   repository: optional('[a-z0-9]([a-z0-9._/:-]*[a-z0-9])?'),
   digest: optional('sha256:[0-9a-f]{64}'),
@@ -89,108 +100,107 @@ const component = (id: string): Schema =>
 const values: Schema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   $comment: 'Written by `make generate` (tests/charts/headset-cloud/schema.ts): do not edit.',
-  ...object(
-    {
-      image: withPull(image),
-      imagePullSecrets: list({ type: 'string', minLength: 1 }),
-      secrets: object({
-        mongodbUri: reference,
-        secretKey: reference,
-        secretKeyOthers: reference,
-        adminToken: reference,
-        adminTokenBefore: reference,
-        metricsToken: reference,
-        s3Credentials: reference,
-        egressProxyCredentials: reference,
-        kafkaPassword: reference,
-        revision: text,
+  ...object({
+    image: withPull(image),
+    imagePullSecrets: list(given(name)),
+    secrets: object({
+      mongodbUri: reference,
+      secretKey: reference,
+      secretKeyOthers: reference,
+      adminToken: reference,
+      adminTokenBefore: reference,
+      metricsToken: reference,
+      s3Credentials: reference,
+      egressProxyCredentials: reference,
+      kafkaPassword: reference,
+      revision: text,
+    }),
+    mongodb: object({ databasePrefix: { type: 'string', pattern: '^[a-z0-9_-]{1,30}$' } }),
+    kafka: object({
+      brokers: optional(`${broker}(,${broker})*`),
+      partitions: count(1, 1000),
+      replicationFactor: count(1, 9),
+      prefix: optional('[A-Za-z0-9._-]{1,64}'),
+      tls: bool,
+      sasl: object({
+        mechanism: { enum: ['none', 'plain', 'scram-sha-256', 'scram-sha-512'] },
+        username: text,
       }),
-      mongodb: object({ databasePrefix: { type: 'string', pattern: '^[a-z0-9_-]{1,30}$' } }),
-      kafka: object({
-        brokers: optional('[^,:\\s]+:\\d+(,[^,:\\s]+:\\d+)*'),
-        partitions: count(1, 1000),
-        replicationFactor: count(1, 9),
-        prefix: optional('[A-Za-z0-9._-]{1,64}'),
-        tls: bool,
-        sasl: object({
-          mechanism: { enum: ['none', 'plain', 'scram-sha-256', 'scram-sha-512'] },
-          username: text,
-        }),
-      }),
-      s3: object({
-        bucket: optional('[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]'),
-        region: { type: 'string', minLength: 1 },
-        endpoint: optional('https?://[^/]+/?'),
-        publicEndpoint: optional('https?://[^/]+/?'),
-      }),
-      oidc: object({ issuer: url, audience: text, jwksUri: url }),
-      callbacks: object({ allowAddresses: list(cidr) }),
-      egressProxy: object({
-        url: optional('https?://[^\\s/?#@]+/?'),
-        except: list({ type: 'string', pattern: '^[^,\\s]+$' }),
-      }),
-      rpcTls: object({
-        mode: { enum: ['required', 'permissive', 'mesh'] },
-        domain: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?$' },
+    }),
+    s3: object({
+      bucket: optional('[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]'),
+      region: { type: 'string', pattern: '^[A-Za-z0-9-]+$' },
+      endpoint: optional(`${origin}/?`),
+      publicEndpoint: optional(`${origin}/?`),
+    }),
+    oidc: object({ issuer: url, audience: text, jwksUri: url }),
+    callbacks: object({ allowAddresses: list(cidr) }),
+    egressProxy: object({
+      url: optional(`${origin}/?`),
+      except: list({ type: 'string', pattern: '^[^,\\s]+$' }),
+    }),
+    rpcTls: object({
+      mode: { enum: ['required', 'permissive', 'mesh'] },
+      domain: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?$' },
+      issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
+      secretPrefix: optional('[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?'),
+    }),
+    caBundleConfigMap: name,
+    tracesEndpoint: url,
+    settings: settings(commonSettings),
+    components: object(Object.fromEntries(Object.keys(ownSettings).map((id) => [id, component(id)]))),
+    site: object({ enabled: bool, image, replicas: count(1, 100), resources }),
+    // The pause before the stop, turning callers away and cutting off what is left take 15 s of it.
+    terminationGracePeriodSeconds: count(20, 600),
+    scheduling: object({
+      nodeSelector: map,
+      tolerations: list({ type: 'object' }),
+      priorityClassName: name,
+    }),
+    expose: object({
+      kind: { enum: ['none', 'ingress', 'gateway'] },
+      className: name,
+      annotations: map,
+      gateway: object({ name, namespace: name, sectionName: name }),
+      api: way,
+      site: way,
+      sora: way,
+    }),
+    headsets: object({
+      type: { enum: ['LoadBalancer', 'NodePort', 'ClusterIP'] },
+      port,
+      annotations: map,
+      sourceRanges: list(cidr),
+      tls: object({
+        secret: name,
         issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
-        secretPrefix: optional('[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?'),
+        hosts: list(host),
       }),
-      caBundleConfigMap: name,
-      tracesEndpoint: url,
-      settings: settings(commonSettings),
-      components: object(Object.fromEntries(Object.keys(ownSettings).map((id) => [id, component(id)]))),
-      site: object({ enabled: bool, image, replicas: count(1, 100), resources }),
-      // The pause before the stop, turning callers away and cutting off what is left take 15 s of it.
-      terminationGracePeriodSeconds: count(20, 600),
-      scheduling: object({
-        nodeSelector: map,
-        tolerations: list({ type: 'object' }),
-        priorityClassName: name,
-      }),
-      expose: object({
-        kind: { enum: ['none', 'ingress', 'gateway'] },
-        className: name,
-        annotations: map,
-        gateway: object({ name, namespace: name, sectionName: name }),
-        api: way,
-        site: way,
-        sora: way,
-      }),
-      headsets: object({
-        type: { enum: ['LoadBalancer', 'NodePort', 'ClusterIP'] },
-        port,
-        annotations: map,
-        sourceRanges: list(cidr),
-        tls: object({
-          secret: name,
-          issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
-          hosts: list(host),
-        }),
-      }),
-      networkPolicy: object({
-        enabled: bool,
-        dns: target,
-        mongodb: target,
-        kafka: target,
-        s3: target,
-        issuer: target,
-        egressProxy: peers,
-        traces: target,
-        scrapes: peers,
-        ingress: peers,
-      }),
-      monitoring: object({
-        serviceMonitor: bool,
-        alerts: bool,
-        dashboard: bool,
-        labels: map,
-        runbooks: { type: 'string', minLength: 1 },
-      }),
-      trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, image }),
-    },
-    // Helm's own, for charts that use this one.
-    { global: { type: 'object' } },
-  ),
+    }),
+    networkPolicy: object({
+      enabled: bool,
+      dns: peers,
+      dnsPorts: { ...list(port), minItems: 1 },
+      mongodb: target,
+      kafka: target,
+      s3: target,
+      issuer: target,
+      egressProxy: peers,
+      traces: target,
+      scrapes: peers,
+      ingress: peers,
+    }),
+    monitoring: object({
+      serviceMonitor: bool,
+      alerts: bool,
+      dashboard: bool,
+      labels: map,
+      runbooks: { type: 'string', minLength: 1 },
+    }),
+    trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, image }),
+  }),
+  // Helm's own, for charts that use this one.
+  patternProperties: { '^global$': { type: 'object' } },
 };
 
 /** values.schema.json: what each value may be; settings as the services' own specifications have them. */

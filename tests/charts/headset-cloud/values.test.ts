@@ -121,8 +121,47 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     [
       'credentials in the address of the proxy',
       { egressProxy: { url: 'http://user:password@proxy.example.com' } },
-      "'/egressProxy/url'",
-      'does not match pattern',
+      'egressProxy.url has a user or password in it',
+      'name it in secrets.egressProxyCredentials.name',
+    ],
+    ...['s3.endpoint', 's3.publicEndpoint', 'oidc.issuer', 'oidc.jwksUri', 'tracesEndpoint'].map(
+      (path): Wrong => [
+        `credentials in ${path}`,
+        path.split('.').reduceRight<unknown>((value, key) => ({ [key]: value }), 'https://u:p@example.com'),
+        `${path} has a user or password in it`,
+      ],
+    ),
+    ...['oidc.issuer', 's3.endpoint', 'egressProxy.url', 'tracesEndpoint'].map(
+      (path): Wrong => [
+        `a port that does not exist in ${path}`,
+        path.split('.').reduceRight<unknown>((value, key) => ({ [key]: value }), 'https://example.com:99999'),
+        `'/${path.replace('.', '/')}'`,
+        'does not match pattern',
+      ],
+    ),
+    ['a port of a broker that does not exist', { kafka: { brokers: 'a:65536' } }, "'/kafka/brokers'"],
+    ...['999.1.1.1/8', '10.0.0.0/33', '10.0.0/8', '10.0.0.0', 'fd00::/129', '::1', '010.0.0.0/8'].map(
+      (network): Wrong => [
+        `the network ${network}`,
+        { headsets: { sourceRanges: [network] } },
+        "'/headsets/sourceRanges/0'",
+      ],
+    ),
+    [
+      'networks of headsets that nobody would keep to',
+      { headsets: { type: 'NodePort', sourceRanges: ['203.0.113.0/24'] } },
+      'headsets.sourceRanges is set, but headsets.type is NodePort',
+    ],
+    [
+      'a ServiceMonitor that the NetworkPolicies keep out',
+      { networkPolicy: { scrapes: [] } },
+      'networkPolicy.scrapes is empty, but monitoring.serviceMonitor is set: name the pods of Prometheus',
+    ],
+    ['no pod of a component', { components: { devices: { replicas: 0 } } }, "'/components/devices/replicas'"],
+    [
+      'a text that names more than the registry’s Secret',
+      { imagePullSecrets: ['registry\n      hostNetwork: true'] },
+      "'/imagePullSecrets/0'",
     ],
     [
       'exceptions in one text',
@@ -202,17 +241,6 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       "'/networkPolicy/kafka/to/0'",
     ],
     ['a network that is none', { headsets: { sourceRanges: ['everywhere'] } }, "'/headsets/sourceRanges/0'"],
-    [
-      'networks of headsets that nothing holds back',
-      { headsets: { type: 'NodePort', sourceRanges: ['203.0.113.0/24'] } },
-      'headsets.sourceRanges is set, but headsets.type is NodePort: only a LoadBalancer keeps other networks out',
-    ],
-    [
-      'a ServiceMonitor that the NetworkPolicies keep out',
-      { networkPolicy: { scrapes: [] } },
-      'networkPolicy.scrapes is empty, but monitoring.serviceMonitor is set: name the pods of Prometheus',
-    ],
-    ['no component at all', { components: { devices: { replicas: 0 } } }, "'/components/devices/replicas'"],
   ]);
 
   it('all at once, each with its path', () => {
@@ -227,6 +255,18 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       expect(refused).toThrow(`- ${path} is missing`);
     }
   });
+
+  it.each(['1st', 'a.b', 'a-'])('a release that is called %s', (release) => {
+    expect(() => render({ ...scenarios['production'], release })).toThrow(/release|Release/);
+  });
+
+  it.each(['10.0.0.0/8', '0.0.0.0/0', '255.255.255.255/32', 'fd00::/8', '::/0', '2001:db8:0:1::/64'])(
+    'but not the network %s',
+    (network) => {
+      const values = { headsets: { sourceRanges: [network] } };
+      expect(render({ ...scenarios['production'], values })).toContain(network);
+    },
+  );
 
   it('a release whose name is too long', () => {
     expect(() => render({ ...scenarios['production'], release: 'r'.repeat(41) })).toThrow('take at most 40');

@@ -205,7 +205,7 @@ describeWith(['helm'], 'workloads', () => {
     expect(kind(resources(scenarios['production, everything on']), 'Secret')).toEqual([]);
   });
 
-  it('a new revision of the secrets rolls every pod, and the Job not', () => {
+  it('a new revision of the secrets rolls every pod', () => {
     const templates = (revision: string) => {
       const all = resources({ ...scenarios['production'], values: { secrets: { revision } } });
       return kind(all, 'Deployment').map((r) => JSON.stringify(r['spec'].template));
@@ -221,7 +221,9 @@ describeWith(['helm'], 'workloads', () => {
       return { name: found?.metadata.name, spec: JSON.stringify(found?.['spec']) };
     };
     const first = job({});
-    expect(job({ components: { devices: { replicas: 3 } }, secrets: { revision: '2' } })).toEqual(first);
+    expect(job({ components: { devices: { replicas: 3 } } })).toEqual(first);
+    // It may have failed because of a Secret that is mended now.
+    expect(job({ secrets: { revision: '2' } }).name).not.toBe(first.name);
     const other = job({ kafka: { partitions: 16 } });
     expect(other.name).not.toBe(first.name);
     expect(other.spec).not.toBe(first.spec);

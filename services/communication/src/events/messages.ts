@@ -24,7 +24,8 @@ export function notification(options: {
     createdAtMs: BigInt(createdAtMs),
   });
   return {
-    key: deviceId ?? applicationId,
+    // One partition holds all of an order: an event without a device would be taken in beside the others, out of order.
+    key: orderKey || (deviceId ?? applicationId),
     value: toBinary(NotificationEventSchema, message),
     ...(traceparent && { headers: { traceparent } }),
   };

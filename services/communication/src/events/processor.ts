@@ -14,6 +14,8 @@ import { notification, videoUsage } from './messages.ts';
 /** Most events in memory; others wait in the database for the sweeper. */
 const mostInHand = 1000;
 const sweepBatch = 100;
+/** How many events before it an event looks back at: a channel of hours has thousands. */
+const nearBefore = 100;
 
 export interface EventProcessorOptions {
   readonly events: EventStore;
@@ -84,13 +86,11 @@ export class EventProcessor {
     const { events, logger } = this.#deps;
     try {
       const event = readSoraEvent(JSON.parse(stored.body), stored.arrivedAtMs);
-      // An archive event names no device, so the connection's earlier events, which may have failed, go
-      // first.
-      if (event?.type.startsWith('archive.')) {
-        for (const earlier of await events.undoneBefore(stored.channelId, stored.seq)) {
-          await this.#apply(earlier, readSoraEvent(JSON.parse(earlier.body), earlier.arrivedAtMs));
-        }
-      }
+      // Earlier events that another instance has in hand, or that failed, go first: it keeps the channel's order, and
+      // an archive event names no device, but its connection's events do.
+      const from = event?.type.startsWith('archive.') ? 0 : stored.seq - nearBefore;
+      for (const earlier of await events.undoneBefore(stored.channelId, stored.seq, from))
+        await this.#apply(earlier, readSoraEvent(JSON.parse(earlier.body), earlier.arrivedAtMs));
       await this.#apply(stored, event);
     } catch (error) {
       const { channelId, key } = stored;

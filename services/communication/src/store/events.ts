@@ -31,8 +31,8 @@ export function createEventStore(events: StoreCollection<EventDocument>, keepMs:
       await events.updateOne({ _id: key }, { $unset: { dueAtMs: '' } });
     },
 
-    async undoneBefore(channelId, seq) {
-      const filter = { channelId, seq: { $lt: seq }, dueAtMs: { $exists: true } };
+    async undoneBefore(channelId, seq, fromSeq = 0) {
+      const filter = { channelId, seq: { $gte: fromSeq, $lt: seq }, dueAtMs: { $exists: true } };
       const found = await events.find(filter, { sort: { seq: 1 } }).toArray();
       return found.map(eventOf);
     },

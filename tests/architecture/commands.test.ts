@@ -1,0 +1,116 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runCtl } from '@headset-cloud/ctl/program.ts';
+import { root } from './imports.ts';
+
+const pages = ['README.md', 'docs/operations.md', 'docs/configuration.md', 'CONTRIBUTING.md'];
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+/** The lines of a page's code: those of its blocks, and its code within sentences. */
+function codeOf(markdown: string): string[] {
+  const blocks = [...markdown.matchAll(/^ *```\w*\n(.*?)^ *```/gms)].map(([, text]) => text as string);
+  const spans = [...markdown.replace(/^ *```.*?^ *```/gms, '').matchAll(/`([^`\n]+)`/g)].map(
+    ([, text]) => text as string,
+  );
+  return [...blocks.flatMap((block) => block.replace(/\\\n\s*/g, ' ').split('\n')), ...spans];
+}
+
+/** Command lines of ctl in a line of code, without `ctl` itself and what follows in a comment. */
+function ctlLines(code: string): string[] {
+  const found = /(?:^|(?<!\bjob)\s)(?:ctl|\$CTL|services\/ctl\/src\/main\.ts) (.*)$/.exec(code)?.[1];
+  return found === undefined ? [] : [found.replace(/\s#.*$/, '')];
+}
+
+const helps = new Map<string, Promise<string>>();
+function help(path: readonly string[]): Promise<string> {
+  const key = path.join(' ');
+  const known = helps.get(key);
+  if (known) return known;
+  const texts: string[] = [];
+  const terminal = { out: (text: string) => void texts.push(text), err: () => {} };
+  const made = runCtl([...path, '--help'], terminal, {}).then(() => texts.join(''));
+  helps.set(key, made);
+  return made;
+}
+
+/** What is wrong with a command line; undefined: there is such a command with such options. */
+async function mistakeIn(line: string): Promise<string | undefined> {
+  const words: string[] = line.match(/"[^"]*"|\S+/g) ?? [];
+  const options = words.filter((word) => word.startsWith('--')).map((word) => word.replace(/=.*/, ''));
+  const path: string[] = [];
+  for (const word of words.filter((one) => !one.startsWith('-'))) {
+    const [, list] = (await help(path)).split(/^Commands:\n/m);
+    if (list === undefined) break;
+    const commands = [...list.replace(/\n\n.*/s, '').matchAll(/^ {2}([a-z][\w-]*)/gm)].map(
+      ([, name]) => name,
+    );
+    // Options of ctl itself stand before the command.
+    if (path.length === 0 && !commands.includes(word) && words.indexOf(word) > 0) continue;
+    if (!commands.includes(word)) return `ctl ${[...path, word].join(' ')}`;
+    path.push(word);
+  }
+  const texts = `${await help([])}\n${await help(path)}`;
+  const unknown = options.find((option) => !new RegExp(`^\\s+(-\\w, )?${option}(?![\\w-])`, 'm').test(texts));
+  return unknown && `ctl ${[...path, unknown].join(' ')}`;
+}
+
+describe('commands that the pages name', () => {
+  const code = pages.flatMap((file) => codeOf(read(file)));
+
+  it('of ctl: there are such commands, with such options', async () => {
+    const lines = [...new Set(code.flatMap(ctlLines))];
+    expect(lines.length).toBeGreaterThan(30);
+    const mistakes = await Promise.all(lines.map(mistakeIn));
+    expect(mistakes.filter((mistake) => mistake !== undefined)).toEqual([]);
+  });
+
+  it.each([
+    ['ctl deliveries resend --dead-of A', 'ctl deliveries resend'],
+    ['$CTL transactions find --older 1h  # old ones', 'ctl transactions find --older'],
+    ['ctl letters list', 'ctl letters'],
+    ['ctl deliveries list --status dead', undefined],
+    ['ctl --operator NAME', undefined],
+    ['ctl --operator NAME secrets status', undefined],
+  ])('%s is judged', async (line, mistake) => {
+    const [found] = ctlLines(line);
+    expect(await mistakeIn(found as string)).toBe(mistake);
+  });
+
+  it('of make: there are such targets', () => {
+    const targets = new Set([...read('Makefile').matchAll(/^([a-z][\w-]*):/gm)].map(([, target]) => target));
+    const named = code.flatMap((line) =>
+      [...line.matchAll(/(?:^|[\s&;])make ((?:[A-Z_]+=\S+ )*)([a-z][\w-]*)/g)].map(([, , target]) => target),
+    );
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((target) => !targets.has(target))).toEqual([]);
+  });
+
+  it('files that commands name are there', () => {
+    const files = code.flatMap(
+      (line) => line.match(/(?<![\w/-])(?:services|tests|charts|gateway)\/[\w./-]+\.\w+/g) ?? [],
+    );
+    expect(files.length).toBeGreaterThan(5);
+    expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
+  it('metrics that the manual names are made', () => {
+    const sources = ['services', 'gateway'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((file) => /src\/.*(?<!\.test)\.ts$/.test(file) && !file.includes('node_modules'))
+        .map((file) => read(join(folder, file))),
+    );
+    const made = new Set(
+      sources.flatMap((text) => text.match(/'headset_\w+'/g) ?? []).map((name) => name.slice(1, -1)),
+    );
+    const named = read('docs/operations.md')
+      .replace(
+        /headset_(?:devices|transactions|device_link|notifier|updates|communication|billing|audit|connectivity)`/g,
+        '',
+      )
+      .match(/\bheadset_[a-z_]+[a-z]/g) as string[];
+    expect(named.length).toBeGreaterThan(10);
+    expect(
+      named.filter((name) => !made.has(name) && !made.has(name.replace(/_(count|sum|bucket)$/, ''))),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,198 @@
+import { readFileSync } from 'node:fs';
+import { describeWith, type Rendering, type Resource, resources } from './chart.ts';
+import { everything, scenarios } from './scenarios.ts';
+import { schemaFile } from './schema.ts';
+
+interface Schema {
+  readonly type?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | false;
+  readonly items?: Schema;
+}
+interface Leaf {
+  readonly path: string;
+  readonly pattern: RegExp;
+}
+
+/** Every text of the values: of an object, of a map (under one key), of a list (one item). */
+function leaves(schema: Schema, path: string[] = []): Leaf[] {
+  const { type, pattern, properties, additionalProperties, items } = schema;
+  if (type === 'string') return [{ path: path.join('.'), pattern: new RegExp(pattern ?? '') }];
+  return [
+    ...Object.entries(properties ?? {}).flatMap(([key, of]) => leaves(of, [...path, key])),
+    ...(additionalProperties ? leaves(additionalProperties, [...path, 'example~1key']) : []),
+    ...(items ? leaves(items, [...path, '[]']) : []),
+  ];
+}
+
+/** Sets one value by its path in a copy that grows. */
+function set(values: Record<string, unknown>, path: string, value: unknown): void {
+  const keys = path.split('.');
+  let at: Record<string, unknown> = values;
+  for (const [i, key] of keys.entries()) {
+    const name = key.replace('~1', '/');
+    if (keys[i + 1] === '[]') {
+      // A list of texts; lists of peers have selectors, which the API server judges.
+      if (keys.length === i + 2) at[name] = [value];
+      return;
+    }
+    at[name] = i === keys.length - 1 ? value : (at[name] ?? {});
+    at = at[name] as Record<string, unknown>;
+  }
+}
+
+/** Forms in which a text may pass a pattern. */
+const forms = (text: string) => [
+  text,
+  `https://x/${text}`,
+  `https://${text}`,
+  `https://x${text}`,
+  `x${text}:1`,
+  `x${text}`,
+  'https://x',
+  '10.0.0.0/8',
+  'x:1',
+  '100m',
+  '100Mi',
+  `sha256:${'0'.repeat(64)}`,
+];
+
+/** Values of which each text that may hold `text` does, and each other one is plain. */
+function filled(text: string, without: readonly string[]): { values: unknown; held: number } {
+  const values = {};
+  let held = 0;
+  for (const { path, pattern } of leaves(JSON.parse(readFileSync(schemaFile, 'utf8')))) {
+    if (path.startsWith('trial.') || without.some((other) => path.startsWith(other))) continue;
+    const form = forms(text).find((one) => pattern.test(one));
+    if (form === undefined) continue;
+    if (form.includes(text)) held += 1;
+    set(values, path, form);
+  }
+  return { values, held };
+}
+
+/** A resource without its texts: keys, lengths of lists, and the type of each leaf. */
+const shape = (it: unknown): unknown => {
+  if (Array.isArray(it)) return it.map(shape);
+  if (typeof it !== 'object' || it === null) return typeof it;
+  return Object.fromEntries(Object.entries(it).map(([key, value]) => [key, shape(value)]));
+};
+
+/** Of the same services, by `settings`; and a list in which a network is a peer, and a name is none. */
+const judgedElsewhere = ['components.', 'egressProxy.except'];
+
+/** What exclude each other. */
+const installations: Readonly<Record<string, { of: Rendering; without: readonly string[] }>> = {
+  'ingress and certificates of cert-manager': {
+    of: { ...scenarios['production'], values: everything },
+    without: ['rpcTls.secretPrefix', 'headsets.tls.secret', 'expose.gateway', ...judgedElsewhere],
+  },
+  'Gateway and certificates of one’s own': {
+    of: scenarios['production behind a Gateway'] as Rendering,
+    without: ['rpcTls.issuer', 'headsets.tls.issuer', ...judgedElsewhere],
+  },
+};
+
+/** `over` in place of what `base` has, deeply. */
+function merged(base: unknown, over: unknown): unknown {
+  const isMap = (it: unknown): it is Record<string, unknown> =>
+    typeof it === 'object' && it !== null && !Array.isArray(it);
+  if (!isMap(base) || !isMap(over)) return over === undefined ? base : over;
+  const keys = new Set([...Object.keys(base), ...Object.keys(over)]);
+  return Object.fromEntries([...keys].map((key) => [key, merged(base[key], over[key])]));
+}
+
+const fixed = {
+  image: { digest: `sha256:${'0'.repeat(64)}` },
+  headsets: { tls: { hosts: ['headsets.example.com'] } },
+  callbacks: { allowAddresses: [] },
+  kafka: { sasl: { mechanism: 'scram-sha-512' } },
+};
+const own = { rpcTls: { issuer: { name: '' } }, headsets: { tls: { issuer: { name: '' } } } };
+
+describeWith(['helm'], 'values with the texts that YAML, templates and Kubernetes read otherwise', () => {
+  const numbers = ['123', 'true', 'null', '1e3', '0x1f', '010', 'yes', '1.0'];
+  const injections = [
+    'a\nhostNetwork: true',
+    'a\n  - name: b',
+    '"a',
+    "'a",
+    'a: b',
+    'a #b',
+    '{{ .Values }}',
+    '[a',
+    '*a',
+    '!a',
+    '%a',
+    '- a',
+    '`a',
+  ];
+
+  for (const [name, { of, without }] of Object.entries(installations)) {
+    const certificates = name.startsWith('Gateway') ? own : {};
+    const rendered = (text: string): Resource[] => {
+      const { values, held } = filled(text, without);
+      expect(held).toBeGreaterThan(0);
+      return resources({
+        ...of,
+        values: [of.values, values, fixed, certificates].reduce(merged),
+      });
+    };
+
+    it.each([...numbers, ...injections])(`${name}: %j is a text wherever it is accepted`, (text) => {
+      expect(shape(rendered(text))).toEqual(shape(rendered('plain')));
+    });
+  }
+
+  it.each(['123', '1e3', 'true', 'null'])('a namespace that is called %s', (text) => {
+    const { production } = scenarios;
+    const named = (namespace: string) => shape(resources({ ...production, namespace }));
+    // The dashboard's file is called by it.
+    const plain = JSON.stringify(named('plain')).replaceAll('-plain-', `-${text}-`);
+    expect(named(text)).toEqual(JSON.parse(plain));
+  });
+});
+
+/** What a container's process finds in its environment: Kubernetes replaces $(NAME) and $$. */
+function expanded(env: readonly { name: string; value?: string }[], name: string): string {
+  const index = env.findIndex((one) => one.name === name);
+  const before = new Map(env.slice(0, index).map((one) => [one.name, one.value ?? 'from a field']));
+  return (env[index]?.value ?? '').replace(/\$(\$|\(([^)]*)\))/g, (all, sign: string, variable: string) =>
+    sign === '$' ? '$' : (before.get(variable) ?? all),
+  );
+}
+
+describeWith(['helm'], 'settings with signs that Kubernetes replaces', () => {
+  const hostile = 'a$(KAFKA_BROKERS)$$b$(NODE_OPTIONS)$';
+  it('reach the process as they are given', () => {
+    const found = resources({
+      ...scenarios['production'],
+      values: merged(everything, {
+        kafka: { sasl: { username: hostile } },
+        oidc: { audience: hostile },
+      }),
+    });
+    const seen = { KAFKA_SASL_USERNAME: 0, OIDC_AUDIENCE: 0 };
+    for (const one of found) {
+      const spec = one['spec']?.jobTemplate?.spec.template.spec ?? one['spec']?.template?.spec ?? one['spec'];
+      for (const { env } of spec?.containers ?? []) {
+        for (const name of Object.keys(seen) as (keyof typeof seen)[]) {
+          if (!env?.some((e: { name: string }) => e.name === name)) continue;
+          expect(expanded(env, name)).toBe(hostile);
+          seen[name] += 1;
+        }
+      }
+    }
+    expect(seen.KAFKA_SASL_USERNAME).toBeGreaterThan(8);
+    expect(seen.OIDC_AUDIENCE).toBe(1);
+  });
+
+  it('device-link still knows its own address', () => {
+    const found = resources(scenarios['production']);
+    const pod = found.find((r) => r.kind === 'Deployment' && r.metadata.name === 'trial-device-link');
+    const env = pod?.['spec'].template.spec.containers[0].env;
+    expect(expanded(env, 'ADVERTISE_ADDRESS')).toBe('from a field:9000');
+  });
+});
