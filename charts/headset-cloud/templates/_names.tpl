@@ -58,11 +58,13 @@ labels: {{- include "hc.labels" . | nindent 2 }}
 {{/*
 A text that changes when one of the Secrets or the ConfigMap of authorities does, so that pods read the new one:
 processes read them at their start. It is empty where Helm has no cluster to look at; then secrets.revision is the way.
+The Secret that a trial makes does not exist yet at its install, and upgrades keep it, so it does not count.
 */}}
 {{- define "hc.secretsRevision" -}}
 {{- $seen := list .Values.secrets.revision -}}
+{{- $made := ternary (printf "%s-trial" .Release.Name) "" .Values.trial.stores -}}
 {{- range $_, $ref := include "hc.secrets" . | fromYaml -}}
-{{- if $ref.name -}}
+{{- if and $ref.name (ne $ref.name $made) -}}
 {{- $secret := lookup "v1" "Secret" $.Release.Namespace $ref.name -}}
 {{- if $secret }}{{ $seen = append $seen (printf "%s=%s" $ref.name $secret.metadata.resourceVersion) }}{{ end -}}
 {{- end -}}

@@ -73,6 +73,8 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and $headsetTls.issuer.name $headsetTls.secret }}{{ $p = append $p "headsets.tls.issuer.name and headsets.tls.secret exclude each other: remove one." }}{{ end -}}
 {{- if and $headsetTls.issuer.name (not $headsetTls.hosts) }}{{ $p = append $p "headsets.tls.hosts is missing: name the host that headsets connect to, for example headsets.example.com; cert-manager makes the certificate for it." }}{{ end -}}
 
+{{- if and $v.networkPolicy.enabled $v.monitoring.serviceMonitor (not $v.networkPolicy.scrapes) }}{{ $p = append $p "networkPolicy.scrapes is empty, but monitoring.serviceMonitor is set: name the pods of Prometheus, for example by its namespace, or switch the ServiceMonitor off." }}{{ end -}}
+
 {{- range $name, $component := include "hc.components" . | fromYaml -}}
 {{- $replicas := int $component.values.replicas -}}
 {{- $most := max $replicas (int $component.values.maxReplicas) -}}
@@ -86,7 +88,9 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and (eq $e.kind "gateway") (not $e.gateway.name) }}{{ $p = append $p "expose.gateway.name is missing: name the Gateway that the HTTPRoutes belong to." }}{{ end -}}
 {{- if and $e.site.host (not $v.site.enabled) }}{{ $p = append $p "expose.site.host is set, but the site is off: set site.enabled=true, or remove the host." }}{{ end -}}
 {{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" .Release.Name) }}{{ $p = append $p (printf "The release is called %q, but names of Services begin with a letter and have no dots: take letters, digits and hyphens." .Release.Name) }}{{ end -}}
-{{- if gt (len .Release.Name) 40 }}{{ $p = append $p (printf "The release's name has %d characters; names of Services end at 63, so take at most 40." (len .Release.Name)) }}{{ end -}}
+{{- /* Kubernetes makes labels of 63 characters at most from the names of Jobs and StatefulSets; a trial's are longer. */ -}}
+{{- $longest := ternary 40 33 $production -}}
+{{- if gt (len .Release.Name) $longest }}{{ $p = append $p (printf "The release's name has %d characters; names that begin with it end at 63, so take at most %d." (len .Release.Name) $longest) }}{{ end -}}
 
 {{- if $p }}{{ fail (printf "\n\nThese values cannot work:\n  - %s\n" (join "\n  - " $p)) }}{{ end -}}
 {{- end -}}

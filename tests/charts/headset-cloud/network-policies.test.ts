@@ -219,4 +219,12 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(rule('gateway', 27017)).toBeUndefined();
     expect(rule('billing', 4318)).toBeDefined();
   });
+
+  // The port of metrics is that of the operators' calls: an empty list must never open it.
+  it('without anybody who reads metrics only operators reach the admin port', () => {
+    const values = { networkPolicy: { scrapes: [] }, monitoring: { serviceMonitor: false } };
+    const found = resources({ ...scenarios['production'], values });
+    const services = Object.keys(chartYaml('files/components.yaml')).filter((name) => name !== 'site');
+    expect(allowed(found, 'ingress', 9100)).toEqual(services.map((name) => `operator → ${name}`).sort());
+  });
 });

@@ -8,10 +8,15 @@ export const schemaFile = join(chartFolder, 'values.schema.json');
 
 type Schema = Readonly<Record<string, unknown>>;
 
-const object = (properties: Record<string, Schema>): Schema => ({
+/**
+ * An object of `always`, each of which has a default in values.yaml and so is missing only where null removed it,
+ * and of `sometimes`.
+ */
+const object = (always: Record<string, Schema>, sometimes: Record<string, Schema> = {}): Schema => ({
   type: 'object',
   additionalProperties: false,
-  properties,
+  ...(Object.keys(always).length > 0 ? { required: Object.keys(always) } : {}),
+  properties: { ...always, ...sometimes },
 });
 const list = (items: Schema): Schema => ({ type: 'array', items });
 const map: Schema = { type: 'object', additionalProperties: { type: 'string' } };
@@ -44,26 +49,27 @@ const image = object({
   digest: optional('sha256:[0-9a-f]{64}'),
   tag: optional('[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}'),
 });
-const withPull = (it: Schema): Schema => ({
-  ...it,
-  properties: {
-    ...(it['properties'] as object),
+const withPull = (it: Schema): Schema =>
+  object({
+    ...(it['properties'] as Record<string, Schema>),
     pullPolicy: { enum: ['IfNotPresent', 'Always', 'Never'] },
-  },
-});
+  });
 const reference = object({ name, key: { type: 'string', pattern: '^[A-Za-z0-9._-]+$' } });
 const resources: Schema = object({
-  requests: { ...object({ cpu, memory }), required: ['cpu', 'memory'] },
+  requests: object({ cpu, memory }),
   // The heap is a part of the memory limit, so there has to be one.
-  limits: { ...object({ cpu, memory }), required: ['memory'] },
+  limits: object({ memory }, { cpu }),
 });
 /** Kubernetes' own NetworkPolicyPeer: what is in the selectors is judged by the API server. */
 const peers = list({
-  ...object({
-    ipBlock: { ...object({ cidr, except: list(cidr) }), required: ['cidr'] },
-    namespaceSelector: { type: 'object' },
-    podSelector: { type: 'object' },
-  }),
+  ...object(
+    {},
+    {
+      ipBlock: object({ cidr }, { except: list(cidr) }),
+      namespaceSelector: { type: 'object' },
+      podSelector: { type: 'object' },
+    },
+  ),
   minProperties: 1,
 });
 const target = object({ to: peers, ports: { ...list(port), minItems: 1 } });
@@ -71,6 +77,7 @@ const way = object({ host, tlsSecret: name });
 
 const settings = (spec: ConfigSpec): Schema =>
   object(
+    {},
     Object.fromEntries(
       Object.entries(spec)
         .filter(([key]) => !chartSettings.has(key))
@@ -94,8 +101,6 @@ const values: Schema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   $comment: 'Written by `make generate` (tests/charts/headset-cloud/schema.ts): do not edit.',
   ...object({
-    // Helm's own, for charts that use this one.
-    global: { type: 'object' },
     image: withPull(image),
     imagePullSecrets: list(given(name)),
     secrets: object({
@@ -182,7 +187,7 @@ const values: Schema = {
       issuer: target,
       egressProxy: peers,
       traces: target,
-      scrapes: { ...peers, minItems: 1 },
+      scrapes: peers,
       ingress: peers,
     }),
     monitoring: object({
@@ -194,6 +199,8 @@ const values: Schema = {
     }),
     trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, image }),
   }),
+  // Helm's own, for charts that use this one.
+  patternProperties: { '^global$': { type: 'object' } },
 };
 
 /** values.schema.json: what each value may be; settings as the services' own specifications have them. */

@@ -1,4 +1,4 @@
-import { describeWith, render } from './chart.ts';
+import { chartYaml, describeWith, render } from './chart.ts';
 import { scenarios } from './scenarios.ts';
 
 interface Case {
@@ -153,6 +153,12 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       'headsets.sourceRanges is set, but headsets.type is NodePort',
     ],
     [
+      'a ServiceMonitor that the NetworkPolicies keep out',
+      { networkPolicy: { scrapes: [] } },
+      'networkPolicy.scrapes is empty, but monitoring.serviceMonitor is set: name the pods of Prometheus',
+    ],
+    ['no pod of a component', { components: { devices: { replicas: 0 } } }, "'/components/devices/replicas'"],
+    [
       'a text that names more than the registry’s Secret',
       { imagePullSecrets: ['registry\n      hostNetwork: true'] },
       "'/imagePullSecrets/0'",
@@ -289,5 +295,52 @@ describeWith(['helm'], 'wrong values stop a trial', () => {
       components: { updates: { serviceAccountAnnotations: { 'example.com/role': 'updates' } } },
     };
     expect(render({ ...scenarios['production'], values })).not.toContain('AWS_SHARED_CREDENTIALS');
+  });
+});
+
+describeWith(['helm'], 'a value that was removed by null', () => {
+  type Path = readonly string[];
+  const isMap = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  const paths = (value: unknown, at: Path = []): Path[] =>
+    isMap(value)
+      ? Object.entries(value).flatMap(([key, inner]) => [[...at, key], ...paths(inner, [...at, key])])
+      : [];
+  const all = paths(chartYaml('values.yaml'));
+  const depths = [...new Set(all.map(({ length }) => length))];
+
+  /** The values with null at each of the paths. */
+  const without = (removed: readonly Path[]) => {
+    const values: Record<string, unknown> = {};
+    for (const path of removed) {
+      let at = values;
+      for (const name of path.slice(0, -1)) {
+        const inner = at[name] ?? {};
+        at[name] = inner;
+        at = inner as Record<string, unknown>;
+      }
+      at[path.at(-1) as string] = null;
+    }
+    return values;
+  };
+
+  // A section whose lines are all commented out is null.
+  it.each(depths)('is named with its path, not by a template that fails (depth %i)', (depth) => {
+    const removed = all.filter(({ length }) => length === depth);
+    expect(removed.length).toBeGreaterThan(5);
+    const said = () => {
+      try {
+        return render({ ...scenarios['production'], values: without(removed) });
+      } catch (error) {
+        return String(error);
+      }
+    };
+    const missing = said()
+      .split('\n')
+      .flatMap((line) => {
+        const [, at, names = ''] = /^ *- at '(.*)': missing propert(?:y|ies) (.*)$/.exec(line) ?? [];
+        return [...names.matchAll(/'([^']+)'/g)].map(([, name]) => `${at}/${name}`);
+      });
+    expect(missing.sort()).toEqual(removed.map((path) => ['', ...path].join('/')).sort());
   });
 });

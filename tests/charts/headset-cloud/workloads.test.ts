@@ -314,6 +314,15 @@ describeWith(['helm'], 'workloads', () => {
 });
 
 describeWith(['helm'], 'a trial', () => {
+  it('keeps the pods of its stores, and so their data, when chart or platform get another version', () => {
+    const stores = kind(resources(scenarios['trial']), 'StatefulSet');
+    expect(stores.map(({ metadata }) => componentOf(metadata.labels)).sort()).toEqual([
+      'trial-kafka',
+      'trial-mongodb',
+    ]);
+    for (const { spec } of stores) expect(spec.template.metadata.labels).toEqual(spec.selector.matchLabels);
+  });
+
   const millicores = (quantity: string) =>
     quantity.endsWith('m') ? Number.parseInt(quantity, 10) : Number(quantity) * 1000;
 

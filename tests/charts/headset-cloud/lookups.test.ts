@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parseAllDocuments } from 'yaml';
+import { chartFolder, componentOf, describeWith, kubeVersions, type Resource } from './chart.ts';
+
+/** Secrets and ConfigMaps that a cluster has, by kind and name. */
+type Cluster = Readonly<Record<string, object>>;
+
+const kinds = { secrets: 'Secret', configmaps: 'ConfigMap' };
+
+/** As much of an API server as Helm's `lookup` asks. */
+function apiServer(cluster: Cluster) {
+  const discovery = {
+    kind: 'APIResourceList',
+    groupVersion: 'v1',
+    resources: Object.entries(kinds).map(([name, kind]) => ({
+      name,
+      kind,
+      namespaced: true,
+      verbs: ['get'],
+    })),
+  };
+  return createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+    const [, name] = /^\/api\/v1\/namespaces\/headset\/(.+)$/.exec(pathname) ?? [];
+    const found = pathname === '/api/v1' ? discovery : cluster[name ?? ''];
+    response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
+    response.end(
+      JSON.stringify(
+        found ?? { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404 },
+      ),
+    );
+  });
+}
+
+/** The resources that an install or upgrade in that cluster would apply. */
+async function resourcesIn(cluster: Cluster, file: string, values: object = {}): Promise<Resource[]> {
+  const server = apiServer(cluster);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = server.address() as AddressInfo;
+    const args = [
+      'template',
+      'trial',
+      chartFolder,
+      '--namespace',
+      'headset',
+      '--kube-version',
+      kubeVersions[1],
+    ];
+    args.push(
+      '--dry-run=server',
+      '--kubeconfig',
+      '/dev/null',
+      '--kube-apiserver',
+      `http://127.0.0.1:${port}`,
+    );
+    args.push('--values', join(chartFolder, file));
+    for (const [key, value] of Object.entries(values)) args.push('--set', `${key}=${value}`);
+    const { stdout } = await promisify(execFile)('helm', args, { maxBuffer: 2 ** 26 });
+    return parseAllDocuments(stdout)
+      .map((document) => document.toJS() as Resource | null)
+      .filter((resource): resource is Resource => resource !== null);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+const object = (kind: string, name: string, resourceVersion: string) => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name, namespace: 'headset', resourceVersion },
+  data: {},
+});
+const secret = (name: string, version: string): Cluster => ({
+  [`secrets/${name}`]: object('Secret', name, version),
+});
+const configMap = (name: string, version: string): Cluster => ({
+  [`configmaps/${name}`]: object('ConfigMap', name, version),
+});
+
+/** Templates of the pods, by component. A Job's name stands for its own. */
+const podsOf = (all: readonly Resource[]) =>
+  new Map(
+    all
+      .filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job'].includes(kind))
+      .map((one) => [
+        componentOf(one.metadata.labels),
+        one.kind === 'Job' ? one.metadata.name : JSON.stringify(one['spec'].template),
+      ]),
+  );
+
+/** The components whose pods one change replaces. */
+const rolled = (before: readonly Resource[], after: readonly Resource[]) => {
+  const old = podsOf(before);
+  return [...podsOf(after)].filter(([name, pod]) => pod !== old.get(name)).map(([name]) => name);
+};
+
+describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
+  const production = (cluster: Cluster) =>
+    resourcesIn(cluster, 'values-production.yaml', { caBundleConfigMap: 'authorities' });
+  const before = { ...secret('headset-cloud', '7'), ...configMap('authorities', '1') };
+
+  it('replaces no pod where nothing changed', async () => {
+    expect(await production(before)).toEqual(await production(before));
+  });
+
+  it.each([
+    ['a Secret', secret('headset-cloud', '8')],
+    ['the bundle of authorities', configMap('authorities', '2')],
+  ])('replaces every pod, and runs the Job again, where %s changed', async (_, changed) => {
+    const [old, now] = [await production(before), await production({ ...before, ...changed })];
+    expect(rolled(old, now).sort()).toEqual([...podsOf(old).keys()].sort());
+  });
+
+  it('replaces no pod of a trial after its install, although the install made the Secret', async () => {
+    const installed = await resourcesIn({}, 'values-trial.yaml');
+    const upgraded = await resourcesIn(secret('trial-trial', '7'), 'values-trial.yaml');
+    expect(rolled(installed, upgraded)).toEqual([]);
+  });
+});
