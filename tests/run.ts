@@ -102,6 +102,14 @@ const steps: Step[] = [
     beside: true,
   },
   {
+    ...jestStep('chart (manifests, values, alerts)', [
+      ...['-c', 'tests/jest.charts.config.js', '--runInBand'],
+      ...['tests/charts/headset-cloud', 'tests/charts/skaffold.test.ts'],
+    ]),
+    group: 'suites',
+    beside: true,
+  },
+  {
     name: 'known vulnerabilities (npm audit)',
     command: bin('node'),
     args: ['tests/audit/main.ts'],
@@ -138,7 +146,10 @@ const steps: Step[] = [
     counts: 'line',
   },
   // After the site's checks, which build the site that its image contains.
-  jestStep('images and charts', ['-c', 'tests/jest.charts.config.js', '--runInBand']),
+  jestStep('images, and the chart on a cluster', [
+    ...['-c', 'tests/jest.charts.config.js', '--runInBand'],
+    ...['tests/charts/image', 'tests/charts/cluster'],
+  ]),
   {
     name: 'samples of the guides (curl, Node, Python)',
     command: 'make',
