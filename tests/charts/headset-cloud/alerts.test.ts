@@ -673,7 +673,8 @@ describeWith(['helm'], 'alerts and dashboard in the chart', () => {
 
   it('the dashboard is JSON with every panel', () => {
     const [map] = of('ConfigMap');
-    const dashboard = JSON.parse(map?.['data']['headset-cloud-headset-trial.json']);
+    const [file] = Object.values<string>(map?.['data'] ?? {});
+    const dashboard = JSON.parse(file ?? '');
     expect(dashboard.panels).toHaveLength(chartYaml('files/dashboard.yaml').panels.length);
     expect(dashboard.panels[0].targets[0]).toMatchObject({ refId: 'A', legendFormat: '{{route}}' });
   });

@@ -148,10 +148,10 @@ describeWith(['helm'], 'values with the texts that YAML, templates and Kubernete
 
   it.each(['123', '1e3', 'true', 'null'])('a namespace that is called %s', (text) => {
     const { production } = scenarios;
-    const named = (namespace: string) => shape(resources({ ...production, namespace }));
-    // The dashboard's file is called by it.
-    const plain = JSON.stringify(named('plain')).replaceAll('-plain-', `-${text}-`);
-    expect(named(text)).toEqual(JSON.parse(plain));
+    // The dashboard's file has a name of its own in each namespace.
+    const shapes = (namespace: string) =>
+      JSON.stringify(shape(resources({ ...production, namespace }))).replace(/[0-9a-f]{16}\.json/, 'x.json');
+    expect(shapes(text)).toBe(shapes('plain'));
   });
 });
 
