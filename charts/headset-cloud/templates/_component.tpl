@@ -161,8 +161,10 @@ spec:
               sleep: {seconds: 5}
           resources:
             requests: {{- toYaml (merge (dict "ephemeral-storage" "64Mi") $v.resources.requests) | nindent 14 }}
-            # Logs count as storage too. The room for uploads is a volume with a limit of its own.
-            limits: {{- toYaml (merge (dict "ephemeral-storage" "256Mi") $v.resources.limits) | nindent 14 }}
+            # Logs count as storage too, and so does the room for uploads: above the limit the kubelet evicts the pod.
+            {{- $storage := "256Mi" }}
+            {{- with $v.tempSize }}{{ $storage = add 268435456 (include "hc.bytes" .) | toString }}{{ end }}
+            limits: {{- toYaml (merge (dict "ephemeral-storage" $storage) $v.resources.limits) | nindent 14 }}
           securityContext: {{- include "hc.container.security" . | nindent 12 }}
           volumeMounts:
             {{- include "hc.mounts" $args | nindent 12 }}

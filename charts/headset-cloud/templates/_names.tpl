@@ -76,6 +76,12 @@ The Secret that a trial makes does not exist yet at its install, and upgrades ke
 {{ $seen | uniq | sortAlpha | join "," | sha256sum | trunc 16 }}
 {{- end -}}
 
+{{/* A quantity of memory or storage in bytes. */}}
+{{- define "hc.bytes" -}}
+{{- $units := dict "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
+{{- mul (regexFind "^[0-9]+" . | int64) (index $units (regexFind "[a-zA-Z]+$" .)) -}}
+{{- end -}}
+
 {{/* Where the brokers are. */}}
 {{- define "hc.brokers" -}}
 {{- if .Values.trial.stores }}{{ .Release.Name }}-trial-kafka:9092{{ else }}{{ .Values.kafka.brokers }}{{ end -}}

@@ -42,7 +42,7 @@ const cidr: Schema = {
   pattern: `^(${octet}(\\.${octet}){3}/([12]?\\d|3[0-2])|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,7}/(\\d\\d?|1[01]\\d|12[0-8]))$`,
 };
 const cpu: Schema = { type: 'string', pattern: '^(\\d+m|\\d+(\\.\\d+)?)$' };
-const memory: Schema = { type: 'string', pattern: '^\\d+(Ki|Mi|Gi|K|M|G)$' };
+const memory: Schema = { type: 'string', pattern: '^[1-9]\\d*(Ki|Mi|Gi|k|M|G)$' };
 const broker = `[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?:${portText}`;
 const image = object({
   repository: optional('[a-z0-9]([a-z0-9._/:-]*[a-z0-9])?'),
@@ -54,7 +54,7 @@ const withPull = (it: Schema): Schema =>
     ...(it['properties'] as Record<string, Schema>),
     pullPolicy: { enum: ['IfNotPresent', 'Always', 'Never'] },
   });
-const reference = object({ name, key: { type: 'string', pattern: '^[A-Za-z0-9._-]+$' } });
+const reference = object({ name, key: { type: 'string', pattern: '^[A-Za-z0-9_-][A-Za-z0-9._-]*$' } });
 const resources: Schema = object({
   requests: object({ cpu, memory }),
   // The heap is a part of the memory limit, so there has to be one.

@@ -102,6 +102,15 @@ export const chartSettings: ReadonlySet<string> = new Set([
   'UPDATES_TEMP_DIR',
 ]);
 
+/** True for a setting that is true or false; YAML has words of its own for it. */
+const isSwitch = (key: ConfigKey<unknown>): boolean => {
+  try {
+    return key.parse('true') === true;
+  } catch {
+    return false;
+  }
+};
+
 type Bounds = { min?: number; max?: number; words?: readonly string[]; pattern?: RegExp };
 
 /** JSON schema of one setting, as its specification has it. */
@@ -118,6 +127,7 @@ export function settingSchema(key: ConfigKey<unknown>): Record<string, unknown> 
       maximum: max,
     };
   }
+  if (isSwitch(key)) return { description, enum: [true, false, 'true', 'false'] };
   // Patterns of Go have no flags; a text's own check says the rest at the start.
   return {
     description,

@@ -1,5 +1,6 @@
 import { chartYaml, describeWith, render } from './chart.ts';
 import { scenarios } from './scenarios.ts';
+import { chartSettings, ownSettings } from './settings.ts';
 
 interface Case {
   readonly values: unknown;
@@ -196,6 +197,28 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       "missing property 'memory'",
     ],
     [
+      'a unit of memory that Kubernetes does not know',
+      { components: { billing: { resources: { limits: { memory: '512000K' } } } } },
+      "'/components/billing/resources/limits/memory'",
+    ],
+    [
+      'more memory requested than allowed',
+      { components: { billing: { resources: { requests: { memory: '1Gi' } } } } },
+      'components.billing.resources.requests.memory (1Gi) is above limits.memory (384Mi)',
+    ],
+    [
+      'no replica',
+      { components: { billing: { replicas: 0 } } },
+      "'/components/billing/replicas'",
+      'got 0, want 1',
+    ],
+    [
+      'a switch that is neither on nor off',
+      { components: { 'device-link': { settings: { DEVICE_LINK_PROXY_PROTOCOL: 'maybe' } } } },
+      "'/components/device-link/settings/DEVICE_LINK_PROXY_PROTOCOL'",
+    ],
+    ['a key that no Secret can have', { secrets: { secretKey: { key: '..' } } }, "'/secrets/secretKey/key'"],
+    [
       'memory without a unit',
       { components: { billing: { resources: { limits: { memory: '512' } } } } },
       "'/components/billing/resources/limits/memory'",
@@ -267,6 +290,49 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       expect(render({ ...scenarios['production'], values })).toContain(network);
     },
   );
+
+  it('a switch may be written as one', () => {
+    const values = {
+      components: { 'device-link': { settings: { DEVICE_LINK_PROXY_PROTOCOL: true } } },
+    };
+    expect(render({ ...scenarios['production'], values })).toContain(
+      '{name: DEVICE_LINK_PROXY_PROTOCOL, value: "true"}',
+    );
+  });
+
+  /** What Helm says to values; nothing where it takes them. */
+  const saidTo = (values: unknown) => {
+    try {
+      render({ ...scenarios['production'], values });
+      return '';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  it.each([
+    ['below its least', -1],
+    ['above its most', 1],
+  ])('every number of the components that is %s', (_, by) => {
+    const bounded = Object.entries(ownSettings).flatMap(([component, spec]) =>
+      Object.entries(spec as Record<string, { min?: number; max?: number; productionMin?: number }>)
+        .filter(([key, { min }]) => min !== undefined && !chartSettings.has(key))
+        .map(([key, { min = 0, max = 0, productionMin = min }]) => ({
+          component,
+          key,
+          value: by < 0 ? productionMin - 1 : max + 1,
+        })),
+    );
+    expect(bounded.length).toBeGreaterThan(40);
+    const settingsOf = (wanted: string) =>
+      bounded.filter(({ component }) => component === wanted).map(({ key, value }) => [key, value]);
+    const components = Object.fromEntries(
+      Object.keys(ownSettings).map((name) => [name, { settings: Object.fromEntries(settingsOf(name)) }]),
+    );
+    const said = saidTo({ components });
+    const taken = bounded.filter((it) => !said.includes(`'/components/${it.component}/settings/${it.key}'`));
+    expect(taken).toEqual([]);
+  });
 
   it('a release whose name is too long', () => {
     expect(() => render({ ...scenarios['production'], release: 'r'.repeat(41) })).toThrow('take at most 40');

@@ -270,6 +270,23 @@ describeWith(['helm'], 'workloads', () => {
     }
   });
 
+  it('what a pod may store has room for its volume of uploads; other limits leave it as it is', () => {
+    const storage = (component: string, values: unknown) => {
+      const all = resources({ ...scenarios['production'], values: { components: values } });
+      const [container] = named(all, 'Deployment', component)['spec'].template.spec.containers;
+      const { requests, limits } = container.resources;
+      return [requests['ephemeral-storage'], limits['ephemeral-storage']];
+    };
+    const logs = 256 * 2 ** 20;
+    expect(storage('updates', {})).toEqual(['64Mi', String(4 * 2 ** 30 + logs)]);
+    expect(storage('updates', { updates: { tempSize: '900M' } })).toEqual(['64Mi', String(900e6 + logs)]);
+    const resourcesOfItsOwn = {
+      requests: { cpu: '1', memory: '1Gi' },
+      limits: { cpu: '2', memory: '2Gi' },
+    };
+    expect(storage('billing', { billing: { resources: resourcesOfItsOwn } })).toEqual(['64Mi', '256Mi']);
+  });
+
   it('uploads are checked in a volume with a limit, which is UPDATES_TEMP_DIR', () => {
     const { spec } = named(production(), 'Deployment', 'updates')['spec'].template;
     expect(spec.volumes).toContainEqual({ name: 'uploads', emptyDir: { sizeLimit: '4Gi' } });
