@@ -1,7 +1,44 @@
 import { rmSync } from 'node:fs';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { World } from './testing/world.ts';
+import { application, device, World } from './testing/world.ts';
+
+describe('the client secret of an activation', () => {
+  let world: World;
+  beforeEach(async () => {
+    world = new World();
+    await world.start();
+  });
+  afterEach(async () => {
+    await world.stop();
+    rmSync(world.directory, { recursive: true, force: true });
+  });
+  const value = { applicationId: 'app', clientId: 'client', clientSecret: 'a secret of the client' };
+  const activate = () =>
+    world.create({
+      operationId: 'post-v1-applications-devices',
+      operation: { kind: { case: 'activate', value } },
+    });
+
+  // withstands stores/ended-secret
+  it('is kept for the headset that is away, and no longer once the headset has it', async () => {
+    const id = await activate();
+    expect(await world.stored(id)).toContain(value.clientSecret);
+    await world.accept(id);
+    await world.report({ case: 'result', value: { transactionId: BigInt(id), success: true, message: '' } });
+    await waitFor('the end', () => world.of(id).length === 2);
+    await waitFor('its removal', async () => !(await world.stored(id)).includes(value.clientSecret));
+    expect(await world.stored(id)).toContain(value.clientId);
+    expect(await world.status(id)).toBe('PROCESSED');
+  });
+
+  it('goes with a cancellation', async () => {
+    const id = await activate();
+    await world.tx.cancelTransactions({ caller: { applicationId: application }, deviceId: device });
+    await waitFor('the end', () => world.of(id).length === 1);
+    expect(await world.stored(id)).not.toContain(value.clientSecret);
+  });
+});
 
 /** What a headset reports belongs to the activation in which it happened (rule A7). */
 describe('a report about a transaction of an earlier activation', () => {

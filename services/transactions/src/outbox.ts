@@ -9,8 +9,9 @@ import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notif
 import { operationById } from '@headset-cloud/proto/operations.ts';
 import { LRUCache } from 'lru-cache';
 import { callbackBody, callbackId, callbackSequence, needsOperation } from './domain/callbacks.ts';
+import { withoutClientSecret } from './domain/client-secret.ts';
 import type { OwedCallback } from './domain/owed.ts';
-import type { CanceledTransaction, OutboxStore, StoredTransaction } from './ports.ts';
+import type { CanceledTransaction, OutboxStore, Published, StoredTransaction } from './ports.ts';
 
 /** A transaction that owes callbacks; the callback of a cancellation does not need the operation. */
 type Owing = CanceledTransaction | StoredTransaction;
@@ -39,7 +40,7 @@ export function createOutbox(deps: {
   // Callbacks that this process has published (resolved) or is publishing; only avoids duplicates.
   const known = new LRUCache<string, Promise<void>>({ max: 50_000 });
   const inFlight = new Set<Promise<void>>();
-  const cleared: Batcher<{ id: number; outboxSeq: number; deferred: boolean }> = createBatcher({
+  const cleared: Batcher<Published> = createBatcher({
     maxItems: 500,
     maxWaitMs: 100,
     async flush(items) {
@@ -101,6 +102,7 @@ export function createOutbox(deps: {
             id: t.id,
             outboxSeq: t.outboxSeq,
             deferred: t.progressDeferredSinceMs !== undefined,
+            ...(t.status === 'processed' && 'operation' in t && { operation: withoutClientSecret(t) }),
           }),
         (error) => {
           for (const owed of t.outbox) known.delete(callbackId(t.id, owed));

@@ -295,10 +295,20 @@ export interface Queries {
   oldestOpenAtMs(status: Status): Promise<number | undefined>;
 }
 
+/** That a document's callbacks are in the log. */
+export interface Published {
+  readonly id: number;
+  /** The outbox is cleared only if it is still this one. */
+  readonly outboxSeq: number;
+  /** A progress report still waits for its interval. */
+  readonly deferred: boolean;
+  /** In place of the operation, of a transaction that has ended. */
+  readonly operation?: Uint8Array | undefined;
+}
+
 /** The outbox: callbacks that are owed to the log, and when the sweeper looks at them (rule B9). */
 export interface OutboxStore {
-  /** `deferred`: a progress report still waits for its interval. */
-  clearOutbox(published: readonly { id: number; outboxSeq: number; deferred: boolean }[]): Promise<void>;
+  clearOutbox(published: readonly Published[]): Promise<void>;
   /** Sets when the sweeper has to look at it again. */
   setDue(id: number, outboxSeq: number, at: number): Promise<void>;
   /** Claims due transactions until `until`, so that other sweepers skip them. */

@@ -319,6 +319,7 @@ export function createTransactionStore(
           updateOne: {
             filter: { _id: p.id, outboxSeq: p.outboxSeq },
             update: {
+              ...(p.operation && { $set: { operation: new Binary(p.operation) } }),
               $unset: {
                 outbox: true as const,
                 'progress.owed': true as const,

@@ -159,6 +159,12 @@ export class World {
     );
   }
 
+  /** The stored document as text, in which a secret would be found. */
+  async stored(id: number): Promise<string> {
+    const { operation, ...rest } = (await this.#documents.findOne({ _id: id })) as TransactionDocument;
+    return JSON.stringify(rest) + Buffer.from(operation?.buffer ?? []).toString('latin1');
+  }
+
   /** Makes a stored operation undecodable. */
   async spoil(id: number): Promise<void> {
     await this.#documents.updateOne({ _id: id }, { $set: { operation: new Binary(Uint8Array.of(0xff)) } });
