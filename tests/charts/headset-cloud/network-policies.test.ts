@@ -201,7 +201,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
       const group = (high: number, low: number) => (high * 256 + low).toString(16);
       return `64:ff9b::${group(a, b)}:${group(c, d)}/${96 + Number(length)}`;
     });
-    expect(translated).toHaveLength(6);
+    expect(translated).toHaveLength(7);
     expect(except('::/0')).toEqual(expect.arrayContaining([...translated, '64:ff9b:1::/48']));
   });
 
