@@ -1,5 +1,7 @@
 import { request } from 'node:http';
-import { createAdminServer } from './admin-server.ts';
+import { Gauge } from 'prom-client';
+import { type AdminServerOptions, createAdminServer } from './admin-server.ts';
+import { untilDeadline } from './deadline.ts';
 import { createMetrics } from './host.ts';
 import { createLogger } from './logger.ts';
 
@@ -10,19 +12,24 @@ afterEach(async () => {
   for (const door of doors.splice(0)) await door.stop();
 });
 
-async function door(token: string | undefined, more: { tokenBefore?: string; metricsToken?: string } = {}) {
+async function opened(token: string | undefined, more: Partial<AdminServerOptions> = {}) {
   const server = createAdminServer({
     service: 'test',
     listen: { host: '127.0.0.1', port: 0 },
     token,
-    ...more,
     bindings: [],
     metrics: createMetrics('test'),
     notReady: () => [],
     logger: createLogger({ level: 'silent' }),
+    ...more,
   });
   await server.start();
   doors.push({ stop: async () => void (await server.stop(0)) });
+  return server;
+}
+
+async function door(token: string | undefined, more: Partial<AdminServerOptions> = {}) {
+  const server = await opened(token, more);
   return (host: string, headers: Record<string, string> = {}, path = '/status') =>
     new Promise<number>((resolve, reject) => {
       const call = request({ port: server.port(), host: '127.0.0.1', path, headers: { host, ...headers } });
@@ -34,6 +41,23 @@ async function door(token: string | undefined, more: { tokenBefore?: string; met
       call.end();
     });
 }
+
+it('shows the other values while one of them hangs', async () => {
+  const metrics = createMetrics('test');
+  new Gauge({
+    name: 'hanging',
+    help: 'Its store does not answer.',
+    registers: [metrics],
+    async collect() {
+      await untilDeadline(new Promise<never>(() => {})).catch(() => this.remove());
+    },
+  });
+  new Gauge({ name: 'answering', help: 'It is known.', registers: [metrics] }).set(7);
+  const server = await opened(undefined, { metrics, scrapeMs: 50 });
+  const text = await (await fetch(`http://127.0.0.1:${server.port()}/metrics`)).text();
+  expect(text).toContain('answering{service="test"} 7');
+  expect(text).not.toMatch(/^hanging{/m);
+});
 
 // withstands operators/host
 it('without a token it answers to names of this machine only', async () => {

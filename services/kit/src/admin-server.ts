@@ -8,6 +8,7 @@ import { inCall, withActor } from './audit/actor.ts';
 import { operatorOf } from './audit/operator.ts';
 import { platformVersion } from './build-info.ts';
 import { ConfigError, type ListenAddress } from './config.ts';
+import { withDeadline } from './deadline.ts';
 import { type Doors, defaultDoors, doorTimes } from './doors/http-door.ts';
 import { errorCatalogue, toDomainError } from './errors.ts';
 import { closeNow, listenOn, portOf } from './http-listen.ts';
@@ -17,6 +18,12 @@ import type { RpcBinding } from './rpc/types.ts';
 
 /** Longer than a slow command pauses between two calls: a connection that closes as one is sent fails it. */
 const idleMs = 65_000;
+
+/**
+ * A value whose store has not answered by then is left out. Prometheus gives up all values of a process after 10 s,
+ * unless told otherwise.
+ */
+const defaultScrapeMs = 3000;
 
 export interface AdminServerOptions {
   /** The process, as `ctl status` shows it. */
@@ -36,6 +43,8 @@ export interface AdminServerOptions {
   readonly notReady: () => string[];
   readonly logger: Logger;
   readonly doors?: Doors;
+  /** For how long a value of /metrics may be looked for; milliseconds. */
+  readonly scrapeMs?: number;
 }
 
 /** What a process tells operators of itself, as JSON. */
@@ -115,7 +124,10 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
       };
       return send(response, 200, 'application/json', JSON.stringify(status));
     }
-    if (path === '/metrics') return send(response, 200, metrics.contentType, await metrics.metrics());
+    if (path === '/metrics') {
+      const text = await withDeadline(options.scrapeMs ?? defaultScrapeMs, () => metrics.metrics());
+      return send(response, 200, metrics.contentType, text);
+    }
     withActor(operatorOf(request, doors.proxies), () => connect(request, response));
   };
 

@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { untilDeadline } from '../deadline.ts';
 import type { EventLog, Subscription } from './types.ts';
 
 /**
@@ -16,9 +17,9 @@ export function withMetrics(log: EventLog, registry: Registry): EventLog {
       await Promise.all(
         subscriptions.map(async ({ group, topic }) => {
           try {
-            this.set({ group, topic }, await log.lag(group, topic));
+            this.set({ group, topic }, await untilDeadline(log.lag(group, topic)));
           } catch {
-            // The log is unavailable: readiness reports that, and the metric is absent, not 0.
+            // The log is unavailable, or hangs: readiness reports that, and the metric is absent, not 0.
             this.remove({ group, topic });
           }
         }),

@@ -1,0 +1,29 @@
+import { withDeadline } from '../deadline.ts';
+import { createMetrics } from '../host.ts';
+import { withMetrics } from './metrics.ts';
+import type { EventLog, Subscription } from './types.ts';
+
+/** A log of which only subscribing and the lag are asked. */
+const logWith = (lag: (topic: string) => Promise<number>) =>
+  ({
+    subscribe: async () => ({ stop: async () => {} }),
+    lag: (_group: string, topic: string) => lag(topic),
+  }) as unknown as EventLog;
+
+test('a lag that the log does not tell in time is left out, and the others are not', async () => {
+  const registry = createMetrics('test');
+  let hangs = false;
+  const log = withMetrics(
+    logWith((topic) => (hangs && topic === 'hanging' ? new Promise(() => {}) : Promise.resolve(7))),
+    registry,
+  );
+  for (const topic of ['hanging', 'answering'])
+    await log.subscribe({ topic, group: 'test', handle: async () => {} } as Subscription);
+  const lags = async () =>
+    (await withDeadline(50, () => registry.getSingleMetricAsString('headset_consumer_lag_events')))
+      .split('\n')
+      .filter((line) => line.startsWith('headset_consumer_lag_events{'));
+  expect(await lags()).toHaveLength(2);
+  hangs = true;
+  expect(await lags()).toEqual([expect.stringContaining('topic="answering"')]);
+});
