@@ -33,6 +33,19 @@ spec:
   ports:
     - {name: grpc, port: 9000, protocol: TCP, targetPort: grpc, appProtocol: kubernetes.io/h2c}
 {{- end }}
+{{- if ne .name "site" }}
+---
+apiVersion: v1
+kind: Service
+metadata: {{- include "hc.metadata" (dict "root" .root "name" (printf "%s-admin" .name)) | nindent 2 }}
+spec:
+  # For operators: every pod by its own address, also while it is not ready. Prometheus looks for the port `admin`.
+  clusterIP: None
+  publishNotReadyAddresses: true
+  selector: {{- include "hc.selector" . | nindent 4 }}
+  ports:
+    - {name: operators, port: 9100, protocol: TCP, targetPort: admin}
+{{- end }}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget

@@ -4,8 +4,9 @@ image: {{ include "hc.image" .root.Values.image | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 env:
   {{- include "hc.env" (include "hc.settings" . | fromYaml) | trim | nindent 2 }}
+  {{- /* A ready pod first; where there is none, one that is not. `ctl status` asks every pod. */}}
   {{- range $name, $_ := omit (include "hc.components" .root | fromYaml) "site" }}
-  - {name: {{ $name | upper | replace "-" "_" }}_ADMIN, value: 'http://{{ $.root.Release.Name }}-{{ $name }}:9100'}
+  - {name: {{ $name | upper | replace "-" "_" }}_ADMIN, value: 'http://{{ $.root.Release.Name }}-{{ $name }}:9100,http://{{ $.root.Release.Name }}-{{ $name }}-admin:9100'}
   {{- end }}
 resources:
   requests: {cpu: 20m, memory: 96Mi, ephemeral-storage: 16Mi}

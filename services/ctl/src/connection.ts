@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
@@ -78,7 +79,8 @@ function givenAddress(service: AdminProcess, options: ConnectionOptions, env: En
 }
 
 /**
- * Addresses to try for a process: the one that a setting names. Without a setting: the door that `make up` has written, then the usual addresses on this machine.
+ * Addresses to try for a process: those that a setting names, divided by commas. Without a setting: the door that
+ * `make up` has written, then the usual addresses on this machine.
  */
 export function adminAddresses(service: AdminProcess, options: ConnectionOptions, env: Env): string[] {
   const given = givenAddress(service, options, env);
@@ -87,14 +89,19 @@ export function adminAddresses(service: AdminProcess, options: ConnectionOptions
     const door = written[service] ?? written['platform'];
     return door ? [door] : [...new Set([onePort, ownPorts[service]])];
   }
-  if (!/^https?:\/\/[^/]/i.test(given) || !URL.canParse(given)) {
+  const addresses = given.split(',').map((address) => address.trim());
+  const wrong = addresses.find((one) => !/^https?:\/\/[^/]/i.test(one) || !URL.canParse(one));
+  if (wrong !== undefined) {
     throw new CtlError(
       exitCodes.usage,
-      `The admin address ${JSON.stringify(given)} is not an http or https address. Example: ${onePort}`,
+      `The admin address ${JSON.stringify(wrong)} is not an http or https address. Example: ${onePort}`,
     );
   }
-  return [given];
+  return addresses;
 }
+
+/** Looks a name up. */
+type AddressesOf = (name: string) => Promise<{ readonly address: string; readonly family: number }[]>;
 
 /** One process of a service. */
 export interface Instance {
@@ -104,15 +111,43 @@ export interface Instance {
   readonly addresses: readonly string[];
 }
 
-/** All processes of a service: several only where `make up` has written several doors for it. */
-export function instancesOf(service: AdminProcess, options: ConnectionOptions, env: Env): Instance[] {
+/**
+ * All processes of a service: several where `make up` has written several doors for it, or where the name in the last
+ * address that a setting names has several addresses, as a headless Service of Kubernetes has.
+ */
+export async function instancesOf(
+  service: AdminProcess,
+  options: ConnectionOptions,
+  env: Env,
+  addressesOf: AddressesOf = (name) => lookup(name, { all: true }),
+): Promise<Instance[]> {
   const first = { name: service, addresses: adminAddresses(service, options, env) };
-  if (givenAddress(service, options, env) !== undefined) return [first];
+  if (givenAddress(service, options, env) !== undefined) {
+    const found = await resolved(first.addresses.at(-1) as string, addressesOf);
+    if (found.length < 2) return [first];
+    return found.map((address, i) => ({
+      name: i === 0 ? service : `${service}-${i + 1}`,
+      addresses: [address],
+    }));
+  }
   const numbered = new RegExp(`^${service}-(\\d+)$`);
   const numberOf = (name: string) => Number(numbered.exec(name)?.[1]);
   const further = Object.entries(writtenDoors(env)).filter(([name]) => numbered.test(name));
   further.sort(([a], [b]) => numberOf(a) - numberOf(b));
   return [first, ...further.map(([name, address]) => ({ name, addresses: [address] }))];
+}
+
+/** The addresses of a name, as URLs; none where its name must stay for TLS, or is not known. */
+async function resolved(url: string, addressesOf: AddressesOf): Promise<string[]> {
+  const { protocol, hostname, port } = new URL(url);
+  if (protocol !== 'http:') return [];
+  const all = await addressesOf(hostname).catch(() => []);
+  // A process that listens on both families has an address of each.
+  const [first] = all.toSorted((a, b) => a.family - b.family);
+  const ofOneFamily = all.filter(({ family }) => family === first?.family).map(({ address }) => address);
+  return [...new Set(ofOneFamily)]
+    .sort()
+    .map((address) => `http://${first?.family === 6 ? `[${address}]` : address}:${port || 80}`);
 }
 
 /**
@@ -172,8 +207,8 @@ export function callAdmin<S extends DescService, A>(
     try {
       return await call(createClient(description, transport));
     } catch (error) {
-      // Nothing listens there, so the call had no effect and the next address may be tried.
-      if (refusedConnection(error) && position + 1 < addresses.length) return tried(position + 1);
+      // The call had no effect, so the next address may be tried.
+      if (neverReached(error) && position + 1 < addresses.length) return tried(position + 1);
       throw explain(error, service, addresses.slice(0, position + 1), timeoutMs);
     }
   };
@@ -197,14 +232,15 @@ export async function askStatus(
       reason = `${address} answers ${answer.status}`;
     } catch (error) {
       reason = `${address}: ${networkReason(error) ?? (error as Error).message}`;
-      if (!refusedConnection(error)) return reason;
+      if (!neverReached(error)) return reason;
     }
   }
   return reason;
 }
 
-function refusedConnection(error: unknown): boolean {
-  return rootCause(error).code === 'ECONNREFUSED';
+/** Nothing listens there, or nothing has the name: in Kubernetes, while no pod of a Service is ready. */
+function neverReached(error: unknown): boolean {
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(String(rootCause(error).code));
 }
 
 function rootCause(error: unknown): { code?: unknown } {
@@ -229,7 +265,7 @@ function explain(error: unknown, service: AdminService, tried: readonly string[]
     return new CtlError(
       exitCodes.unreachable,
       `Cannot reach the operators' door of ${service} at ${where} (${network}).\n` +
-        `Start the platform (make up), or name the right address with ${address}.`,
+        `Start the platform (make up; on Kubernetes see whether a pod of ${service} runs), or name the right address with ${address}.`,
       { cause: error },
     );
   }

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { platformVersion } from '@headset-cloud/kit/build-info.ts';
+import { instancesOf } from './connection.ts';
 import { runCtl } from './program.ts';
 import { type Door, openDoor } from './testing/door.ts';
 
@@ -585,6 +586,59 @@ describe('status', () => {
     const { code } = await ctl('status', { ADMIN_URL: door.url, ADMIN_TOKEN: 'a token of sixteen' });
     expect(code).toBe(0);
   });
+});
+
+describe('processes behind one name, as the pods of a headless Service', () => {
+  const url = 'http://headset-devices:9100,http://headset-devices-admin:9100';
+  const of = (given: string, found: Record<string, string[]>) =>
+    instancesOf('devices', { admin: given, timeoutMs: 1000 }, {}, async (name) => {
+      const addresses = found[name];
+      if (!addresses) throw Object.assign(new Error(name), { code: 'EAI_AGAIN' });
+      return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    });
+
+  test.each([
+    ['several pods', url, ['10.1.0.9', '10.1.0.3'], ['http://10.1.0.3:9100', 'http://10.1.0.9:9100']],
+    ['one on both families', url, ['10.1.0.9', 'fd00::9'], url.split(',')],
+    ['several on IPv6', 'http://a', ['fd00::9', 'fd00::3'], ['http://[fd00::3]:80', 'http://[fd00::9]:80']],
+    ['a certificate’s name', 'https://a', ['10.1.0.9', '10.1.0.3'], ['https://a']],
+  ])('%s', async (_, given, found, asked) => {
+    const instances = await of(given, { 'headset-devices-admin': found, a: found });
+    expect(instances.flatMap(({ addresses }) => addresses)).toEqual(asked);
+    expect(instances.map(({ name }) => name)).toEqual(
+      instances.length === 1 ? ['devices'] : ['devices', 'devices-2'],
+    );
+  });
+
+  test('a name that is not known is asked as it is', async () => {
+    expect(await of(url, {})).toEqual([{ name: 'devices', addresses: url.split(',') }]);
+  });
+
+  test('a command goes to the next address where the first name is not known', async () => {
+    door = await openDoor();
+    const { out } = await ctl(`--admin http://no-such-name.invalid:9100,${door.url} developers list`, {});
+    expect(out).toContain('acme');
+    expect((await ctl(`--admin ${door.url},nonsense developers list`, {})).code).toBe(2);
+  });
+});
+
+test('a process that stops beside a ready one of its service is no failure', async () => {
+  door = await openDoor({ service: 'notifier' });
+  const second = await openDoor({ service: 'notifier', notReady: ['shutting down'] });
+  try {
+    const names = ['gateway', 'devices', 'transactions', 'device-link', 'updates', 'connectivity'];
+    const doors = Object.fromEntries(
+      [...names, 'communication', 'billing', 'notifier'].map((name) => [name, door.url]),
+    );
+    const file = join(directory, 'doors.json');
+    const code = async () => (await ctl('status', { CTL_DOORS_FILE: file })).code;
+    writeFileSync(file, JSON.stringify({ ...doors, 'notifier-2': second.url }));
+    expect(await code()).toBe(0);
+    writeFileSync(file, JSON.stringify({ ...doors, 'billing-2': second.url, notifier: second.url }));
+    expect(await code()).toBe(1);
+  } finally {
+    await second.close();
+  }
 });
 
 test('status reads every instance of a service that make up has written', async () => {

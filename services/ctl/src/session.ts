@@ -63,7 +63,7 @@ export function createSession(
       const given = options();
       const token = adminToken(given, env);
       return Promise.all(
-        instancesOf(of, given, env).map(async ({ name, addresses }) => ({
+        (await instancesOf(of, given, env)).map(async ({ name, addresses }) => ({
           name,
           answer: await askStatus(addresses, token, given.timeoutMs),
         })),

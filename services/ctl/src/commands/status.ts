@@ -9,6 +9,9 @@ const processes: readonly AdminProcess[] = [
   ...(['connectivity', 'communication', 'billing'] as const),
 ];
 
+/** What a process says from the signal to stop on (lifecycle.ts). */
+const stopping = 'shutting down';
+
 /** One line of the answer. */
 interface Line {
   /** Its name, and from its second process on the number: notifier, notifier-2. */
@@ -45,10 +48,16 @@ export function addStatus(program: Command, session: Session): void {
               'No services.',
             ),
       );
-      if (shown.some(({ ready }) => !ready)) {
+      if (shown.some((line) => !line.ready && !isReplaced(line, shown))) {
         throw new CtlError(exitCodes.refused, 'Not all services are ready.');
       }
     });
+}
+
+/** A process that is told to stop, beside a ready one of the same service: nothing is wrong. */
+function isReplaced({ service, reason }: Line, all: readonly Line[]): boolean {
+  const nameOf = (numbered: string) => numbered.replace(/-\d+$/, '');
+  return reason === stopping && all.some((other) => other.ready && nameOf(other.service) === nameOf(service));
 }
 
 async function linesOf(session: Session, service: AdminProcess): Promise<Line[]> {
