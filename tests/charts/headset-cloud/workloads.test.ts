@@ -201,6 +201,20 @@ describeWith(['helm'], 'workloads', () => {
     expect(tokenIn('production')).toBe('admin-token');
   });
 
+  it('operators reach every pod by its own address, also one that is not ready, and Prometheus scrapes none twice', () => {
+    const services = kind(resources(scenarios['production, everything on']), 'Service');
+    const named = (suffix: string) =>
+      new Map(services.map((one) => [one.metadata.name, one['spec']] as const)).get(`trial-${suffix}`);
+    for (const component of Object.keys(ownSettings)) {
+      const [own, forOperators] = [named(component), named(`${component}-admin`)];
+      expect(forOperators).toEqual({
+        ...{ clusterIP: 'None', publishNotReadyAddresses: true, selector: own?.selector },
+        ports: [{ name: 'operators', port: 9100, protocol: 'TCP', targetPort: 'admin' }],
+      });
+    }
+    expect(named('site-admin')).toBeUndefined();
+  });
+
   it('production makes no Secret', () => {
     expect(kind(resources(scenarios['production, everything on']), 'Secret')).toEqual([]);
   });
