@@ -53,7 +53,7 @@ describeOnCluster('the API server, which knows foreign kinds too (strict dry run
     const manifests = render({ ...of, namespace: namespace?.name as string });
     // A pod's priority class is looked up as well: one that every cluster has.
     const known = manifests.replaceAll(
-      'priorityClassName: platform',
+      'priorityClassName: "platform"',
       'priorityClassName: system-cluster-critical',
     );
     expect(await refusal(await withAccounts(known))).toBe('');
