@@ -1,6 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { createTenant, describeOnStack, imei, type ListedTransaction, type Tenant } from './harness.ts';
+import {
+  createTenant,
+  describeOnStack,
+  imei,
+  type ListedTransaction,
+  stack,
+  type Tenant,
+} from './harness.ts';
+import { instancesWanted } from './instances.ts';
 
 const activate = 'post-v1-applications-devices';
 const command = 'put-v1-applications-devices-commands';
@@ -68,8 +76,10 @@ describeOnStack('transactions', () => {
     }));
     const body = await list('');
     // Ids say nothing about the order of creation where several instances give them.
-    expect({ ...body, transactions: sorted(body.transactions) }).toEqual({
-      transactions: sorted(expected),
+    const alone = stack.kind === 'embedded' || instancesWanted() === 1;
+    const order = alone ? (some: Partial<ListedTransaction>[]) => some : sorted;
+    expect({ ...body, transactions: order(body.transactions) }).toEqual({
+      transactions: order(expected),
       parameters: defaults,
     });
     expect(ids(body.transactions)).toEqual(ids(body.transactions).toSorted((a, b) => a - b));

@@ -3,16 +3,17 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { application, device, World } from './testing/world.ts';
 
+let world: World;
+beforeEach(async () => {
+  world = new World();
+  await world.start();
+});
+afterEach(async () => {
+  await world.stop();
+  rmSync(world.directory, { recursive: true, force: true });
+});
+
 describe('the client secret of an activation', () => {
-  let world: World;
-  beforeEach(async () => {
-    world = new World();
-    await world.start();
-  });
-  afterEach(async () => {
-    await world.stop();
-    rmSync(world.directory, { recursive: true, force: true });
-  });
   const value = { applicationId: 'app', clientId: 'client', clientSecret: 'a secret of the client' };
   const activate = () =>
     world.create({
@@ -32,6 +33,16 @@ describe('the client secret of an activation', () => {
     expect(await world.status(id)).toBe('PROCESSED');
   });
 
+  it('hinders no end where the operation cannot be read', async () => {
+    const id = await activate();
+    await world.accept(id);
+    await world.spoil(id);
+    await world.report({ case: 'result', value: { transactionId: BigInt(id), success: true, message: '' } });
+    await waitFor('the end', () => world.of(id).length === 2);
+    await waitFor('nothing to be owed', async () => (await world.dueIds()).length === 0);
+    expect(await world.status(id)).toBe('PROCESSED');
+  });
+
   it('goes with a cancellation', async () => {
     const id = await activate();
     await world.tx.cancelTransactions({ caller: { applicationId: application }, deviceId: device });
@@ -42,16 +53,6 @@ describe('the client secret of an activation', () => {
 
 /** What a headset reports belongs to the activation in which it happened (rule A7). */
 describe('a report about a transaction of an earlier activation', () => {
-  let world: World;
-  beforeEach(async () => {
-    world = new World();
-    await world.start();
-  });
-  afterEach(async () => {
-    await world.stop();
-    rmSync(world.directory, { recursive: true, force: true });
-  });
-
   let reportId = 0n;
   const say = (activationEpoch: bigint, body: Parameters<World['report']>[0]) => {
     reportId += 1n;

@@ -1,4 +1,5 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { setOrLeaveOut } from '@headset-cloud/kit/set-or-leave-out.ts';
 import { Gauge, type Registry } from 'prom-client';
 import { openStatuses } from './domain/state.ts';
 import type { Queries } from './ports.ts';
@@ -44,17 +45,4 @@ export function registerMetrics(registry: Registry, store: Queries, clock: Clock
       }
     },
   });
-}
-
-/** A database that is away leaves out its values, not those of the whole process; readiness reports it. */
-async function setOrLeaveOut<Label extends string>(
-  gauge: Gauge<Label>,
-  labels: Partial<Record<Label, string>>,
-  value: () => Promise<number>,
-): Promise<void> {
-  try {
-    gauge.set(labels, await value());
-  } catch {
-    gauge.remove(labels);
-  }
 }

@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
+import { setOrLeaveOut } from '../set-or-leave-out.ts';
 import type { StoreCollection } from '../store/types.ts';
 import type { RetentionDocument } from './documents.ts';
 import type { KeptKind } from './kinds.ts';
@@ -47,7 +48,7 @@ function create(registry: Registry): { sources: RetentionSource[]; deleted: Coun
     async collect() {
       for (const { kinds, clock } of sources) {
         for (const { kind, oldestMs } of kinds) {
-          await setOrLeaveOut(this, kind, async () => {
+          await setOrLeaveOut(this, { kind }, async () => {
             const at = await oldestMs();
             return at === undefined ? 0 : Math.max(0, clock.now() - at) / 1000;
           });
@@ -62,7 +63,7 @@ function create(registry: Registry): { sources: RetentionSource[]; deleted: Coun
     async collect() {
       for (const { kinds, states } of sources) {
         for (const { kind } of kinds) {
-          await setOrLeaveOut(this, kind, async () => {
+          await setOrLeaveOut(this, { kind }, async () => {
             const state = await states.findOne({ _id: kind }, { projection: { completedAtMs: 1 } });
             return (state?.completedAtMs ?? 0) / 1000;
           });
@@ -71,13 +72,4 @@ function create(registry: Registry): { sources: RetentionSource[]; deleted: Coun
     },
   });
   return { sources, deleted };
-}
-
-/** A store that does not answer leaves out its own value; readiness and other metrics tell of it. */
-async function setOrLeaveOut(gauge: Gauge, kind: string, value: () => Promise<number>): Promise<void> {
-  try {
-    gauge.set({ kind }, await value());
-  } catch {
-    gauge.remove({ kind });
-  }
 }
