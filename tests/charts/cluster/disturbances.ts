@@ -6,6 +6,12 @@ import type { PodsWatch } from './pods.ts';
 
 const patience = { timeoutMs: 240_000, intervalMs: 50 };
 
+/** Waits until each component has its ready pods. */
+export async function allReady(watch: PodsWatch, replicas: number): Promise<void> {
+  const ready = (component: string) => readyOf(watch, component) >= replicas;
+  await waitFor('all pods to be ready', () => components.every(ready), patience);
+}
+
 function readyOf(watch: PodsWatch, component: string): number {
   return watch.current().filter((pod) => componentOf(pod) === component && isReady(pod)).length;
 }

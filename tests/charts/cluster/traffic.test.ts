@@ -45,6 +45,13 @@ describeOnCluster(
       phases.push(one);
       say(describePhase(one, figuresOf(one, (integrators as Integrators).attempts, traffic?.absences ?? [])));
     };
+    /** Says how long what no call waits for took: CI's time is short. */
+    const timed = async <T>(name: string, what: () => Promise<T>): Promise<T> => {
+      const fromMs = Date.now();
+      const result = await what();
+      say(`${name}: ${seconds(Date.now() - fromMs)}`);
+      return result;
+    };
     let passed = 0;
     let checks: readonly Check[] = [];
 
@@ -54,8 +61,11 @@ describeOnCluster(
       namespace = await makeNamespace(cluster);
       backing = await startBacking(dataDir, cluster.host);
       const before = await versionBefore();
-      const [platform, test] = [await loadImage(cluster, 'platform'), await loadImage(cluster, 'test')];
-      const old = await loadImage(cluster, before);
+      const [platform, test, old] = await timed('images', async () => [
+        await loadImage(cluster, 'platform'),
+        await loadImage(cluster, 'test'),
+        await loadImage(cluster, before),
+      ]);
       const { adminToken } = await applyStores(namespace, backing);
       // The last release knows no TLS between pods.
       const values = (image: typeof platform, mode: 'permissive' | 'required' = 'permissive') => ({
@@ -63,9 +73,10 @@ describeOnCluster(
         rpcTls: { mode },
       });
       watch = watchEnds(cluster, namespace, components);
-      await deploy(namespace, 'install', values(old));
+      await timed('install', () => deploy(namespace, 'install', values(old)));
       const doors = await openDoors(namespace, adminToken);
-      integrators = await startIntegrators({ doors, host: cluster.host, dataDir });
+      const options = { doors, host: cluster.host, dataDir };
+      integrators = await timed('integrators, headsets', () => startIntegrators(options));
       traffic = await startTraffic(integrators, seed);
       const loadFromMs = Date.now();
       await phase('nothing', () => delay(5000));
@@ -84,7 +95,7 @@ describeOnCluster(
       const load = { fromMs: loadFromMs, toMs: Date.now() };
       await traffic.end();
       say(`load: ${integrators.attempts.length} attempts in ${seconds(load.toMs - load.fromMs)}`);
-      const open = await settle(adminToken);
+      const open = await timed('until nothing was unfinished', () => settle(adminToken));
       const evidence = await gatherEvidence({
         ...{ integrators, dataDir, load, unfinished: open, ended: watch.ended },
         doors: await openDoors(namespace, adminToken),
