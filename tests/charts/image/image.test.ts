@@ -68,10 +68,10 @@ afterAll(() => {
 });
 
 /** A staged folder of the given kind. */
-function staged(name: string, settings: Settings): string {
+async function staged(name: string, settings: Settings): Promise<string> {
   const folder = join(work, name);
   mkdirSync(dirname(folder), { recursive: true });
-  stage(stagingOf(settings, folder, base.facts));
+  await stage(stagingOf(settings, folder, base.facts));
   return folder;
 }
 
@@ -116,8 +116,8 @@ suite('the image of all processes', () => {
   beforeAll(async () => {
     // Read once: a commit while this runs is another version.
     const settings = settingsOf('platform');
-    one = staged('one', settings);
-    two = staged('in/another/folder/two', settings);
+    one = await staged('one', settings);
+    two = await staged('in/another/folder/two', settings);
     app = join(one, 'app');
     files = filesBelow(app);
     // The tests on a cluster take the first one.
@@ -400,8 +400,8 @@ suite('the image for tests', () => {
 suite('the image for development', () => {
   let folder: string;
   let app: string;
-  beforeAll(() => {
-    folder = staged('dev', settingsFor({ DEV: '1' }));
+  beforeAll(async () => {
+    folder = await staged('dev', settingsFor({ DEV: '1' }));
     app = join(folder, 'app');
   });
 
@@ -458,7 +458,7 @@ suite('the image for development', () => {
   let made: Made;
 
   beforeAll(async () => {
-    folder = staged('site', settingsFor({ SITE: '1' }));
+    folder = await staged('site', settingsFor({ SITE: '1' }));
     const out = join(work, 'site.tar');
     made = await buildStaged(settingsFor({ SITE: '1', OUT: out }), folder, base, builder);
     image = readImage(out);
