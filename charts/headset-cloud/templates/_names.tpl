@@ -16,13 +16,17 @@
 {{ .root.Release.Name }}-{{ .name }}
 {{- end -}}
 
-{{/* Labels that select a component's pods; arguments: root, name. */}}
+{{/*
+Labels that select a component's pods, and all that pod templates have: with a version among them each version of the
+chart would replace every pod, and a trial's stores would lose their data; arguments: root, name.
+*/}}
 {{- define "hc.selector" -}}
 app.kubernetes.io/name: headset-cloud
 app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .name }}
 {{- end -}}
 
+{{/* Labels of a resource itself, which tell its version; arguments: root, name. */}}
 {{- define "hc.labels" -}}
 {{ include "hc.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
-import { chartYaml, componentOf, describeWith, type Resource, resources } from './chart.ts';
+import { chartFolder, chartYaml, componentOf, describeWith, type Resource, resources } from './chart.ts';
 import { everything, scenarios } from './scenarios.ts';
 import { ownSettings } from './settings.ts';
 
@@ -344,16 +345,36 @@ describeWith(['helm'], 'workloads', () => {
   });
 });
 
-describeWith(['helm'], 'a trial', () => {
-  it('keeps the pods of its stores, and so their data, when chart or platform get another version', () => {
-    const stores = kind(resources(scenarios['trial']), 'StatefulSet');
-    expect(stores.map(({ metadata }) => componentOf(metadata.labels)).sort()).toEqual([
-      'trial-kafka',
-      'trial-mongodb',
-    ]);
-    for (const { spec } of stores) expect(spec.template.metadata.labels).toEqual(spec.selector.matchLabels);
+describeWith(['helm'], 'another version of the chart with the same image', () => {
+  let folder = '';
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'headset-cloud-chart-'));
+    cpSync(chartFolder, folder, { recursive: true });
+    const file = join(folder, 'Chart.yaml');
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace(/^(version|appVersion): .*$/gm, '$1: 99.0.0-other'),
+    );
   });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+  it.each(Object.keys(scenarios))('%s: replaces no pod and runs no Job again', (scenario) => {
+    const workloads = (chart: string) =>
+      resources({ ...scenarios[scenario], chart }).filter(({ kind: of }) =>
+        ['Deployment', 'StatefulSet', 'Job', 'CronJob'].includes(of),
+      );
+    const [now, other] = [workloads(chartFolder), workloads(folder)];
+    expect(now.length).toBeGreaterThan(10);
+    const kept = (all: readonly Resource[]) =>
+      all.map(({ metadata, spec }) => ({ name: metadata.name, spec }));
+    expect(kept(other)).toEqual(kept(now));
+    // The resources themselves tell the version.
+    for (const { metadata } of other)
+      expect(metadata.labels).toMatchObject({ 'helm.sh/chart': 'headset-cloud-99.0.0-other' });
+  });
+});
+
+describeWith(['helm'], 'a trial', () => {
   const millicores = (quantity: string) =>
     quantity.endsWith('m') ? Number.parseInt(quantity, 10) : Number(quantity) * 1000;
 
