@@ -89,6 +89,12 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and (ne $e.kind "none") (not $e.api.host) }}{{ $p = append $p (printf "expose.api.host is missing, but expose.kind is %s: give the API's host name." $e.kind) }}{{ end -}}
 {{- if and (eq $e.kind "gateway") (not $e.gateway.name) }}{{ $p = append $p "expose.gateway.name is missing: name the Gateway that the HTTPRoutes belong to." }}{{ end -}}
 {{- if and $e.site.host (not $v.site.enabled) }}{{ $p = append $p "expose.site.host is set, but the site is off: set site.enabled=true, or remove the host." }}{{ end -}}
+{{- if and (ne $e.kind "none") $e.site.host (eq $e.site.host $e.api.host) }}{{ $p = append $p (printf "expose.site.host and expose.api.host are both %s, and both take every path: give the site a host of its own." $e.site.host) }}{{ end -}}
+{{- /* Sora's webhooks have a path of their own, and so may share a host, but a host has one certificate. */ -}}
+{{- range $other := list "api" "site" -}}
+{{- $way := index $e $other -}}
+{{- if and (eq $e.kind "ingress") $e.sora.host (eq $e.sora.host $way.host) $e.sora.tlsSecret $way.tlsSecret (ne $e.sora.tlsSecret $way.tlsSecret) }}{{ $p = append $p (printf "expose.sora.tlsSecret (%s) and expose.%s.tlsSecret (%s) differ, but both are for %s: name the same Secret in both." $e.sora.tlsSecret $other $way.tlsSecret $e.sora.host) }}{{ end -}}
+{{- end -}}
 {{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" .Release.Name) }}{{ $p = append $p (printf "The release is called %q, but names of Services begin with a letter and have no dots: take letters, digits and hyphens." .Release.Name) }}{{ end -}}
 {{- /* Kubernetes makes labels of 63 characters at most from the names of Jobs and StatefulSets; a trial's are longer. */ -}}
 {{- $longest := ternary 40 33 $production -}}

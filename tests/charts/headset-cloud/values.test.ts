@@ -1,4 +1,4 @@
-import { chartYaml, describeWith, render } from './chart.ts';
+import { chartYaml, describeWith, render, resources } from './chart.ts';
 import { scenarios } from './scenarios.ts';
 import { chartSettings, ownSettings } from './settings.ts';
 
@@ -258,6 +258,27 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       { site: { enabled: false } },
       'expose.site.host is set, but the site is off',
     ],
+    ...(['ingress', 'gateway'] as const).map(
+      (kind): Wrong => [
+        `API and site at one host (${kind})`,
+        {
+          expose: {
+            kind,
+            gateway: { name: 'public' },
+            site: { host: 'api.example.com', tlsSecret: 'api-tls' },
+          },
+        },
+        'expose.site.host and expose.api.host are both api.example.com, and both take every path: give the site a host of its own',
+      ],
+    ),
+    ...(['api', 'site'] as const).map(
+      (other): Wrong => [
+        `two certificates for the host of Sora’s webhooks and of ${other}`,
+        { expose: { [other]: { host: 'sora.example.com' } } },
+        `expose.sora.tlsSecret (sora-tls) and expose.${other}.tlsSecret`,
+        'differ, but both are for sora.example.com: name the same Secret in both',
+      ],
+    ),
     [
       'a peer that selects nothing',
       { networkPolicy: { kafka: { to: [{}] } } },
@@ -288,6 +309,26 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     (network) => {
       const values = { headsets: { sourceRanges: [network] } };
       expect(render({ ...scenarios['production'], values })).toContain(network);
+    },
+  );
+
+  it.each(['ingress', 'gateway'])(
+    'but not Sora’s webhooks by their path at the host of the API (%s)',
+    (kind) => {
+      const sora = { host: 'api.example.com', tlsSecret: 'api-tls' };
+      const values = { expose: { kind, gateway: { name: 'public' }, sora } };
+      const ways = resources({ ...scenarios['production'], values })
+        .filter((resource) => ['Ingress', 'HTTPRoute'].includes(resource.kind))
+        .map(({ spec: { hostnames, rules } }) => [
+          hostnames?.[0] ?? rules[0].host,
+          rules[0].matches?.[0].path.value ?? rules[0].http.paths[0].path,
+        ]);
+      // The longest path decides.
+      expect(ways).toEqual([
+        ['api.example.com', '/'],
+        ['api.example.com', '/webhooks/sora/'],
+        ['docs.example.com', '/'],
+      ]);
     },
   );
 
