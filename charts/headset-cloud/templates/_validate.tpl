@@ -40,6 +40,13 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- else if $production }}{{ $p = append $p "s3.bucket is missing: name the bucket of packages and firmware; it must exist." -}}
 {{- else if gt (int $v.components.updates.replicas) 1 }}{{ $p = append $p (printf "components.updates.replicas is %v: without s3.bucket files lie on one pod's disk, so it must be 1." $v.components.updates.replicas) }}{{ end -}}
 
+{{- /* Each file has up to its size, and 1 MiB for what the file system adds. A service does not see the volume's limit. */ -}}
+{{- $updates := $v.components.updates -}}
+{{- $checks := $updates.settings.UPDATES_CHECKS_AT_ONCE | default 2 | int64 -}}
+{{- $largest := $updates.settings.UPDATES_MAX_BYTES | default 1073741824 | int64 -}}
+{{- $room := mul $checks (add $largest 1048576) -}}
+{{- if and $v.s3.bucket (lt (include "hc.bytes" $updates.tempSize | int64) $room) }}{{ $p = append $p (printf "components.updates.tempSize is %s, but %d files of %d bytes are checked at a time (UPDATES_CHECKS_AT_ONCE, UPDATES_MAX_BYTES), and the kubelet would evict the pod: raise it to at least %dMi, or lower these settings." $updates.tempSize $checks $largest (div (add $room 1048575) 1048576)) }}{{ end -}}
+
 {{- if $v.trial.issuer -}}
 {{- if $v.oidc.issuer }}{{ $p = append $p "oidc.issuer and trial.issuer exclude each other: remove one." }}{{ end -}}
 {{- else -}}

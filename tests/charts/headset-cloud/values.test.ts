@@ -1,3 +1,4 @@
+import { updatesConfig } from '@headset-cloud/updates/config.ts';
 import { chartYaml, describeWith, render, resources } from './chart.ts';
 import { scenarios } from './scenarios.ts';
 import { chartSettings, ownSettings } from './settings.ts';
@@ -332,15 +333,6 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     },
   );
 
-  it('a switch may be written as one', () => {
-    const values = {
-      components: { 'device-link': { settings: { DEVICE_LINK_PROXY_PROTOCOL: true } } },
-    };
-    expect(render({ ...scenarios['production'], values })).toContain(
-      '{name: DEVICE_LINK_PROXY_PROTOCOL, value: "true"}',
-    );
-  });
-
   /** What Helm says to values; nothing where it takes them. */
   const saidTo = (values: unknown) => {
     try {
@@ -350,6 +342,43 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       return (error as Error).message;
     }
   };
+
+  describe('room for uploads while they are checked', () => {
+    const { UPDATES_CHECKS_AT_ONCE: atOnce, UPDATES_MAX_BYTES: maxBytes } = updatesConfig;
+    const updates = (tempSize: string, settings: object = {}) => ({
+      components: { updates: { tempSize, settings } },
+    });
+    /** What a file system adds to a file of the largest size. */
+    const own = 2 ** 20;
+
+    it.each([
+      ['as the services have them', atOnce.default, maxBytes.default, {}],
+      ['more checks at a time', 8, maxBytes.default, { UPDATES_CHECKS_AT_ONCE: 8 }],
+      ['larger files', atOnce.default, 5_368_709_120, { UPDATES_MAX_BYTES: 5_368_709_120 }],
+      ['both', 3, 3 * 2 ** 30, { UPDATES_CHECKS_AT_ONCE: 3, UPDATES_MAX_BYTES: 3 * 2 ** 30 }],
+    ])('is what the settings allow, or more: %s', (_, checks, bytes, settings) => {
+      const least = (checks * (bytes + own)) / 1024;
+      expect(saidTo(updates(`${least}Ki`, settings))).toBe('');
+      expect(saidTo(updates(`${least - 1}Ki`, settings))).toContain(
+        `components.updates.tempSize is ${least - 1}Ki, but ${checks} files of ${bytes} bytes are checked at a time ` +
+          `(UPDATES_CHECKS_AT_ONCE, UPDATES_MAX_BYTES), and the kubelet would evict the pod: raise it to at least ${Math.ceil(least / 1024)}Mi, or lower these settings`,
+      );
+    });
+
+    it('is not judged where files lie on the disk already', () => {
+      const values = updates('100Mi');
+      expect(() => render({ ...scenarios['trial'], values })).not.toThrow();
+    });
+  });
+
+  it('a switch may be written as one', () => {
+    const values = {
+      components: { 'device-link': { settings: { DEVICE_LINK_PROXY_PROTOCOL: true } } },
+    };
+    expect(render({ ...scenarios['production'], values })).toContain(
+      '{name: DEVICE_LINK_PROXY_PROTOCOL, value: "true"}',
+    );
+  });
 
   it.each([
     ['below its least', -1],

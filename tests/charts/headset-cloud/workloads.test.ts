@@ -294,7 +294,7 @@ describeWith(['helm'], 'workloads', () => {
     };
     const logs = 256 * 2 ** 20;
     expect(storage('updates', {})).toEqual(['64Mi', String(4 * 2 ** 30 + logs)]);
-    expect(storage('updates', { updates: { tempSize: '900M' } })).toEqual(['64Mi', String(900e6 + logs)]);
+    expect(storage('updates', { updates: { tempSize: '2900M' } })).toEqual(['64Mi', String(2900e6 + logs)]);
     const resourcesOfItsOwn = {
       requests: { cpu: '1', memory: '1Gi' },
       limits: { cpu: '2', memory: '2Gi' },
