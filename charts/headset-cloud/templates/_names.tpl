@@ -61,11 +61,12 @@ labels: {{- include "hc.labels" . | nindent 2 }}
 
 {{/*
 A text that changes when one of the Secrets or the ConfigMap of authorities does, so that pods read the new one:
-processes read them at their start. It is empty where Helm has no cluster to look at; then secrets.revision is the way.
+processes read them at their start. Where Helm does not look at a cluster it is that of secrets.revision alone.
 The Secret that a trial makes does not exist yet at its install, and upgrades keep it, so it does not count.
 */}}
 {{- define "hc.secretsRevision" -}}
 {{- $seen := list .Values.secrets.revision -}}
+{{- if .Values.secrets.inspect -}}
 {{- $made := ternary (printf "%s-trial" .Release.Name) "" .Values.trial.stores -}}
 {{- range $_, $ref := include "hc.secrets" . | fromYaml -}}
 {{- if and $ref.name (ne $ref.name $made) -}}
@@ -76,6 +77,7 @@ The Secret that a trial makes does not exist yet at its install, and upgrades ke
 {{- with .Values.caBundleConfigMap -}}
 {{- $authorities := lookup "v1" "ConfigMap" $.Release.Namespace . -}}
 {{- if $authorities }}{{ $seen = append $seen (printf "authorities=%s" $authorities.metadata.resourceVersion) }}{{ end -}}
+{{- end -}}
 {{- end -}}
 {{ $seen | uniq | sortAlpha | join "," | sha256sum | trunc 16 }}
 {{- end -}}

@@ -20,6 +20,27 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if not (index $refs $key).name }}{{ $p = append $p (printf "%s.name is missing: make a Secret whose key %s holds %s, and name it here." $path (index $refs $key).key $key) }}{{ end -}}
 {{- end -}}
 
+{{- /* What exists has its keys; what does not may still be made, and pods wait for it. */ -}}
+{{- if $v.secrets.inspect -}}
+{{- $named := list -}}
+{{- range $name, $ref := omit $v.secrets "inspect" "revision" -}}
+{{- if $ref.name }}{{ $named = append $named (dict "path" (printf "secrets.%s" $name) "kind" "Secret" "name" $ref.name "keys" (list $ref.key)) }}{{ end -}}
+{{- end -}}
+{{- with $v.headsets.tls.secret }}{{ $named = append $named (dict "path" "headsets.tls.secret" "kind" "Secret" "name" . "keys" (list "tls.crt" "tls.key")) }}{{ end -}}
+{{- if and $v.rpcTls.secretPrefix (ne $v.rpcTls.mode "mesh") -}}
+{{- range $name, $_ := omit (include "hc.components" . | fromYaml) "site" -}}
+{{- $named = append $named (dict "path" "rpcTls.secretPrefix" "kind" "Secret" "name" (printf "%s-%s" $v.rpcTls.secretPrefix $name) "keys" (list "tls.crt" "tls.key" "ca.crt")) -}}
+{{- end -}}
+{{- end -}}
+{{- with $v.caBundleConfigMap }}{{ $named = append $named (dict "path" "caBundleConfigMap" "kind" "ConfigMap" "name" . "keys" (list "ca.crt")) }}{{ end -}}
+{{- range $one := $named -}}
+{{- $found := lookup "v1" $one.kind $.Release.Namespace $one.name -}}
+{{- range $key := ternary $one.keys list (not (empty $found)) -}}
+{{- if not (hasKey ($found.data | default dict) $key) }}{{ $p = append $p (printf "%s: the %s %s in the namespace %s has no key %s (it has: %s), and pods that need it would not start: add the key, or name another one." $one.path $one.kind $one.name $.Release.Namespace $key ($found.data | default dict | keys | sortAlpha | join ", " | default "none")) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- if $v.trial.stores -}}
 {{- if or $v.kafka.brokers }}{{ $p = append $p "kafka.brokers and trial.stores exclude each other: remove one." }}{{ end -}}
 {{- else if not $v.kafka.brokers }}{{ $p = append $p "kafka.brokers is missing: name bootstrap brokers, for example kafka-0.example.com:9092,kafka-1.example.com:9092." }}{{ end -}}

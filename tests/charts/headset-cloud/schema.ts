@@ -113,6 +113,7 @@ const values: Schema = {
       s3Credentials: reference,
       egressProxyCredentials: reference,
       kafkaPassword: reference,
+      inspect: bool,
       revision: text,
     }),
     mongodb: object({ databasePrefix: { type: 'string', pattern: '^[a-z0-9_-]{1,30}$' } }),
