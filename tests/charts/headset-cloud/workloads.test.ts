@@ -255,6 +255,16 @@ describeWith(['helm'], 'workloads', () => {
       expect(asked).toContain(`${component.toUpperCase().replaceAll('-', '_')}_ADMIN`);
   });
 
+  it('the pods of `helm test` stay until the next one: Helm deletes first, and reads the log for --logs then', () => {
+    const pods = kind(resources(scenarios['trial']), 'Pod');
+    expect(pods.map(({ metadata }) => metadata.name).sort()).toEqual(['trial-core-loop', 'trial-status']);
+    const annotations = {
+      'helm.sh/hook': 'test',
+      'helm.sh/hook-delete-policy': 'before-hook-creation',
+    };
+    for (const { metadata } of pods) expect(metadata).toMatchObject({ annotations });
+  });
+
   it('device-link advertises the address of its pod, and headsets reach it through layer 4', () => {
     const all = production();
     const [container] = named(all, 'Deployment', 'device-link')['spec'].template.spec.containers;
