@@ -46,15 +46,19 @@ labels: {{- include "hc.labels" . | nindent 2 }}
 {{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end }}
 {{- end -}}
 
-{{/* The Secrets by the name of the setting that reads them. In a trial with stores, the one that the chart makes. */}}
+{{/* The Secret with the keys, the token and the clients of a trial. */}}
+{{- define "hc.trial.secret" -}}
+{{ .Values.trial.secret | default (printf "%s-trial" .Release.Name) }}
+{{- end -}}
+
+{{/* The Secrets by the name of the setting that reads them. In a trial with stores, also the one that the chart makes. */}}
 {{- define "hc.secrets" -}}
 {{- $s := .Values.secrets -}}
-{{- $made := dict "name" (printf "%s-trial" .Release.Name) -}}
+{{- $own := include "hc.trial.secret" . -}}
+{{- $trial := dict "MONGODB_URI" (dict "name" (printf "%s-trial" .Release.Name) "key" "mongodb-uri") "SECRET_KEY" (dict "name" $own "key" "secret-key") "ADMIN_TOKEN" (dict "name" $own "key" "admin-token") -}}
 {{- $refs := dict "MONGODB_URI" $s.mongodbUri "SECRET_KEY" $s.secretKey "SECRET_KEY_OTHERS" $s.secretKeyOthers "ADMIN_TOKEN" $s.adminToken "ADMIN_TOKEN_BEFORE" $s.adminTokenBefore "METRICS_TOKEN" $s.metricsToken "AWS_SHARED_CREDENTIALS" $s.s3Credentials "EGRESS_PROXY_CREDENTIALS" $s.egressProxyCredentials "KAFKA_SASL_PASSWORD" $s.kafkaPassword -}}
 {{- range $key, $ref := $refs -}}
-{{- if and $.Values.trial.stores (not $ref.name) (has $key (list "MONGODB_URI" "SECRET_KEY" "ADMIN_TOKEN")) -}}
-{{- $_ := set $refs $key (merge (dict "key" $ref.key) $made) -}}
-{{- end -}}
+{{- if and $.Values.trial.stores (not $ref.name) (hasKey $trial $key) }}{{ $_ := set $refs $key (index $trial $key) }}{{ end -}}
 {{- end -}}
 {{- $refs | toYaml -}}
 {{- end -}}

@@ -26,6 +26,11 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- range $name, $ref := omit $v.secrets "inspect" "revision" -}}
 {{- if $ref.name }}{{ $named = append $named (dict "path" (printf "secrets.%s" $name) "kind" "Secret" "name" $ref.name "keys" (list $ref.key)) }}{{ end -}}
 {{- end -}}
+{{- if $v.trial.secret -}}
+{{- $keys := ternary (list "issuer-clients.json") list $v.trial.issuer -}}
+{{- if $v.trial.stores }}{{ $keys = concat (ternary list (list "secret-key") (ne "" $v.secrets.secretKey.name)) (ternary list (list "admin-token") (ne "" $v.secrets.adminToken.name)) $keys }}{{ end -}}
+{{- $named = append $named (dict "path" "trial.secret" "kind" "Secret" "name" $v.trial.secret "keys" $keys) -}}
+{{- end -}}
 {{- with $v.headsets.tls.secret }}{{ $named = append $named (dict "path" "headsets.tls.secret" "kind" "Secret" "name" . "keys" (list "tls.crt" "tls.key")) }}{{ end -}}
 {{- if and $v.rpcTls.secretPrefix (ne $v.rpcTls.mode "mesh") -}}
 {{- range $name, $_ := omit (include "hc.components" . | fromYaml) "site" -}}
@@ -76,9 +81,10 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and $production $v.oidc.issuer (not (hasPrefix "https://" $v.oidc.issuer)) }}{{ $p = append $p (printf "oidc.issuer is %s: production demands https, because its keys decide who may call." $v.oidc.issuer) }}{{ end -}}
 {{- end -}}
 
-{{- range $what := list "stores" "issuer" "development" -}}
+{{- range $what := list "stores" "issuer" "development" "secret" -}}
 {{- if and $production (index $v.trial $what) }}{{ $p = append $p (printf "trial.%s is set without trial.enabled: it is for trials, never for production." $what) }}{{ end -}}
 {{- end -}}
+{{- if eq $v.trial.secret (printf "%s-trial" .Release.Name) }}{{ $p = append $p (printf "trial.secret is %s, which is the chart's own: give yours another name." $v.trial.secret) }}{{ end -}}
 {{- if and $production $v.callbacks.allowAddresses }}{{ $p = append $p "callbacks.allowAddresses is for trials: in production integrators could make the platform call private addresses. Remove it, or set trial.enabled=true." }}{{ end -}}
 
 {{- /* Manifests, and so everybody who may read them, would have the password. */ -}}

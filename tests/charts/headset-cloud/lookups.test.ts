@@ -201,6 +201,22 @@ describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
     );
   });
 
+  it.each(['secret-key', 'admin-token', 'issuer-clients.json'])(
+    'is refused where the Secret of a trial lacks the key %s',
+    async (key) => {
+      const own = ['secret-key', 'admin-token', 'issuer-clients.json'];
+      const install = (keys: readonly string[]) =>
+        resourcesIn(secret('own', '1', [...keys]), 'values-trial.yaml', { 'trial.secret': 'own' }).then(
+          () => '',
+          (error: Error) => error.message,
+        );
+      expect(await install(without(own, key))).toContain(
+        `- trial.secret: the Secret own in the namespace headset has no key ${key}`,
+      );
+      expect(await install(own)).toBe('');
+    },
+  );
+
   it('goes on where all keys are there, and where a Secret is still to be made', async () => {
     const whole = { ...rpc(tls), ...secret('headsets', '1', ['tls.crt', 'tls.key']) };
     const values = { ...secretPrefix, 'headsets.tls.secret': 'headsets' };

@@ -198,7 +198,7 @@ const values: Schema = {
       labels: map,
       runbooks: { type: 'string', minLength: 1 },
     }),
-    trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, image }),
+    trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, secret: name, image }),
   }),
   // Helm's own, for charts that use this one.
   patternProperties: { '^global$': { type: 'object' } },

@@ -109,6 +109,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       { trial: { development: true } },
       'trial.development is set without trial.enabled',
     ],
+    ['the Secret of a trial', { trial: { secret: 'own' } }, 'trial.secret is set without trial.enabled'],
     ['the issuer of a trial', { trial: { issuer: true } }, 'trial.issuer is set without trial.enabled'],
     [
       'callbacks to private addresses',
@@ -416,6 +417,12 @@ describeWith(['helm'], 'wrong values stop a trial', () => {
       'two issuers',
       { oidc: { issuer: 'https://id.example.com' } },
       'oidc.issuer and trial.issuer exclude each other',
+    ],
+    [
+      'the name of the Secret that the chart makes',
+      { trial: { secret: 'trial-trial' } },
+      'trial.secret is trial-trial, which is the chart',
+      'own: give yours another name',
     ],
     ['no test image', { trial: { image: { repository: '' } } }, 'trial.image.repository is missing'],
     [

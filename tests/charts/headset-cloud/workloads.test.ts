@@ -385,6 +385,37 @@ describeWith(['helm'], 'another version of the chart with the same image', () =>
 });
 
 describeWith(['helm'], 'a trial', () => {
+  it('takes its keys, token and clients from a Secret that exists, and makes one without secrets', () => {
+    const values = { trial: { secret: 'own' } };
+    const all = resources({ ...scenarios['trial'], values });
+    expect(kind(all, 'Secret').map(({ metadata, data }) => [metadata.name, Object.keys(data)])).toEqual([
+      ['trial-trial', ['mongodb-uri']],
+    ]);
+    const taken = (component: string) =>
+      pods(all)
+        .filter(([name]) => name === component)
+        .flatMap(([, { volumes }]) => volumes)
+        .flatMap(({ projected, secret }) => [
+          ...(projected?.sources ?? []).map(
+            (source: { secret: { name: string; items: [{ key: string }] } }) => [
+              source.secret.name,
+              source.secret.items[0].key,
+            ],
+          ),
+          ...(secret?.items ? [[secret.secretName, secret.items[0].key]] : []),
+        ]);
+    expect(taken('devices')).toEqual([
+      ['own', 'admin-token'],
+      ['trial-trial', 'mongodb-uri'],
+      ['own', 'secret-key'],
+    ]);
+    expect(taken('trial-issuer')).toEqual([
+      ['own', 'admin-token'],
+      ['own', 'issuer-clients.json'],
+    ]);
+    expect(JSON.stringify(kind(all, 'Pod'))).not.toContain('"trial-trial"');
+  });
+
   const millicores = (quantity: string) =>
     quantity.endsWith('m') ? Number.parseInt(quantity, 10) : Number(quantity) * 1000;
 
