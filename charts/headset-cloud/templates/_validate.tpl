@@ -23,7 +23,7 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- /* What exists has its keys; what does not may still be made, and pods wait for it. */ -}}
 {{- if $v.secrets.inspect -}}
 {{- $named := list -}}
-{{- range $name, $ref := omit $v.secrets "inspect" "revision" -}}
+{{- range $name, $ref := omit $v.secrets "inspect" "revision" "secretKeyForAll" -}}
 {{- if $ref.name }}{{ $named = append $named (dict "path" (printf "secrets.%s" $name) "kind" "Secret" "name" $ref.name "keys" (list $ref.key)) }}{{ end -}}
 {{- end -}}
 {{- if $v.trial.secret -}}

@@ -106,6 +106,7 @@ const values: Schema = {
     secrets: object({
       mongodbUri: reference,
       secretKey: reference,
+      secretKeyForAll: bool,
       secretKeyOthers: reference,
       adminToken: reference,
       adminTokenBefore: reference,

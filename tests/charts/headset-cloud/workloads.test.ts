@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { chartFolder, chartYaml, componentOf, describeWith, type Resource, resources } from './chart.ts';
 import { everything, scenarios } from './scenarios.ts';
-import { ownSettings } from './settings.ts';
+import { ownSettings, sealing } from './settings.ts';
 
 const production = () => resources(scenarios['production']);
 const kind = (all: readonly Resource[], wanted: string) => all.filter((r) => r.kind === wanted);
@@ -184,8 +184,7 @@ describeWith(['helm'], 'workloads', () => {
         const own = secretsOf[component] ?? [
           ...tokens,
           'MONGODB_URI',
-          'SECRET_KEY',
-          ...others,
+          ...(sealing.has(component) ? ['SECRET_KEY', ...others] : []),
           ...kafka,
           ...aws,
         ];
@@ -193,6 +192,26 @@ describeWith(['helm'], 'workloads', () => {
       }
     },
   );
+
+  it('the services that have the key are those that seal', () => {
+    const seals = (service: string) =>
+      readFileSync(join(root, 'services', service, 'src/definition.ts'), 'utf8').includes(
+        'defineSealingService(',
+      );
+    const services = Object.keys(ownSettings).filter((name) => name !== 'gateway');
+    const own = chartYaml('files/components.yaml') as Record<string, { seals?: boolean }>;
+    expect(services.filter(seals).sort()).toEqual([...sealing].sort());
+    expect(services.filter((name) => own[name]?.seals).sort()).toEqual([...sealing].sort());
+  });
+
+  it('every service has the key where the values say so, for the processes of release 0.1.0', () => {
+    const values = { secrets: { secretKeyForAll: true } };
+    for (const [component, pod] of pods(resources({ ...scenarios['production'], values }))) {
+      const { sources } = pod.volumes.find((v: { name: string }) => v.name === 'secrets').projected;
+      const has = JSON.stringify(sources).includes('"path":"SECRET_KEY"');
+      expect([component, has]).toEqual([component, component !== 'gateway' && component in ownSettings]);
+    }
+  });
 
   it('Prometheus reads metrics by their own token where there is one', () => {
     const tokenIn = (scenario: string) =>
