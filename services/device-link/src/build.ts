@@ -29,6 +29,7 @@ import { createLimiter } from './link/limiter.ts';
 import { createMetrics } from './link/metrics.ts';
 import { Peers } from './link/peers.ts';
 import { Rejudge } from './link/rejudge.ts';
+import { ReportRoom } from './link/report-room.ts';
 import { openHeadsetTls } from './link/tls.ts';
 import { connectMethod, transportLimitBytes } from './link/wire.ts';
 import { OfflineWatch } from './offline-watch.ts';
@@ -80,7 +81,12 @@ export function buildDeviceLink(
   const directory = createSessionDirectory(ctx.store, clock, self, leases, () => raised);
   const peers = new Peers(ctx.channelToPeer ?? noPeers);
   const hub = new SessionHub(directory, clock, logger);
-  const metrics = createMetrics(ctx.metrics, () => hub.size);
+  const reportRoom = new ReportRoom(config.DEVICE_LINK_QUEUED_REPORT_BYTES);
+  const metrics = createMetrics(
+    ctx.metrics,
+    () => hub.size,
+    () => reportRoom.bytes,
+  );
   const keys = createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs });
   const devicesLimiter = createLimiter(crowdLimit);
   const offline = new OfflineWatch({
@@ -128,6 +134,7 @@ export function buildDeviceLink(
       judge: createClient(DeliveryJudgeService, ctx.channel('transactions'), { deadlineMs: callDeadlineMs }),
       judgementLimiter: createLimiter(crowdLimit),
       log: ctx.log,
+      reportRoom,
       clock,
       logger,
       metrics,
