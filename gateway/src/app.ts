@@ -7,6 +7,7 @@ import Koa, { type Context } from 'koa';
 import type { Registry } from 'prom-client';
 import type { GatewayClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
+import { BodyRoom } from './http/body-room.ts';
 import { GatewayError } from './http/errors.ts';
 import { observe, type RequestState } from './http/observe.ts';
 import { type ApiOperation, operationsOf, readDocument } from './openapi/document.ts';
@@ -50,13 +51,14 @@ export function buildGateway(options: GatewayOptions): Gateway {
 
   const compiler = new SchemaCompiler('cws_api', document);
   const ownership = createOwnership(clients.applications, clock);
+  const bodies = new BodyRoom();
   const router = new Router<RequestState>({ strict: true, sensitive: true });
   refuseOtherMethods(router, operations);
   for (const operation of literalFirst(operations)) {
     const handler = handlers[operation.operationId];
     if (!handler) continue;
     const run = createCallRunner(operation, handler, {
-      ...{ tokens, ownership, shares, compiler, proxies },
+      ...{ tokens, ownership, shares, bodies, compiler, proxies },
       bodyLimitBytes: Math.max(config.BODY_LIMIT_BYTES, operation.bodyLimitBytes ?? 0),
       totalMs: config.UPSTREAM_DEADLINE_MS,
     });
