@@ -123,8 +123,8 @@ export async function hostService(
   const { name } = definition;
   const common = readConfig(hostConfig, env);
   const build = definition.configure(env);
-  const logger = createLogger({ service: name, level: common.LOG_LEVEL });
   const metrics = createMetrics(name);
+  const logger = createLogger({ service: name, level: common.LOG_LEVEL, metrics });
   const doors = openDoors(doorLimits(common), metrics);
   const security = openRpcSecurity(common, { logger, metrics, env });
   const startUp = createStartUp(logger);
