@@ -88,7 +88,9 @@ export function buildDeviceLink(
     () => reportRoom.bytes,
   );
   const keys = createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs });
-  const devicesLimiter = createLimiter(crowdLimit);
+  const crowd = config.DEVICE_LINK_MAX_SESSIONS + config.DEVICE_LINK_MAX_WAITING;
+  // A headset asks devices for its key and for its activation.
+  const devicesLimiter = createLimiter(crowdLimit, 2 * crowd);
   const offline = new OfflineWatch({
     sessions: createAwaySessions(ctx.store, () => raised),
     isAlive: async (id) => (await directory.addressOf(id)) !== undefined,
@@ -132,7 +134,7 @@ export function buildDeviceLink(
     },
     session: {
       judge: createClient(DeliveryJudgeService, ctx.channel('transactions'), { deadlineMs: callDeadlineMs }),
-      judgementLimiter: createLimiter(crowdLimit),
+      judgementLimiter: createLimiter(crowdLimit, crowd),
       log: ctx.log,
       reportRoom,
       clock,
@@ -142,7 +144,7 @@ export function buildDeviceLink(
       urls: {
         downloads: createClient(DownloadsService, ctx.channel('updates'), { deadlineMs: callDeadlineMs }),
         files: createClient(HeadsetFilesService, ctx.channel('devices')),
-        downloadLimiter: createLimiter(crowdLimit),
+        downloadLimiter: createLimiter(crowdLimit, crowd),
       },
       currentActivation: createActivationReader({
         ...{ devices: keys, limiter: devicesLimiter, logger, deadlineMs: activationDeadlineMs },
