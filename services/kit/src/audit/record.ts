@@ -59,7 +59,7 @@ export const owesLess = { [`audit.${mostOwed - 1}`]: { $exists: false } };
 /** What a change is refused with that finds no such document. */
 export function owesTooMuch(): DomainError {
   return new DomainError('unavailable', 'Changes cannot be recorded at the moment.', {
-    internal: `${mostOwed} audit records of it wait for the event log already`,
+    internal: 'too much of the document waits for others already: audit records, events, work',
     retryAfterMs: 5000,
   });
 }
