@@ -125,8 +125,8 @@ export async function hostService(
   const sealing = definition.seals ? readConfig(sealingHostConfig, env) : undefined;
   const common = sealing ?? readConfig(hostConfig, env);
   const build = definition.configure(env);
-  const logger = createLogger({ service: name, level: common.LOG_LEVEL });
   const metrics = createMetrics(name);
+  const logger = createLogger({ service: name, level: common.LOG_LEVEL, metrics });
   const doors = openDoors(doorLimits(common), metrics);
   const security = openRpcSecurity(common, { logger, metrics, env });
   const startUp = createStartUp(logger);

@@ -85,9 +85,9 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const ofGateway = tried(() => readConfig(gatewayConfig, env));
   const builds = definitions.map((definition) => tried(() => definition.configure(env)));
   if (!ofGateway || problems.length > 0) throw new ConfigError(problems);
-  const root = createLogger({ level: config.LOG_LEVEL });
-  const logger = root.child({ service: 'platform' });
   const metrics = createMetrics('platform');
+  const root = createLogger({ level: config.LOG_LEVEL, metrics });
+  const logger = root.child({ service: 'platform' });
   const doors = openDoors(doorLimits(config), metrics);
   const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
