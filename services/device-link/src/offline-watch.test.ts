@@ -114,6 +114,11 @@ test('a headset is offline when its session has been over for the whole time, an
   expect(body).toMatchObject({ case: 'offline', value: { endedAtMs: BigInt(endedAtMs) } });
   await pass(60, one);
   expect(told()).toEqual(['1 1']);
+  // When a person's headset was last there is kept no longer than it is needed.
+  expect(await store.collection<{ _id: string }>('sessions').findOne({ _id: '1' })).toEqual({
+    _id: '1',
+    epoch: 1,
+  });
 });
 
 test('one that is back in time is not, however often it comes and goes', async () => {

@@ -107,7 +107,7 @@ export function createAwaySessions(store: Store, epochsAbove: () => number = () 
           updateOne: {
             // Where a session has begun meanwhile, it goes on.
             filter: { _id: deviceId, epoch: epoch - epochsAbove(), away: since },
-            update: { $unset: { away: '', instanceId: '', since: '' } },
+            update: { $unset: { away: '', instanceId: '', since: '', endedAtMs: '' } },
           },
         })),
         { ordered: false },
