@@ -19,6 +19,11 @@ export const recorded: Readonly<Record<string, string>> = {
   'headset.devices.v1.DevicesAdminService/AddHeadsetKey': 'devices/src/admin/headset-keys.ts',
   'headset.devices.v1.DevicesAdminService/RemoveHeadsetKey': 'devices/src/admin/headset-keys.ts',
   'headset.devices.v1.DevicesAdminService/RemoveAllHeadsetKeys': 'devices/src/admin/headset-keys.ts',
+  'headset.devices.v1.DevicesAdminService/ForgetDevice': 'devices/src/admin/forget-device.ts',
+  'headset.transactions.v1.TransactionsAdminService/ForgetDevice': 'transactions/src/admin/forget-device.ts',
+  'headset.notifier.v1.NotifierAdminService/ForgetDevice': 'notifier/src/admin/forget-device.ts',
+  'headset.communication.v1.CommunicationAdminService/ForgetDevice':
+    'communication/src/admin/forget-device.ts',
   'headset.updates.v1.UpdatesAdminService/PutFirmware': 'updates/src/admin/put-firmware.ts',
   'headset.updates.v1.UpdatesAdminService/WithdrawArtifact': 'updates/src/admin/withdraw-artifact.ts',
   'headset.communication.v1.CommunicationAdminService/PutEndpoint': 'communication/src/admin/admin.ts',

@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { createForgetMarks, forgetMarksCollection } from '@headset-cloud/kit/forget/marks.ts';
 import {
   createIdempotency,
   type IdempotencyDocument,
@@ -43,6 +44,7 @@ import {
 } from './store/documents.ts';
 import { createEndpointStore } from './store/endpoints.ts';
 import { createEventStore } from './store/events.ts';
+import { createForgetStore } from './store/forget.ts';
 import { createRecordingStore, sealedUrls } from './store/recordings.ts';
 import { communicationSteps } from './store/steps.ts';
 import { createReceiver } from './webhook/receive.ts';
@@ -79,11 +81,10 @@ export function buildCommunication(
     { clock, reservationMs: config.COMMUNICATION_RESERVATION_MS },
   );
   const channels = createChannelStore(store.collection<ChannelDocument>(collections.channels), keepMs);
-  const events = createEventStore(store.collection<EventDocument>(collections.events), keepMs);
-  const connections = createConnectionStore(
-    store.collection<ConnectionDocument>(collections.connections),
-    keepMs,
-  );
+  const eventDocuments = store.collection<EventDocument>(collections.events);
+  const events = createEventStore(eventDocuments, keepMs);
+  const connectionDocuments = store.collection<ConnectionDocument>(collections.connections);
+  const connections = createConnectionStore(connectionDocuments, keepMs);
   const recordingDocuments = store.collection<RecordingDocument>(collections.recordings);
   const recordings = createRecordingStore(recordingDocuments, secrets, keepMs);
   const metrics = createMetrics(ctx.metrics, { endpoints, recordings, clock, logger });
@@ -92,7 +93,7 @@ export function buildCommunication(
   const audit = createAuditOutbox({
     ...{ log, clock, failpoints, logger },
     metrics: ctx.metrics,
-    collections: owingCollections.map((name) => store.collection(name)),
+    collections: [...owingCollections, forgetMarksCollection].map((name) => store.collection(name)),
   });
   const devices = createDevices(ctx.channel('devices'));
   const allocator = countedAllocator(metrics, {
@@ -186,7 +187,16 @@ export function buildCommunication(
         listSoraVersions: listSoraVersionsHandler(endpoints),
       }),
     ],
-    admin: [communicationAdmin({ endpoints, recordings, clock, audit })],
+    admin: [
+      communicationAdmin({
+        ...{ endpoints, recordings, clock, audit },
+        forgetting: {
+          forgetting: createForgetStore(connectionDocuments, eventDocuments),
+          marks: createForgetMarks(store, clock),
+          audit,
+        },
+      }),
+    ],
     sealed: [sealedUrls(recordingDocuments), sealedAnswers(answers)],
     webhookPort: () => webhooks.port(),
     async start() {

@@ -226,3 +226,24 @@ export type RequestSignedUrls = (
   setting: Setting,
   body: Uint8Array,
 ) => Promise<Uint8Array>;
+
+/** A connection of a device, and what follows from its events. */
+export interface ConnectionOfDevice {
+  readonly connectionId: string;
+  /** The callbacks of its events and recordings. */
+  readonly notificationIds: string[];
+  /** Events that name it. */
+  readonly events: number;
+  /** Events that are not processed yet. */
+  readonly held: number;
+}
+
+/** What an operator has forgotten (ADR 0047). */
+export interface ForgetStore {
+  page(deviceId: string, after: string): Promise<{ connections: ConnectionOfDevice[]; next: string }>;
+  /** Empties the events of these connections of the device, and takes the device off them. Idempotent. */
+  forget(
+    deviceId: string,
+    connectionIds: readonly string[],
+  ): Promise<{ readonly connections: number; readonly events: number; readonly left: number }>;
+}

@@ -56,6 +56,10 @@ Examples:
     $ ctl audit list --application acme-field --from 2026-11-24
     $ ctl audit list --actor acme-backend --action UpdateSettings --json
 
+  Remove what is personal of a device (docs/operations.md, "What is removed of a device"):
+    $ ctl devices forget 356938035643809 --reference REQUEST-17 --dry-run
+    $ ctl devices forget 356938035643809 --reference REQUEST-17
+
   Change SECRET_KEY (docs/operations.md, "Rotation"):
     $ ctl secrets status
     $ ctl secrets reseal

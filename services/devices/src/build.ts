@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { lettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
 import {
   createIdempotency,
   type IdempotencyDocument,
@@ -41,6 +42,7 @@ import {
   type HardwareModelDocument,
   owingCollections,
 } from './store/documents.ts';
+import { createForgetStore } from './store/forget.ts';
 import { createHardwareModelStore } from './store/hardware-models.ts';
 import { createHeadsetKeyStore } from './store/headset-keys.ts';
 import { sealedAuthenticationKeys, sealedClientSecrets } from './store/sealed.ts';
@@ -153,6 +155,8 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
       registry: createDeviceRegistry(deviceDocuments, () => raisedBy(ctx.store)),
       keys,
       hardwareModels,
+      forgetting: createForgetStore(deviceDocuments),
+      letters: lettersOfDevice(store, clock, { group: deviceReportsGroup, topic: topics.deviceReports }),
       clock,
       audit,
     }),

@@ -189,6 +189,26 @@ export interface DeviceRegistry {
   list(afterDeviceId: string, limit: number): Promise<RegisteredDevice[]>;
 }
 
+/** What there is of a device that forgetting removes: how many of each. */
+export interface TracesOfDevice {
+  readonly keys: number;
+  readonly reported: number;
+  /** Ended activations. */
+  readonly past: number;
+  readonly texts: number;
+  /** The application that has it activated. */
+  readonly applicationId?: string;
+  /** A change of it is under way, or not told to other services. */
+  readonly unsettled: boolean;
+}
+
+/** What an operator has forgotten (ADR 0047). */
+export interface ForgetStore {
+  traces(deviceId: string): Promise<TracesOfDevice | undefined>;
+  /** False: an application has it, or a change of it is under way. Idempotent. */
+  forget(deviceId: string, nowMs: number, record: OwedRecord): Promise<boolean>;
+}
+
 /** A key that an open session has signed in with. */
 export interface KeyInUse {
   readonly deviceId: string;

@@ -1,5 +1,11 @@
 import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { lettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
+import {
+  createForgetMarks,
+  type ForgetMarkDocument,
+  forgetMarksCollection,
+} from '@headset-cloud/kit/forget/marks.ts';
 import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
 import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
@@ -9,6 +15,7 @@ import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
+import { forgetHandler } from './admin/forget-device.ts';
 import { getDelivery } from './admin/get-delivery.ts';
 import { listDeliveries } from './admin/list-deliveries.ts';
 import { redeliverDelivery } from './admin/redeliver-delivery.ts';
@@ -32,6 +39,7 @@ import { SignedUrls } from './signed-urls/request.ts';
 import { DestinationSlots } from './signed-urls/slots.ts';
 import { MongoDeliveryStore } from './store/deliveries.ts';
 import type { DeliveryDocument } from './store/documents.ts';
+import { createForgetStore } from './store/forget.ts';
 import { deliveriesCollection } from './store/indexes.ts';
 import { MongoProbeStore } from './store/probes.ts';
 
@@ -39,6 +47,7 @@ export { notifierFailpoints } from './failpoints.ts';
 
 import { notifierSteps } from './store/steps.ts';
 
+const group = 'notifier';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
@@ -136,7 +145,10 @@ export function buildNotifier(
   const audit = createAuditOutbox({
     ...{ log: ctx.log, clock, logger, failpoints: ctx.failpoints },
     metrics: ctx.metrics,
-    collections: [ctx.store.collection<DeliveryDocument>(deliveriesCollection)],
+    collections: [
+      ctx.store.collection<DeliveryDocument>(deliveriesCollection),
+      ctx.store.collection<ForgetMarkDocument>(forgetMarksCollection),
+    ],
   });
   let subscription: RunningSubscription | undefined;
 
@@ -148,6 +160,12 @@ export function buildNotifier(
         listDeliveries: listDeliveries(store),
         getDelivery: getDelivery(store),
         redeliverDelivery: redeliverDelivery({ store, scheduler, clock, audit }),
+        ...forgetHandler({
+          forgetting: createForgetStore(ctx.store),
+          letters: lettersOfDevice(ctx.store, clock, { group, topic: topics.notifications }),
+          marks: createForgetMarks(ctx.store, clock),
+          audit,
+        }),
       }),
     ],
     async start() {
@@ -155,7 +173,7 @@ export function buildNotifier(
       await ctx.log.ensureTopics([topics.notifications, topics.audit]);
       scheduler.start();
       audit.start();
-      subscription = await ctx.log.subscribe({ topic: topics.notifications, group: 'notifier', handle });
+      subscription = await ctx.log.subscribe({ topic: topics.notifications, group, handle });
     },
     async stop(forMs = 4000) {
       const endsAtMs = performance.now() + forMs;

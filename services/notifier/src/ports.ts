@@ -142,3 +142,19 @@ export interface CallbackSender {
   send(url: URL, headers: Record<string, string>, body: Buffer, signal: AbortSignal): Promise<AttemptResult>;
   close(): Promise<void>;
 }
+
+/** What was removed, and what may not be removed now. */
+export interface ForgottenDeliveries {
+  readonly removed: number;
+  /** Pending ones, or ones that owe an audit record. */
+  readonly left: number;
+}
+
+/** What an operator has forgotten (ADR 0047). Callbacks' ids are made of what caused them (ADR 0006). */
+export interface ForgetStore {
+  /** All of one transaction. */
+  ofTransaction(transactionId: number, dryRun: boolean): Promise<ForgottenDeliveries>;
+  one(notificationId: string, dryRun: boolean): Promise<ForgottenDeliveries>;
+  /** The next ones of what the device's headset reported; in a dry run all of them. */
+  reported(deviceId: string, dryRun: boolean): Promise<ForgottenDeliveries & { readonly more: boolean }>;
+}

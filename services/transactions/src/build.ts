@@ -1,5 +1,12 @@
+import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { lettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
+import {
+  createForgetMarks,
+  type ForgetMarkDocument,
+  forgetMarksCollection,
+} from '@headset-cloud/kit/forget/marks.ts';
 import {
   createIdempotency,
   type IdempotencyDocument,
@@ -22,11 +29,14 @@ import { registerMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
 import { createApplicationStock } from './store/application-stock.ts';
 import { collections, type TransactionDocument } from './store/documents.ts';
+import { createForgetStore } from './store/forget.ts';
 import { endedTransactions } from './store/retention.ts';
 import { transactionsSteps } from './store/steps.ts';
 import { createTransactionStore } from './store/store.ts';
 import { sealedTickets } from './store/tickets.ts';
 import { createSweeper } from './sweeper.ts';
+
+const group = 'transactions';
 
 /** The transactions service: every asynchronous operation's state, retries, cancel and list. */
 export function buildTransactions(ctx: SealingContext, config: TransactionsConfig): Service {
@@ -73,6 +83,10 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
     ...{ store: ctx.store, kinds: [ended], config, clock, logger },
     metrics: ctx.metrics,
   });
+  const audit = createAuditOutbox({
+    ...{ log, clock, logger, failpoints, metrics: ctx.metrics },
+    collections: [ctx.store.collection<ForgetMarkDocument>(forgetMarksCollection)],
+  });
   let reports: RunningSubscription | undefined;
 
   return {
@@ -92,7 +106,15 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
       retryLimit: config.TRANSACTIONS_RETRY_LIMIT,
       retryIntervalMs: config.TRANSACTIONS_RETRY_INTERVAL_MS,
     }),
-    admin: [transactionsAdmin(store)],
+    admin: [
+      transactionsAdmin(store, {
+        forgetting: createForgetStore(ctx.store),
+        letters: lettersOfDevice(ctx.store, clock, { group, topic: topics.transactionReports }),
+        marks: createForgetMarks(ctx.store, clock),
+        canceler,
+        audit,
+      }),
+    ],
     sealed: [
       sealedTickets(ctx.store.collection<TransactionDocument>(collections.transactions)),
       sealedAnswers(answers),
@@ -100,17 +122,18 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
     notReady: () => reports?.notReady() ?? (reports ? undefined : 'not started'),
     async start() {
       await prepared(ctx, transactionsSteps);
-      await log.ensureTopics([topics.transactionReports, topics.notifications]);
+      await log.ensureTopics([topics.transactionReports, topics.notifications, topics.audit]);
       reports = await log.subscribe({
         topic: topics.transactionReports,
-        group: 'transactions',
+        group,
         handle: createReportConsumer({ store, outbox, clock, failpoints }),
       });
       await sweeper.start();
+      audit.start();
       retention.start();
     },
     async stop() {
-      await Promise.all([sweeper.stop(), retention.stop()]);
+      await Promise.all([sweeper.stop(), audit.stop(), retention.stop()]);
       await reports?.close();
       await delivery.drain();
       await outbox.drain();

@@ -5,13 +5,15 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_common_v1_callers } from "../../common/v1/callers_pb.ts";
+import type { Forgotten } from "../../common/v1/forget_pb.ts";
+import { file_common_v1_forget } from "../../common/v1/forget_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file communication/v1/admin.proto.
  */
 export const file_communication_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Chxjb21tdW5pY2F0aW9uL3YxL2FkbWluLnByb3RvEhhoZWFkc2V0LmNvbW11bmljYXRpb24udjEiogEKCEVuZHBvaW50EhMKC2VuZHBvaW50X2lkGAEgASgJEhUKDXNpZ25hbGluZ191cmwYAiABKAkSFAoMc29yYV92ZXJzaW9uGAMgASgJEhgKEGNvbm5lY3Rpb25fbGltaXQYBCABKA0SEwoLYXJjaGl2ZV91cmwYBSABKAkSFgoOd2ViaG9va19zZWNyZXQYBiABKAkSDQoFdGFrZW4YByABKA0iSgoSUHV0RW5kcG9pbnRSZXF1ZXN0EjQKCGVuZHBvaW50GAEgASgLMiIuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkVuZHBvaW50IksKE1B1dEVuZHBvaW50UmVzcG9uc2USNAoIZW5kcG9pbnQYASABKAsyIi5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuRW5kcG9pbnQiFgoUTGlzdEVuZHBvaW50c1JlcXVlc3QiZwoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEjUKCWVuZHBvaW50cxgBIAMoCzIiLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5FbmRwb2ludBIXCg9kZWZhdWx0X3ZlcnNpb24YAiABKAkiLAoVUmVtb3ZlRW5kcG9pbnRSZXF1ZXN0EhMKC2VuZHBvaW50X2lkGAEgASgJIhgKFlJlbW92ZUVuZHBvaW50UmVzcG9uc2UiMAoYU2V0RGVmYXVsdFZlcnNpb25SZXF1ZXN0EhQKDHNvcmFfdmVyc2lvbhgBIAEoCSIbChlTZXREZWZhdWx0VmVyc2lvblJlc3BvbnNlIsMBCglSZWNvcmRpbmcSFAoMcmVjb3JkaW5nX2lkGAEgASgJEhIKCmNoYW5uZWxfaWQYAiABKAkSFgoOYXBwbGljYXRpb25faWQYAyABKAkSDQoFc3RhdGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIQCghhdHRlbXB0cxgGIAEoDRIVCg1jcmVhdGVkX2F0X21zGAcgASgDEhYKDnVwbG9hZGVkX2J5dGVzGAggASgDEhMKC3RvdGFsX2J5dGVzGAkgASgDIj4KFUxpc3RSZWNvcmRpbmdzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRINCgVsaW1pdBgCIAEoDSJRChZMaXN0UmVjb3JkaW5nc1Jlc3BvbnNlEjcKCnJlY29yZGluZ3MYASADKAsyIy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuUmVjb3JkaW5nMoUFChlDb21tdW5pY2F0aW9uQWRtaW5TZXJ2aWNlEnEKC1B1dEVuZHBvaW50EiwuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLlB1dEVuZHBvaW50UmVxdWVzdBotLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5QdXRFbmRwb2ludFJlc3BvbnNlIgWStRgBChJ3Cg1MaXN0RW5kcG9pbnRzEi4uaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkxpc3RFbmRwb2ludHNSZXF1ZXN0Gi8uaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkxpc3RFbmRwb2ludHNSZXNwb25zZSIFkrUYAQoSegoOUmVtb3ZlRW5kcG9pbnQSLy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuUmVtb3ZlRW5kcG9pbnRSZXF1ZXN0GjAuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLlJlbW92ZUVuZHBvaW50UmVzcG9uc2UiBZK1GAEKEoMBChFTZXREZWZhdWx0VmVyc2lvbhIyLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5TZXREZWZhdWx0VmVyc2lvblJlcXVlc3QaMy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuU2V0RGVmYXVsdFZlcnNpb25SZXNwb25zZSIFkrUYAQoSegoOTGlzdFJlY29yZGluZ3MSLy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuTGlzdFJlY29yZGluZ3NSZXF1ZXN0GjAuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkxpc3RSZWNvcmRpbmdzUmVzcG9uc2UiBZK1GAEKYgZwcm90bzM", [file_common_v1_callers]);
+  fileDesc("Chxjb21tdW5pY2F0aW9uL3YxL2FkbWluLnByb3RvEhhoZWFkc2V0LmNvbW11bmljYXRpb24udjEiogEKCEVuZHBvaW50EhMKC2VuZHBvaW50X2lkGAEgASgJEhUKDXNpZ25hbGluZ191cmwYAiABKAkSFAoMc29yYV92ZXJzaW9uGAMgASgJEhgKEGNvbm5lY3Rpb25fbGltaXQYBCABKA0SEwoLYXJjaGl2ZV91cmwYBSABKAkSFgoOd2ViaG9va19zZWNyZXQYBiABKAkSDQoFdGFrZW4YByABKA0iSgoSUHV0RW5kcG9pbnRSZXF1ZXN0EjQKCGVuZHBvaW50GAEgASgLMiIuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkVuZHBvaW50IksKE1B1dEVuZHBvaW50UmVzcG9uc2USNAoIZW5kcG9pbnQYASABKAsyIi5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuRW5kcG9pbnQiFgoUTGlzdEVuZHBvaW50c1JlcXVlc3QiZwoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEjUKCWVuZHBvaW50cxgBIAMoCzIiLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5FbmRwb2ludBIXCg9kZWZhdWx0X3ZlcnNpb24YAiABKAkiLAoVUmVtb3ZlRW5kcG9pbnRSZXF1ZXN0EhMKC2VuZHBvaW50X2lkGAEgASgJIhgKFlJlbW92ZUVuZHBvaW50UmVzcG9uc2UiMAoYU2V0RGVmYXVsdFZlcnNpb25SZXF1ZXN0EhQKDHNvcmFfdmVyc2lvbhgBIAEoCSIbChlTZXREZWZhdWx0VmVyc2lvblJlc3BvbnNlIsMBCglSZWNvcmRpbmcSFAoMcmVjb3JkaW5nX2lkGAEgASgJEhIKCmNoYW5uZWxfaWQYAiABKAkSFgoOYXBwbGljYXRpb25faWQYAyABKAkSDQoFc3RhdGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIQCghhdHRlbXB0cxgGIAEoDRIVCg1jcmVhdGVkX2F0X21zGAcgASgDEhYKDnVwbG9hZGVkX2J5dGVzGAggASgDEhMKC3RvdGFsX2J5dGVzGAkgASgDIj4KFUxpc3RSZWNvcmRpbmdzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRINCgVsaW1pdBgCIAEoDSJRChZMaXN0UmVjb3JkaW5nc1Jlc3BvbnNlEjcKCnJlY29yZGluZ3MYASADKAsyIy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuUmVjb3JkaW5nIoABChNGb3JnZXREZXZpY2VSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRIRCglyZWZlcmVuY2UYAiABKAkSCwoDcnVuGAMgASgJEg8KB2RyeV9ydW4YBCABKAgSFgoOY29ubmVjdGlvbl9pZHMYBSADKAkSDQoFYWZ0ZXIYBiABKAkimAEKFEZvcmdldERldmljZVJlc3BvbnNlEi8KCWZvcmdvdHRlbhgBIAMoCzIcLmhlYWRzZXQuY29tbW9uLnYxLkZvcmdvdHRlbhJBCgtjb25uZWN0aW9ucxgCIAMoCzIsLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5Db25uZWN0aW9uT2ZEZXZpY2USDAoEbmV4dBgDIAEoCSJjChJDb25uZWN0aW9uT2ZEZXZpY2USFQoNY29ubmVjdGlvbl9pZBgBIAEoCRIYChBub3RpZmljYXRpb25faWRzGAIgAygJEg4KBmV2ZW50cxgDIAEoDRIMCgRoZWxkGAQgASgNMvsFChlDb21tdW5pY2F0aW9uQWRtaW5TZXJ2aWNlEnEKC1B1dEVuZHBvaW50EiwuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLlB1dEVuZHBvaW50UmVxdWVzdBotLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5QdXRFbmRwb2ludFJlc3BvbnNlIgWStRgBChJ3Cg1MaXN0RW5kcG9pbnRzEi4uaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkxpc3RFbmRwb2ludHNSZXF1ZXN0Gi8uaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkxpc3RFbmRwb2ludHNSZXNwb25zZSIFkrUYAQoSegoOUmVtb3ZlRW5kcG9pbnQSLy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuUmVtb3ZlRW5kcG9pbnRSZXF1ZXN0GjAuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLlJlbW92ZUVuZHBvaW50UmVzcG9uc2UiBZK1GAEKEoMBChFTZXREZWZhdWx0VmVyc2lvbhIyLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5TZXREZWZhdWx0VmVyc2lvblJlcXVlc3QaMy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuU2V0RGVmYXVsdFZlcnNpb25SZXNwb25zZSIFkrUYAQoSegoOTGlzdFJlY29yZGluZ3MSLy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuTGlzdFJlY29yZGluZ3NSZXF1ZXN0GjAuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkxpc3RSZWNvcmRpbmdzUmVzcG9uc2UiBZK1GAEKEnQKDEZvcmdldERldmljZRItLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5Gb3JnZXREZXZpY2VSZXF1ZXN0Gi4uaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkZvcmdldERldmljZVJlc3BvbnNlIgWStRgBCmIGcHJvdG8z", [file_common_v1_callers, file_common_v1_forget]);
 
 /**
  * @generated from message headset.communication.v1.Endpoint
@@ -300,6 +302,125 @@ export const ListRecordingsResponseSchema: GenMessage<ListRecordingsResponse> = 
   messageDesc(file_communication_v1_admin, 11);
 
 /**
+ * @generated from message headset.communication.v1.ForgetDeviceRequest
+ */
+export type ForgetDeviceRequest = Message<"headset.communication.v1.ForgetDeviceRequest"> & {
+  /**
+   * @generated from field: string device_id = 1;
+   */
+  deviceId: string;
+
+  /**
+   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   *
+   * @generated from field: string reference = 2;
+   */
+  reference: string;
+
+  /**
+   * The same in all calls of one run of the command, which leaves one record.
+   *
+   * @generated from field: string run = 3;
+   */
+  run: string;
+
+  /**
+   * Nothing is removed, only counted.
+   *
+   * @generated from field: bool dry_run = 4;
+   */
+  dryRun: boolean;
+
+  /**
+   * Those of an earlier answer whose callbacks are removed, to be forgotten now.
+   *
+   * @generated from field: repeated string connection_ids = 5;
+   */
+  connectionIds: string[];
+
+  /**
+   * `next` of the answer before; empty: from the beginning.
+   *
+   * @generated from field: string after = 6;
+   */
+  after: string;
+};
+
+/**
+ * Describes the message headset.communication.v1.ForgetDeviceRequest.
+ * Use `create(ForgetDeviceRequestSchema)` to create a new message.
+ */
+export const ForgetDeviceRequestSchema: GenMessage<ForgetDeviceRequest> = /*@__PURE__*/
+  messageDesc(file_communication_v1_admin, 12);
+
+/**
+ * @generated from message headset.communication.v1.ForgetDeviceResponse
+ */
+export type ForgetDeviceResponse = Message<"headset.communication.v1.ForgetDeviceResponse"> & {
+  /**
+   * @generated from field: repeated headset.common.v1.Forgotten forgotten = 1;
+   */
+  forgotten: Forgotten[];
+
+  /**
+   * The next page.
+   *
+   * @generated from field: repeated headset.communication.v1.ConnectionOfDevice connections = 2;
+   */
+  connections: ConnectionOfDevice[];
+
+  /**
+   * Empty: there are no more.
+   *
+   * @generated from field: string next = 3;
+   */
+  next: string;
+};
+
+/**
+ * Describes the message headset.communication.v1.ForgetDeviceResponse.
+ * Use `create(ForgetDeviceResponseSchema)` to create a new message.
+ */
+export const ForgetDeviceResponseSchema: GenMessage<ForgetDeviceResponse> = /*@__PURE__*/
+  messageDesc(file_communication_v1_admin, 13);
+
+/**
+ * @generated from message headset.communication.v1.ConnectionOfDevice
+ */
+export type ConnectionOfDevice = Message<"headset.communication.v1.ConnectionOfDevice"> & {
+  /**
+   * @generated from field: string connection_id = 1;
+   */
+  connectionId: string;
+
+  /**
+   * The callbacks of its events and recordings.
+   *
+   * @generated from field: repeated string notification_ids = 2;
+   */
+  notificationIds: string[];
+
+  /**
+   * @generated from field: uint32 events = 3;
+   */
+  events: number;
+
+  /**
+   * Events that are not processed yet: it may not be forgotten now.
+   *
+   * @generated from field: uint32 held = 4;
+   */
+  held: number;
+};
+
+/**
+ * Describes the message headset.communication.v1.ConnectionOfDevice.
+ * Use `create(ConnectionOfDeviceSchema)` to create a new message.
+ */
+export const ConnectionOfDeviceSchema: GenMessage<ConnectionOfDevice> = /*@__PURE__*/
+  messageDesc(file_communication_v1_admin, 14);
+
+/**
  * The operators' API of communication (rule C17): Sora endpoints, channels and recordings.
  *
  * @generated from service headset.communication.v1.CommunicationAdminService
@@ -348,6 +469,17 @@ export const CommunicationAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListRecordingsRequestSchema;
     output: typeof ListRecordingsResponseSchema;
+  },
+  /**
+   * Empties Sora's events of a device's connections and takes the device off them, and tells its next
+   * connections, in pages (ADR 0047).
+   *
+   * @generated from rpc headset.communication.v1.CommunicationAdminService.ForgetDevice
+   */
+  forgetDevice: {
+    methodKind: "unary";
+    input: typeof ForgetDeviceRequestSchema;
+    output: typeof ForgetDeviceResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_communication_v1_admin, 0);

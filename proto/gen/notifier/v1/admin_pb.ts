@@ -5,13 +5,15 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_common_v1_callers } from "../../common/v1/callers_pb.ts";
+import type { Forgotten } from "../../common/v1/forget_pb.ts";
+import { file_common_v1_forget } from "../../common/v1/forget_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file notifier/v1/admin.proto.
  */
 export const file_notifier_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Chdub3RpZmllci92MS9hZG1pbi5wcm90bxITaGVhZHNldC5ub3RpZmllci52MSLnAQoIRGVsaXZlcnkSFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhEKCW9yZGVyX2tleRgEIAEoCRIOCgZzdGF0dXMYBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SFQoNY3JlYXRlZF9hdF9tcxgHIAEoAxIaChJuZXh0X2F0dGVtcHRfYXRfbXMYCCABKAMSFwoPZGVsaXZlcmVkX2F0X21zGAkgASgDEhQKDGxhc3Rfb3V0Y29tZRgKIAEoCSJRCgdBdHRlbXB0Eg0KBWF0X21zGAEgASgDEhMKC2R1cmF0aW9uX21zGAIgASgNEhMKC3N0YXR1c19jb2RlGAMgASgNEg0KBWVycm9yGAQgASgJImQKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDQoFbGltaXQYAyABKA0SFAoMb2xkZXN0X2ZpcnN0GAQgASgIIksKFkxpc3REZWxpdmVyaWVzUmVzcG9uc2USMQoKZGVsaXZlcmllcxgBIAMoCzIdLmhlYWRzZXQubm90aWZpZXIudjEuRGVsaXZlcnkiLQoSR2V0RGVsaXZlcnlSZXF1ZXN0EhcKD25vdGlmaWNhdGlvbl9pZBgBIAEoCSKLAQoTR2V0RGVsaXZlcnlSZXNwb25zZRIvCghkZWxpdmVyeRgBIAEoCzIdLmhlYWRzZXQubm90aWZpZXIudjEuRGVsaXZlcnkSNQoPcmVjZW50X2F0dGVtcHRzGAIgAygLMhwuaGVhZHNldC5ub3RpZmllci52MS5BdHRlbXB0EgwKBGJvZHkYAyABKAkiMwoYUmVkZWxpdmVyRGVsaXZlcnlSZXF1ZXN0EhcKD25vdGlmaWNhdGlvbl9pZBgBIAEoCSJMChlSZWRlbGl2ZXJEZWxpdmVyeVJlc3BvbnNlEi8KCGRlbGl2ZXJ5GAEgASgLMh0uaGVhZHNldC5ub3RpZmllci52MS5EZWxpdmVyeTLsAgoUTm90aWZpZXJBZG1pblNlcnZpY2UScAoOTGlzdERlbGl2ZXJpZXMSKi5oZWFkc2V0Lm5vdGlmaWVyLnYxLkxpc3REZWxpdmVyaWVzUmVxdWVzdBorLmhlYWRzZXQubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZSIFkrUYAQoSZwoLR2V0RGVsaXZlcnkSJy5oZWFkc2V0Lm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVxdWVzdBooLmhlYWRzZXQubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXNwb25zZSIFkrUYAQoSeQoRUmVkZWxpdmVyRGVsaXZlcnkSLS5oZWFkc2V0Lm5vdGlmaWVyLnYxLlJlZGVsaXZlckRlbGl2ZXJ5UmVxdWVzdBouLmhlYWRzZXQubm90aWZpZXIudjEuUmVkZWxpdmVyRGVsaXZlcnlSZXNwb25zZSIFkrUYAQpiBnByb3RvMw", [file_common_v1_callers]);
+  fileDesc("Chdub3RpZmllci92MS9hZG1pbi5wcm90bxITaGVhZHNldC5ub3RpZmllci52MSLnAQoIRGVsaXZlcnkSFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhEKCW9yZGVyX2tleRgEIAEoCRIOCgZzdGF0dXMYBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SFQoNY3JlYXRlZF9hdF9tcxgHIAEoAxIaChJuZXh0X2F0dGVtcHRfYXRfbXMYCCABKAMSFwoPZGVsaXZlcmVkX2F0X21zGAkgASgDEhQKDGxhc3Rfb3V0Y29tZRgKIAEoCSJRCgdBdHRlbXB0Eg0KBWF0X21zGAEgASgDEhMKC2R1cmF0aW9uX21zGAIgASgNEhMKC3N0YXR1c19jb2RlGAMgASgNEg0KBWVycm9yGAQgASgJImQKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDQoFbGltaXQYAyABKA0SFAoMb2xkZXN0X2ZpcnN0GAQgASgIIksKFkxpc3REZWxpdmVyaWVzUmVzcG9uc2USMQoKZGVsaXZlcmllcxgBIAMoCzIdLmhlYWRzZXQubm90aWZpZXIudjEuRGVsaXZlcnkiLQoSR2V0RGVsaXZlcnlSZXF1ZXN0EhcKD25vdGlmaWNhdGlvbl9pZBgBIAEoCSKLAQoTR2V0RGVsaXZlcnlSZXNwb25zZRIvCghkZWxpdmVyeRgBIAEoCzIdLmhlYWRzZXQubm90aWZpZXIudjEuRGVsaXZlcnkSNQoPcmVjZW50X2F0dGVtcHRzGAIgAygLMhwuaGVhZHNldC5ub3RpZmllci52MS5BdHRlbXB0EgwKBGJvZHkYAyABKAkiMwoYUmVkZWxpdmVyRGVsaXZlcnlSZXF1ZXN0EhcKD25vdGlmaWNhdGlvbl9pZBgBIAEoCSJMChlSZWRlbGl2ZXJEZWxpdmVyeVJlc3BvbnNlEi8KCGRlbGl2ZXJ5GAEgASgLMh0uaGVhZHNldC5ub3RpZmllci52MS5EZWxpdmVyeSKMAQoTRm9yZ2V0RGV2aWNlUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSEQoJcmVmZXJlbmNlGAIgASgJEgsKA3J1bhgDIAEoCRIPCgdkcnlfcnVuGAQgASgIEhcKD3RyYW5zYWN0aW9uX2lkcxgFIAMoAxIYChBub3RpZmljYXRpb25faWRzGAYgAygJIpIBChRGb3JnZXREZXZpY2VSZXNwb25zZRIvCglmb3Jnb3R0ZW4YASADKAsyHC5oZWFkc2V0LmNvbW1vbi52MS5Gb3Jnb3R0ZW4SHAoUaGVsZF90cmFuc2FjdGlvbl9pZHMYAiADKAMSHQoVaGVsZF9ub3RpZmljYXRpb25faWRzGAMgAygJEgwKBG1vcmUYBCABKAgy2AMKFE5vdGlmaWVyQWRtaW5TZXJ2aWNlEnAKDkxpc3REZWxpdmVyaWVzEiouaGVhZHNldC5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaKy5oZWFkc2V0Lm5vdGlmaWVyLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2UiBZK1GAEKEmcKC0dldERlbGl2ZXJ5EicuaGVhZHNldC5ub3RpZmllci52MS5HZXREZWxpdmVyeVJlcXVlc3QaKC5oZWFkc2V0Lm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVzcG9uc2UiBZK1GAEKEnkKEVJlZGVsaXZlckRlbGl2ZXJ5Ei0uaGVhZHNldC5ub3RpZmllci52MS5SZWRlbGl2ZXJEZWxpdmVyeVJlcXVlc3QaLi5oZWFkc2V0Lm5vdGlmaWVyLnYxLlJlZGVsaXZlckRlbGl2ZXJ5UmVzcG9uc2UiBZK1GAEKEmoKDEZvcmdldERldmljZRIoLmhlYWRzZXQubm90aWZpZXIudjEuRm9yZ2V0RGV2aWNlUmVxdWVzdBopLmhlYWRzZXQubm90aWZpZXIudjEuRm9yZ2V0RGV2aWNlUmVzcG9uc2UiBZK1GAEKYgZwcm90bzM", [file_common_v1_callers, file_common_v1_forget]);
 
 /**
  * @generated from message headset.notifier.v1.Delivery
@@ -255,6 +257,92 @@ export const RedeliverDeliveryResponseSchema: GenMessage<RedeliverDeliveryRespon
   messageDesc(file_notifier_v1_admin, 7);
 
 /**
+ * @generated from message headset.notifier.v1.ForgetDeviceRequest
+ */
+export type ForgetDeviceRequest = Message<"headset.notifier.v1.ForgetDeviceRequest"> & {
+  /**
+   * @generated from field: string device_id = 1;
+   */
+  deviceId: string;
+
+  /**
+   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   *
+   * @generated from field: string reference = 2;
+   */
+  reference: string;
+
+  /**
+   * The same in all calls of one run of the command, which leaves one record.
+   *
+   * @generated from field: string run = 3;
+   */
+  run: string;
+
+  /**
+   * Nothing is removed, only counted.
+   *
+   * @generated from field: bool dry_run = 4;
+   */
+  dryRun: boolean;
+
+  /**
+   * At most 1000 of both.
+   *
+   * @generated from field: repeated int64 transaction_ids = 5;
+   */
+  transactionIds: bigint[];
+
+  /**
+   * @generated from field: repeated string notification_ids = 6;
+   */
+  notificationIds: string[];
+};
+
+/**
+ * Describes the message headset.notifier.v1.ForgetDeviceRequest.
+ * Use `create(ForgetDeviceRequestSchema)` to create a new message.
+ */
+export const ForgetDeviceRequestSchema: GenMessage<ForgetDeviceRequest> = /*@__PURE__*/
+  messageDesc(file_notifier_v1_admin, 8);
+
+/**
+ * @generated from message headset.notifier.v1.ForgetDeviceResponse
+ */
+export type ForgetDeviceResponse = Message<"headset.notifier.v1.ForgetDeviceResponse"> & {
+  /**
+   * @generated from field: repeated headset.common.v1.Forgotten forgotten = 1;
+   */
+  forgotten: Forgotten[];
+
+  /**
+   * Of the named ones, those that have deliveries that are pending, or owe a record.
+   *
+   * @generated from field: repeated int64 held_transaction_ids = 2;
+   */
+  heldTransactionIds: bigint[];
+
+  /**
+   * @generated from field: repeated string held_notification_ids = 3;
+   */
+  heldNotificationIds: string[];
+
+  /**
+   * Of what the headset reported there may be more.
+   *
+   * @generated from field: bool more = 4;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message headset.notifier.v1.ForgetDeviceResponse.
+ * Use `create(ForgetDeviceResponseSchema)` to create a new message.
+ */
+export const ForgetDeviceResponseSchema: GenMessage<ForgetDeviceResponse> = /*@__PURE__*/
+  messageDesc(file_notifier_v1_admin, 9);
+
+/**
  * The operators' API of notifier (rule C17).
  *
  * @generated from service headset.notifier.v1.NotifierAdminService
@@ -285,6 +373,17 @@ export const NotifierAdminService: GenService<{
     methodKind: "unary";
     input: typeof RedeliverDeliveryRequestSchema;
     output: typeof RedeliverDeliveryResponseSchema;
+  },
+  /**
+   * Removes deliveries of a device that are not pending (ADR 0047): those of the named transactions and
+   * notifications, or, where none is named, the next ones of what its headset reported.
+   *
+   * @generated from rpc headset.notifier.v1.NotifierAdminService.ForgetDevice
+   */
+  forgetDevice: {
+    methodKind: "unary";
+    input: typeof ForgetDeviceRequestSchema;
+    output: typeof ForgetDeviceResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_notifier_v1_admin, 0);

@@ -5,6 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_common_v1_callers } from "../../common/v1/callers_pb.ts";
+import type { Forgotten } from "../../common/v1/forget_pb.ts";
+import { file_common_v1_forget } from "../../common/v1/forget_pb.ts";
 import type { Transaction, TransactionStatus } from "./service_pb.ts";
 import { file_transactions_v1_service } from "./service_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -13,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file transactions/v1/admin.proto.
  */
 export const file_transactions_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Cht0cmFuc2FjdGlvbnMvdjEvYWRtaW4ucHJvdG8SF2hlYWRzZXQudHJhbnNhY3Rpb25zLnYxIlYKH0xpc3RUcmFuc2FjdGlvbnNPZkRldmljZVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhEKCW9wZW5fb25seRgCIAEoCBINCgVsaW1pdBgDIAEoDSJeCiBMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXNwb25zZRI6Cgx0cmFuc2FjdGlvbnMYASADKAsyJC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5UcmFuc2FjdGlvbiKXAQoXRmluZFRyYW5zYWN0aW9uc1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSOgoGc3RhdHVzGAIgASgOMiouaGVhZHNldC50cmFuc2FjdGlvbnMudjEuVHJhbnNhY3Rpb25TdGF0dXMSGQoRY3JlYXRlZF9iZWZvcmVfbXMYAyABKAMSDQoFbGltaXQYBCABKA0iVgoYRmluZFRyYW5zYWN0aW9uc1Jlc3BvbnNlEjoKDHRyYW5zYWN0aW9ucxgBIAMoCzIkLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlRyYW5zYWN0aW9uIjAKFlNob3dUcmFuc2FjdGlvblJlcXVlc3QSFgoOdHJhbnNhY3Rpb25faWQYASABKAMi9AEKF1Nob3dUcmFuc2FjdGlvblJlc3BvbnNlEjkKC3RyYW5zYWN0aW9uGAEgASgLMiQuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuVHJhbnNhY3Rpb24SEAoIYXR0ZW1wdHMYAiABKA0SFQoNc2Vzc2lvbl9lcG9jaBgDIAEoBBIYChBhY3RpdmF0aW9uX2Vwb2NoGAQgASgEEhMKC2VuZF9tZXNzYWdlGAUgASgJEhMKC291dGJveF9zaXplGAYgASgNEhsKE3dpc2hlZF9jYW5jZWxsYXRpb24YByABKAkSFAoMd2lzaGVkX2F0X21zGAggASgDMrADChhUcmFuc2FjdGlvbnNBZG1pblNlcnZpY2USlgEKGExpc3RUcmFuc2FjdGlvbnNPZkRldmljZRI4LmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkxpc3RUcmFuc2FjdGlvbnNPZkRldmljZVJlcXVlc3QaOS5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5MaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXNwb25zZSIFkrUYAQoSfgoQRmluZFRyYW5zYWN0aW9ucxIwLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkZpbmRUcmFuc2FjdGlvbnNSZXF1ZXN0GjEuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuRmluZFRyYW5zYWN0aW9uc1Jlc3BvbnNlIgWStRgBChJ7Cg9TaG93VHJhbnNhY3Rpb24SLy5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5TaG93VHJhbnNhY3Rpb25SZXF1ZXN0GjAuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuU2hvd1RyYW5zYWN0aW9uUmVzcG9uc2UiBZK1GAEKYgZwcm90bzM", [file_common_v1_callers, file_transactions_v1_service]);
+  fileDesc("Cht0cmFuc2FjdGlvbnMvdjEvYWRtaW4ucHJvdG8SF2hlYWRzZXQudHJhbnNhY3Rpb25zLnYxIlYKH0xpc3RUcmFuc2FjdGlvbnNPZkRldmljZVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhEKCW9wZW5fb25seRgCIAEoCBINCgVsaW1pdBgDIAEoDSJeCiBMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXNwb25zZRI6Cgx0cmFuc2FjdGlvbnMYASADKAsyJC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5UcmFuc2FjdGlvbiKXAQoXRmluZFRyYW5zYWN0aW9uc1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSOgoGc3RhdHVzGAIgASgOMiouaGVhZHNldC50cmFuc2FjdGlvbnMudjEuVHJhbnNhY3Rpb25TdGF0dXMSGQoRY3JlYXRlZF9iZWZvcmVfbXMYAyABKAMSDQoFbGltaXQYBCABKA0iVgoYRmluZFRyYW5zYWN0aW9uc1Jlc3BvbnNlEjoKDHRyYW5zYWN0aW9ucxgBIAMoCzIkLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlRyYW5zYWN0aW9uIjAKFlNob3dUcmFuc2FjdGlvblJlcXVlc3QSFgoOdHJhbnNhY3Rpb25faWQYASABKAMi9AEKF1Nob3dUcmFuc2FjdGlvblJlc3BvbnNlEjkKC3RyYW5zYWN0aW9uGAEgASgLMiQuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuVHJhbnNhY3Rpb24SEAoIYXR0ZW1wdHMYAiABKA0SFQoNc2Vzc2lvbl9lcG9jaBgDIAEoBBIYChBhY3RpdmF0aW9uX2Vwb2NoGAQgASgEEhMKC2VuZF9tZXNzYWdlGAUgASgJEhMKC291dGJveF9zaXplGAYgASgNEhsKE3dpc2hlZF9jYW5jZWxsYXRpb24YByABKAkSFAoMd2lzaGVkX2F0X21zGAggASgDIpMBChNGb3JnZXREZXZpY2VSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRIRCglyZWZlcmVuY2UYAiABKAkSCwoDcnVuGAMgASgJEg8KB2RyeV9ydW4YBCABKAgSFwoPdHJhbnNhY3Rpb25faWRzGAUgAygDEg0KBWFmdGVyGAYgASgJEhAKCGVuZF9vcGVuGAcgASgIIosBChRGb3JnZXREZXZpY2VSZXNwb25zZRIvCglmb3Jnb3R0ZW4YASADKAsyHC5oZWFkc2V0LmNvbW1vbi52MS5Gb3Jnb3R0ZW4SFwoPdHJhbnNhY3Rpb25faWRzGAIgAygDEgwKBG9wZW4YAyABKA0SDQoFb3dpbmcYBCABKA0SDAoEbmV4dBgFIAEoCTKkBAoYVHJhbnNhY3Rpb25zQWRtaW5TZXJ2aWNlEpYBChhMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2USOC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5MaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXF1ZXN0GjkuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuTGlzdFRyYW5zYWN0aW9uc09mRGV2aWNlUmVzcG9uc2UiBZK1GAEKEn4KEEZpbmRUcmFuc2FjdGlvbnMSMC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5GaW5kVHJhbnNhY3Rpb25zUmVxdWVzdBoxLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkZpbmRUcmFuc2FjdGlvbnNSZXNwb25zZSIFkrUYAQoSewoPU2hvd1RyYW5zYWN0aW9uEi8uaGVhZHNldC50cmFuc2FjdGlvbnMudjEuU2hvd1RyYW5zYWN0aW9uUmVxdWVzdBowLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlNob3dUcmFuc2FjdGlvblJlc3BvbnNlIgWStRgBChJyCgxGb3JnZXREZXZpY2USLC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5Gb3JnZXREZXZpY2VSZXF1ZXN0Gi0uaGVhZHNldC50cmFuc2FjdGlvbnMudjEuRm9yZ2V0RGV2aWNlUmVzcG9uc2UiBZK1GAEKYgZwcm90bzM", [file_common_v1_callers, file_common_v1_forget, file_transactions_v1_service]);
 
 /**
  * @generated from message headset.transactions.v1.ListTransactionsOfDeviceRequest
@@ -201,6 +203,108 @@ export const ShowTransactionResponseSchema: GenMessage<ShowTransactionResponse> 
   messageDesc(file_transactions_v1_admin, 5);
 
 /**
+ * @generated from message headset.transactions.v1.ForgetDeviceRequest
+ */
+export type ForgetDeviceRequest = Message<"headset.transactions.v1.ForgetDeviceRequest"> & {
+  /**
+   * @generated from field: string device_id = 1;
+   */
+  deviceId: string;
+
+  /**
+   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   *
+   * @generated from field: string reference = 2;
+   */
+  reference: string;
+
+  /**
+   * The same in all calls of one run of the command, which leaves one record.
+   *
+   * @generated from field: string run = 3;
+   */
+  run: string;
+
+  /**
+   * Nothing is removed, only counted.
+   *
+   * @generated from field: bool dry_run = 4;
+   */
+  dryRun: boolean;
+
+  /**
+   * Those of an earlier answer whose callbacks are removed, to be removed now.
+   *
+   * @generated from field: repeated int64 transaction_ids = 5;
+   */
+  transactionIds: bigint[];
+
+  /**
+   * `next` of the answer before; empty: from the beginning.
+   *
+   * @generated from field: string after = 6;
+   */
+  after: string;
+
+  /**
+   * Unprocessed ones of the page are canceled, with their callback.
+   *
+   * @generated from field: bool end_open = 7;
+   */
+  endOpen: boolean;
+};
+
+/**
+ * Describes the message headset.transactions.v1.ForgetDeviceRequest.
+ * Use `create(ForgetDeviceRequestSchema)` to create a new message.
+ */
+export const ForgetDeviceRequestSchema: GenMessage<ForgetDeviceRequest> = /*@__PURE__*/
+  messageDesc(file_transactions_v1_admin, 6);
+
+/**
+ * @generated from message headset.transactions.v1.ForgetDeviceResponse
+ */
+export type ForgetDeviceResponse = Message<"headset.transactions.v1.ForgetDeviceResponse"> & {
+  /**
+   * @generated from field: repeated headset.common.v1.Forgotten forgotten = 1;
+   */
+  forgotten: Forgotten[];
+
+  /**
+   * The next page: transactions that have ended and owe nothing.
+   *
+   * @generated from field: repeated int64 transaction_ids = 2;
+   */
+  transactionIds: bigint[];
+
+  /**
+   * Of the same page: not processed, and with callbacks that are not in the log yet.
+   *
+   * @generated from field: uint32 open = 3;
+   */
+  open: number;
+
+  /**
+   * @generated from field: uint32 owing = 4;
+   */
+  owing: number;
+
+  /**
+   * Empty: there are no more.
+   *
+   * @generated from field: string next = 5;
+   */
+  next: string;
+};
+
+/**
+ * Describes the message headset.transactions.v1.ForgetDeviceResponse.
+ * Use `create(ForgetDeviceResponseSchema)` to create a new message.
+ */
+export const ForgetDeviceResponseSchema: GenMessage<ForgetDeviceResponse> = /*@__PURE__*/
+  messageDesc(file_transactions_v1_admin, 7);
+
+/**
  * The operators' API of transactions (rule C17).
  *
  * @generated from service headset.transactions.v1.TransactionsAdminService
@@ -231,6 +335,16 @@ export const TransactionsAdminService: GenService<{
     methodKind: "unary";
     input: typeof ShowTransactionRequestSchema;
     output: typeof ShowTransactionResponseSchema;
+  },
+  /**
+   * Removes transactions of a device, and tells the next ones that may be removed, in pages (ADR 0047).
+   *
+   * @generated from rpc headset.transactions.v1.TransactionsAdminService.ForgetDevice
+   */
+  forgetDevice: {
+    methodKind: "unary";
+    input: typeof ForgetDeviceRequestSchema;
+    output: typeof ForgetDeviceResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_transactions_v1_admin, 0);

@@ -15,6 +15,7 @@ import {
 } from '../domain/endpoint.ts';
 import { takenAt } from '../domain/places.ts';
 import type { Endpoint, EndpointStore, EndpointWithPlaces, Recording, RecordingStore } from '../ports.ts';
+import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 
 /** The hash under which a webhook's secret is kept and compared. */
 export function hashSecret(secret: string): string {
@@ -27,6 +28,7 @@ export function communicationAdmin(deps: {
   recordings: RecordingStore;
   clock: Clock;
   audit: Audit;
+  forgetting: ForgetDependencies;
 }): RpcBinding {
   const { endpoints, recordings, clock, audit } = deps;
   const shown = ({ places, ...endpoint }: EndpointWithPlaces) => ({
@@ -36,6 +38,7 @@ export function communicationAdmin(deps: {
   const notFound = (what: string) => new DomainError('not_found', `${what} Put an endpoint first.`);
 
   return bind(CommunicationAdminService, {
+    ...forgetHandler(deps.forgetting),
     async putEndpoint({ endpoint: given }) {
       const endpoint: Endpoint = {
         endpointId: requireEndpointId(given?.endpointId ?? ''),

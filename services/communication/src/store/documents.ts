@@ -121,3 +121,8 @@ export const owingCollections = [collections.endpoints, collections.settings] as
 export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
   owingCollections.map((name) => [name, [owingIndex]]),
 );
+
+/** Finds the connections of a device, to forget them (ADR 0047). */
+export const forgetIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.connections]: [{ name: 'device', key: { deviceId: 1, _id: 1 } }],
+};

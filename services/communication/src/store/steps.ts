@@ -1,7 +1,8 @@
 import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
+import { forgetMarkIndexes, forgetMarksCollection } from '@headset-cloud/kit/forget/marks.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
 import { notedKeysCollection } from '@headset-cloud/kit/sealed/noted-keys.ts';
-import { communicationIndexes, owingIndexes } from './documents.ts';
+import { communicationIndexes, forgetIndexes, owingIndexes } from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
 export const communicationSteps: ServiceSteps = {
@@ -10,5 +11,10 @@ export const communicationSteps: ServiceSteps = {
     { number: 1, name: 'indexes', indexes: communicationIndexes },
     { number: 2, name: 'owed audit records', indexes: owingIndexes },
     { number: 3, name: 'owed audit records of operators', indexes: { [notedKeysCollection]: [owingIndex] } },
+    {
+      number: 4,
+      name: 'forgotten devices',
+      indexes: { ...forgetIndexes, [forgetMarksCollection]: forgetMarkIndexes },
+    },
   ],
 };

@@ -8,9 +8,10 @@ import type { Command } from 'commander';
 import { table } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';
 import { deviceText } from './device-text.ts';
+import { addForget } from './forget.ts';
 import { addKeyCommands } from './headset-keys.ts';
 
-/** `devices put|show|list` and `devices keys …`. */
+/** `devices put|show|list|forget` and `devices keys …`. */
 export function addDevices(program: Command, session: Session): void {
   const group = program.command('devices').description('the device registry and the headsets’ keys');
 
@@ -62,6 +63,8 @@ export function addDevices(program: Command, session: Session): void {
         return last ? `${shown}There may be more: --after ${last.deviceId}\n` : shown;
       });
     });
+
+  addForget(group, session);
 
   // The spelling of 0.1.0.
   const keys = group.command('keys').description('the same as headset-keys add, generate and revoke');

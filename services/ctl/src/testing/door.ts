@@ -9,15 +9,25 @@ import {
   PutPlansRequestSchema,
 } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
-import { CommunicationAdminService, type Endpoint } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
+import {
+  CommunicationAdminService,
+  type Endpoint,
+  type ForgetDeviceRequest as ForgetConnections,
+} from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import {
   type DeviceSchema,
   DevicesAdminService,
   type PutContractRequest,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { HardwareModel } from '@headset-cloud/proto/devices/v1/service_pb.ts';
-import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
-import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
+import {
+  type ForgetDeviceRequest as ForgetCallbacks,
+  NotifierAdminService,
+} from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import {
+  type ForgetDeviceRequest as ForgetTransactions,
+  TransactionsAdminService,
+} from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import { TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 
@@ -54,6 +64,18 @@ export async function openDoor(
     device?: MessageInitShape<typeof DeviceSchema>;
     /** The dead deliveries of every application; they die again at once. */
     dead?: readonly string[];
+    /** What `devices forget` is answered; absent: nothing is there. */
+    forget?: {
+      transactions(
+        request: ForgetTransactions,
+      ): MessageInitShape<typeof TransactionsAdminService.method.forgetDevice.output>;
+      notifier(
+        request: ForgetCallbacks,
+      ): MessageInitShape<typeof NotifierAdminService.method.forgetDevice.output>;
+      communication(
+        request: ForgetConnections,
+      ): MessageInitShape<typeof CommunicationAdminService.method.forgetDevice.output>;
+    };
     /** The IMEIs that every contract names, in order; absent: there is no contract. */
     contract?: readonly string[];
   } = {},
@@ -102,6 +124,7 @@ export async function openDoor(
       return { model };
     },
     listHardwareModels: async () => ({ models }),
+    forgetDevice: async () => ({ forgotten: [{ what: 'headset keys', removed: 1 }] }),
     addHeadsetKey: async ({ deviceId, publicKeyPem, name }) => {
       if (!options.keyIdOf) return missing();
       keys.set(deviceId, publicKeyPem);
@@ -143,6 +166,7 @@ export async function openDoor(
       const { applicationId, status, createdBeforeMs } = request;
       return { transactions: [{ transactionId: 7n, applicationId, status, createdAtMs: createdBeforeMs }] };
     },
+    forgetDevice: async (request) => options.forget?.transactions(request) ?? {},
     showTransaction: async ({ transactionId }) => ({
       transaction: { transactionId, status: TransactionStatus.CANCELED },
       endMessage: 'retry limit',
@@ -159,6 +183,7 @@ export async function openDoor(
       recentAttempts: [{ atMs: 1000n, durationMs: 5, statusCode: 500 }],
       body: '{"a":1}',
     }),
+    forgetDevice: async (request) => options.forget?.notifier(request) ?? {},
     redeliverDelivery: async ({ notificationId }) => {
       redelivered.push(notificationId);
       return { delivery: { notificationId, status: 'pending' } };
@@ -208,6 +233,7 @@ export async function openDoor(
     listEndpoints: async () => ({ endpoints, defaultVersion: '2024.1.0' }),
     removeEndpoint: missing,
     setDefaultVersion: async () => ({}),
+    forgetDevice: async (request) => options.forget?.communication(request) ?? {},
     listRecordings: async ({ applicationId, limit }) => ({
       recordings:
         limit === 1 ? [] : [{ recordingId: 'R1', applicationId, state: 'uploading', totalBytes: 9n }],

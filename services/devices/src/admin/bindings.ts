@@ -5,11 +5,12 @@ import { contractHandlers } from './contracts.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { developerHandlers } from './developers.ts';
 import { deviceHandlers } from './devices.ts';
+import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 import { hardwareModelHandlers } from './hardware-models.ts';
 import { headsetKeyHandlers } from './headset-keys.ts';
 
 /** The operators' door (rule C17). */
-export function adminBindings(deps: AdminDependencies): RpcBinding[] {
+export function adminBindings(deps: AdminDependencies & ForgetDependencies): RpcBinding[] {
   return [
     bind(DevicesAdminService, {
       ...developerHandlers(deps),
@@ -18,6 +19,7 @@ export function adminBindings(deps: AdminDependencies): RpcBinding[] {
       ...deviceHandlers(deps),
       ...hardwareModelHandlers(deps),
       ...headsetKeyHandlers(deps),
+      ...forgetHandler(deps),
     }),
   ];
 }

@@ -8,6 +8,7 @@ import type { Activation } from '../domain/device.ts';
 import { type Moment, presenceOf, readableSince, reportedVersions } from '../domain/reported.ts';
 import type { DeviceReader, DeviceRegistry, DeviceReports, DeviceWithReport, ReportStore } from '../ports.ts';
 import type { DeviceDocument, StoredActivation } from './documents.ts';
+import { notForgotten } from './forget.ts';
 
 const reportFields = {
   'activation.applicationId': 1,
@@ -197,7 +198,7 @@ function reportOperations(report: DeviceReports): BulkOperation<DeviceDocument>[
     filter: Filter<DeviceDocument>,
     changed: Update<DeviceDocument>,
   ): BulkOperation<DeviceDocument> => ({
-    updateOne: { filter: { _id: report.deviceId, ...filter }, update: changed },
+    updateOne: { filter: { _id: report.deviceId, ...notForgotten, ...filter }, update: changed },
   });
   const newest = (name: string, moment: Moment) => {
     const path = `reported.${name}`;

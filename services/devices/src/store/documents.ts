@@ -79,6 +79,11 @@ export interface DeviceDocument extends OwingDocument {
   activation?: StoredActivation;
   /** Since when it is not activated; absent: it is, or release 0.1.0 deactivated it. Null: for queries only. */
   deactivatedAtMs?: number | null;
+  /**
+   * Since when an operator has had it forgotten (ADR 0047): reports are dropped. Absent: none has, or it got a key
+   * since.
+   */
+  forgottenAtMs?: number;
   intent?: Intent;
   /** An index on it counts a contract's slots. */
   slot?: Slot;

@@ -17,7 +17,8 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
     async add(deviceId, key, record) {
       const { matchedCount } = await devices.updateOne(
         { _id: deviceId, 'keys.keyId': { $ne: key.keyId }, [`keys.${mostKeys - 1}`]: { $exists: false } },
-        owing({ $push: { keys: key } }, record),
+        // With a key its headset may report again.
+        owing<DeviceDocument>({ $push: { keys: key }, $unset: { forgottenAtMs: '' } }, record),
       );
       if (matchedCount === 1) return true;
       return (await devices.findOne({ _id: deviceId, 'keys.keyId': key.keyId })) !== null;

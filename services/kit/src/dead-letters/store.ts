@@ -205,7 +205,7 @@ export class LetterStore {
 }
 
 /** What no replay holds. */
-function unclaimed(now: number): Filter<LetterDocument> {
+export function unclaimed(now: number): Filter<LetterDocument> {
   return { $or: [{ claimedUntilMs: { $lte: now } }, { claimedUntilMs: { $gt: now + farthestMs } }] };
 }
 

@@ -1,5 +1,6 @@
 import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
+import { forgetMarkIndexes, forgetMarksCollection } from '@headset-cloud/kit/forget/marks.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
 import { deliveriesCollection, notifierIndexes } from './indexes.ts';
 
@@ -10,5 +11,6 @@ export const notifierSteps: ServiceSteps = {
     { number: 1, name: 'indexes', indexes: { ...notifierIndexes, [lettersCollection]: letterIndexes } },
     { number: 2, name: 'owed audit records', indexes: { [deliveriesCollection]: [owingIndex] } },
     { number: 3, name: 'owed audit records of operators', indexes: { [lettersCollection]: [owingIndex] } },
+    { number: 4, name: 'forgotten devices', indexes: { [forgetMarksCollection]: forgetMarkIndexes } },
   ],
 };

@@ -4,7 +4,7 @@ import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { collections, type TransactionDocument } from './documents.ts';
 
 /** Ended, and without a callback that is not known to be in the log (rule B9). */
-const settled = {
+export const settled = {
   open: { $exists: false },
   dueAt: { $exists: false },
   outbox: { $exists: false },

@@ -1,5 +1,6 @@
 import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
+import { forgetMarkIndexes, forgetMarksCollection } from '@headset-cloud/kit/forget/marks.ts';
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
 import { notedKeysCollection } from '@headset-cloud/kit/sealed/noted-keys.ts';
@@ -24,5 +25,6 @@ export const transactionsSteps: ServiceSteps = {
       name: 'owed audit records of operators',
       indexes: { [lettersCollection]: [owingIndex], [notedKeysCollection]: [owingIndex] },
     },
+    { number: 4, name: 'forgotten devices', indexes: { [forgetMarksCollection]: forgetMarkIndexes } },
   ],
 };

@@ -1,0 +1,44 @@
+import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
+import type { ForgetMarks } from '@headset-cloud/kit/forget/marks.ts';
+import { forgetSubject, requireForgetRequest } from '@headset-cloud/kit/forget/request.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
+import type { ForgetStore } from '../ports.ts';
+
+export interface ForgetDependencies {
+  readonly forgetting: ForgetStore;
+  readonly marks: ForgetMarks;
+  readonly audit: Audit;
+}
+
+type AdminHandlers = Handlers<typeof CommunicationAdminService>;
+
+/**
+ * Empties Sora's events of a device's connections (ADR 0047). Their callbacks lie in notifier, so ctl removes
+ * those of a page first, and then names the page here.
+ */
+export function forgetHandler({
+  forgetting,
+  marks,
+  audit,
+}: ForgetDependencies): Pick<AdminHandlers, 'forgetDevice'> {
+  return {
+    async forgetDevice(request) {
+      requireForgetRequest(request);
+      const { deviceId, run, dryRun, connectionIds, after } = request;
+      if (!dryRun) {
+        await audit.change(forgetSubject(request), (record) => marks.begin(deviceId, run, record));
+      }
+      const done = dryRun
+        ? { connections: 0, events: 0, left: 0 }
+        : await forgetting.forget(deviceId, connectionIds);
+      return {
+        forgotten: [
+          { what: 'connections', removed: done.connections, left: done.left },
+          { what: "contents of Sora's events", removed: done.events },
+        ],
+        ...(await forgetting.page(deviceId, after)),
+      };
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { ForgetDeviceRequest as ForgetCallbacks } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import type { ForgetDeviceRequest as ForgetTransactions } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
+import { runCtl } from './program.ts';
+import { type Door, openDoor } from './testing/door.ts';
+
+const imei = '356938035643809';
+let door: Door;
+afterEach(() => door.close());
+
+/** Transactions 1 to `left.length` in pages of two, each with one callback. */
+function platform(left: Set<bigint>, { pending = new Set<bigint>(), open = 0 } = {}) {
+  const calls: string[] = [];
+  const callbacks = new Set(left);
+  const named = new Set<string>();
+  let away = false;
+  return {
+    ...{ calls, callbacks, left, named },
+    setAway(now: boolean) {
+      away = now;
+    },
+    forget: {
+      transactions({ transactionIds, after, dryRun, run }: ForgetTransactions) {
+        named.add(run);
+        for (const id of transactionIds) {
+          if (callbacks.has(id)) throw new Error(`the callback of ${id} is still there`);
+          left.delete(id);
+        }
+        calls.push(`transactions -${transactionIds}`);
+        const from = after === '' ? 0n : BigInt(after.split(' ')[0] ?? '') || 99n;
+        const page = [...left].filter((id) => id > from).slice(0, 2);
+        return {
+          forgotten: [{ what: 'transactions', removed: dryRun ? 0 : transactionIds.length }],
+          ...{ transactionIds: page, open: after === '' ? open : 0 },
+          next: page.length === 2 ? `${page[1]} app` : '',
+        };
+      },
+      notifier({ transactionIds, dryRun, run }: ForgetCallbacks) {
+        if (away) throw new DomainError('unavailable', 'notifier is away');
+        named.add(run);
+        const held = transactionIds.filter((id) => pending.has(id));
+        let removed = 0;
+        for (const id of transactionIds) {
+          if (held.includes(id) || !callbacks.has(id)) continue;
+          removed += 1;
+          if (!dryRun) callbacks.delete(id);
+        }
+        return {
+          forgotten: [{ what: 'callbacks', removed, left: held.length }],
+          heldTransactionIds: held,
+        };
+      },
+      communication: () => ({}),
+    },
+  };
+}
+
+async function ctl(args: string) {
+  let [out, err] = ['', ''];
+  const terminal = {
+    out: (text: string) => {
+      out += text;
+    },
+    err: (text: string) => {
+      err += text;
+    },
+  };
+  const code = await runCtl(args.split(' '), terminal, { ADMIN_URL: door.url });
+  return { code, out, err };
+}
+const forget = (more = '') => ctl(`devices forget ${imei} --reference R-1${more}`);
+
+test('each page goes after its callbacks, and the table says how much of what', async () => {
+  const { left, callbacks, calls, named, forget: answers } = platform(new Set([1n, 2n, 3n, 4n, 5n]));
+  door = await openDoor({ forget: answers });
+  const { code, out, err } = await forget();
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect([left.size, callbacks.size]).toEqual([0, 0]);
+  expect(calls.slice(-4)).toEqual([
+    'transactions -',
+    'transactions -1,2',
+    'transactions -3,4',
+    'transactions -5',
+  ]);
+  expect(out).toMatch(/^SERVICE +WHAT +REMOVED +LEFT\n/);
+  expect(out).toMatch(/transactions +transactions +5 +-/);
+  expect(out).toMatch(/notifier +callbacks +5 +-/);
+  expect(out).toMatch(/devices +headset keys +1 +-/);
+  // All calls of the command are one run.
+  expect(named.size).toBe(1);
+});
+
+test('--dry-run removes nothing and counts the same', async () => {
+  const { left, callbacks, forget: answers } = platform(new Set([1n, 2n, 3n]));
+  door = await openDoor({ forget: answers });
+  const { code, out } = await forget(' --dry-run');
+  expect(code).toBe(0);
+  expect(out).toMatch(/^SERVICE +WHAT +WOULD REMOVE/);
+  expect(out).toMatch(/transactions +transactions +3 +-/);
+  expect([left.size, callbacks.size]).toEqual([3, 3]);
+});
+
+test('what is still to be delivered is left and told, and goes when the command is run again', async () => {
+  const pending = new Set([2n]);
+  const { left, forget: answers } = platform(new Set([1n, 2n, 3n]), { pending });
+  door = await openDoor({ forget: answers });
+  const { code, err } = await forget();
+  expect([code, [...left]]).toEqual([1, [2n]]);
+  expect(err).toContain('are left, because callbacks');
+  pending.clear();
+  expect((await forget()).code).toBe(0);
+  expect(left.size).toBe(0);
+}, 30_000);
+
+test('unprocessed transactions refuse it before anything is removed', async () => {
+  const { left, forget: answers } = platform(new Set([1n]), { open: 1 });
+  door = await openDoor({ forget: answers });
+  const { code, out, err } = await forget();
+  expect([code, out, left.size]).toEqual([1, '', 1]);
+  expect(err).toContain('--end-open');
+});
+
+test('a service that is away leaves its part, is named, and is asked when the command is run again', async () => {
+  const away = platform(new Set([1n]));
+  away.setAway(true);
+  door = await openDoor({ forget: away.forget });
+  const { code, out, err } = await forget();
+  expect(code).not.toBe(0);
+  expect(err).toMatch(/^Not done in notifier: /);
+  expect(out).toMatch(/notifier +not done/);
+  expect(away.left.size).toBe(1);
+  away.setAway(false);
+  expect((await forget()).code).toBe(0);
+  expect(away.left.size).toBe(0);
+});
+
+test('a reference is demanded', async () => {
+  door = await openDoor();
+  expect((await ctl(`devices forget ${imei}`)).code).toBe(2);
+});

@@ -1,0 +1,63 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { LettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
+import { forgetSubject, requireForgetRequest } from '@headset-cloud/kit/forget/request.ts';
+import type { ForgetStore, TracesOfDevice } from '../ports.ts';
+import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
+import { unknownDevice } from './devices.ts';
+
+export interface ForgetDependencies extends Pick<AdminDependencies, 'clock' | 'audit'> {
+  readonly forgetting: ForgetStore;
+  readonly letters: LettersOfDevice;
+}
+
+/** Removes what is personal of a device that no application has activated (ADR 0047). */
+export function forgetHandler({
+  forgetting,
+  letters,
+  clock,
+  audit,
+}: ForgetDependencies): Pick<AdminHandlers, 'forgetDevice'> {
+  return {
+    async forgetDevice(request) {
+      requireForgetRequest(request);
+      const { deviceId, dryRun } = request;
+      const traces = await forgetting.traces(deviceId);
+      if (!traces) throw unknownDevice(deviceId);
+      if (traces.applicationId !== undefined || traces.unsettled) throw inUse(deviceId, traces);
+      if (dryRun) return { forgotten: told(traces, { removed: await letters.count(deviceId), left: 0 }) };
+      const forgotten = await audit.change(forgetSubject(request), (record) =>
+        forgetting.forget(deviceId, clock.now(), record),
+      );
+      // Something happened to it since it was read.
+      if (!forgotten) throw inUse(deviceId, { ...traces, unsettled: true });
+      // After the mark, which no event passes any more.
+      return { forgotten: told(traces, await letters.remove(deviceId)) };
+    },
+  };
+}
+
+function inUse(deviceId: string, { applicationId }: TracesOfDevice): DomainError {
+  if (applicationId !== undefined) {
+    return new DomainError(
+      'conflict',
+      `The application ${applicationId} has the device ${deviceId} activated. Its integrator has to deactivate it first (DELETE …/devices/${deviceId}).`,
+    );
+  }
+  return new DomainError(
+    'conflict',
+    `A change of the device ${deviceId} is not told to all services yet, or another has just begun. Try again in a minute.`,
+  );
+}
+
+function told(
+  { keys, reported, past, texts }: TracesOfDevice,
+  letters: { readonly removed: number; readonly left: number },
+) {
+  return [
+    { what: 'headset keys', removed: keys },
+    { what: 'reported values', removed: reported },
+    { what: 'former activations', removed: past },
+    { what: 'destination texts', removed: texts },
+    { what: 'dead letters', ...letters },
+  ];
+}

@@ -1,0 +1,53 @@
+import { type OwedRecord, owesLess, owing } from '@headset-cloud/kit/audit/record.ts';
+import type { Filter } from '@headset-cloud/kit/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { ForgetStore, TracesOfDevice } from '../ports.ts';
+import type { DeviceDocument } from './documents.ts';
+
+/** No application has the device, and nothing of it waits to be told to others. */
+const atRest: Filter<DeviceDocument> = {
+  activation: { $exists: false },
+  intent: { $exists: false },
+  slot: { $exists: false },
+  pending: { $size: 0 },
+  'lifecycle.0': { $exists: false },
+};
+
+/** Part of a report's filter: what comes of a forgotten device after that is dropped. */
+export const notForgotten: Filter<DeviceDocument> = { forgottenAtMs: { $exists: false } };
+
+/**
+ * What is personal in a device's document. The document stays, with what the next activation and later
+ * transactions are ordered by (rules A7, B9): its epoch and transaction ids never fall.
+ */
+export function createForgetStore(devices: StoreCollection<DeviceDocument>): ForgetStore {
+  return {
+    async traces(deviceId) {
+      const found = await devices.findOne({ _id: deviceId });
+      if (!found) return undefined;
+      const { activation, intent, slot, pending, lifecycle = [], keys, reported, past = [] } = found;
+      const traces: TracesOfDevice = {
+        keys: keys.length,
+        reported: Object.keys(reported ?? {}).length,
+        past: past.length,
+        texts: found.specificDestination === undefined ? 0 : 1,
+        ...(activation && { applicationId: activation.applicationId }),
+        unsettled: [intent, slot, pending[0], lifecycle[0]].some((one) => one !== undefined),
+      };
+      return traces;
+    },
+    async forget(deviceId, nowMs, record: OwedRecord) {
+      const forgotten = owing<DeviceDocument>(
+        {
+          $set: { keys: [], reported: {}, forgottenAtMs: nowMs },
+          // Sessions of its keys end, as after a removal of each of them (ADR 0038).
+          $max: { keyRemovedAtMs: nowMs },
+          $unset: { keysUsedAtMs: '', past: '', returned: '', specificDestination: '', deactivatedAtMs: '' },
+        },
+        record,
+      );
+      const { matchedCount } = await devices.updateOne({ _id: deviceId, ...atRest, ...owesLess }, forgotten);
+      return matchedCount === 1;
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { type LetterDocument, letterIndexes, lettersCollection } from '../dead-letters/documents.ts';
+import { lettersOfDevice } from './letters.ts';
+import { createForgetMarks, type ForgetMarkDocument, forgetMarksCollection } from './marks.ts';
+
+const device = '350000000000001';
+const line = { group: 'devices', topic: 'device-reports' };
+const clock = { now: () => 1_800_000_000_000 };
+const record = (id: string) => ({
+  ...{ id, atMs: 1, action: 'devices.ForgetDevice', clientId: '', tokenId: '', operator: 'kim', address: '' },
+  ...{
+    requestId: '',
+    route: '',
+    applicationId: '',
+    developerId: '',
+    deviceId: device,
+    target: 'R',
+    fields: [],
+  },
+});
+let bed: TestBed;
+beforeEach(() => {
+  bed = openTestBed('devices', { onMongo: true });
+});
+afterEach(() => bed.remove());
+
+test('dead letters of the device go, whether they block or not; others, and what is being replayed, stay', async () => {
+  const letters = bed.store.collection<LetterDocument>(lettersCollection);
+  await letters.createIndexes(letterIndexes);
+  const letter = (_id: string, more: Partial<LetterDocument> = {}): LetterDocument => ({
+    ...{ _id, ...line, key: device, partition: 0, offset: 1, value: Buffer.from('{}'), headers: '{}' },
+    ...{ publishedAtMs: 1, kind: 'poison', state: 'waiting', open: true, blocking: false, error: 'e' },
+    ...{ reason: '', setAsideAtMs: 1, claim: '', claimedUntilMs: 0, steps: [] },
+    ...more,
+  });
+  await letters.insertMany([
+    letter('free'),
+    letter('blocking', { blocking: true, kind: 'newer-version' }),
+    letter('ended', { open: false }),
+    letter('another device', { key: '350000000000002' }),
+    letter('another group', { group: 'billing' }),
+    letter('claimed', { claim: 'c', claimedUntilMs: clock.now() + 1000 }),
+    letter('owing', { auditAtMs: 1, audit: [record('1')] }),
+  ]);
+  const of = lettersOfDevice(bed.store, clock, line);
+  expect(await of.count(device)).toBe(5);
+  expect(await of.remove(device)).toEqual({ removed: 3, left: 2 });
+  const left = await letters.find({}, { sort: { _id: 1 } }).toArray();
+  expect(left.map(({ _id }) => _id)).toEqual(['another device', 'another group', 'claimed', 'owing']);
+  expect(await of.remove(device)).toEqual({ removed: 0, left: 2 });
+});
+
+test('the calls of one run owe one record', async () => {
+  const marks = createForgetMarks(bed.store, clock);
+  const owed = async () => {
+    const found = await bed.store
+      .collection<ForgetMarkDocument>(forgetMarksCollection)
+      .findOne({ _id: device });
+    return found?.audit?.map(({ id }) => id);
+  };
+  await marks.begin(device, 'run 1', record('1'));
+  await marks.begin(device, 'run 1', record('2'));
+  expect(await owed()).toEqual(['1']);
+  await marks.begin(device, 'run 2', record('3'));
+  expect(await owed()).toEqual(['1', '3']);
+});

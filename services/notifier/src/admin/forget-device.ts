@@ -1,0 +1,64 @@
+import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { LettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
+import type { ForgetMarks } from '@headset-cloud/kit/forget/marks.ts';
+import { forgetSubject, requireForgetRequest } from '@headset-cloud/kit/forget/request.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import type { ForgetStore } from '../ports.ts';
+
+const mostNamed = 1000;
+
+type AdminHandlers = Handlers<typeof NotifierAdminService>;
+
+/** Removes a device's callbacks that have ended (ADR 0047); those that are owed to integrators stay. */
+export function forgetHandler({
+  forgetting,
+  letters,
+  marks,
+  audit,
+}: {
+  readonly forgetting: ForgetStore;
+  readonly letters: LettersOfDevice;
+  readonly marks: ForgetMarks;
+  readonly audit: Audit;
+}): Pick<AdminHandlers, 'forgetDevice'> {
+  return {
+    async forgetDevice(request) {
+      requireForgetRequest(request);
+      const { deviceId, run, dryRun, transactionIds, notificationIds } = request;
+      const named = transactionIds.length + notificationIds.length;
+      if (named > mostNamed) {
+        throw new DomainError('invalid_argument', `At most ${mostNamed} transactions and notifications.`);
+      }
+      if (!dryRun) {
+        await audit.change(forgetSubject(request), (record) => marks.begin(deviceId, run, record));
+      }
+      if (named === 0) {
+        const { more, ...deliveries } = await forgetting.reported(deviceId, dryRun);
+        const forgotten = [{ what: 'callbacks', ...deliveries }];
+        if (more) return { forgotten, more };
+        const dead = dryRun
+          ? { removed: await letters.count(deviceId), left: 0 }
+          : await letters.remove(deviceId);
+        return { forgotten: [...forgotten, { what: 'dead letters', ...dead }] };
+      }
+      let [removed, left] = [0, 0];
+      const count = (one: { removed: number; left: number }) => {
+        removed += one.removed;
+        left += one.left;
+        return one.left > 0;
+      };
+      // One after the other, so that other calls have their turn.
+      const heldTransactionIds: bigint[] = [];
+      for (const id of transactionIds) {
+        if (count(await forgetting.ofTransaction(Number(id), dryRun))) heldTransactionIds.push(id);
+      }
+      const heldNotificationIds: string[] = [];
+      for (const id of notificationIds) {
+        if (count(await forgetting.one(id, dryRun))) heldNotificationIds.push(id);
+      }
+      return { forgotten: [{ what: 'callbacks', removed, left }], heldTransactionIds, heldNotificationIds };
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { onEmbedded, openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { DeliveryDocument } from './documents.ts';
+import { createForgetStore } from './forget.ts';
+import { deliveriesCollection, notifierIndexes } from './indexes.ts';
+
+const device = '350000000000001';
+let bed: TestBed;
+let deliveries: StoreCollection<DeliveryDocument>;
+beforeEach(async () => {
+  bed = openTestBed('notifier', { onMongo: true });
+  deliveries = bed.store.collection<DeliveryDocument>(deliveriesCollection);
+  await deliveries.createIndexes(notifierIndexes[deliveriesCollection] ?? []);
+});
+afterEach(() => bed.remove());
+
+const store = (ids: readonly string[], more: Partial<DeliveryDocument> = {}) =>
+  deliveries.insertMany(
+    ids.map((_id) => ({
+      ...{ _id, applicationId: 'app', destination: 'deviceEvent', orderKey: '', sequence: 0, order: 'none' },
+      ...{ after: null, replaceable: false, body: Buffer.from('{}'), status: 'delivered', attempts: 1 },
+      ...{ createdAtMs: 1, budgetFromMs: 1, nextAttemptAtMs: 1, dueAtMs: 1, owner: null, takenOver: false },
+      ...{
+        deliveredAtMs: 1,
+        lastOutcome: '204',
+        recentAttempts: [],
+        traceparent: '',
+        lane: 'app/deviceEvent',
+      },
+      ...more,
+    })) as DeliveryDocument[],
+  );
+const left = async () => (await deliveries.find({}, { sort: { _id: 1 } }).toArray()).map(({ _id }) => _id);
+
+test('the callbacks of one transaction go, not those of another that begins alike; what is pending or owes stays', async () => {
+  await store(['tx-12-accepted', 'tx-12-progress-7', 'tx-1-processed', 'tx-120-accepted', 'tx-12']);
+  await store(['tx-12-processed'], { status: 'pending' });
+  await store(['tx-12-answer'], { auditAtMs: 1 });
+  const forgetting = createForgetStore(bed.store);
+  expect(await forgetting.ofTransaction(12, true)).toEqual({ removed: 2, left: 2 });
+  expect(await forgetting.ofTransaction(12, false)).toEqual({ removed: 2, left: 2 });
+  expect(await left()).toEqual([
+    'tx-1-processed',
+    'tx-12',
+    'tx-12-answer',
+    'tx-12-processed',
+    'tx-120-accepted',
+  ]);
+  await deliveries.updateMany({ status: 'pending' }, { $set: { status: 'dead' } });
+  expect(await forgetting.ofTransaction(12, false)).toEqual({ removed: 1, left: 1 });
+});
+
+test('what the headset reported goes in batches, of this device only', async () => {
+  await store(Array.from({ length: 45 }, (_, n) => `device-${device}-${n}`));
+  await store([`device-${device}-session-1-connectivity_online`, 'device-350000000000002-1']);
+  await store([`device-${device}-99`], { status: 'pending' });
+  const forgetting = createForgetStore(bed.store);
+  expect(await forgetting.reported(device, true)).toEqual({ removed: 46, left: 1, more: false });
+  let removed = 0;
+  for (let more = true; more; ) {
+    const one = await forgetting.reported(device, false);
+    removed += one.removed;
+    more = one.more;
+  }
+  expect(removed).toBe(46);
+  expect(await left()).toEqual([`device-${device}-99`, 'device-350000000000002-1']);
+});
+
+onEmbedded('deliveries are found by the index of their ids, and a call takes few of them', async () => {
+  await store(Array.from({ length: 400 }, (_, n) => `tx-${1000 + n}-accepted`));
+  await store(Array.from({ length: 100 }, (_, n) => `device-${device}-${n}`));
+  const forgetting = createForgetStore(bed.store);
+  const before = bed.documentsExamined();
+  await forgetting.ofTransaction(1200, false);
+  await forgetting.one('tx-1300-accepted', false);
+  expect(bed.documentsExamined() - before).toBeLessThan(10);
+  expect(await forgetting.reported(device, false)).toEqual({ removed: 20, left: 0, more: true });
+  expect(bed.documentsExamined() - before).toBeLessThan(60);
+});

@@ -1,0 +1,250 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
+import { root } from '@headset-cloud/demo/stack/process.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { MongoClient } from 'mongodb';
+import { ctlWith } from './ctl.ts';
+import { describeOnStack } from './harness.ts';
+import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
+
+/** What operators remove of a device (ADR 0047). */
+
+/** Values of a person that the test's device has reported or was sent. */
+const personal = ['35.681236', 'words of a person', 'asked of a person', 'where they live'];
+const [latitude, longitude] = [35.681_236, 139.767_125];
+
+/** The collections of the table in docs/operations.md that still name the IMEI. */
+function documented(): string[] {
+  const page = readFileSync(join(root, 'docs/operations.md'), 'utf8');
+  const [, section = ''] = page.split('### What still names the IMEI\n');
+  const rows = (section.split('\n#')[0] ?? '').split('\n').filter((line) => line.startsWith('| `'));
+  return rows.flatMap((row) =>
+    [...(row.split('|')[1] ?? '').matchAll(/`([a-z_]+\.[A-Za-z]+)`/g)].map(([, name]) => String(name)),
+  );
+}
+
+/** Every stored document's bytes, by database and collection. */
+async function everyDocument(own: OwnPlatform): Promise<{ in: string; bytes: Buffer }[]> {
+  const uri = own.stack.backing?.mongodbUri;
+  const found: { in: string; bytes: Buffer }[] = [];
+  if (uri === undefined) {
+    const sql = new DatabaseSync(join(own.stack.dataDir, 'headset-cloud.db'), { readOnly: true });
+    const collections = sql.prepare('SELECT number, namespace FROM store_collections').all();
+    for (const { number, namespace } of collections) {
+      for (const { document } of sql.prepare(`SELECT document FROM documents_${number}`).all()) {
+        found.push({ in: String(namespace).replace('-', '_'), bytes: Buffer.from(document as Uint8Array) });
+      }
+    }
+    sql.close();
+    return found;
+  }
+  const client = new MongoClient(uri);
+  try {
+    for (const { name } of (await client.db().admin().listDatabases()).databases) {
+      if (['admin', 'local', 'config'].includes(name)) continue;
+      for (const { name: collection } of await client.db(name).listCollections().toArray()) {
+        for await (const document of client.db(name).collection(collection).find({}, { raw: true })) {
+          const namespace = `${name}.${collection}`.replace(/^headset_/, '');
+          found.push({ in: namespace, bytes: document as unknown as Buffer });
+        }
+      }
+    }
+    return found;
+  } finally {
+    await client.close();
+  }
+}
+
+const inDocuments = async (own: OwnPlatform, text: string): Promise<string[]> =>
+  [
+    ...new Set((await everyDocument(own)).filter(({ bytes }) => holds(bytes, text)).map((one) => one.in)),
+  ].sort();
+
+/** As text; numbers of BSON as their eight bytes. */
+function holds(bytes: Buffer, text: string): boolean {
+  if (bytes.includes(text)) return true;
+  if (!/^\d+\.\d+$/.test(text)) return false;
+  const double = Buffer.alloc(8);
+  double.writeDoubleLE(Number(text));
+  return bytes.includes(double);
+}
+
+describeOnStack('a device that is forgotten', () => {
+  let own: OwnPlatform;
+  let sora: SoraSimulator;
+  const stateDir = mkdtempSync(join(tmpdir(), 'forget-'));
+
+  beforeAll(async () => {
+    own = await openOwnPlatform({ env: { DEVICE_LINK_OFFLINE_AFTER_MS: '1000' } });
+    sora = new SoraSimulator({
+      ...{ endpointId: 'forget', secret: 'a-secret-of-the-webhooks-of-sora' },
+      webhookUrl: own.stack.soraWebhookUrl,
+    });
+    await sora.start();
+  }, 180_000);
+  afterAll(async () => {
+    await sora?.close();
+    await own?.close();
+  });
+
+  const ctl = (...args: string[]) => {
+    const { devices, transactions, notifier, communication, billing } = own.stack.admin;
+    return ctlWith(
+      {
+        DEVICES_ADMIN: devices,
+        TRANSACTIONS_ADMIN: transactions,
+        NOTIFIER_ADMIN: notifier,
+        COMMUNICATION_ADMIN: communication,
+        BILLING_ADMIN: billing,
+      },
+      ...args,
+    );
+  };
+  const forget = (...more: string[]) =>
+    ctl('--json', 'devices', 'forget', own.deviceId, '--reference', 'REQUEST-17', ...more);
+  // biome-ignore lint/suspicious/noExplicitAny: the report as it was printed
+  const counted = (out: string): Record<string, any> =>
+    Object.fromEntries(
+      // biome-ignore lint/suspicious/noExplicitAny: the report as it was printed
+      JSON.parse(out).parts.map(({ service, forgotten }: any) => [
+        service,
+        // biome-ignore lint/suspicious/noExplicitAny: the report as it was printed
+        Object.fromEntries(forgotten.map(({ what, removed, left }: any) => [what, [removed, left]])),
+      ]),
+    );
+
+  it('leaves what the page says, also where the platform was killed meanwhile, and comes back with a new key only', async () => {
+    const { arrivals, url } = await own.receiver(() => 204);
+    const settings = { soraEvent: url, soraFileSendEvent: url };
+    await own.call(200, 'PATCH', '', settings);
+    const { deviceId, admin } = own;
+    await admin.devices.putDevice({ deviceId, specificDestination: 'where they live' });
+    const { applicationId } = (await admin.devices.getDevice({ deviceId })).device ?? { applicationId: '' };
+    await admin.billing.putPlans({ applicationId, deviceId, plans: { videoMeeting: 'basic 100' } });
+    await admin.communication.putEndpoint({
+      endpoint: {
+        ...{ endpointId: 'forget', signalingUrl: 'wss://sora.example.com/signaling', soraVersion: '1.0.7' },
+        ...{ connectionLimit: 10, archiveUrl: sora.archiveUrl },
+        webhookSecret: 'a-secret-of-the-webhooks-of-sora',
+      },
+    });
+
+    const headset = own.headset({ stateDir });
+    headset.connect();
+    const commands: number[] = [];
+    for (let n = 0; n < 25; n += 1) {
+      commands.push(
+        await own.command({
+          ...{ package: 'com.example.app', launchType: 'activity' },
+          extras: { told: 'asked of a person' },
+        }),
+      );
+    }
+    headset.report({
+      case: 'stateChange',
+      value: { batteryPercentage: 61, location: { latitude, longitude } },
+    });
+    headset.report({ case: 'customData', value: { customData: 'words of a person' } });
+    headset.report({
+      case: 'speechUsage',
+      value: { startedAtMs: BigInt(Date.now() - 60_000), durationMs: 500n },
+    });
+    const { channelId } = (await own.call(201, 'POST', '/channels', {})).body;
+    const connection = sora.join(channelId, { deviceId, words: 'words of a person' });
+    await sora.created(connection).send();
+    for (const webhook of sora.record([connection]).webhooks) await webhook.send();
+    await sora.destroyed(connection).send();
+    await waitFor(
+      'all callbacks',
+      () => {
+        const ended = commands.every((id) =>
+          arrivals.some((a) => a.body.transactionId === id && a.body.notificationType === 'processed'),
+        );
+        const ofSora = arrivals.filter((a) => a.body.channelId === channelId).length >= 3;
+        return ended && ofSora && arrivals.some((a) => a.body.customData === 'words of a person');
+      },
+      { timeoutMs: 60_000 },
+    );
+    for (const value of personal) expect([value, await inDocuments(own, value)]).not.toEqual([value, []]);
+
+    // An active device, and one whose work is not done, is refused, and nothing of it is gone.
+    const refused = await forget();
+    expect([refused.exitCode, refused.err]).toEqual([
+      1,
+      expect.stringContaining('has to deactivate it first'),
+    ]);
+    await headset.close();
+    const left = (await own.call(201, 'DELETE', `/devices/${deviceId}`)).body.transactionId;
+    const open = await waitFor('the deactivation', async () => {
+      const run = await forget();
+      return run.err.includes('not processed') && run;
+    });
+    expect([open.exitCode, open.out]).toEqual([1, '']);
+    expect(await inDocuments(own, 'where they live')).toEqual(['devices.devices']);
+    const dry = counted((await forget('--dry-run', '--end-open')).out);
+    expect(dry['transactions']['transactions'][0]).toBeGreaterThanOrEqual(25);
+    expect(dry['communication']['connections']).toEqual([1, 0]);
+    expect(await inDocuments(own, 'where they live')).toEqual(['devices.devices']);
+
+    // Killed when devices has forgotten it, and once more among the transactions.
+    for (const failpoints of ['audit.owed', 'audit.owed=3']) {
+      const name = own.stack.processes['platform']
+        ? 'platform'
+        : failpoints.endsWith('3')
+          ? 'transactions'
+          : 'devices';
+      const process = own.stack.processes[name];
+      if (!process) throw new Error(`no process ${name}`);
+      await process.stop();
+      process.start({ FAILPOINTS: failpoints });
+      await own.stack.ready();
+      const killed = process.exited;
+      const cut = await forget('--end-open');
+      expect(cut.exitCode).toBe(3);
+      expect(await killed).toBe('SIGKILL');
+      process.start();
+      await own.stack.ready();
+    }
+    const done = await waitFor(
+      'everything to be delivered',
+      async () => {
+        const run = await forget('--end-open');
+        return run.exitCode === 0 && run;
+      },
+      { timeoutMs: 60_000 },
+    );
+    expect(done.err).toBe('');
+    const canceled = arrivals.filter((a) => a.body.transactionId === left);
+    expect(canceled.map((a) => a.body.message)).toEqual([
+      expect.stringContaining('removed from the platform'),
+    ]);
+    const again = counted((await forget()).out);
+    const removed = Object.values(again).flatMap((of) => Object.values(of as object).map(([count]) => count));
+    expect(removed.every((count) => count === 0)).toBe(true);
+    await waitFor('the audit records', async () => {
+      const listed = await ctl('--json', 'audit', 'list', '--device', deviceId, '--action', 'ForgetDevice');
+      const records = JSON.parse(listed.out).records as { action: string; target: string }[];
+      return ['devices', 'transactions', 'notifier', 'communication'].every((service) =>
+        records.some((one) => one.action === `${service}.ForgetDevice` && one.target === 'REQUEST-17'),
+      );
+    });
+
+    // What an integrator, and what the headset with its old key can still do.
+    expect((await own.api.app('GET', `/transactions/${commands[0]}`)).status).toBe(404);
+    const late = own.headset({ stateDir });
+    late.connect();
+    late.report({ case: 'customData', value: { customData: 'words of a person' } });
+
+    const kept = documented();
+    expect(kept.length).toBeGreaterThan(8);
+    // Presence is told a moment after the session's end.
+    for (const value of personal) expect([value, await inDocuments(own, value)]).toEqual([value, []]);
+    const naming = await inDocuments(own, deviceId);
+    // Frozen bills are packed; the test has none.
+    expect([...naming, 'billing.bills'].sort()).toEqual([...kept].sort());
+    await late.close();
+  }, 240_000);
+});
