@@ -31,7 +31,7 @@ function platform(left: Set<bigint>, { pending = new Set<bigint>(), open = 0 } =
         const page = [...left].filter((id) => id > from).slice(0, 2);
         return {
           forgotten: [{ what: 'transactions', removed: dryRun ? 0 : transactionIds.length }],
-          ...{ transactionIds: page, open: after === '' ? open : 0 },
+          ...{ transactionIds: page, open: page.length < 2 ? open : 0 },
           next: page.length === 2 ? `${page[1]} app` : '',
         };
       },
@@ -118,6 +118,14 @@ test('unprocessed transactions refuse it before anything is removed', async () =
   const { code, out, err } = await forget();
   expect([code, out, left.size]).toEqual([1, '', 1]);
   expect(err).toContain('--end-open');
+});
+
+test('all pages are looked at for unprocessed ones, also while notifier is away', async () => {
+  const away = platform(new Set([1n, 2n, 3n]), { open: 1 });
+  away.setAway(true);
+  door = await openDoor({ forget: away.forget });
+  const { code, err } = await forget();
+  expect([code, err]).toEqual([1, expect.stringContaining('--end-open')]);
 });
 
 test('a service that is away leaves its part, is named, and is asked when the command is run again', async () => {

@@ -25,6 +25,9 @@ const pausePerWork = 4;
 const looks = 5;
 const betweenLooksMs = 1000;
 
+/** Of many transactions it takes minutes: a line of progress so often. */
+const tellEveryMs = 10_000;
+
 type Counts = MessageInitShape<typeof ForgottenSchema>;
 
 /** `devices forget` (ADR 0047). */
@@ -102,6 +105,7 @@ async function forget(session: Session, asked: Asked): Promise<Outcome> {
     }
   };
   let asking: AdminService = 'devices';
+  let toldAtMs = performance.now();
   /** One call, and a pause that grows with its work. */
   const ask = async <S extends DescService, A extends { readonly forgotten: readonly Counts[] }>(
     service: AdminService,
@@ -112,6 +116,11 @@ async function forget(session: Session, asked: Asked): Promise<Outcome> {
     const began = performance.now();
     const answer = await session.call(service, description, call);
     add(service, answer.forgotten);
+    if (began - toldAtMs > tellEveryMs) {
+      toldAtMs = began;
+      const done = [...counts.values()].flat().reduce((sum, { removed }) => sum + removed, 0);
+      session.terminal.err(`${service}: ${done} ${dryRun ? 'counted' : 'removed'} so far …\n`);
+    }
     if (!dryRun) await sleep(pausePerWork * (performance.now() - began));
     return answer;
   };
@@ -143,6 +152,16 @@ async function forget(session: Session, asked: Asked): Promise<Outcome> {
     }
     return held;
   };
+  /** The same, where all pages have to be counted, whether notifier is there or not. */
+  const countedCallbacks: typeof callbacks = async (...named) => {
+    let held: Set<bigint | string> = new Set();
+    if (failures.length === 0) {
+      await part(async () => {
+        held = await callbacks(...named);
+      });
+    }
+    return held;
+  };
 
   await part(async () => {
     await ask('devices', DevicesAdminService, (c) => c.forgetDevice({ deviceId, reference, dryRun }));
@@ -164,7 +183,7 @@ async function forget(session: Session, asked: Asked): Promise<Outcome> {
         );
         open += answer.open;
         owing += answer.owing;
-        const held = await callbacks(answer.transactionIds, []);
+        const held = await (dryRun ? countedCallbacks : callbacks)(answer.transactionIds, []);
         left += held.size;
         transactionIds = answer.transactionIds.filter((id) => !held.has(id));
         if (dryRun) add('transactions', [{ what: 'transactions', removed: transactionIds.length }]);

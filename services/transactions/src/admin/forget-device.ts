@@ -49,7 +49,7 @@ export function forgetHandler({
       const dead = first ? await lettersOf(letters, deviceId, dryRun) : { removed: 0, left: 0 };
       const page = await forgetting.page(deviceId, after);
       // Its keys are gone, so no headset can end them any more.
-      const canceled = dryRun || !endOpen ? [] : await canceler.cancel(page.open, cancelMessages.forgotten);
+      const canceled = dryRun || !endOpen ? [] : await canceler.cancel(page.open, cancelMessages.request);
       return {
         forgotten: [
           { what: 'transactions', removed },

@@ -189,5 +189,4 @@ export const cancelMessages = {
   deactivation: 'The transaction was canceled because it occurred before deactivation.',
   reset: 'The transaction was canceled because it occurred before reset.',
   request: 'The transaction was canceled by a cancel request.',
-  forgotten: 'The transaction was canceled because the device was removed from the platform.',
 } as const;
