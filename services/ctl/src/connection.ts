@@ -9,6 +9,7 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import type { ProcessStatus } from '@headset-cloud/kit/admin-server.ts';
 import { operatorHeaders } from '@headset-cloud/kit/audit/operator.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
+import type { Files } from './standard-streams.ts';
 
 /** The services that have an operators' door. */
 export type AdminService =
@@ -154,15 +155,14 @@ async function resolved(url: string, addressesOf: AddressesOf): Promise<string[]
  * The admin token: --token-file, ADMIN_TOKEN or ADMIN_TOKEN_FILE. Never the value of a flag, because
  * process lists show flags.
  */
-export function adminToken(options: ConnectionOptions, env: Env): string | undefined {
+export async function adminToken(
+  options: ConnectionOptions,
+  env: Env,
+  files: Pick<Files, 'text'>,
+): Promise<string | undefined> {
   const file = options.tokenFile ?? (env['ADMIN_TOKEN'] ? undefined : env['ADMIN_TOKEN_FILE']);
   if (!file) return env['ADMIN_TOKEN'] || undefined;
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (cause) {
-    const reason = (cause as Error).message;
-    throw new CtlError(exitCodes.usage, `The admin token's file cannot be read: ${reason}`, { cause });
-  }
+  return (await files.text(file, "The admin token's file")).trim();
 }
 
 /** Who operates, for the audit records: --operator, OPERATOR, or the name of the account on this machine. */

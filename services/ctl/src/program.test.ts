@@ -1,11 +1,11 @@
-import { createHash, createPublicKey, createSign, createVerify } from 'node:crypto';
+import { createSign, createVerify } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { platformVersion } from '@headset-cloud/kit/build-info.ts';
 import { instancesOf } from './connection.ts';
 import { runCtl } from './program.ts';
-import { type Door, openDoor } from './testing/door.ts';
+import { type Door, openDoor, thumbprint } from './testing/door.ts';
 
 let door: Door;
 let directory: string;
@@ -32,13 +32,6 @@ async function ctl(args: string, env: Record<string, string> = { ADMIN_URL: door
   };
   const code = await runCtl(args.split(' '), terminal, env);
   return { code, out, err };
-}
-
-/** The key id as a service computes it: from the public half alone. */
-function thumbprint(pem: string): string {
-  const { crv, kty, x, y } = createPublicKey(pem).export({ format: 'jwk' });
-  const text = JSON.stringify({ crv, kty, x, y });
-  return createHash('sha256').update(text).digest('base64url');
 }
 
 test('answers are tables, and with --json JSON for programs', async () => {

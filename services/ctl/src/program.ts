@@ -40,6 +40,12 @@ Examples:
   Offer a firmware to all devices:
     $ ctl firmware put com.vendor.firmware 9.002.0 firmware.bin
 
+  Files through a pod whose root is read-only (- is standard input or output):
+    $ ctl headset-keys generate 356938035643809 --out - > headset.key.json
+    $ ctl headset-keys add 356938035643809 - < new.pub.pem
+    $ ctl contracts put acme-field --limit 500 --add-file - < imeis.txt
+    $ ctl firmware put com.vendor.firmware 9.002.0 - --size $(wc -c < firmware.bin) < firmware.bin
+
   Look after what goes on:
     $ ctl status
     $ ctl transactions list 356938035643809 --open
@@ -94,7 +100,7 @@ export async function runCtl(
     .option('--billing-admin <url>', "billing's own")
     .option('--device-link-admin <url>', "device-link's own")
     .option('--gateway-admin <url>', "the gateway's own")
-    .option('--token-file <path>', 'file that holds the admin token')
+    .option('--token-file <path>', 'file that holds the admin token; -: standard input')
     .option(
       '--operator <name>',
       'who you are, for the audit records; default OPERATOR, else the name of your account here',
@@ -127,6 +133,7 @@ export async function runCtl(
 
   try {
     await program.parseAsync(keyIdsAsOperands(args), { from: 'user' });
+    await terminal.flushed?.();
     return exitCodes.ok;
   } catch (error) {
     // Commander has already printed the error or the requested help.

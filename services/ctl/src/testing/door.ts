@@ -1,3 +1,4 @@
+import { createHash, createPublicKey } from 'node:crypto';
 import { type JsonValue, type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
@@ -38,6 +39,13 @@ export interface Door {
   /** Sora endpoints that were put. */
   readonly endpoints: Endpoint[];
   close(): Promise<void>;
+}
+
+/** The key id as a service computes it: from the public half alone. */
+export function thumbprint(pem: string): string {
+  const { crv, kty, x, y } = createPublicKey(pem).export({ format: 'jwk' });
+  const text = JSON.stringify({ crv, kty, x, y });
+  return createHash('sha256').update(text).digest('base64url');
 }
 
 export async function openDoor(
