@@ -1,5 +1,7 @@
 import { createSign, createVerify } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { platformVersion } from '@headset-cloud/kit/build-info.ts';
@@ -568,9 +570,37 @@ describe('status', () => {
       }),
     );
     expect(services).toContainEqual({
-      ...{ service: 'gateway', version: '', ready: false, since: '' },
+      ...{ service: 'gateway', version: '', ready: false, since: '', warnings: [] },
       reason: `${away}: ECONNREFUSED`,
     });
+  });
+
+  test('shows what ready processes go on without: exit code 5, so that a script can tell it from not ready', async () => {
+    const warning = { name: 'storage_unavailable', message: 'bucket b at AWS, eu-1: not found' };
+    door = await openDoor({ warnings: [warning, { name: 'other', message: 'too' }] });
+    const { code, out, err } = await ctl('status');
+    expect([code, err]).toEqual([5, 'All services are ready, with warnings.\n']);
+    expect(out).toMatch(
+      /^platform +\S+ +yes +\S+Z +warning: storage_unavailable: bucket b at AWS, eu-1: not found; warning: other: too$/m,
+    );
+    const json = await ctl('status --json');
+    expect([json.code, JSON.parse(json.out).services[0].warnings[0]]).toEqual([5, warning]);
+    const away = 'http://127.0.0.1:2';
+    expect((await ctl(`--admin ${away} --devices-admin ${door.url} status`, {})).code).toBe(1);
+  });
+
+  test('reads a process of a version that knows no warnings', async () => {
+    const old = createServer((_, response) =>
+      response.end(JSON.stringify({ service: 'platform', version: '0.1.0', startedAtMs: 1, notReady: [] })),
+    );
+    await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = old.address() as AddressInfo;
+      expect((await ctl('status', { ADMIN_URL: `http://127.0.0.1:${port}` })).code).toBe(0);
+    } finally {
+      old.closeAllConnections();
+      old.close();
+    }
   });
 
   test('needs the admin token, as all calls do', async () => {

@@ -78,7 +78,8 @@ Addresses:
   Flags win over ADMIN_URL, and over DEVICES_ADMIN, TRANSACTIONS_ADMIN and so on. The admin token comes from ADMIN_TOKEN or ADMIN_TOKEN_FILE.
 
 Exit codes:
-  ${exitCodes.ok} done, ${exitCodes.refused} refused or failed, ${exitCodes.usage} wrong command line, ${exitCodes.unreachable} cannot reach the service, ${exitCodes.unauthenticated} admin token missing or wrong
+  ${exitCodes.ok} done, ${exitCodes.refused} refused or failed, ${exitCodes.usage} wrong command line, ${exitCodes.unreachable} cannot reach the service, ${exitCodes.unauthenticated} admin token missing or wrong,
+  ${exitCodes.warnings} (status only) all services are ready, with warnings: an issuer or a bucket that cannot be used
 `;
 
 /** Runs one command line (without node and script); returns the exit code. */

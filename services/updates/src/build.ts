@@ -120,8 +120,9 @@ export function buildUpdates(
       await Promise.all([swept, watch.stop(), audit.stop()]);
       await files.stop();
     },
-    // Readiness does not depend on the object storage: lists, updates and downloads work without it. The log
-    // and headset_updates_storage_unavailable tell that it is away (storage/watch.ts).
+    // Readiness does not depend on the object storage: lists, updates and downloads work without it. The log, a
+    // warning and headset_updates_storage_unavailable tell that it is away (storage/watch.ts).
     notReady: () => (started ? undefined : 'not started'),
+    warnings: () => watch.warnings(),
   };
 }

@@ -2,6 +2,7 @@ import { createHash, createPublicKey } from 'node:crypto';
 import { type JsonValue, type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import {
@@ -55,6 +56,8 @@ export async function openDoor(
     /** As what the process presents itself, and why it is not ready. */
     service?: string;
     notReady?: string[];
+    /** What it goes on without. */
+    warnings?: Warning[];
     keyIdOf?: (publicKeyPem: string) => string;
     /** The applications of every developer. */
     applications?: readonly string[];
@@ -231,6 +234,7 @@ export async function openDoor(
     bindings,
     metrics: new Registry(),
     notReady: () => options.notReady ?? [],
+    warnings: () => options.warnings ?? [],
     logger: createLogger({ service: 'test', level: 'silent' }),
   });
   await server.start();
