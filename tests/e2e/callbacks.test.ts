@@ -176,6 +176,7 @@ describeOnStack('callbacks', () => {
       nextAttemptAtMs: '0',
       deliveredAtMs: '0',
       lastOutcome: 'answered 410',
+      host: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
     });
     const shown = await ctlJson('deliveries', 'show', notification);
     expect(shown).toEqual({
@@ -186,6 +187,7 @@ describeOnStack('callbacks', () => {
           durationMs: expect.any(Number),
           statusCode: 410,
           error: 'answered 410',
+          host: dead.host,
         },
       ],
       body: first?.bytes.toString('utf8'),

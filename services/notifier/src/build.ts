@@ -145,9 +145,9 @@ export function buildNotifier(
     rpc: [bind(SignedUrlsService, { requestSignedUrls: requestSignedUrls(signedUrls) })],
     admin: [
       bind(NotifierAdminService, {
-        listDeliveries: listDeliveries(store),
-        getDelivery: getDelivery(store),
-        redeliverDelivery: redeliverDelivery({ store, scheduler, clock, audit }),
+        listDeliveries: listDeliveries(store, destinations),
+        getDelivery: getDelivery(store, destinations),
+        redeliverDelivery: redeliverDelivery({ store, destinations, scheduler, clock, audit }),
       }),
     ],
     async start() {
