@@ -8,6 +8,7 @@ import { type Client, Code, ConnectError, createClient, type Interceptor } from 
 import { createConnectTransport } from '@connectrpc/connect-node';
 import type { ProcessStatus } from '@headset-cloud/kit/admin-server.ts';
 import { operatorHeaders } from '@headset-cloud/kit/audit/operator.ts';
+import { withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
 import type { Files } from './standard-streams.ts';
 
@@ -224,12 +225,16 @@ export async function askStatus(
   let reason = '';
   for (const address of addresses) {
     try {
-      const answer = await fetch(`${address.replace(/\/$/, '')}/status`, {
-        headers: token ? { authorization: `Bearer ${token}` } : {},
-        signal: AbortSignal.timeout(timeoutMs),
+      const answer = await withinTime(timeoutMs, 'no answer', async (signal) => {
+        const headers = token ? { authorization: `Bearer ${token}` } : undefined;
+        const given = await fetch(`${address.replace(/\/$/, '')}/status`, {
+          ...(headers && { headers }),
+          signal,
+        });
+        return given.ok ? ((await given.json()) as ProcessStatus) : given.status;
       });
-      if (answer.ok) return (await answer.json()) as ProcessStatus;
-      reason = `${address} answers ${answer.status}`;
+      if (typeof answer !== 'number') return answer;
+      reason = `${address} answers ${answer}`;
     } catch (error) {
       reason = `${address}: ${networkReason(error) ?? (error as Error).message}`;
       if (!neverReached(error)) return reason;

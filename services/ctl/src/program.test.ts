@@ -589,6 +589,19 @@ describe('status', () => {
     expect((await ctl(`--admin ${away} --devices-admin ${door.url} status`, {})).code).toBe(1);
   });
 
+  test('names the time-out of a process that hangs', async () => {
+    const hanging = createServer(() => {});
+    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
+    try {
+      const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`;
+      const { code, out } = await ctl('--timeout-ms 200 status --json', { ADMIN_URL: url });
+      expect([code, JSON.parse(out).services[0].reason]).toEqual([1, `${url}: no answer within 200 ms`]);
+    } finally {
+      hanging.closeAllConnections();
+      hanging.close();
+    }
+  });
+
   test('reads a process of a version that knows no warnings', async () => {
     const old = createServer((_, response) =>
       response.end(JSON.stringify({ service: 'platform', version: '0.1.0', startedAtMs: 1, notReady: [] })),
