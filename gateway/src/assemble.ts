@@ -18,7 +18,7 @@ import { createTokenVerifier } from './tokens/verifier.ts';
 /** Below the time-out of one fetch of the keys, so that the reason of a failed connection comes first. */
 const issuerConnectTimeoutMs = 2500;
 /** How often it is seen whether the issuer's keys have to be fetched, also while nobody calls. */
-const issuerWatchMs = 15_000;
+const issuerWatchMs = 1000;
 
 /**
  * Assembles the gateway with its clients, token keys and server, not yet listening; the same on both

@@ -68,9 +68,10 @@ export class KeySet {
 
   /** Fetches the keys where there are none, they are old, or the last fetch failed. Never rejects. */
   async look(): Promise<void> {
-    const { clock, maxAgeMs, retryMs } = this.#options;
+    const { clock, maxAgeMs, retryMs, cooldownMs } = this.#options;
     const fresh = this.#keys && !this.#failure && clock.now() - this.#fetchedAt < maxAgeMs;
-    if (!fresh && this.#mayTry(retryMs)) await this.#fetch();
+    // Known keys stay in use: then nobody waits for it.
+    if (!fresh && this.#mayTry(this.#keys ? cooldownMs : retryMs)) await this.#fetch();
   }
 
   /** That the last fetch failed, with what follows from it. */
@@ -130,17 +131,27 @@ export class KeySet {
         (keys) => {
           const before = this.#keys ?? [];
           this.#keys = keys;
+          if (this.#failure) {
+            this.#options.logger.info(
+              { issuer: this.#options.issuer },
+              "the issuer's keys are fetched again",
+            );
+          }
           this.#failure = undefined;
           this.#fetchedAt = this.#options.clock.now();
           const stays = (old: SigningKey) => keys.some((k) => k.kid === old.kid && k.key.equals(old.key));
           if (!before.every(stays)) this.#generation++;
         },
         (error) => {
-          this.#failure = failureReason(error);
-          this.#options.logger.warn(
-            { issuer: this.#options.issuer, err: error },
-            "the issuer's keys cannot be fetched",
-          );
+          const reason = failureReason(error);
+          // It is tried again every second.
+          if (reason !== this.#failure) {
+            this.#options.logger.warn(
+              { issuer: this.#options.issuer, err: error },
+              "the issuer's keys cannot be fetched",
+            );
+          }
+          this.#failure = reason;
         },
       )
       .finally(() => {
