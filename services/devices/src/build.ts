@@ -61,7 +61,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
   const hardwareModels = createHardwareModelStore(
     store.collection<HardwareModelDocument>(collections.hardwareModels),
   );
-  const metrics = createMetrics(ctx.metrics, () => devices.countPending(), logger);
+  const metrics = createMetrics(ctx.metrics, () => devices.countPending());
   const lifecycle = createLifecycleEvents({ devices, log: ctx.log, failpoints, logger });
   const contracts = createContractStore(
     store.collection<ContractDocument>(collections.contracts),

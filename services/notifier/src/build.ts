@@ -88,7 +88,7 @@ export function buildNotifier(
     backoff: { firstMs: config.NOTIFIER_BACKOFF_FIRST_MS, maxMs: config.NOTIFIER_BACKOFF_MAX_MS },
     limit,
   };
-  const metrics = createMetrics(ctx.metrics, store, clock, logger);
+  const metrics = createMetrics(ctx.metrics, store, clock);
   const destinations = createDestinations(ctx.channel('devices'));
   const readiness = new ReadinessCheck({ clock, store, writer, finished, leaseMs });
   const attempts = new Attempts({ ctx, readiness, destinations, sender, metrics, rules, random });
