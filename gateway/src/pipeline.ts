@@ -21,6 +21,8 @@ export interface PipelineOptions {
   readonly tokens: TokenVerifier;
   readonly ownership: Ownership;
   readonly shares: Shares;
+  /** Does a call's work, or throws `unavailable` where its answer would be too late anyway. */
+  readonly admit: <T>(clientId: string, work: () => Promise<T>) => Promise<T>;
   readonly bodyLimitBytes: number;
   /** How long the services may take for one call, all of their calls together. */
   readonly totalMs: number;
@@ -35,12 +37,13 @@ export type CallRunner = (ctx: Context, params: Readonly<Record<string, string>>
 /**
  * The checks of rule A3 after path and method, in its order, compiled once for an operation: token 401,
  * scope 403, developer 500, ownership 403, the client's share 429, path parameter 404, the device's share 429,
- * query and body 400. Checks that depend on the device are made by the service.
+ * query and body 400, too many calls that are not answered in time 503. Checks that depend on the device are made by
+ * the service.
  */
 export function createCallRunner(
   operation: ApiOperation,
   handler: Handler,
-  { tokens, ownership, shares, bodyLimitBytes, totalMs, compiler, proxies }: PipelineOptions,
+  { tokens, ownership, shares, admit, bodyLimitBytes, totalMs, compiler, proxies }: PipelineOptions,
 ): CallRunner {
   const ofApplication = operation.parameters.some((p) => p.in === 'path' && p.name === 'applicationId');
   const isChange = operation.method !== 'GET' || '201' in operation.responses;
@@ -85,12 +88,14 @@ export function createCallRunner(
               () => handler(call),
             )
           : handler(call);
-      const answer = await withDeadline(leftMs, async () => {
-        const answered = await made();
-        // The first piece is made before the headers are sent, so that an earlier failure is an ordinary
-        // error answer.
-        return 'json' in answered ? answered : { ...answered, first: await answered.pieces.next() };
-      });
+      const answer = await admit(clientId, () =>
+        withDeadline(leftMs, async () => {
+          const answered = await made();
+          // The first piece is made before the headers are sent, so that an earlier failure is an ordinary
+          // error answer.
+          return 'json' in answered ? answered : { ...answered, first: await answered.pieces.next() };
+        }),
+      );
       await send(ctx, answer);
     } finally {
       leave();

@@ -87,3 +87,15 @@ test('a device has the slot of its activation until it is given back, with one r
   expect(after?.returned).toEqual({ slotId: 'take', id: 'return-1' });
   expect(await store.countSlots('app')).toBe(0);
 });
+
+test('a device owes its slot from the deactivation until it gives the slot back', async () => {
+  const owing = () => store.owingSlots('app', 10);
+  await store.intend(deviceId, intent(5));
+  expect(await owing()).toEqual([]);
+  await store.activate(deviceId, intent(5), activation(), 'take', record);
+  expect(await owing()).toEqual([]);
+  await store.deactivate(deviceId, 6, activation(), slot, record);
+  expect([await owing(), await store.owingSlots('other', 10)]).toEqual([[deviceId], []]);
+  await store.giveBack(deviceId, 'take', 'return');
+  expect(await owing()).toEqual([]);
+});

@@ -200,6 +200,16 @@ export function createActivationStore(
       return devices.countDocuments({ 'slot.applicationId': applicationId });
     },
 
+    async owingSlots(applicationId, limit) {
+      const found = await devices
+        .find(
+          { 'slot.applicationId': applicationId, 'activation.applicationId': null },
+          { limit, projection: { _id: 1 } },
+        )
+        .toArray();
+      return found.map(({ _id }) => _id);
+    },
+
     async abandon(deviceId, { id, applicationId, transactionId }, slotTaken) {
       const release: Pending = { kind: 'release', transactionId, applicationId, intentId: id };
       const outcome = await change(
