@@ -8,6 +8,7 @@ import type { Registry } from 'prom-client';
 import { createAdmission } from './admission/admission.ts';
 import type { GatewayClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
+import { BodyRoom } from './http/body-room.ts';
 import { GatewayError } from './http/errors.ts';
 import { observe, type RequestState } from './http/observe.ts';
 import { type ApiOperation, operationsOf, readDocument } from './openapi/document.ts';
@@ -55,6 +56,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
 
   const compiler = new SchemaCompiler('cws_api', document);
   const ownership = createOwnership(clients.applications, clock);
+  const bodies = new BodyRoom();
   const admission = createAdmission(
     services.map(([service]) => service),
     metrics,
@@ -65,7 +67,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
     const served = handlers.get(operation.operationId);
     if (!served) continue;
     const run = createCallRunner(operation, served.handler, {
-      ...{ tokens, ownership, shares, compiler, proxies },
+      ...{ tokens, ownership, shares, bodies, compiler, proxies },
       admit: (clientId, work) => admission.admit(served.service, clientId, work),
       bodyLimitBytes: Math.max(config.BODY_LIMIT_BYTES, operation.bodyLimitBytes ?? 0),
       totalMs: config.UPSTREAM_DEADLINE_MS,

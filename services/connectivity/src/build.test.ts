@@ -10,7 +10,6 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient, type Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
 import { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
 import {
@@ -61,7 +60,6 @@ beforeEach(async () => {
       store: createEmbeddedStore(db).database('connectivity'),
       log,
       channel: () => channel,
-      secrets: createSecretBox('a test secret of more than thirty-two characters'),
       metrics: registry,
       failpoints: () => {},
       instanceId: 'test',

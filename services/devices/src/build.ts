@@ -13,7 +13,7 @@ import { dayMs } from '@headset-cloud/kit/retention/config.ts';
 import { createRetention } from '@headset-cloud/kit/retention/keeper.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
-import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import type { SealingContext, Service } from '@headset-cloud/kit/service.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { ActivationDependencies } from './activation/dependencies.ts';
@@ -53,7 +53,7 @@ import { reportedOfDeactivated } from './store/retention.ts';
 import { devicesSteps } from './store/steps.ts';
 
 /** The devices service: applications, contracts, the device registry, activation, reported state, commands. */
-export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Service {
+export function buildDevices(ctx: SealingContext, config: DevicesConfig): Service {
   const { store, clock, secrets, logger, failpoints } = ctx;
   const deviceDocuments = store.collection<DeviceDocument>(collections.devices);
   const devices = createActivationStore(deviceDocuments, clock, config.DEVICES_COMPLETE_AFTER_MS);

@@ -83,14 +83,14 @@ export const notifierConfig = {
     max: 1000,
   }),
   NOTIFIER_WINDOW_PER_DESTINATION: integer({
-    doc: 'Most callbacks of one application and setting held in memory; the rest waits in the database.',
+    doc: 'Most callbacks of one application and setting held in memory; the rest waits in the database. A body over 8 KiB counts as one for each 8 KiB.',
     example: '1000',
     default: 1000,
     min: 1,
     max: 100_000,
   }),
   NOTIFIER_MAX_IN_MEMORY: integer({
-    doc: 'Most callbacks held in memory in all.',
+    doc: 'Most callbacks held in memory in all; a body over 8 KiB counts as one for each 8 KiB.',
     example: '20000',
     default: 20_000,
     min: 1,

@@ -56,9 +56,10 @@ export const restDoor = door(
   slow-headers: headers that come byte by byte | 10 s for headers, also against slow progress
   slow-body: a body that comes byte by byte, or breaks off | 10 s for the body; nothing is done before it is whole
   slow-reader: a reader that takes nothing of a long answer | cut off, and nothing more is read for it
+  body-flood: large bodies on many connections at once | a bound for all of a gateway, half of it for one client; small bodies need no room
   large-headers: floods of headers, long targets | 431 over 16 KiB
   large-body: bodies over the limit, announced, chunked or compressed | counted while read; 413; compressed bodies are not unpacked
-  pipelining: many requests at once on one connection | served in their order, each by all its checks
+  pipelining: many requests at once on one connection | served in their order, each by all its checks; 16 at a time, then 503 and the end of the connection
   crowd: thousands of connections without a request | the one that waits longest gives way
   half-requests: hundreds of requests that stop halfway | time limits for each; others are served meanwhile
   call-flood: one client takes all capacity | a share for each client: rate, calls under way, changes for a device
