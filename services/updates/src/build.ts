@@ -58,7 +58,7 @@ export function buildUpdates(
     return answerUpload(check, key.replace(/^uploads\//, ''));
   });
   const { storage } = files;
-  const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, { uploads, contents, clock, logger });
+  const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, { uploads, contents, clock });
   const watch = watchStorage({
     ...{ storage, logger, onLook, place: files.place },
     intervalMs: config.UPDATES_STORAGE_WATCH_MS,
