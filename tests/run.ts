@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 /**
  * Runs every check that CI runs, shows how long each took, and ends with the line
  * `N passed, N failed, N skipped`. The quick ones come first, the unit tests beside the others of them;
- * of the slow ones the end-to-end suite and the fuzz tests run in two lanes; what measures, and the crash tests, run alone.
+ * of the slow ones the end-to-end suite, the fuzz tests and the crash tests run in two lanes; what measures runs alone.
  * `check` as an argument runs only the quick ones.
  */
 const root = resolve(import.meta.dirname, '..');
@@ -28,7 +28,7 @@ interface Step {
   readonly counts?: 'jest' | 'line';
   readonly quick?: true;
   /** Steps of one group run at the same time, in two lanes; what they print is shown when they have ended. */
-  readonly group?: 'suites' | 'fuzz';
+  readonly group?: 'suites' | 'fuzz' | 'faults';
   /** Runs beside the others of its group, or of the quick ones; it takes about as long as all of them. */
   readonly beside?: true;
 }
@@ -166,6 +166,7 @@ const steps: Step[] = [
   },
   {
     name: 'the last release beside today, MongoDB and Kafka',
+    group: 'faults',
     command: bin('node'),
     args: ['--disable-warning=ExperimentalWarning', 'tests/mixed/main.ts'],
     env: { SUITE: '0' },
@@ -173,6 +174,8 @@ const steps: Step[] = [
   },
   {
     name: 'crash test, embedded',
+    group: 'faults',
+    beside: true,
     command: bin('node'),
     args: ['tests/faults/main.ts'],
     env: { STACK: 'embedded', ROUNDS: '20', SEED: process.env['SEED'] || crashSeed },
@@ -180,6 +183,7 @@ const steps: Step[] = [
   },
   {
     name: 'crash test, MongoDB and Kafka',
+    group: 'faults',
     command: bin('node'),
     args: ['tests/faults/main.ts'],
     env: { STACK: 'real', ROUNDS: '20', SEED: process.env['SEED'] || crashSeed },

@@ -1,8 +1,12 @@
-import { spawnSync } from 'node:child_process';
+import * as childProcess from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
+
+const execFile = promisify(childProcess.execFile);
 
 /** Where an image keeps the JavaScript of its TypeScript; below the application's folder. */
 export const compileCacheFolder = 'compile-cache';
@@ -15,21 +19,33 @@ const patienceMs = 60_000;
  * only where its own version and the file's content match, so that a wrong entry costs time and nothing else.
  * Throws where a process does not end by a refusal.
  */
-export function fillCompileCache(app: string, node: string, places: readonly string[]): void {
+export async function fillCompileCache(app: string, node: string, places: readonly string[]): Promise<void> {
   const cache = join(app, compileCacheFolder);
-  for (const entry of places.flatMap((place) => entriesOf(app, place))) {
-    const { status, error, stderr } = spawnSync(node, ['--disable-warning=ExperimentalWarning', entry], {
-      ...{ cwd: app, timeout: patienceMs },
-      env: { NODE_COMPILE_CACHE: cache, NODE_COMPILE_CACHE_PORTABLE: '1', LOG_LEVEL: 'none: to be refused' },
-    });
-    if (!status) throw new Error(`${entry} did not refuse to start: ${error?.message ?? stderr}`);
-  }
+  const entries = places.flatMap((place) => entriesOf(app, place));
+  // Node writes an entry beside its place and renames it, so that several may write the same one.
+  const fill = async () => {
+    for (let entry = entries.shift(); entry; entry = entries.shift())
+      await startInVain(app, node, entry, cache);
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, fill));
   let kept = 0;
   for (const file of readdirSync(cache, { recursive: true, withFileTypes: true })) {
     const path = join(file.parentPath, file.name);
     if (file.isFile() && keepStripped(path, app)) kept += 1;
   }
   if (kept === 0) throw new Error(`The Node of the image has kept no stripped source in ${cache}.`);
+}
+
+async function startInVain(app: string, node: string, entry: string, cache: string): Promise<void> {
+  const env = {
+    NODE_COMPILE_CACHE: cache,
+    NODE_COMPILE_CACHE_PORTABLE: '1',
+    LOG_LEVEL: 'none: to be refused',
+  };
+  const args = ['--disable-warning=ExperimentalWarning', entry];
+  const ended = await execFile(node, args, { cwd: app, timeout: patienceMs, env }).catch((error) => error);
+  if (typeof ended.code !== 'number')
+    throw new Error(`${entry} did not refuse to start: ${ended.message ?? ended.stderr}`);
 }
 
 /** The files by which processes of a workspace start. */

@@ -99,7 +99,7 @@ export async function makeImage(settings: Settings, say: (line: string) => void)
     const base = await provideBase(settings, builder, work, say);
     say(`staging ${settings.kind}`);
     const folder = join(work, 'staged');
-    stage(stagingOf(settings, folder, base.facts));
+    await stage(stagingOf(settings, folder, base.facts));
     say(`building with ${builder.name}`);
     return await buildStaged(settings, folder, base, builder);
   } finally {

@@ -80,7 +80,7 @@ function allWorkspaces(source: string): string[] {
  * beside them. Needs npm, and for the site its build. The image needs no build step: Node runs TypeScript,
  * though not below node_modules, so that npm's links to the project's own packages have to stay links.
  */
-export function stage(staging: Staging): void {
+export async function stage(staging: Staging): Promise<void> {
   const { folder, kind } = staging;
   if (existsSync(folder)) throw new Error(`${folder} exists; an image is staged in a new folder.`);
   mkdirSync(join(folder, 'app'), { recursive: true });
@@ -101,7 +101,7 @@ export function stage(staging: Staging): void {
   writeFileSync(join(app, 'sbom.cdx.json'), bill);
   removeNpmsNotes(app);
   if (kind !== 'site')
-    fillCompileCache(app, join(folder, 'node/local/bin/node'), stagedWorkspaces(staging.source, kind));
+    await fillCompileCache(app, join(folder, 'node/local/bin/node'), stagedWorkspaces(staging.source, kind));
 }
 
 /** Names of the images, without a tag. */

@@ -5,8 +5,10 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import type { Registry } from 'prom-client';
+import { createAdmission } from './admission/admission.ts';
 import type { GatewayClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
+import { BodyRoom } from './http/body-room.ts';
 import { GatewayError } from './http/errors.ts';
 import { observe, type RequestState } from './http/observe.ts';
 import { type ApiOperation, operationsOf, readDocument } from './openapi/document.ts';
@@ -14,7 +16,6 @@ import { SchemaCompiler } from './openapi/validators.ts';
 import { createOwnership } from './ownership.ts';
 import { type CallRunner, createCallRunner } from './pipeline.ts';
 import { createHandlers } from './routes/index.ts';
-import type { Handlers } from './routes/types.ts';
 import type { Shares } from './shares/shares.ts';
 import type { TokenVerifier } from './tokens/types.ts';
 
@@ -45,18 +46,29 @@ export function buildGateway(options: GatewayOptions): Gateway {
   const { clients, tokens, config, logger, clock, metrics, shares, proxies = new BlockList() } = options;
   const document = readDocument('cws_api');
   const operations = operationsOf(document);
-  const handlers = createHandlers(clients);
+  const services = Object.entries(createHandlers(clients));
+  const handlers = new Map(
+    services.flatMap(([service, some]) =>
+      Object.entries(some).map(([id, handler]) => [id, { service, handler }]),
+    ),
+  );
   requireSameOperations(operations, handlers);
 
   const compiler = new SchemaCompiler('cws_api', document);
   const ownership = createOwnership(clients.applications, clock);
+  const bodies = new BodyRoom();
+  const admission = createAdmission(
+    services.map(([service]) => service),
+    metrics,
+  );
   const router = new Router<RequestState>({ strict: true, sensitive: true });
   refuseOtherMethods(router, operations);
   for (const operation of literalFirst(operations)) {
-    const handler = handlers[operation.operationId];
-    if (!handler) continue;
-    const run = createCallRunner(operation, handler, {
-      ...{ tokens, ownership, shares, compiler, proxies },
+    const served = handlers.get(operation.operationId);
+    if (!served) continue;
+    const run = createCallRunner(operation, served.handler, {
+      ...{ tokens, ownership, shares, bodies, compiler, proxies },
+      admit: (clientId, work) => admission.admit(served.service, clientId, work),
       bodyLimitBytes: Math.max(config.BODY_LIMIT_BYTES, operation.bodyLimitBytes ?? 0),
       totalMs: config.UPSTREAM_DEADLINE_MS,
     });
@@ -108,10 +120,13 @@ function refuseOtherMethods(router: Router<RequestState>, operations: readonly A
   }
 }
 
-function requireSameOperations(operations: readonly ApiOperation[], handlers: Handlers): void {
+function requireSameOperations(
+  operations: readonly ApiOperation[],
+  handlers: ReadonlyMap<string, unknown>,
+): void {
   const documented = new Set(operations.map((o) => o.operationId));
-  const missing = [...documented].filter((id) => !(id in handlers));
-  const extra = Object.keys(handlers).filter((id) => !documented.has(id));
+  const missing = [...documented].filter((id) => !handlers.has(id));
+  const extra = [...handlers.keys()].filter((id) => !documented.has(id));
   if (missing.length + extra.length > 0) {
     throw new Error(
       `cws_api.yaml and the handlers differ: without handler [${missing}], without document [${extra}]`,

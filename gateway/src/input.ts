@@ -18,13 +18,13 @@ const noBytes = new Uint8Array(0);
 
 /**
  * Compiles the reader of a call's Idempotency-Key and body. The reader throws invalid_argument,
- * invalid_body or body_too_large.
+ * invalid_body or body_too_large; `hold` is as in `readBytes`.
  */
 export function inputReader(
   operation: ApiOperation,
   compiler: SchemaCompiler,
   limitBytes: number,
-): (ctx: Context) => Promise<Input> {
+): (ctx: Context, hold: (bytes: number) => void) => Promise<Input> {
   const keyParameter = operation.parameters.find((p) => p.in === 'header' && p.name === 'Idempotency-Key');
   const readKey = keyParameter && parameterReader(keyParameter, compiler);
   const asked = operation.parameters.filter((p) => p.in === 'query').map((p) => p.name);
@@ -32,7 +32,7 @@ export function inputReader(
     operation.bodyRef === undefined ? undefined : bodyValidator(compiler.ofReference(operation.bodyRef));
   if (!readKey && !check) return () => noInput;
 
-  return async (ctx) => {
+  return async (ctx, hold) => {
     const given = ctx.req.headers['idempotency-key'] as string | undefined;
     const key = given === undefined ? undefined : readKey?.(given);
     if (given !== undefined && readKey && key === undefined) {
@@ -43,7 +43,7 @@ export function inputReader(
     }
     if (check) requireJson(ctx.req);
     // A body that the call does not need is read only if an Idempotency-Key must be tied to it (rule A19).
-    const bytes = check || key !== undefined ? await readBytes(ctx.req, ctx.res, limitBytes) : noBytes;
+    const bytes = check || key !== undefined ? await readBytes(ctx.req, ctx.res, limitBytes, hold) : noBytes;
     const body = check ? parseJson(bytes) : undefined;
     check?.(body?.value);
     const idempotency =

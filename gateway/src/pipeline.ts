@@ -7,6 +7,7 @@ import { addressOf } from '@headset-cloud/kit/doors/address.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Context } from 'koa';
 import { type Answer, sendJson } from './http/answer.ts';
+import type { BodyRoom } from './http/body-room.ts';
 import { GatewayError } from './http/errors.ts';
 import { inputReader } from './input.ts';
 import type { ApiOperation, ApiParameter } from './openapi/document.ts';
@@ -21,7 +22,10 @@ export interface PipelineOptions {
   readonly tokens: TokenVerifier;
   readonly ownership: Ownership;
   readonly shares: Shares;
+  /** Does a call's work, or throws `unavailable` where its answer would be too late anyway. */
+  readonly admit: <T>(clientId: string, work: () => Promise<T>) => Promise<T>;
   readonly bodyLimitBytes: number;
+  readonly bodies: BodyRoom;
   /** How long the services may take for one call, all of their calls together. */
   readonly totalMs: number;
   readonly compiler: SchemaCompiler;
@@ -35,12 +39,13 @@ export type CallRunner = (ctx: Context, params: Readonly<Record<string, string>>
 /**
  * The checks of rule A3 after path and method, in its order, compiled once for an operation: token 401,
  * scope 403, developer 500, ownership 403, the client's share 429, path parameter 404, the device's share 429,
- * query and body 400. Checks that depend on the device are made by the service.
+ * query and body 400, too many calls that are not answered in time 503. Checks that depend on the device are made by
+ * the service.
  */
 export function createCallRunner(
   operation: ApiOperation,
   handler: Handler,
-  { tokens, ownership, shares, bodyLimitBytes, totalMs, compiler, proxies }: PipelineOptions,
+  { tokens, ownership, shares, admit, bodyLimitBytes, bodies, totalMs, compiler, proxies }: PipelineOptions,
 ): CallRunner {
   const ofApplication = operation.parameters.some((p) => p.in === 'path' && p.name === 'applicationId');
   const isChange = operation.method !== 'GET' || '201' in operation.responses;
@@ -65,13 +70,17 @@ export function createCallRunner(
       ownership(clientId, ofApplication ? applicationId : undefined),
     );
     const leave = shares.enter(clientId, applicationId, limits);
+    let giveBack = () => {};
+    const hold = (bytes: number) => {
+      giveBack = bodies.take(clientId, bytes);
+    };
     try {
       // The time that the caller takes to send its body does not count.
       const leftMs = totalMs - (performance.now() - asked);
       const path = readPath(params);
       if (isChange && path.deviceId !== '') shares.change(clientId, path.deviceId, limits);
       const query = readQuery(ctx.querystring);
-      const { body, idempotency } = await readInput(ctx);
+      const { body, idempotency } = await readInput(ctx, hold);
       const caller = { clientId, applicationId, idempotency };
       const call = { applicationId, ...path, query, body, caller };
       // Reads leave no record, so their calls carry nobody.
@@ -85,14 +94,17 @@ export function createCallRunner(
               () => handler(call),
             )
           : handler(call);
-      const answer = await withDeadline(leftMs, async () => {
-        const answered = await made();
-        // The first piece is made before the headers are sent, so that an earlier failure is an ordinary
-        // error answer.
-        return 'json' in answered ? answered : { ...answered, first: await answered.pieces.next() };
-      });
+      const answer = await admit(clientId, () =>
+        withDeadline(leftMs, async () => {
+          const answered = await made();
+          // The first piece is made before the headers are sent, so that an earlier failure is an ordinary
+          // error answer.
+          return 'json' in answered ? answered : { ...answered, first: await answered.pieces.next() };
+        }),
+      );
       await send(ctx, answer);
     } finally {
+      giveBack();
       leave();
     }
   };

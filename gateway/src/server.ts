@@ -73,7 +73,10 @@ export function createGatewayServer(
   // The reader of the body sends "100 Continue", after every earlier check has passed.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
-  doors.guard(server, 'api');
+  doors.guard(server, 'api', ({ headers }) => ({
+    'X-Request-Id': requestId(headers['x-request-id']),
+    'Cache-Control': 'no-store',
+  }));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const answering = latest.get(socket);
     refuse(error, socket, answering?.headersSent === true && !answering.writableFinished);

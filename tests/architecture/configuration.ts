@@ -6,8 +6,9 @@ import { connectivityConfig } from '@headset-cloud/connectivity/config.ts';
 import { deviceLinkConfig } from '@headset-cloud/device-link/config.ts';
 import { devicesConfig } from '@headset-cloud/devices/config.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
-import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
+import { commonConfig, distributedConfig, sealingConfig } from '@headset-cloud/kit/common-config.ts';
 import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
+import { callbackAddressesConfig } from '@headset-cloud/kit/outbound/callback-addresses.ts';
 import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { retentionConfig } from '@headset-cloud/kit/retention/config.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
@@ -19,19 +20,21 @@ import { root } from './imports.ts';
 export const configurationFile = join(root, 'docs/configuration.md');
 
 const own = Object.fromEntries(
-  Object.entries(standaloneConfig).filter(([key]) => !(key in commonConfig)),
+  Object.entries(standaloneConfig).filter(([key]) => !(key in commonConfig || key in sealingConfig)),
 ) as ConfigSpec;
 
 /** Keys that several processes read are listed once. */
 function withoutShared(spec: ConfigSpec): ConfigSpec {
-  const shared = { ...egressConfig, ...retentionConfig };
+  const shared = { ...callbackAddressesConfig, ...egressConfig, ...retentionConfig };
   return Object.fromEntries(Object.entries(spec).filter(([key]) => !(key in shared)));
 }
 
 const parts: readonly [string, ConfigSpec][] = [
   ['Every process', commonConfig],
   ['A process of one service (MongoDB and Kafka)', distributedConfig],
+  ['Devices, transactions, updates, communication: what they seal at rest', sealingConfig],
   ['Gateway, updates, communication, notifier: calls to the outside', egressConfig],
+  ['Devices, notifier: where callbacks may go', callbackAddressesConfig],
   ['Transactions, devices, billing: deleting what has had its time', retentionConfig],
   ['Gateway', withoutShared(gatewayConfig)],
   ['Devices', withoutShared(devicesConfig)],

@@ -460,6 +460,27 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({ tags: { $in: ['a', 'b'] } }).toArray()),
     ];
   },
+  'a sparse index of two fields has a document with one of them, and finds the other by null': async (c) => {
+    await c.createIndexes([{ key: { 'slot.owner': 1, 'active.owner': 1 }, sparse: true }]);
+    await c.insertMany([
+      { _id: 1 },
+      { _id: 2, slot: { owner: 'a' } },
+      { _id: 3, slot: { owner: 'a' }, active: { owner: 'a' } },
+      { _id: 4, slot: { owner: 'a' }, active: {} },
+      { _id: 5, slot: { owner: 'b' } },
+      { _id: 6, active: { owner: 'a' } },
+    ]);
+    const owing = (owner: string) =>
+      c.find({ 'slot.owner': owner, 'active.owner': null }, { sort: { _id: 1 } }).toArray();
+    return [
+      await answer(() => owing('a')),
+      await answer(() => owing('b')),
+      await answer(() => c.updateOne({ _id: 3 }, { $unset: { active: '' } })),
+      await answer(() => c.updateOne({ _id: 2 }, { $unset: { slot: '' } })),
+      await answer(() => owing('a')),
+      await answer(() => c.find({ 'active.owner': 'a' }, { sort: { _id: 1 } }).toArray()),
+    ];
+  },
   'a sort over arrays counts the least item, or the greatest, of all of them': async (c) => {
     await c.createIndexes([{ key: { tags: 1 } }, { key: { lone: 1 }, sparse: true }]);
     await c.insertMany([

@@ -87,6 +87,21 @@ describeOnStack('activation', () => {
     expect(await slots(tenant)).toBe(3);
   });
 
+  it('is not refused for the last slot that another call takes and, being refused, frees', async () => {
+    const tenant = await newTenant({ devices: 3, activationLimit: 2 });
+    const [one, other, third] = tenant.devices;
+    const post = async (device: HeadsetKeyFile | undefined, clientId: string) =>
+      (await tenant.api.app('POST', path(device), { clientId })).status;
+    for (let round = 0; round < 8; round += 1) {
+      const same = freshClientId();
+      const statuses = await Promise.all([post(one, same), post(other, same), post(third, freshClientId())]);
+      expect([statuses[2], statuses.slice(0, 2).toSorted()]).toEqual([201, [201, 403]]);
+      await deactivate(tenant, third);
+      await deactivate(tenant, statuses[0] === 201 ? one : other);
+    }
+    expect(await slots(tenant)).toBe(0);
+  });
+
   // withstands rest/imei
   it('refuses a device that the contract does not name, or no longer names', async () => {
     const tenant = await newTenant({ devices: 2 });

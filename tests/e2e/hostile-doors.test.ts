@@ -67,4 +67,16 @@ describeOnStack('hostile requests at the other doors', () => {
       expect(await rawStatuses(request(`GET ${path}`, 'Connection: close\r\n'), url())).toEqual([status]);
     },
   );
+
+  const everyDoor: Door[] = [['the API', () => stack.apiUrl, '/a', 403], ...doors];
+
+  // withstands rest/pipelining, sora/http, operators/http, files/http
+  it.each(everyDoor)(
+    '%s: of a thousand requests at once on one connection 16 are served, the next gets 503, and the connection ends',
+    async (_, url, path, status) => {
+      const asked = request(`GET ${path}`).repeat(1000);
+      expect(await rawStatuses(asked, url())).toEqual([...Array(16).fill(status), 503]);
+      expect(await rawStatuses(request(`GET ${path}`, 'Connection: close\r\n'), url())).toEqual([status]);
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
-import { type RawAnswer, rawRequest, rawStatuses } from './raw-http.ts';
+import { openRaw, type RawAnswer, rawRequest, rawStatuses } from './raw-http.ts';
 import { plain } from './tokens.ts';
 
 const invalid = { message: 'Invalid request body' };
@@ -329,5 +330,39 @@ describeOnStack('hostile requests', () => {
     expect(Date.now() - began).toBeLessThan(2000);
     const answers = await Promise.all(stuck);
     expect(new Set(answers.map((a) => a.status))).toEqual(new Set([408]));
+  });
+
+  // withstands rest/body-flood
+  it('large bodies under way have a bound: one client’s excess gets 503 with Retry-After, small bodies pass', async () => {
+    const bytes = 1_048_576;
+    const head = [
+      `PUT ${app}${on}/settings/wifi HTTP/1.1`,
+      ...['Host: a', `Authorization: ${authorization}`, 'Content-Type: application/json'],
+      ...[`Content-Length: ${bytes}`, 'Connection: close'],
+    ];
+    // A body that is no list when it is whole: nothing is written.
+    const first = `${head.join('\r\n')}\r\n\r\n`;
+    const rest = Buffer.alloc(bytes, ' ');
+    const sockets = Array.from({ length: 40 }, () => openRaw(first));
+    try {
+      const refused = await waitFor('refusals', () => {
+        const answered = sockets.filter(({ answer }) => answer().status !== 0);
+        return answered.length >= 8 ? answered : undefined;
+      });
+      expect(refused.map(({ answer }) => answer().status)).toEqual(Array(8).fill(503));
+      expect(refused[0]?.answer().headers['retry-after']).toBe('1');
+      // Other calls, of the same client, too, pass meanwhile.
+      expect((await send('PATCH', '', '{"x":1}')).status).toBe(400);
+      const others = sockets.filter((one) => !refused.includes(one));
+      for (const { socket } of others) socket.write(rest);
+      await waitFor('all answers', () => others.every(({ answer }) => answer().status === 400));
+      // There is room again.
+      const again = openRaw(first);
+      again.socket.write(rest);
+      sockets.push(again);
+      await waitFor('the answer', () => again.answer().status === 400);
+    } finally {
+      for (const { socket } of sockets) socket.destroy();
+    }
   });
 });

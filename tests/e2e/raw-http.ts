@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { stack } from './harness.ts';
 
 /** What came back on a raw connection until it was closed or one whole answer was there. */
@@ -48,6 +48,20 @@ export function rawRequest(
     };
     socket.once('connect', () => write(0));
   });
+}
+
+/** A connection to the API that stays open, with what has come back on it; its status is 0 before it is an answer. */
+export function openRaw(first: string): { readonly socket: Socket; readonly answer: () => RawAnswer } {
+  const { hostname, port } = new URL(stack.apiUrl);
+  const socket = connect(Number(port), hostname);
+  socket.write(first);
+  let received = '';
+  socket.setEncoding('latin1');
+  socket.on('error', () => {});
+  socket.on('data', (text: string) => {
+    received += text;
+  });
+  return { socket, answer: () => parse(received) };
 }
 
 /** The statuses of everything that a door answers on one connection, until it is closed or silent for 2 s. */

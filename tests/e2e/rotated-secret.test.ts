@@ -35,7 +35,6 @@ const missing = whyNoMongo();
         name: 'billing',
         entry: 'services/billing/src/main.ts',
         env: {
-          SECRET_KEY: 'x'.repeat(64),
           MONGODB_URI_FILE: secretFile,
           KAFKA_BROKERS: `127.0.0.1:${kafka}`,
           GRPC_LISTEN: `127.0.0.1:${grpc}`,

@@ -8,6 +8,7 @@ import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
+import { serviceNames } from '@headset-cloud/kit/service.ts';
 import { expiredCertificate } from '@headset-cloud/kit/testing/certificate.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
@@ -29,7 +30,6 @@ describe('a service whose stores are away when it starts', () => {
       name: 'billing',
       entry: 'services/billing/src/main.ts',
       env: {
-        SECRET_KEY: 'x'.repeat(64),
         MONGODB_URI: `mongodb://127.0.0.1:${mongo}`,
         KAFKA_BROKERS: `127.0.0.1:${kafka}`,
         GRPC_LISTEN: grpcAddress,
@@ -107,5 +107,62 @@ describe('a service whose stores are away when it starts', () => {
     expect(await service.exited).toBe('0');
     // Far below the time that a connection is tried for.
     expect(performance.now() - began).toBeLessThan(4000);
+  });
+});
+
+/** Least privilege: what opens nothing cannot lose the key. */
+describe('SECRET_KEY', () => {
+  const sealing = ['devices', 'transactions', 'updates', 'communication'];
+  let folder: string;
+  let service: ManagedProcess;
+  let adminUrl: string;
+
+  const start = async (name: string, env: Record<string, string> = {}) => {
+    folder = mkdtempSync(join(tmpdir(), 'headset-cloud-start-'));
+    const [grpc, admin, away] = await freePorts(3);
+    adminUrl = `http://127.0.0.1:${admin}`;
+    service = manageProcess({
+      name,
+      entry: `services/${name}/src/main.ts`,
+      env: {
+        MONGODB_URI: `mongodb://127.0.0.1:${away}`,
+        KAFKA_BROKERS: `127.0.0.1:${away}`,
+        GRPC_LISTEN: `127.0.0.1:${grpc}`,
+        ADMIN_LISTEN: `127.0.0.1:${admin}`,
+        ...env,
+      },
+      logFile: join(folder, `${name}.log`),
+    });
+    service.start();
+  };
+  afterEach(async () => {
+    await service.kill();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const lives = () =>
+    waitFor('the process to live', async () => {
+      if (!service.running) throw new Error(service.log());
+      const answer = await request(`${adminUrl}/livez`).catch(() => undefined);
+      await answer?.body.dump();
+      return answer?.statusCode === 200;
+    });
+
+  it.each(serviceNames.filter((name) => !sealing.includes(name)))(
+    '%s, which seals nothing, starts without it, and does not look at one that it is given',
+    async (name) => {
+      await start(name);
+      await lives();
+      await service.kill();
+      // An older chart names its file.
+      service.start({ SECRET_KEY_FILE: join(folder, 'none') });
+      await lives();
+    },
+  );
+
+  it.each(sealing)('%s, which seals, does not start without it', async (name) => {
+    await start(name);
+    expect(await service.exited).toBe('2');
+    expect(service.log()).toContain('SECRET_KEY is missing');
   });
 });

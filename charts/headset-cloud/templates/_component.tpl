@@ -120,7 +120,7 @@ spec:
     matchLabels: {{- include "hc.selector" . | nindent 6 }}
   template:
     metadata:
-      labels: {{- include "hc.labels" . | nindent 8 }}
+      labels: {{- include "hc.selector" . | nindent 8 }}
       annotations:
         headset-cloud/secrets: {{ include "hc.secretsRevision" .root | quote }}
     spec:

@@ -16,13 +16,17 @@
 {{ .root.Release.Name }}-{{ .name }}
 {{- end -}}
 
-{{/* Labels that select a component's pods; arguments: root, name. */}}
+{{/*
+Labels that select a component's pods, and all that pod templates have: with a version among them each version of the
+chart would replace every pod, and a trial's stores would lose their data; arguments: root, name.
+*/}}
 {{- define "hc.selector" -}}
 app.kubernetes.io/name: headset-cloud
 app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .name }}
 {{- end -}}
 
+{{/* Labels of a resource itself, which tell its version; arguments: root, name. */}}
 {{- define "hc.labels" -}}
 {{ include "hc.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
@@ -42,26 +46,31 @@ labels: {{- include "hc.labels" . | nindent 2 }}
 {{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end }}
 {{- end -}}
 
-{{/* The Secrets by the name of the setting that reads them. In a trial with stores, the one that the chart makes. */}}
+{{/* The Secret with the keys, the token and the clients of a trial. */}}
+{{- define "hc.trial.secret" -}}
+{{ .Values.trial.secret | default (printf "%s-trial" .Release.Name) }}
+{{- end -}}
+
+{{/* The Secrets by the name of the setting that reads them. In a trial with stores, also the one that the chart makes. */}}
 {{- define "hc.secrets" -}}
 {{- $s := .Values.secrets -}}
-{{- $made := dict "name" (printf "%s-trial" .Release.Name) -}}
+{{- $own := include "hc.trial.secret" . -}}
+{{- $trial := dict "MONGODB_URI" (dict "name" (printf "%s-trial" .Release.Name) "key" "mongodb-uri") "SECRET_KEY" (dict "name" $own "key" "secret-key") "ADMIN_TOKEN" (dict "name" $own "key" "admin-token") -}}
 {{- $refs := dict "MONGODB_URI" $s.mongodbUri "SECRET_KEY" $s.secretKey "SECRET_KEY_OTHERS" $s.secretKeyOthers "ADMIN_TOKEN" $s.adminToken "ADMIN_TOKEN_BEFORE" $s.adminTokenBefore "METRICS_TOKEN" $s.metricsToken "AWS_SHARED_CREDENTIALS" $s.s3Credentials "EGRESS_PROXY_CREDENTIALS" $s.egressProxyCredentials "KAFKA_SASL_PASSWORD" $s.kafkaPassword -}}
 {{- range $key, $ref := $refs -}}
-{{- if and $.Values.trial.stores (not $ref.name) (has $key (list "MONGODB_URI" "SECRET_KEY" "ADMIN_TOKEN")) -}}
-{{- $_ := set $refs $key (merge (dict "key" $ref.key) $made) -}}
-{{- end -}}
+{{- if and $.Values.trial.stores (not $ref.name) (hasKey $trial $key) }}{{ $_ := set $refs $key (index $trial $key) }}{{ end -}}
 {{- end -}}
 {{- $refs | toYaml -}}
 {{- end -}}
 
 {{/*
 A text that changes when one of the Secrets or the ConfigMap of authorities does, so that pods read the new one:
-processes read them at their start. It is empty where Helm has no cluster to look at; then secrets.revision is the way.
+processes read them at their start. Where Helm does not look at a cluster it is that of secrets.revision alone.
 The Secret that a trial makes does not exist yet at its install, and upgrades keep it, so it does not count.
 */}}
 {{- define "hc.secretsRevision" -}}
 {{- $seen := list .Values.secrets.revision -}}
+{{- if .Values.secrets.inspect -}}
 {{- $made := ternary (printf "%s-trial" .Release.Name) "" .Values.trial.stores -}}
 {{- range $_, $ref := include "hc.secrets" . | fromYaml -}}
 {{- if and $ref.name (ne $ref.name $made) -}}
@@ -72,6 +81,7 @@ The Secret that a trial makes does not exist yet at its install, and upgrades ke
 {{- with .Values.caBundleConfigMap -}}
 {{- $authorities := lookup "v1" "ConfigMap" $.Release.Namespace . -}}
 {{- if $authorities }}{{ $seen = append $seen (printf "authorities=%s" $authorities.metadata.resourceVersion) }}{{ end -}}
+{{- end -}}
 {{- end -}}
 {{ $seen | uniq | sortAlpha | join "," | sha256sum | trunc 16 }}
 {{- end -}}

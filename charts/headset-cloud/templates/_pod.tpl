@@ -137,7 +137,7 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- end -}}
 {{- end -}}
 {{- with $v.callbacks.allowAddresses -}}
-{{- if eq $.name "notifier" }}{{ $_ := set $env "NOTIFIER_ALLOW_ADDRESSES" (join "," .) }}{{ end -}}
+{{- if has $.name (list "devices" "notifier") }}{{ $_ := set $env "NOTIFIER_ALLOW_ADDRESSES" (join "," .) }}{{ end -}}
 {{- if eq $.name "communication" }}{{ $_ := set $env "COMMUNICATION_ALLOW_ADDRESSES" (join "," .) }}{{ end -}}
 {{- end -}}
 {{- if and $c.egress $v.egressProxy.url -}}
@@ -201,7 +201,9 @@ value, so each $ is doubled, but where the chart itself names a variable.
 ADMIN_TOKEN
 {{- if and (ne .name "site") .root.Values.secrets.adminTokenBefore.name }} ADMIN_TOKEN_BEFORE{{ end -}}
 {{- if .root.Values.secrets.metricsToken.name }} METRICS_TOKEN{{ end -}}
-{{- if .component.stores }} MONGODB_URI SECRET_KEY{{ if .root.Values.secrets.secretKeyOthers.name }} SECRET_KEY_OTHERS{{ end }}{{ if ne .root.Values.kafka.sasl.mechanism "none" }} KAFKA_SASL_PASSWORD{{ end }}{{ end -}}
+{{- if .component.stores }} MONGODB_URI{{ end -}}
+{{- if or .component.seals (and .component.stores .root.Values.secrets.secretKeyForAll) }} SECRET_KEY{{ if .root.Values.secrets.secretKeyOthers.name }} SECRET_KEY_OTHERS{{ end }}{{ end -}}
+{{- if .component.stores }}{{ if ne .root.Values.kafka.sasl.mechanism "none" }} KAFKA_SASL_PASSWORD{{ end }}{{ end -}}
 {{- if and (eq .name "updates") .root.Values.s3.bucket .root.Values.secrets.s3Credentials.name }} AWS_SHARED_CREDENTIALS{{ end -}}
 {{- if and .component.egress .root.Values.egressProxy.url .root.Values.secrets.egressProxyCredentials.name }} EGRESS_PROXY_CREDENTIALS{{ end -}}
 {{- end -}}

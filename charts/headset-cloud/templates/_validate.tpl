@@ -20,6 +20,32 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if not (index $refs $key).name }}{{ $p = append $p (printf "%s.name is missing: make a Secret whose key %s holds %s, and name it here." $path (index $refs $key).key $key) }}{{ end -}}
 {{- end -}}
 
+{{- /* What exists has its keys; what does not may still be made, and pods wait for it. */ -}}
+{{- if $v.secrets.inspect -}}
+{{- $named := list -}}
+{{- range $name, $ref := omit $v.secrets "inspect" "revision" "secretKeyForAll" -}}
+{{- if $ref.name }}{{ $named = append $named (dict "path" (printf "secrets.%s" $name) "kind" "Secret" "name" $ref.name "keys" (list $ref.key)) }}{{ end -}}
+{{- end -}}
+{{- if $v.trial.secret -}}
+{{- $keys := ternary (list "issuer-clients.json") list $v.trial.issuer -}}
+{{- if $v.trial.stores }}{{ $keys = concat (ternary list (list "secret-key") (ne "" $v.secrets.secretKey.name)) (ternary list (list "admin-token") (ne "" $v.secrets.adminToken.name)) $keys }}{{ end -}}
+{{- $named = append $named (dict "path" "trial.secret" "kind" "Secret" "name" $v.trial.secret "keys" $keys) -}}
+{{- end -}}
+{{- with $v.headsets.tls.secret }}{{ $named = append $named (dict "path" "headsets.tls.secret" "kind" "Secret" "name" . "keys" (list "tls.crt" "tls.key")) }}{{ end -}}
+{{- if and $v.rpcTls.secretPrefix (ne $v.rpcTls.mode "mesh") -}}
+{{- range $name, $_ := omit (include "hc.components" . | fromYaml) "site" -}}
+{{- $named = append $named (dict "path" "rpcTls.secretPrefix" "kind" "Secret" "name" (printf "%s-%s" $v.rpcTls.secretPrefix $name) "keys" (list "tls.crt" "tls.key" "ca.crt")) -}}
+{{- end -}}
+{{- end -}}
+{{- with $v.caBundleConfigMap }}{{ $named = append $named (dict "path" "caBundleConfigMap" "kind" "ConfigMap" "name" . "keys" (list "ca.crt")) }}{{ end -}}
+{{- range $one := $named -}}
+{{- $found := lookup "v1" $one.kind $.Release.Namespace $one.name -}}
+{{- range $key := ternary $one.keys list (not (empty $found)) -}}
+{{- if not (hasKey ($found.data | default dict) $key) }}{{ $p = append $p (printf "%s: the %s %s in the namespace %s has no key %s (it has: %s), and pods that need it would not start: add the key, or name another one." $one.path $one.kind $one.name $.Release.Namespace $key ($found.data | default dict | keys | sortAlpha | join ", " | default "none")) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- if $v.trial.stores -}}
 {{- if or $v.kafka.brokers }}{{ $p = append $p "kafka.brokers and trial.stores exclude each other: remove one." }}{{ end -}}
 {{- else if not $v.kafka.brokers }}{{ $p = append $p "kafka.brokers is missing: name bootstrap brokers, for example kafka-0.example.com:9092,kafka-1.example.com:9092." }}{{ end -}}
@@ -40,6 +66,13 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- else if $production }}{{ $p = append $p "s3.bucket is missing: name the bucket of packages and firmware; it must exist." -}}
 {{- else if gt (int $v.components.updates.replicas) 1 }}{{ $p = append $p (printf "components.updates.replicas is %v: without s3.bucket files lie on one pod's disk, so it must be 1." $v.components.updates.replicas) }}{{ end -}}
 
+{{- /* Each file has up to its size, and 1 MiB for what the file system adds. A service does not see the volume's limit. */ -}}
+{{- $updates := $v.components.updates -}}
+{{- $checks := $updates.settings.UPDATES_CHECKS_AT_ONCE | default 2 | int64 -}}
+{{- $largest := $updates.settings.UPDATES_MAX_BYTES | default 1073741824 | int64 -}}
+{{- $room := mul $checks (add $largest 1048576) -}}
+{{- if and $v.s3.bucket (lt (include "hc.bytes" $updates.tempSize | int64) $room) }}{{ $p = append $p (printf "components.updates.tempSize is %s, but %d files of %d bytes are checked at a time (UPDATES_CHECKS_AT_ONCE, UPDATES_MAX_BYTES), and the kubelet would evict the pod: raise it to at least %dMi, or lower these settings." $updates.tempSize $checks $largest (div (add $room 1048575) 1048576)) }}{{ end -}}
+
 {{- if $v.trial.issuer -}}
 {{- if $v.oidc.issuer }}{{ $p = append $p "oidc.issuer and trial.issuer exclude each other: remove one." }}{{ end -}}
 {{- else -}}
@@ -48,9 +81,10 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and $production $v.oidc.issuer (not (hasPrefix "https://" $v.oidc.issuer)) }}{{ $p = append $p (printf "oidc.issuer is %s: production demands https, because its keys decide who may call." $v.oidc.issuer) }}{{ end -}}
 {{- end -}}
 
-{{- range $what := list "stores" "issuer" "development" -}}
+{{- range $what := list "stores" "issuer" "development" "secret" -}}
 {{- if and $production (index $v.trial $what) }}{{ $p = append $p (printf "trial.%s is set without trial.enabled: it is for trials, never for production." $what) }}{{ end -}}
 {{- end -}}
+{{- if eq $v.trial.secret (printf "%s-trial" .Release.Name) }}{{ $p = append $p (printf "trial.secret is %s, which is the chart's own: give yours another name." $v.trial.secret) }}{{ end -}}
 {{- if and $production $v.callbacks.allowAddresses }}{{ $p = append $p "callbacks.allowAddresses is for trials: in production integrators could make the platform call private addresses. Remove it, or set trial.enabled=true." }}{{ end -}}
 
 {{- /* Manifests, and so everybody who may read them, would have the password. */ -}}
@@ -89,6 +123,12 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and (ne $e.kind "none") (not $e.api.host) }}{{ $p = append $p (printf "expose.api.host is missing, but expose.kind is %s: give the API's host name." $e.kind) }}{{ end -}}
 {{- if and (eq $e.kind "gateway") (not $e.gateway.name) }}{{ $p = append $p "expose.gateway.name is missing: name the Gateway that the HTTPRoutes belong to." }}{{ end -}}
 {{- if and $e.site.host (not $v.site.enabled) }}{{ $p = append $p "expose.site.host is set, but the site is off: set site.enabled=true, or remove the host." }}{{ end -}}
+{{- if and (ne $e.kind "none") $e.site.host (eq $e.site.host $e.api.host) }}{{ $p = append $p (printf "expose.site.host and expose.api.host are both %s, and both take every path: give the site a host of its own." $e.site.host) }}{{ end -}}
+{{- /* Sora's webhooks have a path of their own, and so may share a host, but a host has one certificate. */ -}}
+{{- range $other := list "api" "site" -}}
+{{- $way := index $e $other -}}
+{{- if and (eq $e.kind "ingress") $e.sora.host (eq $e.sora.host $way.host) $e.sora.tlsSecret $way.tlsSecret (ne $e.sora.tlsSecret $way.tlsSecret) }}{{ $p = append $p (printf "expose.sora.tlsSecret (%s) and expose.%s.tlsSecret (%s) differ, but both are for %s: name the same Secret in both." $e.sora.tlsSecret $other $way.tlsSecret $e.sora.host) }}{{ end -}}
+{{- end -}}
 {{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" .Release.Name) }}{{ $p = append $p (printf "The release is called %q, but names of Services begin with a letter and have no dots: take letters, digits and hyphens." .Release.Name) }}{{ end -}}
 {{- /* Kubernetes makes labels of 63 characters at most from the names of Jobs and StatefulSets; a trial's are longer. */ -}}
 {{- $longest := ternary 40 33 $production -}}

@@ -5,14 +5,19 @@ import { isUtf8Json } from './content-type.ts';
 import { GatewayError, invalidBody } from './errors.ts';
 import { type JsonText, parseBody } from './json.ts';
 
-/** Reads a request's bytes, at most `limit`. Throws body_too_large, or invalid_body when it was cut short. */
+/**
+ * Reads a request's bytes, at most `limit`. Throws body_too_large, or invalid_body when it was cut short. `hold`
+ * is told how many bytes may come, before they do; it may throw.
+ */
 export async function readBytes(
   req: IncomingMessage,
   res: ServerResponse,
   limit: number,
+  hold: (bytes: number) => void,
 ): Promise<Uint8Array> {
   const declared = req.headers['content-length'];
   if (declared !== undefined && Number(declared) > limit) throw tooLarge(limit);
+  hold(declared === undefined ? limit : Number(declared));
   // Only a request that passed every earlier check is told to send its body.
   if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue();
   try {

@@ -1,3 +1,4 @@
+import type { ServiceName } from '@headset-cloud/kit/service.ts';
 import type { GatewayClients } from '../clients.ts';
 import { activationHandlers } from './activation.ts';
 import { applicationHandlers } from './applications.ts';
@@ -13,20 +14,22 @@ import { transactionHandlers } from './transactions.ts';
 import type { Handlers } from './types.ts';
 import { updateHandlers } from './updates.ts';
 
-/** Every handler by operationId; the document decides which paths lead to them. */
-export function createHandlers(clients: GatewayClients): Handlers {
+/** Every handler by operationId, below the service that it asks; the document decides which paths lead to them. */
+export function createHandlers(clients: GatewayClients): Readonly<Partial<Record<ServiceName, Handlers>>> {
   return {
-    ...applicationHandlers(clients),
-    ...activationHandlers(clients),
-    ...statusHandlers(clients),
-    ...hardwareHandlers(clients),
-    ...settingsHandlers(clients),
-    ...commandHandlers(clients),
-    ...deviceOperationHandlers(clients),
-    ...updateHandlers(clients),
-    ...connectivityHandlers(clients),
-    ...transactionHandlers(clients),
-    ...communicationHandlers(clients),
-    ...billingHandlers(clients),
+    devices: {
+      ...applicationHandlers(clients),
+      ...activationHandlers(clients),
+      ...statusHandlers(clients),
+      ...hardwareHandlers(clients),
+      ...settingsHandlers(clients),
+      ...commandHandlers(clients),
+      ...deviceOperationHandlers(clients),
+    },
+    updates: updateHandlers(clients),
+    connectivity: connectivityHandlers(clients),
+    transactions: transactionHandlers(clients),
+    communication: communicationHandlers(clients),
+    billing: billingHandlers(clients),
   };
 }

@@ -14,7 +14,7 @@ import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolv
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
-import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import type { SealingContext, Service } from '@headset-cloud/kit/service.ts';
 import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
 import { Agent } from 'undici';
 import { communicationAdmin } from './admin/admin.ts';
@@ -67,7 +67,7 @@ export interface CommunicationApp extends Service {
 
 /** The communication service: video-call channels, Sora's endpoints and webhooks, recordings. */
 export function buildCommunication(
-  ctx: ServiceContext,
+  ctx: SealingContext,
   config: CommunicationConfig,
   overrides: CommunicationOverrides = {},
 ): CommunicationApp {
@@ -86,7 +86,7 @@ export function buildCommunication(
   );
   const recordingDocuments = store.collection<RecordingDocument>(collections.recordings);
   const recordings = createRecordingStore(recordingDocuments, secrets, keepMs);
-  const metrics = createMetrics(ctx.metrics, { endpoints, recordings, clock, logger });
+  const metrics = createMetrics(ctx.metrics, { endpoints, recordings, clock });
   const answers = store.collection<IdempotencyDocument>(collections.idempotency);
   const idempotency = createIdempotency({ collection: answers, secrets, clock });
   const audit = createAuditOutbox({

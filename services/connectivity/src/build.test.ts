@@ -10,7 +10,6 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient, type Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
 import { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
 import {
@@ -61,7 +60,6 @@ beforeEach(async () => {
       store: createEmbeddedStore(db).database('connectivity'),
       log,
       channel: () => channel,
-      secrets: createSecretBox('a test secret of more than thirty-two characters'),
       metrics: registry,
       failpoints: () => {},
       instanceId: 'test',
@@ -167,7 +165,7 @@ test.each([
   ' AA:BB:CC:DD:EE:FF',
   'AA:BB:CC:DD:EE:FF\n',
 ])('%j is no MAC address: no operation is sent', async (macAddress) => {
-  const wrong = { code: 'invalid_body', message: '/macAddress is not of the form AA:BB:CC:DD:EE:FF' };
+  const wrong = { code: 'invalid_body', message: '/macAddress must be of the form AA:BB:CC:DD:EE:FF.' };
   await expect(client.addPairing({ caller, deviceId, macAddress })).rejects.toMatchObject(wrong);
   await expect(client.changePairing({ caller, deviceId, macAddress })).rejects.toMatchObject(wrong);
   await expect(client.deletePairing({ caller, deviceId, macAddress })).rejects.toMatchObject(wrong);

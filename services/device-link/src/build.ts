@@ -29,6 +29,7 @@ import { createLimiter } from './link/limiter.ts';
 import { createMetrics } from './link/metrics.ts';
 import { Peers } from './link/peers.ts';
 import { Rejudge } from './link/rejudge.ts';
+import { ReportRoom } from './link/report-room.ts';
 import { openHeadsetTls } from './link/tls.ts';
 import { connectMethod, transportLimitBytes } from './link/wire.ts';
 import { OfflineWatch } from './offline-watch.ts';
@@ -80,9 +81,16 @@ export function buildDeviceLink(
   const directory = createSessionDirectory(ctx.store, clock, self, leases, () => raised);
   const peers = new Peers(ctx.channelToPeer ?? noPeers);
   const hub = new SessionHub(directory, clock, logger);
-  const metrics = createMetrics(ctx.metrics, () => hub.size);
+  const reportRoom = new ReportRoom(config.DEVICE_LINK_QUEUED_REPORT_BYTES);
+  const metrics = createMetrics(
+    ctx.metrics,
+    () => hub.size,
+    () => reportRoom.bytes,
+  );
   const keys = createClient(HeadsetKeysService, ctx.channel('devices'), { deadlineMs: callDeadlineMs });
-  const devicesLimiter = createLimiter(crowdLimit);
+  const crowd = config.DEVICE_LINK_MAX_SESSIONS + config.DEVICE_LINK_MAX_WAITING;
+  // A headset asks devices for its key and for its activation.
+  const devicesLimiter = createLimiter(crowdLimit, 2 * crowd);
   const offline = new OfflineWatch({
     sessions: createAwaySessions(ctx.store, () => raised),
     isAlive: async (id) => (await directory.addressOf(id)) !== undefined,
@@ -126,8 +134,9 @@ export function buildDeviceLink(
     },
     session: {
       judge: createClient(DeliveryJudgeService, ctx.channel('transactions'), { deadlineMs: callDeadlineMs }),
-      judgementLimiter: createLimiter(crowdLimit),
+      judgementLimiter: createLimiter(crowdLimit, crowd),
       log: ctx.log,
+      reportRoom,
       clock,
       logger,
       metrics,
@@ -135,7 +144,7 @@ export function buildDeviceLink(
       urls: {
         downloads: createClient(DownloadsService, ctx.channel('updates'), { deadlineMs: callDeadlineMs }),
         files: createClient(HeadsetFilesService, ctx.channel('devices')),
-        downloadLimiter: createLimiter(crowdLimit),
+        downloadLimiter: createLimiter(crowdLimit, crowd),
       },
       currentActivation: createActivationReader({
         ...{ devices: keys, limiter: devicesLimiter, logger, deadlineMs: activationDeadlineMs },

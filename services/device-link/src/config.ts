@@ -109,6 +109,13 @@ export const deviceLinkConfig = {
     example: 'true',
     default: false,
   }),
+  DEVICE_LINK_QUEUED_REPORT_BYTES: integer({
+    doc: 'Memory that reports of all headsets may take while they wait for the log; at the limit a stream is read on only when nothing of its headset waits; bytes.',
+    example: '67108864',
+    default: 64 * 1024 * 1024,
+    min: 65_536,
+    max: 68_719_476_736,
+  }),
   DEVICE_LINK_MAX_SESSIONS: integer({
     doc: 'Headsets that one instance serves at most; more are sent away with UNAVAILABLE.',
     example: '20000',

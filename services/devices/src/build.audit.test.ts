@@ -1,6 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { withActor } from '@headset-cloud/kit/audit/actor.ts';
-import type { OwingDocument } from '@headset-cloud/kit/audit/record.ts';
+import { mostOwed, type OwedRecord, type OwingDocument } from '@headset-cloud/kit/audit/record.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
@@ -62,6 +62,35 @@ test('a record says who, from where, what, when and in which request, and holds 
   expect(all).toContain('authenticationKey');
   expect(all).not.toContain(authenticationKey);
   expect(all).not.toContain('secret.example.com');
+});
+
+test('while the log is away a document owes a thousand records at most: then changes wait, and none is lost', async () => {
+  await nothingIsOwed();
+  world.auditFailure = new DomainError('unavailable', 'away');
+  const change = (i: number) =>
+    withActor(integrator, () =>
+      world.applications.updateSettings({ caller, set: { soraEvent: `https://a.test/${i}` } }),
+    );
+  await change(0);
+  const [record] = await owedBy('applications', 'app');
+  // As many as a long outage leaves.
+  const more = Array.from({ length: mostOwed - 2 }, (_, i) => ({ ...(record as OwedRecord), id: `r-${i}` }));
+  await world.store
+    .collection<OwingDocument & { _id: string }>('applications')
+    .updateOne({ _id: 'app' }, { $push: { audit: { $each: more } } });
+  await change(1);
+  await expect(change(2)).rejects.toMatchObject({ code: 'unavailable', retryAfterMs: 5000 });
+  expect((await world.applications.getSettings({ applicationId: 'app' })).settings?.soraEvent).toBe(
+    'https://a.test/1',
+  );
+  world.auditFailure = undefined;
+  await nothingIsOwed();
+  await change(3);
+  await waitFor('all records', async () => {
+    const newest = await world.log.readNewest(topics.audit, 5000);
+    const ids = newest.map(({ value }) => fromBinary(AuditRecordSchema, value).recordId);
+    return new Set(ids).size >= mostOwed + 1;
+  });
 });
 
 test('while the log is away the changed document owes the record; afterwards it comes once', async () => {

@@ -6,13 +6,14 @@ import {
   type IdempotencyDocument,
   sealedAnswers,
 } from '@headset-cloud/kit/idempotency.ts';
+import { callbackAddressesOf } from '@headset-cloud/kit/outbound/callback-addresses.ts';
 import { raisedBy } from '@headset-cloud/kit/raised.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { dayMs } from '@headset-cloud/kit/retention/config.ts';
 import { createRetention } from '@headset-cloud/kit/retention/keeper.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
-import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import type { SealingContext, Service } from '@headset-cloud/kit/service.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { ActivationDependencies } from './activation/dependencies.ts';
@@ -52,7 +53,7 @@ import { reportedOfDeactivated } from './store/retention.ts';
 import { devicesSteps } from './store/steps.ts';
 
 /** The devices service: applications, contracts, the device registry, activation, reported state, commands. */
-export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Service {
+export function buildDevices(ctx: SealingContext, config: DevicesConfig): Service {
   const { store, clock, secrets, logger, failpoints } = ctx;
   const deviceDocuments = store.collection<DeviceDocument>(collections.devices);
   const devices = createActivationStore(deviceDocuments, clock, config.DEVICES_COMPLETE_AFTER_MS);
@@ -61,7 +62,7 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
   const hardwareModels = createHardwareModelStore(
     store.collection<HardwareModelDocument>(collections.hardwareModels),
   );
-  const metrics = createMetrics(ctx.metrics, () => devices.countPending(), logger);
+  const metrics = createMetrics(ctx.metrics, () => devices.countPending());
   const lifecycle = createLifecycleEvents({ devices, log: ctx.log, failpoints, logger });
   const contracts = createContractStore(
     store.collection<ContractDocument>(collections.contracts),
@@ -139,7 +140,10 @@ export function buildDevices(ctx: ServiceContext, config: DevicesConfig): Servic
       hardwareModels,
       signedUrls: createClient(SignedUrlsService, ctx.channel('notifier')),
       fileUploadLimitBytes: config.FILE_UPLOAD_LIMIT_BYTES,
-      httpsOnly: config.DESTINATIONS === 'https',
+      destinations: {
+        httpsOnly: config.DESTINATIONS === 'https',
+        mayReach: callbackAddressesOf(config).mayAllow,
+      },
       metrics,
       idempotency,
       secrets,

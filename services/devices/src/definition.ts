@@ -1,9 +1,9 @@
-import { defineService } from '@headset-cloud/kit/service.ts';
+import { defineSealingService } from '@headset-cloud/kit/service.ts';
 import { buildDevices } from './build.ts';
 import { devicesConfig } from './config.ts';
 import { devicesFailpoints } from './failpoints.ts';
 
-export const devices = defineService({
+export const devices = defineSealingService({
   name: 'devices',
   config: devicesConfig,
   failpoints: devicesFailpoints,

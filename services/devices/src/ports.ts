@@ -60,6 +60,8 @@ export interface ActivationStore {
   giveBack(deviceId: string, slotId: string, returnId: string): Promise<void>;
   /** How many devices have a slot of the application's contract. Counts over an index. */
   countSlots(applicationId: string): Promise<number>;
+  /** Devices that are not activated and still have a slot of the application's contract, over an index. */
+  owingSlots(applicationId: string, limit: number): Promise<string[]>;
   /** Removes the intent; with `slotTaken` the release of its slot becomes pending. False: it was gone. */
   abandon(deviceId: string, intent: Intent, slotTaken: boolean): Promise<boolean>;
   /** Removes the oldest pending work, which is done. */

@@ -268,3 +268,38 @@ describe('the embedded database', () => {
     );
   });
 });
+
+it('what waits for a disk that hangs has a bound; more is refused before it is written', async () => {
+  const own = mkdtempSync(join(tmpdir(), 'embedded-database-'));
+  const syncs: ((error: Error | null) => void)[] = [];
+  const slow = openEmbeddedDatabase({
+    directory: own,
+    walSync: { sync: (done) => void syncs.push(done), close: () => {} },
+  });
+  try {
+    slow.sql.exec('CREATE TABLE things (id INTEGER PRIMARY KEY)');
+    const insert = slow.sql.prepare('INSERT INTO things (id) VALUES (NULL)');
+    const first = slow.write(() => insert.run());
+    await waitFor('the first sync', () => syncs.length === 1);
+    const most = 20_000;
+    const waiting = Array.from({ length: most - 1 }, () => slow.write(() => insert.run()));
+    const refused = { code: 'unavailable', retryAfterMs: 1000 };
+    await expect(slow.write(() => insert.run())).rejects.toMatchObject(refused);
+    await expect(slow.write(() => insert.run(), 'in-order')).rejects.toMatchObject(refused);
+    await expect(slow.afterCommit()).rejects.toMatchObject(refused);
+    syncs.shift()?.(null);
+    await first;
+    await waitFor('the next sync', () => syncs.length === 1);
+    syncs.shift()?.(null);
+    await Promise.all(waiting);
+    expect(slow.sql.prepare('SELECT count(*) AS n FROM things').get()).toEqual({ n: most });
+    const last = slow.write(() => insert.run());
+    await waitFor('one more sync', () => syncs.length === 1);
+    syncs.shift()?.(null);
+    await last;
+  } finally {
+    for (const done of syncs) done(null);
+    await slow.close();
+    rmSync(own, { recursive: true, force: true });
+  }
+});

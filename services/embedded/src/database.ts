@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Settle } from '@headset-cloud/kit/store/types.ts';
 import { letShrink } from './auto-vacuum.ts';
 import { Checkpointer } from './checkpointer.ts';
@@ -27,7 +28,8 @@ export interface EmbeddedDatabase {
    * `settle` 'in-order' when it is committed: it is then durable when any later write is (ADR 0012). When
    * `work` throws, its writes are undone, and the promise rejects with its error at the same time as it
    * would resolve: `work` may have seen what was not durable. Rejects with EmbeddedDatabaseError when the
-   * commit fails; then all writes of the transaction are undone.
+   * commit fails; then all writes of the transaction are undone. Rejects with `unavailable`, and writes nothing,
+   * when too many callers wait for the disk.
    */
   write<T>(work: () => T, settle?: Settle): Promise<T>;
   /** Resolves when everything written so far is durable. Rejects when some of it was lost. */
@@ -71,6 +73,8 @@ export const databaseFile = 'headset-cloud.db';
 
 /** Time from a failed commit to a write that tries the disk again, so that readiness returns; milliseconds. */
 const probeAfterMs = 1000;
+/** Callers that may wait until something is durable. A disk that answers has them all waited for at its next sync. */
+const mostWaiting = 20_000;
 /** Maximum age of a commit that nobody waits for before it is synced to disk; milliseconds. */
 const maxUnsyncedMs = 50;
 
@@ -155,6 +159,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     if (this.#working) throw new Error('EmbeddedDatabase.write was called inside another write.');
     if (this.#closed) return Promise.reject(closedError());
     if (this.#lost) return Promise.reject(this.#lost);
+    if (this.#isFull) return Promise.reject(overloaded());
     let outcome: { value: T } | { thrown: unknown };
     this.#working = true;
     try {
@@ -181,6 +186,8 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   afterCommit(): Promise<void> {
     const waiters = this.#open ? this.#waiters : (this.#unsynced ?? this.#syncing);
     if (!waiters) return this.#lost ? Promise.reject(this.#lost) : Promise.resolve();
+    // `close` waits for what is there, however much it is.
+    if (!this.#closed && this.#isFull) return Promise.reject(overloaded());
     const durable = new Promise<void>((resolve, reject) => {
       waiters.push({ resolve, reject });
     });
@@ -203,6 +210,11 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  get #isFull(): boolean {
+    const waiting = this.#waiters.length + (this.#unsynced?.length ?? 0) + (this.#syncing?.length ?? 0);
+    return waiting >= mostWaiting;
   }
 
   #begin(): void {
@@ -395,6 +407,13 @@ function isDiskError(error: unknown): boolean {
   if (typeof code !== 'number') return false;
   // NOMEM 7, READONLY 8, IOERR 10, CORRUPT 11, FULL 13, CANTOPEN 14, NOTADB 26 (low byte: primary code).
   return [7, 8, 10, 11, 13, 14, 26].includes(code & 0xff);
+}
+
+function overloaded(): DomainError {
+  return new DomainError('unavailable', 'The service is overloaded.', {
+    internal: `${mostWaiting} callers wait for the disk already`,
+    retryAfterMs: 1000,
+  });
 }
 
 function closedError(): EmbeddedDatabaseError {

@@ -40,24 +40,7 @@ export const commonConfig = {
     pattern: /^\S{16,}$/,
     form: 'at least 16 characters without spaces',
   }),
-  SECRET_KEY: text({
-    doc: 'Encrypts authentication keys and client secrets at rest; losing it loses them.',
-    example: '64 random hexadecimal digits (openssl rand -hex 32)',
-    required: true,
-    secret: true,
-    random: true,
-    pattern: /^.{32,}$/,
-    form: 'at least 32 characters',
-  }),
   ...doorConfig,
-  SECRET_KEY_OTHERS: text({
-    doc: 'Keys that open what they sealed, but seal nothing, one a line: the next SECRET_KEY while processes change over, and the former one until `ctl secrets reseal` has moved everything.',
-    example: 'the-next-or-the-former-SECRET_KEY',
-    secret: true,
-    random: true,
-    pattern: /^[^\n]{32,}(\n[^\n]{32,})*$/,
-    form: 'at least 32 characters a line',
-  }),
   TURN_AWAY_MS: integer({
     doc: 'How long a process that is told to stop goes on serving while it reports not ready, so that load balancers and callers switch to other instances first; milliseconds.',
     example: '5000',
@@ -83,6 +66,27 @@ export const commonConfig = {
     doc: 'Test only, refused in production: steps at which the process kills itself.',
     example: 'transactions.inserted=3',
     refusedInProduction: true,
+  }),
+} as const;
+
+/** Keys of the services that seal what they store (`defineSealingService`). */
+export const sealingConfig = {
+  SECRET_KEY: text({
+    doc: 'Encrypts authentication keys and client secrets at rest; losing it loses them.',
+    example: '64 random hexadecimal digits (openssl rand -hex 32)',
+    required: true,
+    secret: true,
+    random: true,
+    pattern: /^.{32,}$/,
+    form: 'at least 32 characters',
+  }),
+  SECRET_KEY_OTHERS: text({
+    doc: 'Keys that open what they sealed, but seal nothing, one a line: the next SECRET_KEY while processes change over, and the former one until `ctl secrets reseal` has moved everything.',
+    example: 'the-next-or-the-former-SECRET_KEY',
+    secret: true,
+    random: true,
+    pattern: /^[^\n]{32,}(\n[^\n]{32,})*$/,
+    form: 'at least 32 characters a line',
   }),
 } as const;
 

@@ -8,7 +8,7 @@ import { createOperatorsOutbox, outboxComponent } from './audit/operators-outbox
 import { auditFailpoints } from './audit/outbox.ts';
 import { platformVersion } from './build-info.ts';
 import { systemClock } from './clock.ts';
-import { type addressConfig, commonConfig, distributedConfig } from './common-config.ts';
+import { type addressConfig, commonConfig, distributedConfig, sealingConfig } from './common-config.ts';
 import { ConfigError, type ConfigOf, readConfig } from './config.ts';
 import { deadLettersAdmin } from './dead-letters/admin.ts';
 import { deadLetterFailpoints, registerDeadLetters, withDeadLetters } from './dead-letters/log.ts';
@@ -35,6 +35,7 @@ import { openMongo } from './store/mongo.ts';
 import { createTracing } from './tracing.ts';
 
 const hostConfig = { ...commonConfig, ...distributedConfig } as const;
+const sealingHostConfig = { ...hostConfig, ...sealingConfig } as const;
 
 /** The gRPC address of each service, from the configuration. */
 export function addressesOf(config: ConfigOf<typeof addressConfig>): Record<ServiceName, string> {
@@ -121,10 +122,11 @@ export async function hostService(
   env: Record<string, string | undefined> = process.env,
 ): Promise<void> {
   const { name } = definition;
-  const common = readConfig(hostConfig, env);
+  const sealing = definition.seals ? readConfig(sealingHostConfig, env) : undefined;
+  const common = sealing ?? readConfig(hostConfig, env);
   const build = definition.configure(env);
-  const logger = createLogger({ service: name, level: common.LOG_LEVEL });
   const metrics = createMetrics(name);
+  const logger = createLogger({ service: name, level: common.LOG_LEVEL, metrics });
   const doors = openDoors(doorLimits(common), metrics);
   const security = openRpcSecurity(common, { logger, metrics, env });
   const startUp = createStartUp(logger);
@@ -185,7 +187,7 @@ export async function hostService(
     keepMs: common.DEAD_LETTERS_KEEP_DAYS * dayMs,
   });
   registerDeadLetters(metrics, [keeping.deadLetters]);
-  const secrets = secretKeysOf(common);
+  const secrets = sealing && secretKeysOf(sealing);
   const service = build({
     logger,
     clock: systemClock,
@@ -205,10 +207,11 @@ export async function hostService(
     doors,
     starting: startUp,
   });
-  const sealed = service.sealed && {
-    ...{ service: name, places: service.sealed, audit },
-    noted: createNotedKeys({ store, secrets, logger }),
-  };
+  const sealed = service.sealed &&
+    secrets && {
+      ...{ service: name, places: service.sealed, audit, secrets },
+      noted: createNotedKeys({ store, secrets, logger }),
+    };
   await lifecycle.start(
     createAdminServer({
       service: name,
@@ -217,7 +220,7 @@ export async function hostService(
       bindings: [
         ...service.admin,
         deadLettersAdmin([{ ...keeping.deadLetters, audit }]),
-        ...(sealed ? [secretsAdmin(secrets, [sealed])] : []),
+        ...(sealed ? [secretsAdmin(sealed.secrets, [sealed])] : []),
       ],
       metrics,
       notReady: () => lifecycle.notReady(),

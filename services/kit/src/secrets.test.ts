@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
-import { commonConfig } from './common-config.ts';
+import { sealingConfig } from './common-config.ts';
 import { readConfig } from './config.ts';
 import { createSecretBox, keyIdOf, namedKey, secretKeysOf } from './secrets.ts';
 
@@ -97,7 +97,7 @@ test('the configuration names further keys, one a line', () => {
 });
 
 test('a key that is too short is refused by its name, and is not shown', () => {
-  const { SECRET_KEY, SECRET_KEY_OTHERS } = commonConfig;
+  const { SECRET_KEY, SECRET_KEY_OTHERS } = sealingConfig;
   const read = (others: string) =>
     readConfig({ SECRET_KEY, SECRET_KEY_OTHERS }, { SECRET_KEY: next, SECRET_KEY_OTHERS: others });
   expect(secretKeysOf(read(`${old}\n${third}`)).others).toHaveLength(2);

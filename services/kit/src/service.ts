@@ -43,7 +43,6 @@ export interface ServiceContext {
   readonly channel: (to: ServiceName) => Channel;
   /** Opens a channel to another instance of this service at host:port; absent where there can be none. */
   readonly channelToPeer?: (address: string) => Channel;
-  readonly secrets: SecretBox;
   readonly metrics: Registry;
   readonly failpoints: Failpoints;
   /** Names this process among its service's instances; new at each start. */
@@ -61,6 +60,16 @@ export interface ServiceContext {
   readonly starting?: Starting;
 }
 
+/** The same for a service that seals what it stores. */
+export interface SealingContext extends ServiceContext {
+  readonly secrets: SecretBox;
+}
+
+/** The same from a host that has a key only where the service seals. */
+export interface HostContext extends ServiceContext {
+  readonly secrets?: SecretBox | undefined;
+}
+
 /** A service as its `build…()` returns it: nothing runs before `start`. */
 export interface Service extends Component {
   readonly name: ServiceName;
@@ -76,24 +85,47 @@ export interface Service extends Component {
 export interface ServiceDefinition {
   readonly name: ServiceName;
   readonly failpoints: readonly string[];
+  /** True: it seals by SECRET_KEY, and its host gives it `secrets`. No other service gets the key. */
+  readonly seals: boolean;
   /** Reads its configuration; throws a ConfigError that names every bad key. */
-  configure(env: Readonly<Record<string, string | undefined>>): (ctx: ServiceContext) => Service;
+  configure(env: Readonly<Record<string, string | undefined>>): (ctx: HostContext) => Service;
 }
 
-/** Ties a service's name, configuration and failpoints to its `build…()`. */
-export function defineService<S extends ConfigSpec>(service: {
+interface ServiceParts<S extends ConfigSpec, C> {
   readonly name: ServiceName;
   readonly config: S;
   readonly failpoints: readonly string[];
-  readonly build: (ctx: ServiceContext, config: ConfigOf<S>) => Service;
-}): ServiceDefinition {
+  readonly build: (ctx: C, config: ConfigOf<S>) => Service;
+}
+
+/** Ties a service's name, configuration and failpoints to its `build…()`. */
+export function defineService<S extends ConfigSpec>(
+  service: ServiceParts<S, ServiceContext>,
+): ServiceDefinition {
   const { name, failpoints, config: spec, build } = service;
   return {
-    name,
-    failpoints,
+    ...{ name, failpoints, seals: false },
     configure(env) {
       const config = readConfig(spec, env);
       return (ctx) => build(ctx, config);
     },
+  };
+}
+
+/** The same for a service that seals what it stores. */
+export function defineSealingService<S extends ConfigSpec>(
+  service: ServiceParts<S, SealingContext>,
+): ServiceDefinition {
+  const { name } = service;
+  return {
+    ...defineService({
+      ...service,
+      build: (ctx: HostContext, config) => {
+        const { secrets } = ctx;
+        if (!secrets) throw new Error(`${name} seals what it stores, but its host gave it no key.`);
+        return service.build({ ...ctx, secrets }, config);
+      },
+    }),
+    seals: true,
   };
 }

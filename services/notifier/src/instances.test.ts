@@ -121,3 +121,32 @@ test('several instances on one database send each callback once and keep the ord
     );
   }
 });
+
+// withstands callbacks/large-backlog
+test('large callbacks to a server that hangs take no more memory than many small ones, and all arrive', async () => {
+  const held = Promise.withResolvers<void>();
+  let asked = 0;
+  const server = await use.integrator(async () => {
+    asked += 1;
+    await held.promise;
+    return { status: 204 };
+  });
+  use.pointTo('a-1', server);
+  await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '40', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '2' });
+  const many = 30;
+  await use.world.publish(
+    ...Array.from({ length: many }, (_, i) => ({
+      notificationId: `n-${i}`,
+      applicationId: 'a-1',
+      body: Buffer.from(JSON.stringify({ id: `n-${i}`, text: 'x'.repeat(64 * 1024 - 100) })),
+    })),
+  );
+  const deliveries = use.world.store.collection<{ _id: string; owner: string | null }>('deliveries');
+  await waitFor('all are stored', async () => (await deliveries.countDocuments({})) === many);
+  await waitFor('requests hang', () => asked > 0);
+  const owned = await deliveries.countDocuments({ owner: { $ne: null } });
+  expect(owned).toBeGreaterThanOrEqual(5);
+  expect(owned).toBeLessThanOrEqual(6);
+  held.resolve();
+  await waitFor('all have arrived', () => server.received.length === many);
+});

@@ -1,12 +1,13 @@
-import { commonConfig } from '@headset-cloud/kit/common-config.ts';
+import { commonConfig, sealingConfig } from '@headset-cloud/kit/common-config.ts';
 import { address, type ConfigOf, text } from '@headset-cloud/kit/config.ts';
 
-const { SECRET_KEY: secretKey, ...common } = commonConfig;
+const { SECRET_KEY, SECRET_KEY_OTHERS } = sealingConfig;
 
 /** Keys of the embedded default: the whole platform in one process (rule C5). */
 export const standaloneConfig = {
-  ...common,
-  SECRET_KEY: { ...secretKey, required: false as const },
+  ...commonConfig,
+  SECRET_KEY: { ...SECRET_KEY, required: false as const },
+  SECRET_KEY_OTHERS,
   DATA_DIR: text({
     doc: 'Folder of all stored data; it survives a restart.',
     example: '.data',

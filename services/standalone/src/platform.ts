@@ -34,7 +34,7 @@ import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { secretsAdmin } from '@headset-cloud/kit/sealed/admin.ts';
 import { createNotedKeys } from '@headset-cloud/kit/sealed/noted-keys.ts';
 import { secretKeysOf } from '@headset-cloud/kit/secrets.ts';
-import type { ServiceContext, ServiceDefinition, ServiceName } from '@headset-cloud/kit/service.ts';
+import type { SealingContext, ServiceDefinition, ServiceName } from '@headset-cloud/kit/service.ts';
 import { createStartUp, StartStoppedError } from '@headset-cloud/kit/start-up.ts';
 import { createTracing } from '@headset-cloud/kit/tracing.ts';
 import { notifier } from '@headset-cloud/notifier/definition.ts';
@@ -85,9 +85,9 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const ofGateway = tried(() => readConfig(gatewayConfig, env));
   const builds = definitions.map((definition) => tried(() => definition.configure(env)));
   if (!ofGateway || problems.length > 0) throw new ConfigError(problems);
-  const root = createLogger({ level: config.LOG_LEVEL });
-  const logger = root.child({ service: 'platform' });
   const metrics = createMetrics('platform');
+  const root = createLogger({ level: config.LOG_LEVEL, metrics });
+  const logger = root.child({ service: 'platform' });
   const doors = openDoors(doorLimits(config), metrics);
   const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
@@ -132,7 +132,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     store: stores.database(name),
     logger: root.child({ service: name }),
   });
-  const context = (name: ServiceName): ServiceContext => {
+  const context = (name: ServiceName): SealingContext => {
     const own = ownOf(name);
     const keeping = withDeadLetters(log, {
       ...{ ...own, failpoints },

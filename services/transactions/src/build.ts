@@ -9,7 +9,7 @@ import { dayMs } from '@headset-cloud/kit/retention/config.ts';
 import { createRetention } from '@headset-cloud/kit/retention/keeper.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
-import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import type { SealingContext, Service } from '@headset-cloud/kit/service.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { transactionsAdmin } from './admin/admin.ts';
@@ -29,7 +29,7 @@ import { sealedTickets } from './store/tickets.ts';
 import { createSweeper } from './sweeper.ts';
 
 /** The transactions service: every asynchronous operation's state, retries, cancel and list. */
-export function buildTransactions(ctx: ServiceContext, config: TransactionsConfig): Service {
+export function buildTransactions(ctx: SealingContext, config: TransactionsConfig): Service {
   const { clock, logger, log, failpoints } = ctx;
   const store = createTransactionStore(ctx.store, {
     idBlock: config.TRANSACTIONS_ID_BLOCK,

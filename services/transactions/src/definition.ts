@@ -1,9 +1,9 @@
-import { defineService } from '@headset-cloud/kit/service.ts';
+import { defineSealingService } from '@headset-cloud/kit/service.ts';
 import { buildTransactions } from './build.ts';
 import { transactionsConfig } from './config.ts';
 import { transactionsFailpoints } from './failpoints.ts';
 
-export const transactions = defineService({
+export const transactions = defineSealingService({
   name: 'transactions',
   config: transactionsConfig,
   failpoints: transactionsFailpoints,

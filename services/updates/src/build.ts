@@ -7,7 +7,7 @@ import {
 } from '@headset-cloud/kit/idempotency.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
-import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import type { SealingContext, Service } from '@headset-cloud/kit/service.ts';
 import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { adminBindings } from './admin/bindings.ts';
 import { createContentChecks, type RunningContentChecks } from './checks/content-checks.ts';
@@ -37,7 +37,7 @@ const lookPatienceMs = 1000;
 
 /** The updates service: software and firmware: catalogue, uploads, updates now. */
 export function buildUpdates(
-  ctx: ServiceContext,
+  ctx: SealingContext,
   config: UpdatesConfig,
   /** Tests replace them. */
   contents: RunningContentChecks = createContentChecks({
@@ -58,7 +58,7 @@ export function buildUpdates(
     return answerUpload(check, key.replace(/^uploads\//, ''));
   });
   const { storage } = files;
-  const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, { uploads, contents, clock, logger });
+  const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, { uploads, contents, clock });
   const watch = watchStorage({
     ...{ storage, logger, onLook, place: files.place },
     intervalMs: config.UPDATES_STORAGE_WATCH_MS,

@@ -39,7 +39,7 @@ export const updatesConfig = {
     form: 'an http or https address without a path',
   }),
   UPDATES_TEMP_DIR: text({
-    doc: 'Folder in which an upload from S3 is checked; it needs room for UPDATES_MAX_BYTES. Default: the system’s.',
+    doc: 'Folder in which uploads from S3 are checked; it needs room for UPDATES_MAX_BYTES for each of UPDATES_CHECKS_AT_ONCE. Without room a check is put off. Default: the system’s.',
     example: '/tmp',
   }),
   UPDATES_CHECKS_AT_ONCE: integer({

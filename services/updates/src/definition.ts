@@ -1,9 +1,9 @@
-import { defineService } from '@headset-cloud/kit/service.ts';
+import { defineSealingService } from '@headset-cloud/kit/service.ts';
 import { buildUpdates } from './build.ts';
 import { updatesConfig } from './config.ts';
 import { updatesFailpoints } from './failpoints.ts';
 
-export const updates = defineService({
+export const updates = defineSealingService({
   name: 'updates',
   config: updatesConfig,
   failpoints: updatesFailpoints,

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,7 +53,6 @@ export async function startNotifierWorld(
     entry: 'services/notifier/src/main.ts',
     env: {
       LOG_LEVEL: 'info',
-      SECRET_KEY: randomBytes(32).toString('hex'),
       MONGODB_URI: mongodbUri,
       KAFKA_BROKERS: kafkaBrokers,
       KAFKA_REPLICATION_FACTOR: '1',

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
@@ -9,7 +8,6 @@ import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createMetrics } from '@headset-cloud/kit/host.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import { buildNotifier } from '@headset-cloud/notifier/build.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { destinationsStandIn, publishCommands } from '../lib/notifications.ts';
@@ -31,7 +29,6 @@ const commands = {
         store: createEmbeddedStore(database).database('notifier'),
         log,
         channel: () => channel,
-        secrets: createSecretBox(randomBytes(32).toString('hex')),
         metrics: createMetrics('notifier'),
         failpoints: noFailpoints,
         instanceId: 'bench',

@@ -51,19 +51,14 @@ export function describeOnCluster(
 /** True where the environment asks for everything, however long it takes. */
 export const atLength = Boolean(process.env['TEST_KUBE_FULL']);
 
-/**
- * `describeOnCluster` for what takes many minutes: runs only with TEST_KUBE_FULL=1 or one of the `other` variables,
- * also where CI demands the rest.
- */
+/** `describeOnCluster` for what takes many minutes: runs only with TEST_KUBE_FULL=1, also where CI demands the rest. */
 export function describeAtLength(
   title: string,
   body: () => void,
   alsoMissing?: () => string | undefined,
-  other: readonly string[] = [],
 ): void {
-  const wanted = ['TEST_KUBE_FULL', ...other];
-  if (wanted.some((name) => process.env[name])) describeOnCluster(title, body, alsoMissing);
-  else describe.skip(`${title} (takes many minutes: runs with ${wanted.join('=1 or ')}=1)`, body);
+  if (atLength) describeOnCluster(title, body, alsoMissing);
+  else describe.skip(`${title} (takes many minutes: runs with TEST_KUBE_FULL=1)`, body);
 }
 
 /** The cluster that the environment names. */

@@ -39,27 +39,29 @@ export async function restartInTurn(namespace: Namespace): Promise<void> {
 }
 
 /**
- * Evicts every pod by the eviction API, as the drain of a node does: one that its budget would hold back is asked
- * when another one is ready.
+ * Evicts pod after pod by the eviction API, at most `most` of each component: the next one when all are ready again,
+ * as an SRE does who must not be noticed.
  */
-export async function evictAll(namespace: Namespace, watch: PodsWatch, replicas: number): Promise<void> {
-  const left = Map.groupBy(watch.current(), componentOf);
-  await Promise.all(
-    [...left].map(async ([component, pods]) => {
-      for (const { metadata } of pods) {
-        await waitFor(
-          `${metadata.name} to be evicted`,
-          async () => readyOf(watch, component) >= replicas && evict(namespace, metadata.name),
-          patience,
-        );
-        await waitFor(
-          `${metadata.name} to be going`,
-          () => watch.current().every(({ metadata: { uid } }) => uid !== metadata.uid),
-          patience,
-        );
-      }
-    }),
+export async function evictInTurn(
+  namespace: Namespace,
+  watch: PodsWatch,
+  replicas: number,
+  most: number,
+): Promise<void> {
+  const before = [...Map.groupBy(watch.current(), componentOf).values()].flatMap((pods) =>
+    pods.slice(0, most),
   );
+  for (const pod of before) {
+    const { name, uid } = pod.metadata;
+    await waitFor(`${name} to be evicted`, () => evict(namespace, name), patience);
+    await waitFor(
+      `another pod in place of ${name}`,
+      () =>
+        watch.current().every(({ metadata }) => metadata.uid !== uid) &&
+        readyOf(watch, componentOf(pod)) >= replicas,
+      patience,
+    );
+  }
 }
 
 /** False where the pod's disruption budget does not allow it now. */

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
 import { root } from '@headset-cloud/demo/stack/process.ts';
+import type { ServerError } from '../../faults/evidence.ts';
 import { unfinished } from '../../faults/gather.ts';
 import type { Check } from '../../faults/judge/check.ts';
 import { judge } from '../../faults/judge.ts';
 import { findRelease } from '../../mixed/release.ts';
-import { atLength, type Cluster, describeAtLength, givenCluster } from './cluster.ts';
-import { allReady, evictAll, killOneOfEach, restartAll, restartInTurn, rollback } from './disturbances.ts';
+import { atLength, type Cluster, describeOnCluster, givenCluster } from './cluster.ts';
+import { evictInTurn, killOneOfEach, restartAll, restartInTurn, rollback } from './disturbances.ts';
 import { gatherEvidence } from './evidence.ts';
 import { figuresOf, type Phase, type PhaseFigures, passing, quantile } from './figures.ts';
 import { loadImage } from './images.ts';
@@ -27,7 +28,7 @@ const passMs = 10_000;
 const settleMs = 120_000;
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-describeAtLength(
+describeOnCluster(
   'pods come and go under load',
   () => {
     let dataDir = '';
@@ -45,6 +46,13 @@ describeAtLength(
       phases.push(one);
       say(describePhase(one, figuresOf(one, (integrators as Integrators).attempts, traffic?.absences ?? [])));
     };
+    /** Says how long what no call waits for took: CI's time is short. */
+    const timed = async <T>(name: string, what: () => Promise<T>): Promise<T> => {
+      const fromMs = Date.now();
+      const result = await what();
+      say(`${name}: ${seconds(Date.now() - fromMs)}`);
+      return result;
+    };
     let passed = 0;
     let checks: readonly Check[] = [];
 
@@ -54,8 +62,11 @@ describeAtLength(
       namespace = await makeNamespace(cluster);
       backing = await startBacking(dataDir, cluster.host);
       const before = await versionBefore();
-      const [platform, test] = [await loadImage(cluster, 'platform'), await loadImage(cluster, 'test')];
-      const old = await loadImage(cluster, before);
+      const [platform, test, old] = await timed('images', async () => [
+        await loadImage(cluster, 'platform'),
+        await loadImage(cluster, 'test'),
+        await loadImage(cluster, before),
+      ]);
       const { adminToken } = await applyStores(namespace, backing);
       // The last release knows no TLS between pods.
       const values = (image: typeof platform, mode: 'permissive' | 'required' = 'permissive') => ({
@@ -63,21 +74,21 @@ describeAtLength(
         rpcTls: { mode },
       });
       watch = watchEnds(cluster, namespace, components);
-      await deploy(namespace, 'install', values(old));
+      const forOld = values(old);
+      // In the last release services that seal nothing demand the key, too.
+      const secrets = { ...forOld.secrets, secretKeyForAll: true };
+      await timed('install', () => deploy(namespace, 'install', { ...forOld, secrets }));
       const doors = await openDoors(namespace, adminToken);
-      integrators = await startIntegrators({ doors, host: cluster.host, dataDir });
+      const options = { doors, host: cluster.host, dataDir };
+      integrators = await timed('integrators, headsets', () => startIntegrators(options));
       traffic = await startTraffic(integrators, seed);
       const loadFromMs = Date.now();
       await phase('nothing', () => delay(5000));
       await phase('upgrade', () => deploy(namespace, 'upgrade', values(platform)));
       await phase('rollout restart', () => restartAll(namespace));
-      if (atLength) {
-        await phase('rollout restart in turn', () => restartInTurn(namespace));
-        await phase('eviction', async () => {
-          await evictAll(namespace, watch as PodsWatch, replicas);
-          await allReady(watch as PodsWatch, replicas);
-        });
-      }
+      if (atLength) await phase('rollout restart in turn', () => restartInTurn(namespace));
+      const evicted = atLength ? replicas : 1;
+      await phase('eviction in turn', () => evictInTurn(namespace, watch as PodsWatch, replicas, evicted));
       await phase('SIGKILL', () => killOneOfEach(cluster, watch as PodsWatch));
       if (atLength) {
         // From the release's plaintext over permissive to required, and back.
@@ -88,7 +99,7 @@ describeAtLength(
       const load = { fromMs: loadFromMs, toMs: Date.now() };
       await traffic.end();
       say(`load: ${integrators.attempts.length} attempts in ${seconds(load.toMs - load.fromMs)}`);
-      const open = await settle(adminToken);
+      const open = await timed('until nothing was unfinished', () => settle(adminToken));
       const evidence = await gatherEvidence({
         ...{ integrators, dataDir, load, unfinished: open, ended: watch.ended },
         doors: await openDoors(namespace, adminToken),
@@ -96,7 +107,7 @@ describeAtLength(
       writeFileSync(join(dataDir, 'evidence.json'), JSON.stringify(evidence));
       writeFileSync(join(dataDir, 'attempts.json'), JSON.stringify(integrators.attempts));
       writeFileSync(join(dataDir, 'phases.json'), JSON.stringify({ phases, absences: traffic.absences }));
-      checks = judge(evidence);
+      checks = judge({ ...evidence, serverErrors: ofToday(evidence.serverErrors) });
       tell();
     }, 1_500_000);
 
@@ -111,6 +122,22 @@ describeAtLength(
       if (passed < 4) say(`Kept: ${dataDir}`);
       else rmSync(dataDir, { recursive: true, force: true });
     });
+
+    /**
+     * Without what a gateway of release 0.1.0 answered: it takes a call that a stop of its time has cut off for a
+     * defect, 500. No other phase has pods of it.
+     */
+    function ofToday(errors: readonly ServerError[]): ServerError[] {
+      const old = phases.filter(({ name }) => ['nothing', 'upgrade', 'rollback'].includes(name));
+      const excused = errors.filter(
+        ({ status, message, atMs }) =>
+          status === 500 &&
+          message === 'Internal error.' &&
+          old.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs),
+      );
+      if (excused.length > 0) say(`${excused.length} calls got 500 while pods of release 0.1.0 were there`);
+      return errors.filter((one) => !excused.includes(one));
+    }
 
     /** Waits until nothing is unfinished and nothing arrives any more. */
     async function settle(adminToken: string): Promise<string[]> {
@@ -142,9 +169,10 @@ describeAtLength(
 
     it('every pod was replaced in each phase, but where it was killed or could stay', () => {
       // Upgrade, restart and rollback, at length also the restart in turn, eviction and mutual TLS required, replace all
-      // pods; permissive again may keep those that were not gone yet. The last old ones may still stop.
+      // pods, eviction else half of them; permissive again may keep those that were not gone yet. The last old ones may
+      // still stop.
       const pods = replicas * components.length;
-      const replaced = atLength ? 6 : 3;
+      const replaced = atLength ? 6 : 3.5;
       expect(watch?.readyAfterMs.length).toBeGreaterThanOrEqual((1 + replaced) * pods);
       expect(watch?.ended.filter(({ told }) => told).length).toBeGreaterThanOrEqual((replaced - 1) * pods);
       passed += 1;
@@ -167,7 +195,6 @@ describeAtLength(
     });
   },
   realStackMissing,
-  ['TEST_KUBE_TRAFFIC'],
 );
 
 function describePhase(one: Phase, f: PhaseFigures): string {

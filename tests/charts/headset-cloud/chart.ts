@@ -51,6 +51,8 @@ export interface Rendering {
   readonly release?: string;
   readonly namespace?: string;
   readonly kubeVersion?: string;
+  /** Folder of another chart than the project's. */
+  readonly chart?: string;
 }
 
 const rendered = new Map<string, string>();
@@ -64,7 +66,8 @@ export function render(of: Rendering = {}): string {
 }
 
 function renderAnew(of: Rendering): string {
-  const args = ['template', of.release ?? 'trial', chartFolder, '--namespace', of.namespace ?? 'headset'];
+  const chart = of.chart ?? chartFolder;
+  const args = ['template', of.release ?? 'trial', chart, '--namespace', of.namespace ?? 'headset'];
   args.push('--kube-version', of.kubeVersion ?? kubeVersions[1]);
   for (const file of of.files ?? []) args.push('--values', join(chartFolder, file));
   if (of.values !== undefined) args.push('--values', '-');

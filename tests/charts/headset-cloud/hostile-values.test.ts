@@ -80,8 +80,11 @@ const shape = (it: unknown): unknown => {
   return Object.fromEntries(Object.entries(it).map(([key, value]) => [key, shape(value)]));
 };
 
-/** Of the same services, by `settings`; and a list in which a network is a peer, and a name is none. */
-const judgedElsewhere = ['components.', 'egressProxy.except'];
+/**
+ * Of the same services, by `settings`; a list in which a network is a peer, and a name is none; and the site's host,
+ * which may not be the API's, and stands in the same places.
+ */
+const judgedElsewhere = ['components.', 'egressProxy.except', 'expose.site.host'];
 
 /** What exclude each other. */
 const installations: Readonly<Record<string, { of: Rendering; without: readonly string[] }>> = {

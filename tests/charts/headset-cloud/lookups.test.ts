@@ -5,11 +5,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { chartFolder, componentOf, describeWith, kubeVersions, type Resource } from './chart.ts';
+import { ownSettings } from './settings.ts';
 
 /** Secrets and ConfigMaps that a cluster has, by kind and name. */
 type Cluster = Readonly<Record<string, object>>;
 
 const kinds = { secrets: 'Secret', configmaps: 'ConfigMap' };
+
+/** Answers whoever asks for something that he may not read. */
+const forbidden = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', code: 403 };
 
 /** As much of an API server as Helm's `lookup` asks. */
 function apiServer(cluster: Cluster) {
@@ -27,7 +31,7 @@ function apiServer(cluster: Cluster) {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
     const [, name] = /^\/api\/v1\/namespaces\/headset\/(.+)$/.exec(pathname) ?? [];
     const found = pathname === '/api/v1' ? discovery : cluster[name ?? ''];
-    response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
+    response.writeHead(found === forbidden ? 403 : found ? 200 : 404, { 'content-type': 'application/json' });
     response.end(
       JSON.stringify(
         found ?? { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404 },
@@ -70,17 +74,20 @@ async function resourcesIn(cluster: Cluster, file: string, values: object = {}):
   }
 }
 
-const object = (kind: string, name: string, resourceVersion: string) => ({
+const object = (kind: string, name: string, resourceVersion: string, keys: readonly string[]) => ({
   apiVersion: 'v1',
   kind,
   metadata: { name, namespace: 'headset', resourceVersion },
-  data: {},
+  // An object without keys has no `data`.
+  ...(keys.length > 0 && { data: Object.fromEntries(keys.map((key) => [key, 'eA=='])) }),
 });
-const secret = (name: string, version: string): Cluster => ({
-  [`secrets/${name}`]: object('Secret', name, version),
+/** The keys of the manual's Secret. */
+const manualKeys = ['mongodb-uri', 'secret-key', 'admin-token', 's3-credentials'];
+const secret = (name: string, version: string, keys = manualKeys): Cluster => ({
+  [`secrets/${name}`]: object('Secret', name, version, keys),
 });
-const configMap = (name: string, version: string): Cluster => ({
-  [`configmaps/${name}`]: object('ConfigMap', name, version),
+const configMap = (name: string, version: string, keys = ['ca.crt']): Cluster => ({
+  [`configmaps/${name}`]: object('ConfigMap', name, version, keys),
 });
 
 /** Templates of the pods, by component. A Job's name stands for its own. */
@@ -121,5 +128,111 @@ describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
     const installed = await resourcesIn({}, 'values-trial.yaml');
     const upgraded = await resourcesIn(secret('trial-trial', '7'), 'values-trial.yaml');
     expect(rolled(installed, upgraded)).toEqual([]);
+  });
+});
+
+describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
+  const without = (keys: readonly string[], ...left: string[]) => keys.filter((key) => !left.includes(key));
+  const before = secret('headset-cloud', '7');
+  /** What Helm says; nothing where it goes on. */
+  const saidTo = (cluster: Cluster, values: object) =>
+    resourcesIn(cluster, 'values-production.yaml', values).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+  const tls = ['tls.crt', 'tls.key', 'ca.crt'];
+  const rpc = (keys: readonly string[]): Cluster =>
+    Object.assign(
+      {},
+      before,
+      ...Object.keys(ownSettings).map((component) => secret(`rpc-${component}`, '1', [...keys])),
+    );
+  const secretPrefix = { 'rpcTls.issuer.name': '', 'rpcTls.secretPrefix': 'rpc' };
+
+  it.each<[string, Cluster, object, string, string, string]>([
+    ...manualKeys.map((key): [string, Cluster, object, string, string, string] => {
+      const path = `secrets.${key.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())}`;
+      const found = secret('headset-cloud', '7', without(manualKeys, key));
+      return [`the key ${key}`, found, {}, path, 'Secret headset-cloud', key];
+    }),
+    [
+      'any key',
+      secret('headset-cloud', '7', []),
+      {},
+      'secrets.adminToken',
+      'Secret headset-cloud',
+      'admin-token',
+    ],
+    [
+      'a key that the values name',
+      before,
+      { 'secrets.adminToken.key': 'token' },
+      'secrets.adminToken',
+      'Secret headset-cloud',
+      'token',
+    ],
+    [
+      'the headsets’ private key',
+      { ...before, ...secret('headsets', '1', ['tls.crt']) },
+      { 'headsets.tls.secret': 'headsets' },
+      'headsets.tls.secret',
+      'Secret headsets',
+      'tls.key',
+    ],
+    [
+      'the authority of calls between pods',
+      rpc(without(tls, 'ca.crt')),
+      secretPrefix,
+      'rpcTls.secretPrefix',
+      'Secret rpc-device-link',
+      'ca.crt',
+    ],
+    [
+      'the bundle of authorities',
+      { ...before, ...configMap('authorities', '1', ['bundle.pem']) },
+      { caBundleConfigMap: 'authorities' },
+      'caBundleConfigMap',
+      'ConfigMap authorities',
+      'ca.crt',
+    ],
+  ])('is refused where what exists lacks %s', async (_, cluster, values, path, name, key) => {
+    expect(await saidTo(cluster, values)).toContain(
+      `- ${path}: the ${name} in the namespace headset has no key ${key}`,
+    );
+  });
+
+  it.each(['secret-key', 'admin-token', 'issuer-clients.json'])(
+    'is refused where the Secret of a trial lacks the key %s',
+    async (key) => {
+      const own = ['secret-key', 'admin-token', 'issuer-clients.json'];
+      const install = (keys: readonly string[]) =>
+        resourcesIn(secret('own', '1', [...keys]), 'values-trial.yaml', { 'trial.secret': 'own' }).then(
+          () => '',
+          (error: Error) => error.message,
+        );
+      expect(await install(without(own, key))).toContain(
+        `- trial.secret: the Secret own in the namespace headset has no key ${key}`,
+      );
+      expect(await install(own)).toBe('');
+    },
+  );
+
+  it('goes on where all keys are there, and where a Secret is still to be made', async () => {
+    const whole = { ...rpc(tls), ...secret('headsets', '1', ['tls.crt', 'tls.key']) };
+    const values = { ...secretPrefix, 'headsets.tls.secret': 'headsets' };
+    expect(await resourcesIn(whole, 'values-production.yaml', values)).not.toEqual([]);
+    expect(await resourcesIn({}, 'values-production.yaml', values)).not.toEqual([]);
+  });
+
+  it('is possible for who may not read Secrets: secrets.inspect=false, and asks for none', async () => {
+    const cluster = { 'secrets/headset-cloud': forbidden, 'configmaps/authorities': forbidden };
+    const values = { caBundleConfigMap: 'authorities' };
+    expect(await saidTo(cluster, values)).toContain('error calling lookup');
+    const installed = await resourcesIn(cluster, 'values-production.yaml', {
+      ...values,
+      'secrets.inspect': false,
+    });
+    // As where there is no cluster to look at.
+    expect(rolled(await resourcesIn({}, 'values-production.yaml', values), installed)).toEqual([]);
   });
 });

@@ -90,15 +90,28 @@ describeWith(['helm'], 'the bytes of the manifests', () => {
     );
   };
 
+  const trial = chartYaml('values-trial.yaml');
+  /** The same, with a Secret in place of the generated one. */
+  const named = { ...trial, trial: { ...trial.trial, secret: 'trial-secrets' } };
+
   it.each([
-    ['production', everything],
-    ['trial', chartYaml('values-trial.yaml')],
-  ])('follow from the values alone, in whatever order they stand: %s', (scenario, values) => {
+    ['production', 'production', everything],
+    ['a trial whose Secret exists', 'trial', named],
+    [
+      'a trial with its issuer alone, whose Secret exists',
+      'trial with stores from outside',
+      {
+        ...(scenarios['trial with stores from outside']?.values as object),
+        trial: { ...named.trial, stores: false },
+      },
+    ],
+    ['a trial, but for its generated Secret', 'trial', trial],
+  ])('follow from the values alone, in whatever order they stand: %s', (title, scenario, values) => {
+    const generated = title.endsWith('its generated Secret');
     const bytes = (given: unknown) =>
       render({ ...scenarios[scenario], values: given })
         .split(/^---$/m)
-        // Generated anew each time.
-        .filter((text) => !text.includes('kind: Secret\n'));
+        .filter((text) => !(generated && text.includes('kind: Secret\n')));
     expect(JSON.stringify(reversed(values))).not.toBe(JSON.stringify(values));
     expect(bytes(reversed(values))).toEqual(bytes(values));
   });

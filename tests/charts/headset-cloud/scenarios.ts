@@ -21,6 +21,7 @@ export const everything = {
   components: {
     updates: {
       serviceAccountAnnotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/updates' },
+      tempSize: '5Gi',
       settings: { UPDATES_MAX_BYTES: 2_147_483_648 },
     },
     notifier: { settings: { NOTIFIER_MAX_AGE_HOURS: 48 } },

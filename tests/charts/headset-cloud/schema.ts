@@ -106,6 +106,7 @@ const values: Schema = {
     secrets: object({
       mongodbUri: reference,
       secretKey: reference,
+      secretKeyForAll: bool,
       secretKeyOthers: reference,
       adminToken: reference,
       adminTokenBefore: reference,
@@ -113,6 +114,7 @@ const values: Schema = {
       s3Credentials: reference,
       egressProxyCredentials: reference,
       kafkaPassword: reference,
+      inspect: bool,
       revision: text,
     }),
     mongodb: object({ databasePrefix: { type: 'string', pattern: '^[a-z0-9_-]{1,30}$' } }),
@@ -197,7 +199,7 @@ const values: Schema = {
       labels: map,
       runbooks: { type: 'string', minLength: 1 },
     }),
-    trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, image }),
+    trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, secret: name, image }),
   }),
   // Helm's own, for charts that use this one.
   patternProperties: { '^global$': { type: 'object' } },

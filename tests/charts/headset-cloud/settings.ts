@@ -4,15 +4,18 @@ import { connectivityConfig } from '@headset-cloud/connectivity/config.ts';
 import { deviceLinkConfig } from '@headset-cloud/device-link/config.ts';
 import { devicesConfig } from '@headset-cloud/devices/config.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
-import { addressConfig, commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
+import {
+  addressConfig,
+  commonConfig,
+  distributedConfig,
+  sealingConfig,
+} from '@headset-cloud/kit/common-config.ts';
 import type { ConfigKey, ConfigSpec } from '@headset-cloud/kit/config.ts';
 import { kafkaSecurityConfig } from '@headset-cloud/kit/eventlog/kafka-security.ts';
 import { rpcSecurityConfig } from '@headset-cloud/kit/rpc/security.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
 import { updatesConfig } from '@headset-cloud/updates/config.ts';
-
-const { SECRET_KEY, SECRET_KEY_OTHERS, ...gatewayCommon } = commonConfig;
 
 /** What every service reads beside its own settings. */
 const serviceCommon: ConfigSpec = { ...commonConfig, ...distributedConfig };
@@ -30,18 +33,21 @@ export const ownSettings: Readonly<Record<string, ConfigSpec>> = {
   'device-link': deviceLinkConfig,
 };
 
+/** The services that seal what they store. */
+export const sealing: ReadonlySet<string> = new Set(['devices', 'transactions', 'updates', 'communication']);
+
 /** Every setting that a component's process reads. */
 export function settingsOf(component: string): ConfigSpec {
   const { GRPC_LISTEN, RPC_CONNECTION_AGE_MS } = distributedConfig;
   const common =
     component === 'gateway'
-      ? { ...gatewayCommon, GRPC_LISTEN, RPC_CONNECTION_AGE_MS, ...addressConfig }
+      ? { ...commonConfig, GRPC_LISTEN, RPC_CONNECTION_AGE_MS, ...addressConfig }
       : serviceCommon;
-  return { ...common, ...ownSettings[component] };
+  return { ...common, ...(sealing.has(component) ? sealingConfig : {}), ...ownSettings[component] };
 }
 
 /** Settings that all processes read, and that the chart leaves to the values. */
-export const commonSettings: ConfigSpec = { ...gatewayCommon, ...addressConfig };
+export const commonSettings: ConfigSpec = { ...commonConfig, ...addressConfig };
 
 /** Read by Node, the AWS SDK and OpenTelemetry themselves. */
 export const foreignSettings: ReadonlySet<string> = new Set([

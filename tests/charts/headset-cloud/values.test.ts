@@ -1,4 +1,5 @@
-import { chartYaml, describeWith, render } from './chart.ts';
+import { updatesConfig } from '@headset-cloud/updates/config.ts';
+import { chartYaml, describeWith, render, resources } from './chart.ts';
 import { scenarios } from './scenarios.ts';
 import { chartSettings, ownSettings } from './settings.ts';
 
@@ -108,6 +109,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       { trial: { development: true } },
       'trial.development is set without trial.enabled',
     ],
+    ['the Secret of a trial', { trial: { secret: 'own' } }, 'trial.secret is set without trial.enabled'],
     ['the issuer of a trial', { trial: { issuer: true } }, 'trial.issuer is set without trial.enabled'],
     [
       'callbacks to private addresses',
@@ -258,6 +260,27 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       { site: { enabled: false } },
       'expose.site.host is set, but the site is off',
     ],
+    ...(['ingress', 'gateway'] as const).map(
+      (kind): Wrong => [
+        `API and site at one host (${kind})`,
+        {
+          expose: {
+            kind,
+            gateway: { name: 'public' },
+            site: { host: 'api.example.com', tlsSecret: 'api-tls' },
+          },
+        },
+        'expose.site.host and expose.api.host are both api.example.com, and both take every path: give the site a host of its own',
+      ],
+    ),
+    ...(['api', 'site'] as const).map(
+      (other): Wrong => [
+        `two certificates for the host of Sora’s webhooks and of ${other}`,
+        { expose: { [other]: { host: 'sora.example.com' } } },
+        `expose.sora.tlsSecret (sora-tls) and expose.${other}.tlsSecret`,
+        'differ, but both are for sora.example.com: name the same Secret in both',
+      ],
+    ),
     [
       'a peer that selects nothing',
       { networkPolicy: { kafka: { to: [{}] } } },
@@ -291,14 +314,25 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     },
   );
 
-  it('a switch may be written as one', () => {
-    const values = {
-      components: { 'device-link': { settings: { DEVICE_LINK_PROXY_PROTOCOL: true } } },
-    };
-    expect(render({ ...scenarios['production'], values })).toContain(
-      '{name: DEVICE_LINK_PROXY_PROTOCOL, value: "true"}',
-    );
-  });
+  it.each(['ingress', 'gateway'])(
+    'but not Sora’s webhooks by their path at the host of the API (%s)',
+    (kind) => {
+      const sora = { host: 'api.example.com', tlsSecret: 'api-tls' };
+      const values = { expose: { kind, gateway: { name: 'public' }, sora } };
+      const ways = resources({ ...scenarios['production'], values })
+        .filter((resource) => ['Ingress', 'HTTPRoute'].includes(resource.kind))
+        .map(({ spec: { hostnames, rules } }) => [
+          hostnames?.[0] ?? rules[0].host,
+          rules[0].matches?.[0].path.value ?? rules[0].http.paths[0].path,
+        ]);
+      // The longest path decides.
+      expect(ways).toEqual([
+        ['api.example.com', '/'],
+        ['api.example.com', '/webhooks/sora/'],
+        ['docs.example.com', '/'],
+      ]);
+    },
+  );
 
   /** What Helm says to values; nothing where it takes them. */
   const saidTo = (values: unknown) => {
@@ -309,6 +343,43 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       return (error as Error).message;
     }
   };
+
+  describe('room for uploads while they are checked', () => {
+    const { UPDATES_CHECKS_AT_ONCE: atOnce, UPDATES_MAX_BYTES: maxBytes } = updatesConfig;
+    const updates = (tempSize: string, settings: object = {}) => ({
+      components: { updates: { tempSize, settings } },
+    });
+    /** What a file system adds to a file of the largest size. */
+    const own = 2 ** 20;
+
+    it.each([
+      ['as the services have them', atOnce.default, maxBytes.default, {}],
+      ['more checks at a time', 8, maxBytes.default, { UPDATES_CHECKS_AT_ONCE: 8 }],
+      ['larger files', atOnce.default, 5_368_709_120, { UPDATES_MAX_BYTES: 5_368_709_120 }],
+      ['both', 3, 3 * 2 ** 30, { UPDATES_CHECKS_AT_ONCE: 3, UPDATES_MAX_BYTES: 3 * 2 ** 30 }],
+    ])('is what the settings allow, or more: %s', (_, checks, bytes, settings) => {
+      const least = (checks * (bytes + own)) / 1024;
+      expect(saidTo(updates(`${least}Ki`, settings))).toBe('');
+      expect(saidTo(updates(`${least - 1}Ki`, settings))).toContain(
+        `components.updates.tempSize is ${least - 1}Ki, but ${checks} files of ${bytes} bytes are checked at a time ` +
+          `(UPDATES_CHECKS_AT_ONCE, UPDATES_MAX_BYTES), and the kubelet would evict the pod: raise it to at least ${Math.ceil(least / 1024)}Mi, or lower these settings`,
+      );
+    });
+
+    it('is not judged where files lie on the disk already', () => {
+      const values = updates('100Mi');
+      expect(() => render({ ...scenarios['trial'], values })).not.toThrow();
+    });
+  });
+
+  it('a switch may be written as one', () => {
+    const values = {
+      components: { 'device-link': { settings: { DEVICE_LINK_PROXY_PROTOCOL: true } } },
+    };
+    expect(render({ ...scenarios['production'], values })).toContain(
+      '{name: DEVICE_LINK_PROXY_PROTOCOL, value: "true"}',
+    );
+  });
 
   it.each([
     ['below its least', -1],
@@ -346,6 +417,12 @@ describeWith(['helm'], 'wrong values stop a trial', () => {
       'two issuers',
       { oidc: { issuer: 'https://id.example.com' } },
       'oidc.issuer and trial.issuer exclude each other',
+    ],
+    [
+      'the name of the Secret that the chart makes',
+      { trial: { secret: 'trial-trial' } },
+      'trial.secret is trial-trial, which is the chart',
+      'own: give yours another name',
     ],
     ['no test image', { trial: { image: { repository: '' } } }, 'trial.image.repository is missing'],
     [

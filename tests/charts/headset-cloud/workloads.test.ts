@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
-import { chartYaml, componentOf, describeWith, type Resource, resources } from './chart.ts';
+import { chartFolder, chartYaml, componentOf, describeWith, type Resource, resources } from './chart.ts';
 import { everything, scenarios } from './scenarios.ts';
-import { ownSettings } from './settings.ts';
+import { ownSettings, sealing } from './settings.ts';
 
 const production = () => resources(scenarios['production']);
 const kind = (all: readonly Resource[], wanted: string) => all.filter((r) => r.kind === wanted);
@@ -183,8 +184,7 @@ describeWith(['helm'], 'workloads', () => {
         const own = secretsOf[component] ?? [
           ...tokens,
           'MONGODB_URI',
-          'SECRET_KEY',
-          ...others,
+          ...(sealing.has(component) ? ['SECRET_KEY', ...others] : []),
           ...kafka,
           ...aws,
         ];
@@ -192,6 +192,26 @@ describeWith(['helm'], 'workloads', () => {
       }
     },
   );
+
+  it('the services that have the key are those that seal', () => {
+    const seals = (service: string) =>
+      readFileSync(join(root, 'services', service, 'src/definition.ts'), 'utf8').includes(
+        'defineSealingService(',
+      );
+    const services = Object.keys(ownSettings).filter((name) => name !== 'gateway');
+    const own = chartYaml('files/components.yaml') as Record<string, { seals?: boolean }>;
+    expect(services.filter(seals).sort()).toEqual([...sealing].sort());
+    expect(services.filter((name) => own[name]?.seals).sort()).toEqual([...sealing].sort());
+  });
+
+  it('every service has the key where the values say so, for the processes of release 0.1.0', () => {
+    const values = { secrets: { secretKeyForAll: true } };
+    for (const [component, pod] of pods(resources({ ...scenarios['production'], values }))) {
+      const { sources } = pod.volumes.find((v: { name: string }) => v.name === 'secrets').projected;
+      const has = JSON.stringify(sources).includes('"path":"SECRET_KEY"');
+      expect([component, has]).toEqual([component, component !== 'gateway' && component in ownSettings]);
+    }
+  });
 
   it('Prometheus reads metrics by their own token where there is one', () => {
     const tokenIn = (scenario: string) =>
@@ -254,6 +274,16 @@ describeWith(['helm'], 'workloads', () => {
       expect(asked).toContain(`${component.toUpperCase().replaceAll('-', '_')}_ADMIN`);
   });
 
+  it('the pods of `helm test` stay until the next one: Helm deletes first, and reads the log for --logs then', () => {
+    const pods = kind(resources(scenarios['trial']), 'Pod');
+    expect(pods.map(({ metadata }) => metadata.name).sort()).toEqual(['trial-core-loop', 'trial-status']);
+    const annotations = {
+      'helm.sh/hook': 'test',
+      'helm.sh/hook-delete-policy': 'before-hook-creation',
+    };
+    for (const { metadata } of pods) expect(metadata).toMatchObject({ annotations });
+  });
+
   it('device-link advertises the address of its pod, and headsets reach it through layer 4', () => {
     const all = production();
     const [container] = named(all, 'Deployment', 'device-link')['spec'].template.spec.containers;
@@ -293,7 +323,7 @@ describeWith(['helm'], 'workloads', () => {
     };
     const logs = 256 * 2 ** 20;
     expect(storage('updates', {})).toEqual(['64Mi', String(4 * 2 ** 30 + logs)]);
-    expect(storage('updates', { updates: { tempSize: '900M' } })).toEqual(['64Mi', String(900e6 + logs)]);
+    expect(storage('updates', { updates: { tempSize: '2900M' } })).toEqual(['64Mi', String(2900e6 + logs)]);
     const resourcesOfItsOwn = {
       requests: { cpu: '1', memory: '1Gi' },
       limits: { cpu: '2', memory: '2Gi' },
@@ -344,14 +374,65 @@ describeWith(['helm'], 'workloads', () => {
   });
 });
 
+describeWith(['helm'], 'another version of the chart with the same image', () => {
+  let folder = '';
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'headset-cloud-chart-'));
+    cpSync(chartFolder, folder, { recursive: true });
+    const file = join(folder, 'Chart.yaml');
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace(/^(version|appVersion): .*$/gm, '$1: 99.0.0-other'),
+    );
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each(Object.keys(scenarios))('%s: replaces no pod and runs no Job again', (scenario) => {
+    const workloads = (chart: string) =>
+      resources({ ...scenarios[scenario], chart }).filter(({ kind: of }) =>
+        ['Deployment', 'StatefulSet', 'Job', 'CronJob'].includes(of),
+      );
+    const [now, other] = [workloads(chartFolder), workloads(folder)];
+    expect(now.length).toBeGreaterThan(10);
+    const kept = (all: readonly Resource[]) =>
+      all.map(({ metadata, spec }) => ({ name: metadata.name, spec }));
+    expect(kept(other)).toEqual(kept(now));
+    // The resources themselves tell the version.
+    for (const { metadata } of other)
+      expect(metadata.labels).toMatchObject({ 'helm.sh/chart': 'headset-cloud-99.0.0-other' });
+  });
+});
+
 describeWith(['helm'], 'a trial', () => {
-  it('keeps the pods of its stores, and so their data, when chart or platform get another version', () => {
-    const stores = kind(resources(scenarios['trial']), 'StatefulSet');
-    expect(stores.map(({ metadata }) => componentOf(metadata.labels)).sort()).toEqual([
-      'trial-kafka',
-      'trial-mongodb',
+  it('takes its keys, token and clients from a Secret that exists, and makes one without secrets', () => {
+    const values = { trial: { secret: 'own' } };
+    const all = resources({ ...scenarios['trial'], values });
+    expect(kind(all, 'Secret').map(({ metadata, data }) => [metadata.name, Object.keys(data)])).toEqual([
+      ['trial-trial', ['mongodb-uri']],
     ]);
-    for (const { spec } of stores) expect(spec.template.metadata.labels).toEqual(spec.selector.matchLabels);
+    const taken = (component: string) =>
+      pods(all)
+        .filter(([name]) => name === component)
+        .flatMap(([, { volumes }]) => volumes)
+        .flatMap(({ projected, secret }) => [
+          ...(projected?.sources ?? []).map(
+            (source: { secret: { name: string; items: [{ key: string }] } }) => [
+              source.secret.name,
+              source.secret.items[0].key,
+            ],
+          ),
+          ...(secret?.items ? [[secret.secretName, secret.items[0].key]] : []),
+        ]);
+    expect(taken('devices')).toEqual([
+      ['own', 'admin-token'],
+      ['trial-trial', 'mongodb-uri'],
+      ['own', 'secret-key'],
+    ]);
+    expect(taken('trial-issuer')).toEqual([
+      ['own', 'admin-token'],
+      ['own', 'issuer-clients.json'],
+    ]);
+    expect(JSON.stringify(kind(all, 'Pod'))).not.toContain('"trial-trial"');
   });
 
   const millicores = (quantity: string) =>

@@ -22,6 +22,7 @@ export const callbackDoors = [
     endless-answer: an answer without end, or cut off | 64 KiB are read; the status counts
     slow-answer: a server that plays for time | a total time limit for each attempt
     signed-url-answer: an integrator's answer that is no signed URL, huge, or a redirect | bounded, parsed, and refused with a reason
+    large-backlog: large callbacks to a server that takes none | the memory for callbacks counts their bytes; the rest waits in the database
     dead-server: one customer's dead server holds up others' callbacks | scheduled by destination, with a cap and one probe at a time
     other-customer: callbacks with what belongs to another customer | the callback's application is the transaction's; what a former activation left is told to nobody else
     `,

@@ -29,6 +29,7 @@ export const headsetDoor = door(
   report-values: NaN, times before 1970 or years ahead, unknown words, long texts | values without sense are left out, texts and times are bounded
   log-injection: line breaks and false fields in what a headset tells | a log line is one JSON object
   report-repeat: the same report again | report ids take effect once
+  report-flood: headsets report more than the log takes, or report on while it is away | a bound for each session and one for all of an instance; beyond them streams are not read, and nothing is lost
   crowd: connections without a stream, streams without a hello | the one that waits longest gives way; of one device only the newest stream waits
   stream-flood: more HTTP/2 streams on one connection than a headset needs, and thousands that are reset at once | a limit of streams for each connection
   slow-reader: a headset that takes nothing any more | the session ends

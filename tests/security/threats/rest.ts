@@ -15,7 +15,7 @@ export const restDoor = door(
   token-withdrawn-key: a token of a key that the issuer has withdrawn | verified tokens are forgotten when the issuer's keys change
   token-altered: claims changed after the signature was made | the signature covers header and claims
   token-expired: a token that has expired, that never expires, or whose times are no numbers | exp is demanded and judged by the gateway's clock, with 60 s of leeway
-  token-future: a token that is not valid yet | nbf is judged, with 60 s of leeway
+  token-future: a token that is not valid yet, or was issued in the future | nbf and iat are judged, with 60 s of leeway
   token-issuer: a genuine token of another issuer | iss must be the configured issuer
   token-audience: a genuine token for another service | aud must contain the platform's audience
   token-client: a token without a client, or with an object in its place | the client must be a text
@@ -56,12 +56,14 @@ export const restDoor = door(
   slow-headers: headers that come byte by byte | 10 s for headers, also against slow progress
   slow-body: a body that comes byte by byte, or breaks off | 10 s for the body; nothing is done before it is whole
   slow-reader: a reader that takes nothing of a long answer | cut off, and nothing more is read for it
+  body-flood: large bodies on many connections at once | a bound for all of a gateway, half of it for one client; small bodies need no room
   large-headers: floods of headers, long targets | 431 over 16 KiB
   large-body: bodies over the limit, announced, chunked or compressed | counted while read; 413; compressed bodies are not unpacked
-  pipelining: many requests at once on one connection | served in their order, each by all its checks
+  pipelining: many requests at once on one connection | served in their order, each by all its checks; 16 at a time, then 503 and the end of the connection
   crowd: thousands of connections without a request | the one that waits longest gives way
   half-requests: hundreds of requests that stop halfway | time limits for each; others are served meanwhile
   call-flood: one client takes all capacity | a share for each client: rate, calls under way, changes for a device
+  overload: more calls, of many clients together, than the platform does before they are given up | as many as are answered in time go on, the others are refused at once; a client with few calls keeps its part
   device-flood: filling a device or an application with unprocessed transactions | limits of the contract, 429
   repeat: sending a changing call again that was recorded | a repeat under its Idempotency-Key changes nothing; with another body it is 422
   `,

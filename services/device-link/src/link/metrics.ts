@@ -19,14 +19,29 @@ export interface LinkMetrics {
   published(seconds: number): void;
 }
 
-/** Registers headset_sessions, headset_session_messages_total and headset_report_publish_seconds. */
-export function createMetrics(registry: Registry, sessionCount: () => number): LinkMetrics {
+/**
+ * Registers headset_sessions, headset_queued_report_bytes, headset_session_messages_total and
+ * headset_report_publish_seconds.
+ */
+export function createMetrics(
+  registry: Registry,
+  sessionCount: () => number,
+  queuedReportBytes: () => number,
+): LinkMetrics {
   new Gauge({
     name: 'headset_sessions',
     help: 'Headsets connected to this instance.',
     registers: [registry],
     collect() {
       this.set(sessionCount());
+    },
+  });
+  new Gauge({
+    name: 'headset_queued_report_bytes',
+    help: 'Memory that reports take while they wait for the log; at DEVICE_LINK_QUEUED_REPORT_BYTES the streams wait.',
+    registers: [registry],
+    collect() {
+      this.set(queuedReportBytes());
     },
   });
   const messages = new Counter({

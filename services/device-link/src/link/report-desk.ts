@@ -6,6 +6,7 @@ import type { Conversation } from './conversation.ts';
 import type { LinkMetrics } from './metrics.ts';
 import { type ReportEvent, reportEvent } from './report-event.ts';
 import { ReportPump } from './report-pump.ts';
+import type { ReportRoom } from './report-room.ts';
 
 /** What the report desks of an instance share. */
 export interface ReportDeskDeps {
@@ -13,6 +14,7 @@ export interface ReportDeskDeps {
   readonly clock: Clock;
   readonly metrics: LinkMetrics;
   readonly failpoints: Failpoints;
+  readonly reportRoom: ReportRoom;
 }
 
 /** Takes what one headset says, brings it to the log, and acknowledges what is durable (rule B2). */
@@ -31,6 +33,7 @@ export class ReportDesk {
       acknowledge: (id) => this.#acknowledge(id),
       setFull: (full) => session.flow.stall('log', full),
       alive: session.isAlive,
+      room: deps.reportRoom,
       failed: (error, attempt) => session.complain('reports could not be published', error, attempt),
     });
   }

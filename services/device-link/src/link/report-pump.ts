@@ -1,5 +1,6 @@
 import { limits } from '../domain/limits.ts';
 import type { ReportEvent } from './report-event.ts';
+import type { ReportRoom } from './report-room.ts';
 import { retryWhile } from './retry.ts';
 
 interface Queued {
@@ -18,17 +19,19 @@ export interface PumpHost {
   setFull(full: boolean): void;
   alive(): boolean;
   failed(error: unknown, attempt: number): void;
+  /** Shared by all sessions of the instance. */
+  readonly room: ReportRoom;
 }
 
 /**
  * Carries one session's reports to the log, in order: one publish at a time, so that a failed one is
  * never overtaken, each with everything that has come meanwhile. A report is acknowledged only
  * when it is durable (rule B2). While the log is away nothing is acknowledged, the same batch is
- * tried again, and the stream is not read beyond a bounded queue.
+ * tried again, and the stream is not read beyond a bounded queue, nor while the instance's room is full.
  */
 export class ReportPump {
   readonly #host: PumpHost;
-  #queue: Queued[] = [];
+  readonly #queue: Queued[] = [];
   #bytes = 0;
   #running = false;
   #full = false;
@@ -60,7 +63,8 @@ export class ReportPump {
     if (reportId > 0) this.#seen = reportId;
     this.#queue.push({ said, reportId });
     this.#bytes += said.event.value.length;
-    if (!this.#full && this.#overLimit(1)) {
+    this.#host.room.take(said.event.value.length);
+    if (!this.#full && (this.#host.room.full || this.#overLimit(1))) {
       this.#full = true;
       this.#host.setFull(true);
     }
@@ -90,19 +94,27 @@ export class ReportPump {
       );
       if (!published) break;
       this.#queue.splice(0, batch.length);
-      for (const { said } of batch) this.#bytes -= said.event.value.length;
+      this.#giveBack(batch);
       const last = batch.findLast((q) => q.reportId > 0)?.reportId ?? 0;
       if (last > 0) {
         this.#acked = last;
         this.#host.acknowledge(last);
       }
-      if (this.#full && !this.#overLimit(0.5)) {
+      // With nothing of its own in a full room it reads on: nothing else would ever tell it to.
+      if (this.#full && (this.#queue.length === 0 || (!this.#host.room.full && !this.#overLimit(0.5)))) {
         this.#full = false;
         this.#host.setFull(false);
       }
     }
     this.#running = false;
     // What an ended session did not publish, the headset has kept and sends again.
-    if (!this.#host.alive()) this.#queue = [];
+    if (!this.#host.alive()) this.#giveBack(this.#queue.splice(0));
+  }
+
+  #giveBack(queued: readonly Queued[]): void {
+    for (const { said } of queued) {
+      this.#bytes -= said.event.value.length;
+      this.#host.room.give(said.event.value.length);
+    }
   }
 }

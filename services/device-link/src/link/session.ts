@@ -24,6 +24,7 @@ import type { Limiter } from './limiter.ts';
 import type { LinkMetrics } from './metrics.ts';
 import { OfferDesk, type OfferDeskDeps } from './offer-desk.ts';
 import { ReportDesk } from './report-desk.ts';
+import type { ReportRoom } from './report-room.ts';
 import { retryWhile } from './retry.ts';
 import { SessionJudge } from './session-judge.ts';
 import { UrlDesk, type UrlServices } from './url-desk.ts';
@@ -38,6 +39,7 @@ export interface SessionDeps extends OfferDeskDeps {
   readonly logger: Logger;
   readonly metrics: LinkMetrics;
   readonly urls: UrlServices;
+  readonly reportRoom: ReportRoom;
   readonly currentActivation: ActivationReader;
   readonly offerDeadlineMs: number;
   /** How long a session lasts at most; milliseconds. */

@@ -119,7 +119,7 @@ describe('reading activations', () => {
           return new Promise(() => {});
         },
       } as Parameters<typeof createActivationReader>[0]['devices'],
-      limiter: createLimiter(2),
+      limiter: createLimiter(2, 100),
       logger,
       deadlineMs: 50,
     });

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
+import type { DomainError } from '@headset-cloud/kit/errors.ts';
 import { nextActivationStep } from '../domain/activation.ts';
 import type { DeviceState } from '../domain/device.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
 import { completePending } from './complete.ts';
 import type { ActivationDependencies } from './dependencies.ts';
+import { findRoom } from './room.ts';
 import { settleTake } from './slots.ts';
 
 export interface ActivateRequest {
@@ -20,7 +22,7 @@ export interface ActivateRequest {
   readonly record: OwedRecord;
 }
 
-/** How long a call waits for another one's first activation of the same device. */
+/** How long a call waits for another one's first activation of the same device, or with the last slot. */
 const waitMs = 2000;
 /** Most steps of one call; each step that is not a wait makes progress. */
 const mostSteps = 200;
@@ -36,7 +38,7 @@ const pollMs = 20;
  * whatever the clocks say.
  *
  * Throws the refusals of the API, `conflict` when a later change of the device came first, and
- * `unavailable` while another call activates the device.
+ * `unavailable` while another call activates the device or moves the contract's last slot.
  */
 export async function activateDevice(deps: ActivationDependencies, request: ActivateRequest): Promise<void> {
   const { deviceId } = request;
@@ -47,7 +49,7 @@ export async function activateDevice(deps: ActivationDependencies, request: Acti
     if (!device) throw refusals.activationLimit();
     const step = nextActivationStep(device, request, deps.clock.now());
     if (!checked && step !== 'done') {
-      await requireAllowed(deps, request, device);
+      await requireAllowed(deps, request, device, giveUpAtMs);
       checked = true;
     }
     switch (step) {
@@ -73,7 +75,7 @@ export async function activateDevice(deps: ActivationDependencies, request: Acti
         deps.failpoints('devices.intended');
         break;
       case 'reserve':
-        if ((await reserveAndActivate(deps, request, device)) === 'busy') {
+        if ((await reserveAndActivate(deps, request, device, giveUpAtMs)) === 'busy') {
           if (performance.now() > giveUpAtMs) throw refusals.busy();
           await delay(pollMs);
         }
@@ -91,6 +93,7 @@ async function requireAllowed(
   deps: ActivationDependencies,
   { applicationId, deviceId, clientId }: ActivateRequest,
   device: DeviceState,
+  giveUpAtMs: number,
 ): Promise<void> {
   const [contract, inUse, destination] = await Promise.all([
     deps.contracts.standing(applicationId, deviceId),
@@ -100,9 +103,28 @@ async function requireAllowed(
   if (!destination) throw refusals.applicationForbidden();
   const holdsSlot = device.slot?.applicationId === applicationId || contract.taking;
   const needsSlot = !device.activation && !holdsSlot;
-  if (!contract.named || (needsSlot && contract.freeSlots <= 0)) throw refusals.activationLimit();
+  if (!contract.named) throw refusals.activationLimit();
+  if (needsSlot && contract.freeSlots <= 0) await requireRoom(deps, applicationId, deviceId, giveUpAtMs);
   if (inUse) throw refusals.clientIdInUse();
   requireDestination(destination);
+}
+
+/** Refuses unless there is room, or another call has meanwhile activated the device. */
+async function requireRoom(
+  deps: ActivationDependencies,
+  applicationId: string,
+  deviceId: string,
+  giveUpAtMs: number,
+): Promise<void> {
+  const room = await findRoom(deps, applicationId, giveUpAtMs);
+  if (room === 'room') return;
+  const device = await deps.devices.find(deviceId);
+  if (device?.slot?.applicationId !== applicationId) throw refusalOf(room);
+}
+
+/** Only a full contract refuses for good. */
+function refusalOf(room: 'full' | 'moving'): DomainError {
+  return room === 'full' ? refusals.activationLimit() : refusals.slotUnderWay();
 }
 
 /**
@@ -113,6 +135,7 @@ async function reserveAndActivate(
   deps: ActivationDependencies,
   request: ActivateRequest,
   device: DeviceState,
+  giveUpAtMs: number,
 ): Promise<'busy' | undefined> {
   const { applicationId, deviceId, clientId, clientSecret } = request;
   const intent = device.intent;
@@ -121,8 +144,9 @@ async function reserveAndActivate(
   const result = await deps.contracts.take(applicationId, wanted);
   if (result === 'busy') return result;
   if (result === 'none') {
+    const room = await findRoom(deps, applicationId, giveUpAtMs);
     // Refuses only if no other call with the same intent was faster.
-    if (await deps.devices.abandon(deviceId, intent, false)) throw refusals.activationLimit();
+    if (room !== 'room' && (await deps.devices.abandon(deviceId, intent, false))) throw refusalOf(room);
     return undefined;
   }
   deps.failpoints('devices.reserved');

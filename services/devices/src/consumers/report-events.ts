@@ -1,4 +1,5 @@
 import { create, toBinary } from '@bufbuild/protobuf';
+import { publishInParts } from '@headset-cloud/kit/eventlog/publish-in-parts.ts';
 import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
@@ -14,7 +15,6 @@ import { speechUsed } from '../domain/speech-usage.ts';
 import type { DevicesMetrics } from '../metrics.ts';
 import type { DeviceReader } from '../ports.ts';
 import { causesOf } from './causes.ts';
-import { publishInParts } from './publish-in-parts.ts';
 import { networkNotification } from './session-events.ts';
 
 interface Arrival {

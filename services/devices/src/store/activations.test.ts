@@ -87,3 +87,31 @@ test('a device has the slot of its activation until it is given back, with one r
   expect(after?.returned).toEqual({ slotId: 'take', id: 'return-1' });
   expect(await store.countSlots('app')).toBe(0);
 });
+
+test('a device owes its slot from the deactivation until it gives the slot back', async () => {
+  const owing = () => store.owingSlots('app', 10);
+  await store.intend(deviceId, intent(5));
+  expect(await owing()).toEqual([]);
+  await store.activate(deviceId, intent(5), activation(), 'take', record);
+  expect(await owing()).toEqual([]);
+  await store.deactivate(deviceId, 6, activation(), slot, record);
+  expect([await owing(), await store.owingSlots('other', 10)]).toEqual([[deviceId], []]);
+  await store.giveBack(deviceId, 'take', 'return');
+  expect(await owing()).toEqual([]);
+});
+
+test('a device owes others that are away a hundred works at most; a deactivation is never refused', async () => {
+  expect(await store.intend(deviceId, intent(5))).toBe(true);
+  await store.activate(deviceId, intent(5), activation(), 'take', record);
+  const most = 100;
+  for (let i = 1; i < most; i += 1) {
+    expect(await store.reset(deviceId, 5 + i, activation(i), record)).toBe('changed');
+  }
+  const full = expect.objectContaining({ code: 'unavailable', retryAfterMs: 5000 });
+  await expect(store.reset(deviceId, 500, activation(most), record)).rejects.toEqual(full);
+  await expect(store.reactivate(deviceId, 500, activation(most, 'd'), record)).rejects.toEqual(full);
+  expect(await store.deactivate(deviceId, 500, activation(most), slot, record)).toBe('changed');
+  await expect(store.intend(deviceId, intent(501))).rejects.toEqual(full);
+  for (const pending of (await store.find(deviceId))?.pending ?? []) await store.settle(deviceId, pending);
+  expect(await store.intend(deviceId, intent(501))).toBe(true);
+});

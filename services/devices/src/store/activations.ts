@@ -1,4 +1,4 @@
-import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
+import { mostOwed, type OwedRecord, owesTooMuch } from '@headset-cloud/kit/audit/record.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
@@ -28,6 +28,15 @@ const stateFields = {
 /** Most devices that a metrics scrape counts. */
 const mostCounted = 10_000;
 
+/**
+ * What one device may owe to others that are away: records and events to the log, work to transactions. Each is read
+ * with the device, and MongoDB bounds the document. A deactivation is never refused: it is the last change.
+ */
+const most = { audit: mostOwed, lifecycle: mostOwed, pending: 100 };
+const atMost = Object.entries(most).map(([name, many]) => `${name}.${many - 1}`);
+const hasRoom: Filter<DeviceDocument> = Object.fromEntries(atMost.map((path) => [path, { $exists: false }]));
+const isFull = atMost.map((path): Filter<DeviceDocument> => ({ [path]: { $exists: true } }));
+
 /** `completeAfterMs`: how long the call that caused pending work has to do it before the sweeper does. */
 export function createActivationStore(
   devices: StoreCollection<DeviceDocument>,
@@ -48,6 +57,18 @@ export function createActivationStore(
       if (isDuplicateKey(error)) return 'client_id_in_use';
       throw error;
     }
+  }
+
+  /** A change after which a device may go on changing; throws where too much of it waits to be told to others. */
+  async function changeWithRoom(
+    filter: Filter<DeviceDocument> & { _id: string },
+    update: Update<DeviceDocument>,
+  ): Promise<ChangeOutcome> {
+    const outcome = await change({ ...filter, ...hasRoom }, update);
+    if (outcome !== 'lost') return outcome;
+    const full = await devices.findOne({ _id: filter._id, $or: isFull }, { projection: { _id: 1 } });
+    if (full) throw owesTooMuch();
+    return outcome;
   }
 
   /**
@@ -104,7 +125,7 @@ export function createActivationStore(
     },
 
     async intend(deviceId, intent) {
-      const outcome = await change(
+      const outcome = await changeWithRoom(
         {
           _id: deviceId,
           lastTransactionId: { $lt: intent.transactionId },
@@ -150,7 +171,7 @@ export function createActivationStore(
         clientId,
         ...(clientSecret !== undefined && { clientSecret }),
       });
-      return change(
+      return changeWithRoom(
         { _id: deviceId, 'activation.epoch': epoch, lastTransactionId: { $lt: transactionId } },
         { ...effect, $set: { ...effect.$set, activation: next } },
       );
@@ -183,7 +204,7 @@ export function createActivationStore(
         epoch,
       });
       const raised = { epoch, 'activation.epoch': epoch, 'activation.sinceEpoch': sinceEpoch };
-      return change(
+      return changeWithRoom(
         { _id: deviceId, 'activation.epoch': seen, lastTransactionId: { $lt: transactionId } },
         { ...effect, $set: { ...effect.$set, ...raised } },
       );
@@ -198,6 +219,16 @@ export function createActivationStore(
 
     countSlots(applicationId) {
       return devices.countDocuments({ 'slot.applicationId': applicationId });
+    },
+
+    async owingSlots(applicationId, limit) {
+      const found = await devices
+        .find(
+          { 'slot.applicationId': applicationId, 'activation.applicationId': null },
+          { limit, projection: { _id: 1 } },
+        )
+        .toArray();
+      return found.map(({ _id }) => _id);
     },
 
     async abandon(deviceId, { id, applicationId, transactionId }, slotTaken) {

@@ -1,4 +1,4 @@
-import { owing, owingFields } from '@headset-cloud/kit/audit/record.ts';
+import { owesLess, owesTooMuch, owing, owingFields } from '@headset-cloud/kit/audit/record.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
@@ -97,7 +97,7 @@ export function createApplicationStore(
       }
       const removed = Object.fromEntries(remove.map((name) => [`settings.${name}`, '']));
       const changed = await applications.findOneAndUpdate(
-        { _id: applicationId, recentChanges: { $ne: changeId } },
+        { _id: applicationId, recentChanges: { $ne: changeId }, ...owesLess },
         owing(
           {
             ...(Object.keys(values).length > 0 && { $set: values }),
@@ -108,7 +108,10 @@ export function createApplicationStore(
         ),
         { returnDocument: 'after', projection: settingsFields },
       );
-      return changed ? opened(changed) : settings(applicationId);
+      if (changed) return opened(changed);
+      const unchanged = { _id: applicationId, recentChanges: { $ne: changeId } };
+      if (await applications.findOne(unchanged, { projection: { _id: 1 } })) throw owesTooMuch();
+      return settings(applicationId);
     },
   };
 }

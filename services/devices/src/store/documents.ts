@@ -152,6 +152,13 @@ export const removedKeysIndexes: Readonly<Record<string, IndexDescription[]>> = 
   [collections.devices]: [{ name: 'keyRemoved', key: { keyRemovedAtMs: 1 }, sparse: true }],
 };
 
+/** Finds devices that are not activated and still have a slot (ADR 0011). */
+export const owedSlotsIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.devices]: [
+    { name: 'owedSlot', key: { 'slot.applicationId': 1, 'activation.applicationId': 1 }, sparse: true },
+  ],
+};
+
 /** Finds devices that are not activated, by the time since when (ADR 0045). */
 export const retentionIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.devices]: [

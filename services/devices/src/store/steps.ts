@@ -2,7 +2,13 @@ import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
 import { notedKeysCollection } from '@headset-cloud/kit/sealed/noted-keys.ts';
-import { devicesIndexes, owingIndexes, removedKeysIndexes, retentionIndexes } from './documents.ts';
+import {
+  devicesIndexes,
+  owedSlotsIndexes,
+  owingIndexes,
+  removedKeysIndexes,
+  retentionIndexes,
+} from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
 export const devicesSteps: ServiceSteps = {
@@ -17,5 +23,6 @@ export const devicesSteps: ServiceSteps = {
       name: 'owed audit records of operators',
       indexes: { [lettersCollection]: [owingIndex], [notedKeysCollection]: [owingIndex] },
     },
+    { number: 6, name: 'owed slots', indexes: owedSlotsIndexes },
   ],
 };

@@ -7,7 +7,7 @@ import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import { type Failpoints, noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger, type Logger } from '@headset-cloud/kit/logger.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
-import type { ServiceContext, ServiceName } from '@headset-cloud/kit/service.ts';
+import type { SealingContext, ServiceName } from '@headset-cloud/kit/service.ts';
 import { openMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { Registry } from 'prom-client';
@@ -28,7 +28,7 @@ export interface TestBed {
   /** How many documents queries have looked at so far; counted by the embedded store only. */
   documentsExamined(): number;
   /** What a host would give the service; `own` says what is special in the test. */
-  context(own: Pick<ServiceContext, 'channel'> & Partial<ServiceContext>): ServiceContext;
+  context(own: Pick<SealingContext, 'channel'> & Partial<SealingContext>): SealingContext;
   /** Closes store and log; what is stored stays in the directory. */
   close(): Promise<void>;
   /** Closes store and log, and removes what they stored. */

@@ -2,6 +2,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
+import { publishInParts } from '../eventlog/publish-in-parts.ts';
 import { type EventLog, topics } from '../eventlog/types.ts';
 import type { Failpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
@@ -60,7 +61,7 @@ export function createAuditOutbox(options: {
     if (found.length === 0) return 0;
     const records = found.flatMap(({ audit = [] }) => audit);
     // Two instances may publish the same records: the audit store knows them by their ids.
-    if (records.length > 0) await log.publish(topics.audit, records.map(event));
+    await publishInParts(log, topics.audit, records.map(event));
     failpoints('audit.published');
     for (const { _id, audit = [] } of found) {
       const sent = { audit: { id: { $in: audit.map(({ id }) => id) } } };

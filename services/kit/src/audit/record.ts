@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { DomainError } from '../errors.ts';
 import type { IndexDescription, Update } from '../store/operations.ts';
 import { currentAction, currentActor } from './actor.ts';
 
@@ -45,6 +46,23 @@ export const owingIndex: IndexDescription = { name: 'audit', key: { auditAtMs: 1
 /** Most of the texts that callers and operators choose. */
 const mostCharacters = 256;
 const mostFields = 100;
+
+/**
+ * Records that one document may owe to a log that is away; MongoDB takes no document over 16 MiB, and everybody reads
+ * it with what it owes.
+ */
+export const mostOwed = 1000;
+
+/** Part of a filter: the document may owe another record. */
+export const owesLess = { [`audit.${mostOwed - 1}`]: { $exists: false } };
+
+/** What a change is refused with that finds no such document. */
+export function owesTooMuch(): DomainError {
+  return new DomainError('unavailable', 'Changes cannot be recorded at the moment.', {
+    internal: 'too much of the document waits for others already: audit records, events, work',
+    retryAfterMs: 5000,
+  });
+}
 
 /** The record of the call that runs. */
 export function recordOf(atMs: number, subject: Subject): OwedRecord {

@@ -1,9 +1,13 @@
 import { withoutDeadline } from '../deadline.ts';
+import { DomainError } from '../errors.ts';
+
+/** Items that wait while a flush takes long. Their owners find again what is dropped: nobody waits for it. */
+const mostWaiting = 20_000;
 
 /**
  * Collects items and hands them over in batches, so that one write serves many items. `flush` is called
  * with the collected items, one call at a time. A failed batch goes to `onError`; the batcher does not keep
- * it.
+ * it. The same becomes of items beyond those that may wait.
  */
 export interface Batcher<T> {
   add(item: T): void;
@@ -43,6 +47,7 @@ export function createBatcher<T>(options: {
   };
   return {
     add(item) {
+      if (items.length >= mostWaiting) return options.onError(full(), [item]);
       items.push(item);
       if (items.length >= options.maxItems) void start();
       else timer ??= setTimeout(() => void start(), options.maxWaitMs);
@@ -51,4 +56,10 @@ export function createBatcher<T>(options: {
       while (items.length > 0 || running) await start();
     },
   };
+}
+
+function full(): DomainError {
+  return new DomainError('unavailable', 'The service is overloaded.', {
+    internal: `${mostWaiting} items wait to be written already`,
+  });
 }

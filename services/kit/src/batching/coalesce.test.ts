@@ -1,3 +1,5 @@
+import { withDeadline } from '../deadline.ts';
+import type { DomainError } from '../errors.ts';
 import { waitFor } from '../testing/wait.ts';
 import { coalesce } from './coalesce.ts';
 
@@ -41,4 +43,36 @@ it('gives each item its own outcome, and a failed batch to all of its items', as
     'rejected',
     'rejected',
   ]);
+});
+
+describe('while the database hangs', () => {
+  const many = 20_000;
+
+  it('as many items wait as fit; more are refused with a time to come back, and all others have their answer', async () => {
+    const { batches, run } = controlled();
+    const call = coalesce({ maxRunning: 1, maxItems: many, run });
+    const waiting = Array.from({ length: many + 1 }, (_, i) => call(i));
+    await expect(call(-1)).rejects.toMatchObject({ code: 'unavailable', retryAfterMs: 1000 });
+    batches[0]?.end();
+    await waitFor('the next batch', () => batches.length === 2);
+    batches[1]?.end();
+    expect(await Promise.all(waiting)).toHaveLength(many + 1);
+    expect(batches).toHaveLength(2);
+  });
+
+  it('callers that have given up make room', async () => {
+    const { batches, run } = controlled();
+    const call = coalesce({ maxRunning: 1, maxItems: many, run });
+    const running = call(0);
+    const given = Array.from({ length: many }, (_, i) =>
+      withDeadline(1, () => call(i)).catch((error: DomainError) => error.code),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const next = call(7);
+    expect(new Set(await Promise.all(given))).toEqual(new Set(['deadline_exceeded']));
+    batches[0]?.end();
+    await waitFor('the next batch', () => batches.length === 2);
+    batches[1]?.end();
+    expect(await Promise.all([running, next])).toEqual([0, 70]);
+  });
 });

@@ -1,4 +1,11 @@
 import { forWaiters, late, type Waiter, waiter } from '../deadline.ts';
+import { DomainError } from '../errors.ts';
+
+/**
+ * Items that may wait for a batch. A database that answers works off as many in well under a second; while it
+ * hangs, more callers are told to come back at once.
+ */
+const mostWaiting = 20_000;
 
 /** What became of one item of a batch. */
 export type ItemOutcome<R> = { readonly value: R } | { readonly error: unknown };
@@ -7,7 +14,7 @@ export type ItemOutcome<R> = { readonly value: R } | { readonly error: unknown }
  * Turns concurrent single calls into batches. While `maxRunning` batches are running, new items wait and go
  * together into the next batch. Otherwise a call runs at once and alone, so an idle system adds no delay,
  * and a busy one pays one round trip for many items. An item whose caller has given up before its batch
- * begins is left out (deadline.ts).
+ * begins is left out (deadline.ts). An item beyond those that may wait rejects with `unavailable`.
  */
 export function coalesce<T, R>(options: {
   readonly maxRunning: number;
@@ -40,11 +47,18 @@ export function coalesce<T, R>(options: {
       for (const w of batch) w.reject(error);
     }
   };
+  const leaveOutGone = (): void => {
+    if (!waiting.some((w) => w.by.gone)) return;
+    const all = waiting;
+    waiting = [];
+    for (const w of all) {
+      if (w.by.gone) w.reject(late());
+      else waiting.push(w);
+    }
+  };
   const pump = (): void => {
     while (running < options.maxRunning && waiting.length > 0) {
-      const gone = waiting.filter((w) => w.by.gone);
-      for (const w of gone) w.reject(late());
-      if (gone.length > 0) waiting = waiting.filter((w) => !gone.includes(w));
+      leaveOutGone();
       const batch = waiting.slice(0, options.maxItems);
       waiting = waiting.slice(options.maxItems);
       if (batch.length === 0) return;
@@ -57,7 +71,17 @@ export function coalesce<T, R>(options: {
   };
   return (item) =>
     new Promise((resolve, reject) => {
+      // Callers wait equally long, more or less: the first is the first to give up.
+      if (waiting.length >= mostWaiting && waiting[0]?.by.gone) leaveOutGone();
+      if (waiting.length >= mostWaiting) return reject(full());
       waiting.push({ item, by: waiter(), resolve, reject });
       pump();
     });
+}
+
+function full(): DomainError {
+  return new DomainError('unavailable', 'The service is overloaded.', {
+    internal: `${mostWaiting} items wait for the database already`,
+    retryAfterMs: 1000,
+  });
 }

@@ -12,8 +12,8 @@ export interface ConnectionLimits {
 /** What a connection does: it is new, it waits for its client, or the platform works for it. */
 type State = 'new' | 'idle' | 'busy';
 
-/** Why a connection was closed to make room, or was not let in. */
-export type TurnedAway = 'replaced' | 'full' | 'address';
+/** Why a connection was closed to make room, or was not let in, or why a request on it was refused. */
+export type TurnedAway = 'replaced' | 'full' | 'address' | 'pipelined';
 
 interface Connection {
   readonly address: string;
@@ -103,10 +103,10 @@ export class Connections {
 
   /**
    * One more request or stream on it that the platform works for: it is not closed to make room. A peer is
-   * `address:port`, as gRPC names it.
+   * `address:port`, as gRPC names it. Answers how many there are on it now.
    */
-  busy(which: Socket | string): void {
-    this.#change(which, 1);
+  busy(which: Socket | string): number {
+    return this.#change(which, 1);
   }
 
   /** One less; without any it is kept open for what its client may ask next. */
@@ -114,16 +114,17 @@ export class Connections {
     this.#change(which, -1);
   }
 
-  #change(which: Socket | string, more: 1 | -1): void {
+  #change(which: Socket | string, more: 1 | -1): number {
     const socket = typeof which === 'string' ? this.#byPeer.get(which) : which;
     const from = socket && this.#of.get(socket);
     const connection = from && this.#waiting[from].get(socket);
-    if (!connection) return;
+    if (!connection) return 0;
     const uses = connection.uses + more;
     const to = uses > 0 ? 'busy' : 'idle';
     this.#waiting[from].delete(socket);
     this.#waiting[to].set(socket, { ...connection, uses, sinceMs: this.#nowMs() });
     this.#of.set(socket, to);
+    return uses;
   }
 
   #makeRoom(address?: string): boolean {
@@ -182,7 +183,7 @@ export function countTurnedAway(metrics: Registry): (door: string) => (why: Turn
     (metrics.getSingleMetric(name) as Counter<'door' | 'reason'> | undefined) ??
     new Counter({
       name,
-      help: 'Connections that a door has closed because of its limits: replaced by a newer one while they waited, or not let in.',
+      help: 'Connections that a door has closed because of its limits: replaced by a newer one while they waited, not let in, or with too many requests at once (pipelined).',
       labelNames: ['door', 'reason'],
       registers: [metrics],
     });

@@ -171,3 +171,34 @@ it('a header that does not end is answered in time', async () => {
   const { closed } = await dial((server.address() as AddressInfo).port, 'GET / HTTP/1.1\r\nhost: a\r\nx: ');
   await closed;
 });
+
+// withstands rest/pipelining
+it('one connection has 16 requests under way, pipelining ones a thousand in all; more get 503 with Retry-After', async () => {
+  const { port, asked, answer } = await open(200);
+  const slow = (many: number) => 'GET /slow HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(many);
+  const greedy = await dial(port, slow(1000));
+  let text = '';
+  greedy.socket.setEncoding('latin1').on('data', (part: string) => {
+    text += part;
+  });
+  await asked(16);
+  // The first of a connection is always served, whatever others have under way.
+  expect(await ask(port)).toBe(200);
+  answer();
+  await greedy.closed;
+  expect(text.match(/HTTP\/1.1 200/g)).toHaveLength(16);
+  expect(text.match(/HTTP\/1.1 503/g)).toHaveLength(1);
+  expect(text).toContain('Retry-After: 1\r\n');
+  expect(new Set(turnedAway)).toEqual(new Set(['pipelined']));
+
+  await Promise.all(Array.from({ length: 100 }, () => dial(port, slow(16))));
+  await asked(1100);
+  expect(await ask(port)).toBe(200);
+  // What was under way ends, or its connection does: there is room again.
+  for (const socket of sockets.splice(0)) socket.destroy();
+  answer();
+  const next = await dial(port, slow(16));
+  await asked(16);
+  answer();
+  next.socket.destroy();
+});

@@ -10,9 +10,17 @@ const maxBatchEvents = 2000;
 const maxBatchBytes = 900_000;
 const retryAfterMs = 100;
 
+/**
+ * What may wait while Kafka is slow or away, of all callers; more is refused at once. Every caller waits for its
+ * answer for some seconds at most, so this is what a busy instance publishes in such a time.
+ */
+const maxWaitingEvents = 50_000;
+const maxWaitingBytes = 32 * 1024 * 1024;
+
 interface Waiting {
   readonly topic: string;
-  readonly messages: Message[];
+  /** Empty once its caller has given up. */
+  messages: Message[];
   readonly bytes: number;
   readonly deadlineMs: number;
   readonly timer: NodeJS.Timeout;
@@ -24,13 +32,16 @@ interface Waiting {
  * Publishes through one idempotent producer with exactly one outstanding request: kafkajs swaps or loses
  * messages when sends overlap (rule C4). Events that are published meanwhile wait and are sent together, so
  * batches grow with the load, and an idle publisher adds no delay. A batch that fails is sent again as a
- * whole, by a new producer, before anything newer.
+ * whole, by a new producer, before anything newer. What waits is bounded: beyond it, `publish` rejects at once.
  */
 export class KafkaPublisher {
   readonly #kafka: Kafka;
   readonly #logger: Logger;
   readonly #timeoutMs: number;
   readonly #queue: Waiting[] = [];
+  /** Of callers that wait, whether their events are in the queue or being sent. */
+  #waitingEvents = 0;
+  #waitingBytes = 0;
   #producer: Producer | undefined;
   #pumping: Promise<void> | undefined;
   #away: string | undefined = 'not connected to Kafka yet';
@@ -58,19 +69,45 @@ export class KafkaPublisher {
     if (events.length === 0) return Promise.resolve();
     // Events whose caller has given up are not sent: #take leaves them out.
     const timeoutMs = Math.max(0, Math.min(this.#timeoutMs, timeLeft() ?? this.#timeoutMs));
+    const bytes = events.reduce((sum, event) => sum + event.value.byteLength + event.key.length + 64, 0);
+    if (this.#isFull(events.length, bytes)) {
+      return Promise.reject(unavailable(`too many events wait for Kafka: ${this.#away ?? 'it is slow'}`));
+    }
+    this.#waitingEvents += events.length;
+    this.#waitingBytes += bytes;
     return new Promise((resolve, reject) => {
+      const leave = () => {
+        clearTimeout(waiting.timer);
+        // Given up before: it has left already.
+        if (waiting.messages.length === 0) return;
+        this.#waitingEvents -= waiting.messages.length;
+        this.#waitingBytes -= bytes;
+        waiting.messages = [];
+      };
       const waiting: Waiting = {
         topic,
         messages: events.map(toMessage),
-        bytes: events.reduce((sum, event) => sum + event.value.byteLength + event.key.length + 64, 0),
+        bytes,
         deadlineMs: Date.now() + timeoutMs,
-        timer: setTimeout(() => reject(this.#late()), timeoutMs),
-        resolve,
-        reject,
+        timer: setTimeout(() => waiting.reject(this.#late()), timeoutMs),
+        resolve: () => {
+          leave();
+          resolve();
+        },
+        reject: (error) => {
+          leave();
+          reject(error);
+        },
       };
       this.#queue.push(waiting);
       this.#startPump();
     });
+  }
+
+  /** One publish is taken whatever its size, when nothing else waits. */
+  #isFull(events: number, bytes: number): boolean {
+    if (this.#waitingEvents === 0) return false;
+    return this.#waitingEvents + events > maxWaitingEvents || this.#waitingBytes + bytes > maxWaitingBytes;
   }
 
   /** Sends the waiting events whose callers still wait, then disconnects. */
@@ -102,7 +139,6 @@ export class KafkaPublisher {
       for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
         const failure = await this.#send(batch);
         for (const waiting of batch) {
-          clearTimeout(waiting.timer);
           if (failure === undefined) waiting.resolve();
           else waiting.reject(failure);
         }
@@ -120,7 +156,7 @@ export class KafkaPublisher {
     let bytes = 0;
     let taken = 0;
     for (const waiting of this.#queue) {
-      const expired = waiting.deadlineMs <= now;
+      const expired = waiting.messages.length === 0 || waiting.deadlineMs <= now;
       if (!expired) {
         events += waiting.messages.length;
         bytes += waiting.bytes;

@@ -2,9 +2,11 @@ import { createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { pino } from 'pino';
 import { isTransient } from '../errors.ts';
-import { GrpcChannel, methodDefinition } from './grpc.ts';
-import { type Client, createClient } from './types.ts';
+import { waitFor } from '../testing/wait.ts';
+import { GrpcChannel, methodDefinition, RpcServer } from './grpc.ts';
+import { bind, type Client, createClient } from './types.ts';
 
 /** A peer of another version or another program: plain grpc-js, without the platform's error codes. */
 async function peer(answer: ((callback: sendUnaryData<unknown>) => void) | undefined) {
@@ -65,3 +67,39 @@ test.each([
     server.close();
   }
 });
+
+test('calls under way have a bound at the caller and at the service; more are refused with a time to come back', async () => {
+  const most = 10_000;
+  const gate = Promise.withResolvers<void>();
+  let begun = 0;
+  const server = new RpcServer(
+    [
+      bind(BillingService, {
+        getBill: async () => {
+          begun += 1;
+          await gate.promise;
+          return {};
+        },
+      }),
+    ],
+    pino({ level: 'silent' }),
+  );
+  const port = await server.start({ host: '127.0.0.1', port: 0 });
+  const [channel, other] = [new GrpcChannel(`127.0.0.1:${port}`), new GrpcChannel(`127.0.0.1:${port}`)];
+  const deadlineMs = 60_000;
+  const refused = expect.objectContaining({ code: 'unavailable', retryAfterMs: 1000 });
+  try {
+    const client = createClient(BillingService, channel, { deadlineMs });
+    const calls = Array.from({ length: most }, () => client.getBill({}));
+    await expect(client.getBill({})).rejects.toEqual(refused);
+    await waitFor('all at the service', () => begun === most, { timeoutMs: 20_000 });
+    await expect(createClient(BillingService, other, { deadlineMs }).getBill({})).rejects.toEqual(refused);
+    expect(begun).toBe(most);
+    gate.resolve();
+    await Promise.all(calls);
+    await client.getBill({});
+  } finally {
+    gate.resolve();
+    await Promise.all([channel.close(), other.close(), server.stop(100)]);
+  }
+}, 60_000);

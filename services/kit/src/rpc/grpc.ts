@@ -63,6 +63,12 @@ const commonOptions: ChannelOptions = {
   'grpc.keepalive_time_ms': 20_000,
 };
 
+/**
+ * Calls under way of a channel, also those that wait for a connection, and of a server. Each ends at its deadline,
+ * so as many are there only when something hangs; a call costs some 10 kB.
+ */
+const mostUnderWay = 10_000;
+
 /** How long calls may go on on a connection that is too old; longer than any call's deadline. */
 const oldConnectionMs = 60_000;
 
@@ -81,6 +87,7 @@ export class RpcServer {
   readonly #listener: SecureListener | undefined;
   /** False while the service is starting: calls are answered `unavailable`. */
   #serving = false;
+  #underWay = 0;
 
   /**
    * `observe` is told of each call. With `security`, callers must prove who they are (rule C20); with the
@@ -137,6 +144,7 @@ export class RpcServer {
       const refusal = guard?.(call.getAuthContext());
       if (refusal) return callback(refusal);
       if (!this.#serving) return callback(notBegun(starting()));
+      if (this.#underWay >= mostUnderWay) return callback(toStatus(overloaded(method)));
       const waitsMs = Number(call.getDeadline()) - Date.now();
       // The call was queued here until its deadline passed: nobody would get the answer.
       if (waitsMs <= 0 || call.cancelled) return callback(toStatus(late()));
@@ -147,10 +155,15 @@ export class RpcServer {
       const handle = () =>
         inCall(method, () => handler(call.request as never, { signal: abort.signal }), actor);
       const run = Number.isFinite(waitsMs) ? () => withDeadline(waitsMs, handle) : handle;
+      this.#underWay += 1;
       const work = traceparent ? inRpcSpan(method, traceparent, run) : run();
       work.then(
-        (answer) => callback(null, create(method.output, answer as MessageInitShape<DescMessage>)),
+        (answer) => {
+          this.#underWay -= 1;
+          callback(null, create(method.output, answer as MessageInitShape<DescMessage>));
+        },
         (error) => {
+          this.#underWay -= 1;
           const s = toStatus(error);
           if (s.metadata?.get(codeKey)[0] === 'internal' || isTransient(toDomainError(error))) {
             this.#logger.error(
@@ -224,6 +237,13 @@ function starting(): DomainError {
   return new DomainError('unavailable', 'The service is starting.', { retryAfterMs: 1000 });
 }
 
+function overloaded(method: DescMethodUnary): DomainError {
+  return new DomainError('unavailable', 'A service is overloaded.', {
+    internal: `${method.name} is refused: ${mostUnderWay} calls are under way already`,
+    retryAfterMs: 1000,
+  });
+}
+
 function heldBack(method: DescMethodUnary): DomainError {
   return new DomainError('unavailable', 'A service cannot be reached.', {
     internal: `${method.name} is held back: its service does not answer, and it is no first try`,
@@ -278,6 +298,8 @@ export class GrpcChannel implements Channel {
   readonly #budget = new RetryBudget();
   readonly #definitions = new Map<DescMethodUnary, ReturnType<typeof methodDefinition>>();
 
+  #underWay = 0;
+
   /** When the peer last answered, by performance.now(); a refusal is an answer. */
   #answeredAtMs = Number.NEGATIVE_INFINITY;
 
@@ -288,6 +310,7 @@ export class GrpcChannel implements Channel {
   ): Promise<MessageShape<DescMessage>> {
     const left = timeLeft();
     if (left !== undefined && left <= 0) throw late();
+    if (this.#underWay >= mostUnderWay) throw overloaded(method);
     const retry = isRetry();
     if (!this.#budget.begin(retry)) throw heldBack(method);
     const endsAtMs = Date.now() + Math.min(options.deadlineMs ?? 5000, left ?? Number.POSITIVE_INFINITY);
@@ -321,6 +344,7 @@ export class GrpcChannel implements Channel {
     if (traceparent) metadata.set('traceparent', traceparent);
     const actor = actorToSend();
     if (actor) metadata.set(actorKey, actor);
+    this.#underWay += 1;
     return new Promise((resolve, reject) => {
       const call = this.#client.makeUnaryRequest(
         path,
@@ -331,6 +355,7 @@ export class GrpcChannel implements Channel {
         { deadline },
         (error: ServiceError | null, answer) => {
           const away = error !== null && isAway(error);
+          this.#underWay -= 1;
           this.#budget.end(away);
           if (!away) this.#answeredAtMs = performance.now();
           if (error) reject(error);

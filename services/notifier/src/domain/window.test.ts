@@ -1,4 +1,4 @@
-import { claimCount, isCrowded, windowOf } from './window.ts';
+import { claimCount, isCrowded, placesOf, windowOf } from './window.ts';
 
 const memory = (room: number, max = 10_000) => ({ max, room: () => room });
 
@@ -27,4 +27,12 @@ test('what waits for others makes room before it fills a quarter of the window o
   expect(isCrowded(251, 1000, memory(10_000))).toBe(true);
   expect(isCrowded(1, 1000, memory(5000))).toBe(false);
   expect(isCrowded(1, 1000, memory(4999))).toBe(true);
+});
+
+test('a large body takes as many places as it has portions, and fewer such are claimed, but never none', () => {
+  const places = (bytes: number) => placesOf({ body: new Uint8Array(bytes) });
+  expect([0, 1, 8192, 8193, 262_144].map(places)).toEqual([1, 1, 1, 2, 32]);
+  expect(claimCount(0, 1000, memory(10_000), 32)).toBe(31);
+  expect(claimCount(0, 16, memory(10_000), 32)).toBe(1);
+  expect(claimCount(0, 16, memory(0), 32)).toBe(0);
 });

@@ -3,6 +3,14 @@ const probingWindow = 16;
 /** Claimed with one write: a large one would hold up the callbacks that can go. */
 const claimAtOnce = 200;
 
+/** A body that begins another portion of so many bytes takes another place in memory. */
+const bytesOfPlace = 8192;
+
+/** Places in memory that a delivery takes: one, unless its body is large. Windows and rooms are counted in them. */
+export function placesOf({ body }: { readonly body: Uint8Array }): number {
+  return Math.max(1, Math.ceil(body.byteLength / bytesOfPlace));
+}
+
 /** How many deliveries of one setting may be queued in memory; `taking`: its destination takes callbacks. */
 export function windowOf(windowSize: number, taking: boolean): number {
   return taking ? windowSize : Math.min(probingWindow, windowSize);
@@ -22,8 +30,12 @@ export function isCrowded(queued: number, window: number, memory: Memory): boole
   return queued > window / 4 || memory.room() < memory.max / 2;
 }
 
-/** How many to claim from the database now: a portion, once at most half of the window is in use. */
-export function claimCount(queued: number, window: number, memory: Memory): number {
+/**
+ * How many to claim from the database now: a portion, once at most half of the window is in use. `places`: what
+ * each of the last ones took.
+ */
+export function claimCount(queued: number, window: number, memory: Memory, places = 1): number {
   if (queued > window / 2) return 0;
-  return Math.max(0, Math.min(window - queued, memory.room(), claimAtOnce));
+  const room = Math.min(window - queued, memory.room());
+  return room <= 0 ? 0 : Math.max(1, Math.min(Math.floor(room / places), claimAtOnce));
 }

@@ -1,5 +1,6 @@
 import { Chain, chainKey, type QueueEntry } from '../domain/chain.ts';
 import type { Delivery } from '../domain/delivery.ts';
+import { placesOf } from '../domain/window.ts';
 
 /** A chain that is being worked on, with the entry that was its first when it was taken. */
 export interface Taken {
@@ -22,6 +23,7 @@ export class LaneQueue {
     this.#onReady = onReady;
   }
 
+  /** Places that its deliveries take. */
   get size(): number {
     return this.#size;
   }
@@ -58,7 +60,8 @@ export class LaneQueue {
     }
     const first = chain.first;
     const replaced = chain.add(entry);
-    this.#size += 1 - replaced.length;
+    this.#size += placesOf(entry.delivery);
+    for (const { delivery } of replaced) this.#size -= placesOf(delivery);
     // What the chain waited for may be gone: the new first one has its own time.
     if (chain.first !== first && this.#waiting.has(chain)) this.#wake(chain);
     return replaced;
@@ -98,7 +101,7 @@ export class LaneQueue {
 
   /** Takes a delivery out of its chain. */
   remove({ chain, entry }: Taken): void {
-    if (chain.remove(entry)) this.#size--;
+    if (chain.remove(entry)) this.#size -= placesOf(entry.delivery);
   }
 
   /** Takes one out wherever it is, unless it is being worked on. */
@@ -118,12 +121,14 @@ export class LaneQueue {
     return all;
   }
 
-  /** Evicts ready chains, the last first, until at most `limit` deliveries are left. */
+  /** Evicts ready chains, the last first, until at most `limit` places are taken, or one large delivery is left. */
   shrink(limit: number): QueueEntry[] {
     const evicted: QueueEntry[] = [];
     while (this.#size > limit) {
-      const chain = this.#ready.pop();
+      const chain = this.#ready.at(-1);
       if (!chain) break;
+      if (limit > 0 && this.#chains.size === 1 && chain.all.length === 1) break;
+      this.#ready.pop();
       evicted.push(...this.evict(chain));
     }
     return evicted;
@@ -140,7 +145,7 @@ export class LaneQueue {
     if (chain.working === entry) this.done(chain);
     const own = new Chain(key);
     own.add(entry);
-    this.#size++;
+    this.#size += placesOf(entry.delivery);
     this.#chains.set(key, own);
     return own;
   }

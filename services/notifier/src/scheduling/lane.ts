@@ -4,7 +4,7 @@ import type { QueueEntry } from '../domain/chain.ts';
 import { type Delivery, laneParts } from '../domain/delivery.ts';
 import { lanePauseMs, type TryOutcome } from '../domain/next-step.ts';
 import { type TimeLimit, whileNotTaken } from '../domain/time-limit.ts';
-import { claimCount, isCrowded, type Memory, windowOf } from '../domain/window.ts';
+import { claimCount, isCrowded, type Memory, placesOf, windowOf } from '../domain/window.ts';
 import type { Admission, Attempts } from './attempts.ts';
 import type { Claims } from './claims.ts';
 import type { DestinationHealth, DestinationHealths, DestinationUser } from './destination-health.ts';
@@ -47,6 +47,8 @@ export class Lane implements DestinationUser {
   #maybeMore = false;
   #claiming = false;
   #pulling = 0;
+  /** Places that each of the last claimed ones takes. */
+  #claimedPlaces = 1;
   /** The setting has no address or key, as of the last look. */
   #unset = false;
   #unknownInARow = 0;
@@ -252,13 +254,17 @@ export class Lane implements DestinationUser {
   #refill(): void {
     if (!this.#maybeMore || this.#claiming) return;
     const { claims, memory } = this.#c;
-    const count = claimCount(this.size, this.#window, memory);
+    const count = claimCount(this.size, this.#window, memory, this.#claimedPlaces);
     if (count === 0) return;
     this.#claiming = true;
     this.#maybeMore = false;
     void claims.claim(this.name, count).then((answer) => {
       if (answer) {
         this.#maybeMore ||= answer.more;
+        if (answer.claimed.length > 0) {
+          const places = answer.claimed.reduce((sum, delivery) => sum + placesOf(delivery), 0);
+          this.#claimedPlaces = places / answer.claimed.length;
+        }
         // What is not stored yet is finished here, or given back. Queue and writer are asked in one turn: a
         // try that ended between the two questions would be known to neither.
         const unknown = this.#queue.unknownOf(answer.claimed);

@@ -40,7 +40,8 @@ test('a slow database is asked for one renewal of leases at a time', async () =>
     }),
   } as unknown as SchedulerOptions;
   const scheduler = new Scheduler(options);
-  const delivery = { id: 'one', applicationId: 'a-1', destination: 'deviceEvent' } as Delivery;
+  const body = Buffer.from('{}');
+  const delivery = { id: 'one', applicationId: 'a-1', destination: 'deviceEvent', body } as Delivery;
   scheduler.accept([{ ...delivery, owner: 'a', dueAtMs: Date.now() }]);
   scheduler.start();
   await waitFor('the first renewal', () => store.asked() === 1);

@@ -1,6 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { type Delivery, laneOf } from '../domain/delivery.ts';
+import { placesOf } from '../domain/window.ts';
 import type { DeliveryStore } from '../ports.ts';
 import type { Attempts } from './attempts.ts';
 import type { ChangeWriter } from './change-writer.ts';
@@ -26,7 +27,7 @@ export interface SchedulerOptions {
   readonly lanes: LaneSettings;
   readonly leaseMs: number;
   readonly sweepMs: number;
-  /** Deliveries in memory, of all lanes. */
+  /** Deliveries in memory, of all lanes, in places (window.ts). */
   readonly maxInMemory: number;
   /** No next attempt is planned further ahead. */
   readonly longestPauseMs: number;
@@ -88,9 +89,10 @@ export class Scheduler {
       const left = room.get(name) ?? this.#lane(name).room;
       const taken = left > 0 && total > 0 && !this.#stopping;
       // When one had to wait, those after it wait too, so that the older goes first.
-      room.set(name, taken ? left - 1 : 0);
+      const places = placesOf(delivery);
+      room.set(name, taken ? left - places : 0);
       if (!taken) return { ...delivery, owner: null };
-      total--;
+      total -= places;
       return { ...delivery, owner: this.#o.instanceId, dueAtMs: now + this.#o.leaseMs };
     });
   }

@@ -35,6 +35,7 @@ function add(id: string, more: Partial<Delivery> = {}): void {
     orderKey: 'k',
     sequence,
     order: 'ended',
+    body: Buffer.from('{}'),
     nextAttemptAtMs: now - 5,
     dueAtMs: now + 9000,
   };

@@ -14,7 +14,6 @@ import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, createClient, type Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
@@ -74,7 +73,6 @@ export async function openWorld() {
       store: connection.database('notifier'),
       log,
       channel: () => devices,
-      secrets: createSecretBox('0123456789abcdef0123456789abcdef'),
       metrics,
       failpoints: overrides.failpoints ?? noFailpoints,
       instanceId: `notifier-${++instances}`,

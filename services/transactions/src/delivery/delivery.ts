@@ -72,7 +72,10 @@ export function createDelivery(deps: {
       const open = items.filter((m) => waiting.delete(m.id));
       if (open.length > 0) await store.markPublished(open, clock.now());
     },
-    onError: (error) => logger.warn({ err: error }, 'transactions not marked as published; the sweeper will'),
+    onError(error, items) {
+      for (const { id } of items) waiting.delete(id);
+      logger.warn({ err: error }, 'transactions not marked as published; the sweeper will');
+    },
   });
   /** Transactions handed over and not marked yet. */
   const waiting = new Set<number>();

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ConfigError } from '@headset-cloud/kit/config.ts';
 import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
-import type { ServiceContext } from '@headset-cloud/kit/service.ts';
+import type { SealingContext } from '@headset-cloud/kit/service.ts';
 import type { UpdatesConfig } from '../config.ts';
 import type { ArtifactStorage } from '../ports.ts';
 import { createLocalStorage } from './local.ts';
@@ -22,7 +22,7 @@ export interface ChosenStorage {
  * ConfigError. `onUploaded` is called only by the disk's server; S3 does not report uploads.
  */
 export function chooseStorage(
-  { secrets, clock, logger, doors }: Pick<ServiceContext, 'secrets' | 'clock' | 'logger' | 'doors'>,
+  { secrets, clock, logger, doors }: Pick<SealingContext, 'secrets' | 'clock' | 'logger' | 'doors'>,
   config: UpdatesConfig,
   onUploaded: (key: string) => Promise<UploadAnswer>,
 ): ChosenStorage {

@@ -6,7 +6,7 @@ import { cutAtOf, openTestBed, type TestBed } from '@headset-cloud/embedded/test
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import type { SealingContext, Service } from '@headset-cloud/kit/service.ts';
 import { UpdatesAdminService } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { DownloadsService, UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { Registry } from 'prom-client';
@@ -30,7 +30,7 @@ export class World {
   bed!: TestBed;
   readonly #channel = new LocalChannel();
   readonly #env: Record<string, string>;
-  readonly #more: Partial<ServiceContext>;
+  readonly #more: Partial<SealingContext>;
   readonly #ownProcesses: boolean;
   #service!: Service;
 
@@ -40,7 +40,7 @@ export class World {
     {
       ownProcesses = false,
       ...more
-    }: Pick<Partial<ServiceContext>, 'logger'> & { ownProcesses?: boolean } = {},
+    }: Pick<Partial<SealingContext>, 'logger'> & { ownProcesses?: boolean } = {},
   ) {
     this.#env = env;
     this.#more = more;

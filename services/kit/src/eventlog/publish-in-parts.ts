@@ -1,4 +1,4 @@
-import type { EventLog, OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
+import type { EventLog, OutgoingEvent } from './types.ts';
 
 /** Most bytes of one part: a broker accepts 1 MB at once. The largest event is smaller. */
 const mostBytes = 500_000;

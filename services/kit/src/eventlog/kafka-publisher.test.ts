@@ -1,0 +1,74 @@
+import { expect, it } from '@jest/globals';
+import type { Kafka } from 'kafkajs';
+import { pino } from 'pino';
+import { waitFor } from '../testing/wait.ts';
+import { KafkaPublisher } from './kafka-publisher.ts';
+
+const logger = pino({ level: 'silent' });
+const event = (bytes: number) => ({ key: 'k', value: new Uint8Array(bytes) });
+
+/** A broker that answers nothing until `come`. */
+function awayKafka() {
+  const here = Promise.withResolvers<void>();
+  let sent = 0;
+  const producer = {
+    connect: () => here.promise,
+    disconnect: async () => {},
+    sendBatch: async ({ topicMessages }: { topicMessages: { messages: unknown[] }[] }) => {
+      for (const { messages } of topicMessages) sent += messages.length;
+    },
+  };
+  const kafka = { producer: () => producer } as unknown as Kafka;
+  return { kafka, come: () => here.resolve(), sent: () => sent };
+}
+
+/** Publishes until it is refused, at most `most` times; what was taken waits. */
+async function fill(publisher: KafkaPublisher, bytes: number, most: number) {
+  const waiting: Promise<void>[] = [];
+  for (let i = 0; i < most; i += 1) {
+    let refusal: unknown;
+    const one = publisher.publish('topic', [event(bytes)]).catch((error: unknown) => {
+      refusal = error;
+    });
+    await Promise.resolve();
+    await Promise.resolve();
+    if (refusal) return { taken: waiting.length, refusal, settled: Promise.all(waiting) };
+    waiting.push(one);
+  }
+  return { taken: waiting.length, refusal: undefined, settled: Promise.all(waiting) };
+}
+
+it.each([
+  ['in number', 10, 50_000],
+  ['in bytes', 1024 * 1024, 32],
+])(
+  'what waits while Kafka is away has a bound %s; more is refused with a time to come back',
+  async (_, bytes, most) => {
+    const broker = awayKafka();
+    const publisher = new KafkaPublisher(broker.kafka, logger, 30_000);
+    const { taken, refusal, settled } = await fill(publisher, bytes, most + 100);
+    expect(refusal).toMatchObject({ code: 'unavailable', retryAfterMs: 1000 });
+    expect(taken).toBeGreaterThan(most * 0.9);
+    expect(taken).toBeLessThanOrEqual(most);
+    broker.come();
+    await settled;
+    expect(broker.sent()).toBe(taken);
+    // There is room again.
+    await publisher.publish('topic', [event(bytes)]);
+    await publisher.close();
+  },
+);
+
+it('events whose callers have given up take no room, also while a request to Kafka hangs', async () => {
+  const broker = awayKafka();
+  const publisher = new KafkaPublisher(broker.kafka, logger, 50);
+  const { taken, settled } = await fill(publisher, 1024 * 1024, 100);
+  await settled;
+  await waitFor('room', async () => {
+    const again = await fill(publisher, 1024 * 1024, 1);
+    return again.refusal === undefined;
+  });
+  expect(taken).toBeGreaterThan(20);
+  broker.come();
+  await publisher.close();
+});
