@@ -3,6 +3,7 @@ import type { Doors } from '@headset-cloud/kit/doors/http-door.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { createFetch } from '@headset-cloud/kit/outbound/fetch.ts';
+import { repeat } from '@headset-cloud/kit/repeat.ts';
 import type { Channel } from '@headset-cloud/kit/rpc/types.ts';
 import type { ServiceName } from '@headset-cloud/kit/service.ts';
 import { Gauge, type Registry } from 'prom-client';
@@ -16,6 +17,8 @@ import { createTokenVerifier } from './tokens/verifier.ts';
 
 /** Below the time-out of one fetch of the keys, so that the reason of a failed connection comes first. */
 const issuerConnectTimeoutMs = 2500;
+/** How often it is seen whether the issuer's keys have to be fetched, also while nobody calls. */
+const issuerWatchMs = 1000;
 
 /**
  * Assembles the gateway with its clients, token keys and server, not yet listening; the same on both
@@ -40,7 +43,7 @@ export function assembleGateway(
   });
   new Gauge({
     name: 'headset_gateway_issuer_keys_age_seconds',
-    help: "Time since this instance last fetched the issuer's keys, which it does each 10 minutes; absent before the first token.",
+    help: "Time since this instance last fetched the issuer's keys, which it does each 10 minutes; absent before the first time.",
     registers: [metrics],
     collect() {
       const age = keys.ageSeconds;
@@ -64,5 +67,27 @@ export function assembleGateway(
     ...(host.doors && { proxies: host.doors.proxies }),
     shares: host.shares ?? createShares({ clock, metrics, together: false }),
   });
-  return createGatewayServer(gateway, config, logger, host.doors);
+  const server = createGatewayServer(gateway, config, logger, host.doors);
+  const watch = repeat("the look at the issuer's keys", issuerWatchMs, logger, async () => {
+    await keys.look();
+    return 0;
+  });
+  return {
+    name: server.name,
+    get port() {
+      return server.port;
+    },
+    notReady: () => server.notReady?.(),
+    turnAway: () => server.turnAway(),
+    // Readiness does not depend on the issuer: known keys stay in use, and all instances would be taken out at once.
+    warnings: () => keys.warnings,
+    async start() {
+      await server.start();
+      watch.start();
+      watch.wake();
+    },
+    async stop(forMs) {
+      await Promise.all([watch.stop(), server.stop(forMs)]);
+    },
+  };
 }

@@ -59,6 +59,7 @@ await main('gateway', async () => {
       bindings: [],
       metrics,
       notReady: () => lifecycle.notReady(),
+      warnings: () => lifecycle.warnings(),
       logger,
       doors,
     }),

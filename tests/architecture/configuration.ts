@@ -8,6 +8,7 @@ import { devicesConfig } from '@headset-cloud/devices/config.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { commonConfig, distributedConfig, sealingConfig } from '@headset-cloud/kit/common-config.ts';
 import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
+import { callbackAddressesConfig } from '@headset-cloud/kit/outbound/callback-addresses.ts';
 import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { retentionConfig } from '@headset-cloud/kit/retention/config.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
@@ -24,7 +25,7 @@ const own = Object.fromEntries(
 
 /** Keys that several processes read are listed once. */
 function withoutShared(spec: ConfigSpec): ConfigSpec {
-  const shared = { ...egressConfig, ...retentionConfig };
+  const shared = { ...callbackAddressesConfig, ...egressConfig, ...retentionConfig };
   return Object.fromEntries(Object.entries(spec).filter(([key]) => !(key in shared)));
 }
 
@@ -33,6 +34,7 @@ const parts: readonly [string, ConfigSpec][] = [
   ['A process of one service (MongoDB and Kafka)', distributedConfig],
   ['Devices, transactions, updates, communication: what they seal at rest', sealingConfig],
   ['Gateway, updates, communication, notifier: calls to the outside', egressConfig],
+  ['Devices, notifier: where callbacks may go', callbackAddressesConfig],
   ['Transactions, devices, billing: deleting what has had its time', retentionConfig],
   ['Gateway', withoutShared(gatewayConfig)],
   ['Devices', withoutShared(devicesConfig)],

@@ -138,6 +138,11 @@ const missing = orDemanded(
       (await of.metrics.getSingleMetricAsString('headset_updates_storage_unavailable')).split(' ').at(-1);
     const said = (msg: string) => lines.filter((line) => line.msg === msg);
     await other.start();
+    await waitFor('the warning', () =>
+      other.service.warnings?.().some(({ name, message }) => {
+        return name === 'storage_unavailable' && message.includes('bucket no-such-bucket at ');
+      }),
+    );
     try {
       await waitFor('the metric', async () => (await gauge(other)) === '1');
       expect(other.notReady()).toBeUndefined();

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { stack } from './harness.ts';
 
@@ -12,27 +13,45 @@ export interface CtlRun {
 
 /** Runs `ctl` as an operator does: a process of its own, on the doors of the running platform. */
 export function ctl(...args: string[]): Promise<CtlRun> {
-  return ctlWith(
-    {
-      DEVICES_ADMIN: stack.admin.devices,
-      TRANSACTIONS_ADMIN: stack.admin.transactions,
-      NOTIFIER_ADMIN: stack.admin.notifier,
-      UPDATES_ADMIN: stack.admin.updates,
-      CONNECTIVITY_ADMIN: stack.admin.connectivity,
-      BILLING_ADMIN: stack.admin.billing,
-    },
-    ...args,
-  );
+  return ctlWith(doors(), ...args);
+}
+
+/** `ctl` whose standard input is `input`, with more of an environment. */
+export function ctlFed(input: Readable, env: Record<string, string>, ...args: string[]): Promise<CtlRun> {
+  return run(input, { ...doors(), ...env }, args);
 }
 
 /** `ctl` with an environment of the test's own. */
 export function ctlWith(env: Record<string, string>, ...args: string[]): Promise<CtlRun> {
+  return run(undefined, env, args);
+}
+
+function doors(): Record<string, string> {
+  return {
+    DEVICES_ADMIN: stack.admin.devices,
+    TRANSACTIONS_ADMIN: stack.admin.transactions,
+    NOTIFIER_ADMIN: stack.admin.notifier,
+    UPDATES_ADMIN: stack.admin.updates,
+    CONNECTIVITY_ADMIN: stack.admin.connectivity,
+    BILLING_ADMIN: stack.admin.billing,
+  };
+}
+
+function run(
+  input: Readable | undefined,
+  env: Record<string, string>,
+  args: readonly string[],
+): Promise<CtlRun> {
   return new Promise((resolve, reject) => {
     const child = spawn(
       process.execPath,
       ['--disable-warning=ExperimentalWarning', join(root, 'services/ctl/src/main.ts'), ...args],
-      { env: { PATH: process.env['PATH'] ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+      { env: { PATH: process.env['PATH'] ?? '', ...env }, stdio: ['pipe', 'pipe', 'pipe'] },
     );
+    // It may end before it has read everything.
+    child.stdin.on('error', () => {});
+    if (input) input.pipe(child.stdin);
+    else child.stdin.end();
     let out = '';
     let err = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

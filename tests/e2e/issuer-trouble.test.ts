@@ -10,6 +10,7 @@ import { signToken, startTestIssuer, type TestIssuer, testKey } from '@headset-c
 import { expiredCertificate } from '@headset-cloud/kit/testing/certificate.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
+import { ctlWith } from './ctl.ts';
 
 /** A gateway whose issuer is not what its configuration says; it needs no service to be tested. */
 describe('trouble with the issuer', () => {
@@ -63,6 +64,10 @@ describe('trouble with the issuer', () => {
     const { statusCode, headers } = answer;
     return { statusCode, retryAfter: headers['retry-after'], body: await answer.body.text() };
   }
+  const status = async () => {
+    const run = await ctlWith({ GATEWAY_ADMIN: adminUrl, ADMIN_URL: adminUrl }, '--json', 'status');
+    return { exitCode: run.exitCode, warnings: JSON.parse(run.out).services[0].warnings };
+  };
   const metrics = async () => (await request(`${adminUrl}/metrics`)).body.text();
   const cannotCheck = {
     statusCode: 503,
@@ -76,6 +81,16 @@ describe('trouble with the issuer', () => {
     issuer.discoveryIssuer = 'https://other.example.com';
     const { log } = await startGateway(issuer.url);
     expect(await call(issuer.url)).toMatchObject(cannotCheck);
+    expect((await request(`${adminUrl}/readyz`)).statusCode).toBe(200);
+    expect(await status()).toEqual({
+      exitCode: 5,
+      warnings: [
+        {
+          name: 'issuer_unavailable',
+          message: `${issuer.url}: the discovery document names another issuer than ${issuer.url}; no access token can be checked, so that calls get 503`,
+        },
+      ],
+    });
     await waitFor('the log', () =>
       log().includes(`the discovery document names another issuer than ${issuer.url}`),
     );
@@ -86,6 +101,7 @@ describe('trouble with the issuer', () => {
       await call(issuer.url);
       return /^headset_gateway_issuer_keys_age_seconds/m.test(await metrics());
     });
+    expect(await status()).toEqual({ exitCode: 0, warnings: [] });
     // The token is taken: what is missing now are the services.
     expect((await call(issuer.url)).body).not.toContain('Access tokens');
     // A token of another issuer is the caller's mistake.
@@ -99,8 +115,39 @@ describe('trouble with the issuer', () => {
     closers.push(() => server.close());
     const issuer = `https://localhost:${((server as Server).address() as AddressInfo).port}`;
     const { log } = await startGateway(issuer);
+    // Before the first call: an operator looks after an installation.
+    await waitFor('the warning', async () => (await status()).warnings.length > 0);
+    expect(await status()).toEqual({
+      exitCode: 5,
+      warnings: [
+        {
+          name: 'issuer_unavailable',
+          message: expect.stringContaining(`${issuer}: certificate has expired; `),
+        },
+      ],
+    });
     expect(await call(issuer)).toMatchObject(cannotCheck);
     await waitFor('the log', () => log().includes('certificate has expired'));
     expect(log()).toContain("the issuer's keys cannot be fetched");
+  });
+
+  it.each<[string, (issuer: TestIssuer) => unknown, RegExp]>([
+    ['that is away', (issuer) => issuer.close(), /: connect ECONNREFUSED \S+; no access token can/],
+    ['without keys', (issuer) => issuer.keys.splice(0), /: the issuer publishes no usable key; no access/],
+  ])('an issuer %s is a warning of ctl status, also before the first call', async (_, spoil, told) => {
+    const issuer = await startTestIssuer([key]);
+    let open = true;
+    const close = async () => {
+      if (open) await issuer.close();
+      open = false;
+    };
+    closers.push(close);
+    await spoil({ ...issuer, close });
+    await startGateway(issuer.url);
+    await waitFor('the warning', async () => (await status()).warnings.length > 0);
+    expect(await status()).toEqual({
+      exitCode: 5,
+      warnings: [{ name: 'issuer_unavailable', message: expect.stringMatching(told) }],
+    });
   });
 });

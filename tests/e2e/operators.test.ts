@@ -185,14 +185,18 @@ describeOnStack('operators', () => {
     ]);
     const table = await ok('deliveries', 'list', '--application', application);
     expect(table).toMatch(
-      /^NOTIFICATION +STATUS +APPLICATION +DESTINATION +ATTEMPTS +CREATED +LAST OUTCOME\n/,
+      /^NOTIFICATION +STATUS +APPLICATION +DESTINATION +HOST +ATTEMPTS +CREATED +LAST OUTCOME\n/,
     );
     expect(table).toMatch(
-      new RegExp(`^tx-${id}-processed +delivered +${application} +deviceEvent +1 +\\S+Z +204$`, 'm'),
+      new RegExp(
+        `^tx-${id}-processed +delivered +${application} +deviceEvent +127\\.0\\.0\\.1:\\d+ +1 +\\S+Z +204$`,
+        'm',
+      ),
     );
     const one = await ok('deliveries', 'show', `tx-${id}-processed`);
     expect(one).toMatch(/^status +delivered$/m);
-    expect(one).toMatch(/^ATTEMPT +MS +ANSWER +ERROR\n\S+Z +\d+ +204 +-$/m);
+    expect(one).toMatch(/^ATTEMPT +MS +HOST +ANSWER +ERROR\n\S+Z +\d+ +127\.0\.0\.1:\d+ +204 +-$/m);
+    expect(deliveries[0].host).toMatch(/^127\.0\.0\.1:\d+$/);
     expect(one).toContain(`"transactionId":${id}`);
   });
 

@@ -73,6 +73,11 @@ describeOnStack('tokens and tenants', () => {
     it.each<[string, () => string]>([
       ['made by the issuer', () => genuine({})],
       ['that ended within the leeway', () => genuine({ exp: now - 20 })],
+      [
+        'of an issuer whose clock is ahead within the leeway',
+        () => genuine({ iat: now + 40, nbf: now + 40 }),
+      ],
+      ['without an issue time', () => genuine({ iat: undefined })],
       ['for several audiences, one of them this', () => genuine({ aud: ['x', 'urn:headset-cloud:api'] })],
       ['made by hand with the issuer’s key', () => rs256(goodClaims(tenant.clientId))],
       ['with azp instead of client_id', () => genuine({ client_id: undefined, azp: tenant.clientId })],
@@ -94,6 +99,7 @@ describeOnStack('tokens and tenants', () => {
       ['a header that is no object', () => `Bearer ${b64(null)}.${b64({})}.x`],
       ['expired', () => `Bearer ${genuine({ exp: now - 120 })}`],
       ['not valid yet', () => `Bearer ${genuine({ nbf: now + 300 })}`],
+      ['issued in the future', () => `Bearer ${genuine({ iat: now + 300 })}`],
       ['without an expiry', () => `Bearer ${genuine({ exp: undefined })}`],
       ['for another audience', () => `Bearer ${genuine({ aud: 'urn:other' })}`],
       ['without an audience', () => `Bearer ${genuine({ aud: undefined })}`],
@@ -140,7 +146,7 @@ describeOnStack('tokens and tenants', () => {
         `under the key id ${JSON.stringify(kid).slice(0, 40)}`,
         () => `Bearer ${sign(goodClaims(tenant.clientId), foreign, 'RS256', { kid })}`,
       ]),
-      ...(['exp', 'nbf'] as const).flatMap((claim) =>
+      ...(['exp', 'nbf', 'iat'] as const).flatMap((claim) =>
         [`${now + 600}`, [now + 600], { $gt: 0 }].map((value): [string, () => string] => [
           `whose ${claim} is ${JSON.stringify(value)}`,
           () => `Bearer ${rs256({ ...goodClaims(tenant.clientId), [claim]: value })}`,

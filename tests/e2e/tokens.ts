@@ -37,7 +37,8 @@ export function sign(
   const payload = JSON.parse(JSON.stringify(claims));
   return jwt.sign(payload, key, {
     algorithm,
-    noTimestamp: true,
+    // Would delete an `iat` that is given.
+    noTimestamp: payload.iat === undefined,
     allowInvalidAsymmetricKeyTypes: true,
     header: { alg: algorithm, typ: 'at+jwt', ...header },
   });

@@ -137,7 +137,7 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- end -}}
 {{- end -}}
 {{- with $v.callbacks.allowAddresses -}}
-{{- if eq $.name "notifier" }}{{ $_ := set $env "NOTIFIER_ALLOW_ADDRESSES" (join "," .) }}{{ end -}}
+{{- if has $.name (list "devices" "notifier") }}{{ $_ := set $env "NOTIFIER_ALLOW_ADDRESSES" (join "," .) }}{{ end -}}
 {{- if eq $.name "communication" }}{{ $_ := set $env "COMMUNICATION_ALLOW_ADDRESSES" (join "," .) }}{{ end -}}
 {{- end -}}
 {{- if and $c.egress $v.egressProxy.url -}}

@@ -16,12 +16,15 @@ export class SchemaCompiler {
       allowUnionTypes: true,
       strictRequired: false,
       strictTypes: false,
+      // Errors bear the schema that they break.
+      verbose: true,
     });
     // ajv-formats is CommonJS: its plugin function is the module's `default`.
     formats.default(this.#ajv, ['date-time', 'int32', 'int64']);
     // The parser would take control characters, which no URI may have (RFC 3986), and escape or remove them.
     this.#ajv.addFormat('uri', (text) => !/\p{Cc}/u.test(text) && URL.canParse(text));
-    for (const word of ['example', 'discriminator', 'xml', 'externalDocs']) this.#ajv.addKeyword(word);
+    for (const word of ['example', 'discriminator', 'xml', 'externalDocs', 'x-error-reason'])
+      this.#ajv.addKeyword(word);
     // The document itself is the schema that references point into; its own keywords are not schema
     // keywords.
     this.#ajv.addVocabulary(Object.keys(document));
@@ -63,17 +66,40 @@ function bodyError(errors: readonly ErrorObject[]): GatewayError {
     case 'additionalProperties':
       return invalidBody(pointer, 'is not a known field.');
     case 'oneOf':
-      return invalidBody(pointer, 'The body must have exactly one of its documented forms.');
+      return noForm(worst, errors);
     case 'enum':
       return invalidBody(
         pointer,
         `must be one of ${(worst.params['allowedValues'] as unknown[]).join(', ')}.`,
       );
+    case 'pattern':
+    case 'format':
+      return invalidBody(pointer, `${worst.parentSchema?.['x-error-reason'] ?? worst.message}.`);
     case 'type':
       return invalidBody(pointer, `must be ${kinds([worst.params['type']].flat() as string[])}.`);
     default:
       return invalidBody(pointer, `${lengthRule(worst) ?? worst.message ?? 'is not valid'}.`);
   }
+}
+
+/** A body that has none of the forms of a oneOf, or several; each form tells its first error. */
+function noForm(oneOf: ErrorObject, errors: readonly ErrorObject[]): GatewayError {
+  const forms = oneOf.schema as readonly { properties: JsonObject }[];
+  const [first] = errors;
+  if (first?.keyword === 'type') return bodyError([first]);
+  const unknown = errors.find(
+    ({ keyword, params }) =>
+      keyword === 'additionalProperties' &&
+      !forms.some(({ properties }) => Object.hasOwn(properties, params['additionalProperty'])),
+  );
+  if (unknown) return bodyError([unknown]);
+  const missing = errors.flatMap(({ params }) => (params['missingProperty'] as string | undefined) ?? []);
+  return invalidBody(
+    oneOf.instancePath,
+    missing.length === forms.length
+      ? `One of ${missing.join(', ')} is required.`
+      : 'The body must have exactly one of its documented forms.',
+  );
 }
 
 const kinds = (types: readonly string[]): string =>

@@ -42,22 +42,28 @@ describe('activation', () => {
     expect(asked('activateDevice')).toMatchObject({ deviceId, ...expected });
   });
 
-  test.each([
-    {},
-    { clientId: '' },
-    { clientId: 'x'.repeat(256) },
-    { clientId: null },
-    { clientId: 'c', mimiClientId: 'm' },
-    { clientId: 'c', mimiClientSecret: 's' },
-    { mimiClientSecret: 's' },
-    { mimiClientId: 'm', mimiClientSecret: '' },
-    { mimiClientId: 'm', mimiClientSecret: 's'.repeat(256) },
-    { clientId: 'c', other: 1 },
-    [],
-  ])('%j is 400', async (body) => {
+  const oneForm = 'The body must have exactly one of its documented forms.';
+  test.each<[unknown, string]>([
+    [{}, 'One of clientId, mimiClientId is required.'],
+    [{ clientId: '' }, '/clientId must not be empty.'],
+    [{ clientId: 'x'.repeat(256) }, '/clientId must have at most 255 characters.'],
+    [{ clientId: null }, '/clientId must be a string.'],
+    [{ clientId: 'c', mimiClientId: 'm' }, oneForm],
+    [{ clientId: 'c', mimiClientSecret: 's' }, oneForm],
+    [{ mimiClientSecret: 's' }, 'One of clientId, mimiClientId is required.'],
+    [{ mimiClientId: 'm', mimiClientSecret: '' }, '/mimiClientSecret must not be empty.'],
+    [
+      { mimiClientId: 'm', mimiClientSecret: 's'.repeat(256) },
+      '/mimiClientSecret must have at most 255 characters.',
+    ],
+    [{ clientId: 'c', other: 1 }, '/other is not a known field.'],
+    [{ mimiClientId: 'm', 'a/b': 1 }, '/a~1b is not a known field.'],
+    [[], 'must be an object.'],
+    ['text', 'must be an object.'],
+  ])('%j is 400 that says where and why', async (body, detail) => {
     const answer = await suite.gateway.request('POST', device, { body: JSON.stringify(body) });
-    expect(answer.status).toBe(400);
-    expect(answer.headers['x-error-detail']).toBeDefined();
+    expect([answer.status, answer.text]).toEqual([400, '{"message":"Invalid request body"}']);
+    expect(answer.headers['x-error-detail']).toBe(detail);
     expect(asked('activateDevice')).toBeUndefined();
   });
 

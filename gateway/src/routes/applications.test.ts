@@ -52,6 +52,16 @@ describe('settings', () => {
       (await suite.gateway.request('PATCH', app, { body: JSON.stringify({ fileUploadGetUrl: url }) })).status,
     ).toBe(200);
   });
+  test.each(['ftp://a.test/', 'a.test', 'https://', 'https://a.test/ b', 'https://a.test:99999/'])(
+    'the refusal of %j says where and why',
+    async (url) => {
+      const answer = await suite.gateway.request('PATCH', app, { body: JSON.stringify({ soraEvent: url }) });
+      expect([answer.status, answer.text, answer.headers['x-error-detail']]).toEqual([
+        ...[400, '{"message":"Invalid request body"}', '/soraEvent must be an http or https URL.'],
+      ]);
+    },
+  );
+
   // proves api/5/settings-url
   // withstands callbacks/scheme
   test.each([

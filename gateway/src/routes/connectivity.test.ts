@@ -182,7 +182,7 @@ describe('pairing', () => {
         method,
         at,
         { ...rest, macAddress: wrong },
-        '/macAddress must match pattern "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$".',
+        '/macAddress must be of the form AA:BB:CC:DD:EE:FF.',
       );
     for (const wrong of [null, 1, [mac]])
       await refused(method, at, { ...rest, macAddress: wrong }, '/macAddress must be a string.');

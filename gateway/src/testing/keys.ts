@@ -74,9 +74,11 @@ export async function startTestIssuer(keys: readonly TestKey[]): Promise<TestIss
 /** A signed token with these claims; `header` overrides the header. */
 export function signToken(key: TestKey, claims: object, header: object = {}): string {
   // Undefined claims are left out, as in JSON.
-  return jwt.sign(JSON.parse(JSON.stringify(claims)), key.privateKey, {
+  const payload = JSON.parse(JSON.stringify(claims));
+  return jwt.sign(payload, key.privateKey, {
     algorithm: key.alg,
-    noTimestamp: true,
+    // Would delete an `iat` that is given.
+    noTimestamp: payload.iat === undefined,
     header: { alg: key.alg, kid: key.kid, ...header },
     allowInsecureKeySizes: true,
   });

@@ -1,10 +1,20 @@
+import { withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
+
 /** Fetches a JSON document of bounded size in bounded time. Redirects are refused: the address is configured. */
 export async function fetchJson(
   url: string,
   options: { timeoutMs: number; limitBytes: number; fetch: typeof globalThis.fetch },
 ): Promise<unknown> {
+  return withinTime(options.timeoutMs, `no answer from ${url}`, (signal) => load(url, options, signal));
+}
+
+async function load(
+  url: string,
+  options: { limitBytes: number; fetch: typeof globalThis.fetch },
+  signal: AbortSignal,
+): Promise<unknown> {
   const response = await options.fetch(url, {
-    signal: AbortSignal.timeout(options.timeoutMs),
+    signal,
     redirect: 'error',
     headers: { accept: 'application/json' },
   });

@@ -1,6 +1,8 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
 import { fetchJson } from './fetch-json.ts';
 import { type Algorithm, type SigningKey, signingKeys } from './jwks.ts';
 
@@ -23,8 +25,8 @@ export interface KeySetOptions {
 }
 
 /**
- * The issuer's public keys (rule C11): fetched when first needed and cached; fetched again when they are
- * old, and, throttled, when a token names an unknown key. While the issuer is unavailable the cached keys
+ * The issuer's public keys (rule C11): fetched when first needed (or by `look` before) and cached; fetched
+ * again when they are old, and, throttled, when a token names an unknown key. While the issuer is unavailable the cached keys
  * are used.
  */
 export class KeySet {
@@ -32,7 +34,8 @@ export class KeySet {
   #keys: readonly SigningKey[] | undefined;
   #fetchedAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
-  #failed = false;
+  /** Why the last fetch failed. */
+  #failure: string | undefined;
   #fetching: Promise<void> | undefined;
   #generation = 0;
 
@@ -63,6 +66,26 @@ export class KeySet {
     return Math.max(0, this.#options.clock.now() - this.#fetchedAt) / 1000;
   }
 
+  /** Fetches the keys where there are none, they are old, or the last fetch failed. Never rejects. */
+  async look(): Promise<void> {
+    const { clock, maxAgeMs, retryMs, cooldownMs } = this.#options;
+    const fresh = this.#keys && !this.#failure && clock.now() - this.#fetchedAt < maxAgeMs;
+    // Known keys stay in use: then nobody waits for it.
+    if (!fresh && this.#mayTry(this.#keys ? cooldownMs : retryMs)) await this.#fetch();
+  }
+
+  /** That the last fetch failed, with what follows from it. */
+  get warnings(): readonly Warning[] {
+    if (!this.#failure) return [];
+    const age = this.ageSeconds;
+    const then =
+      age === undefined
+        ? 'no access token can be checked, so that calls get 503'
+        : `the keys of ${Math.round(age)} s ago stay in use`;
+    const message = `${this.#options.issuer}: ${this.#failure}; ${then}`;
+    return [{ name: 'issuer_unavailable', message }];
+  }
+
   /**
    * The key for a token's header, or undefined when the issuer has none. Throws unavailable when no keys
    * can be fetched, or when the last fetch for an unknown key failed.
@@ -75,11 +98,11 @@ export class KeySet {
     }
     const known = this.#pick(kid, algorithm);
     if (known) return known;
-    const wait = this.#failed ? this.#options.retryMs : this.#options.cooldownMs;
+    const wait = this.#failure ? this.#options.retryMs : this.#options.cooldownMs;
     if (this.#mayTry(wait)) await this.#fetch();
     else await this.#fetching;
     const found = this.#pick(kid, algorithm);
-    if (!found && this.#failed) throw this.#unavailable();
+    if (!found && this.#failure) throw this.#unavailable();
     return found;
   }
 
@@ -108,17 +131,27 @@ export class KeySet {
         (keys) => {
           const before = this.#keys ?? [];
           this.#keys = keys;
-          this.#failed = false;
+          if (this.#failure) {
+            this.#options.logger.info(
+              { issuer: this.#options.issuer },
+              "the issuer's keys are fetched again",
+            );
+          }
+          this.#failure = undefined;
           this.#fetchedAt = this.#options.clock.now();
           const stays = (old: SigningKey) => keys.some((k) => k.kid === old.kid && k.key.equals(old.key));
           if (!before.every(stays)) this.#generation++;
         },
         (error) => {
-          this.#failed = true;
-          this.#options.logger.warn(
-            { issuer: this.#options.issuer, err: error },
-            "the issuer's keys cannot be fetched",
-          );
+          const reason = failureReason(error);
+          // It is tried again every second.
+          if (reason !== this.#failure) {
+            this.#options.logger.warn(
+              { issuer: this.#options.issuer, err: error },
+              "the issuer's keys cannot be fetched",
+            );
+          }
+          this.#failure = reason;
         },
       )
       .finally(() => {

@@ -59,6 +59,16 @@ function scopesOf(claims: jwt.JwtPayload): Set<string> {
   return new Set();
 }
 
+/**
+ * Refuses a token that was issued in the future, as one whose `nbf` is: RFC 9068 leaves it open, and the issuer's
+ * clock is wrong, or the token was made to begin later. `iat` may be absent, as `nbf` may.
+ */
+function judgeIssueTime(iat: unknown, nowS: number): void {
+  if (iat === undefined) return;
+  if (typeof iat !== 'number') throw unauthenticated('the token is not valid');
+  if (iat > nowS + leewayS) throw unauthenticated('the token was issued in the future');
+}
+
 function refusal(error: unknown): Error {
   if (error instanceof jwt.TokenExpiredError) return unauthenticated('the token has expired');
   if (error instanceof jwt.NotBeforeError) return unauthenticated('the token is not valid yet');
@@ -78,6 +88,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const found = await keys.find(kid, algorithm);
     if (!found) throw unauthenticated('the signing key is not known');
     const generation = keys.generation;
+    const nowS = Math.floor(clock.now() / 1000);
     let claims: jwt.JwtPayload;
     try {
       claims = jwt.verify(token, found.key, {
@@ -85,7 +96,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
         issuer: options.issuer,
         audience: options.audience,
         clockTolerance: leewayS,
-        clockTimestamp: Math.floor(clock.now() / 1000),
+        clockTimestamp: nowS,
       }) as jwt.JwtPayload;
     } catch (error) {
       throw refusal(error);
@@ -93,6 +104,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     if (typeof claims !== 'object' || typeof claims.exp !== 'number') {
       throw unauthenticated('the token has no expiry');
     }
+    judgeIssueTime(claims['iat'], nowS);
     const clientId = claims['client_id'] ?? claims['azp'];
     if (typeof clientId !== 'string' || clientId === '') throw unauthenticated('the token names no client');
     // Only for the audit records: one that no issuer would write is left out.

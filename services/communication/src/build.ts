@@ -87,7 +87,7 @@ export function buildCommunication(
   const connections = createConnectionStore(connectionDocuments, keepMs);
   const recordingDocuments = store.collection<RecordingDocument>(collections.recordings);
   const recordings = createRecordingStore(recordingDocuments, secrets, keepMs);
-  const metrics = createMetrics(ctx.metrics, { endpoints, recordings, clock, logger });
+  const metrics = createMetrics(ctx.metrics, { endpoints, recordings, clock });
   const answers = store.collection<IdempotencyDocument>(collections.idempotency);
   const idempotency = createIdempotency({ collection: answers, secrets, clock });
   const audit = createAuditOutbox({

@@ -1,4 +1,8 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { Registry } from 'prom-client';
+import { createMetrics } from './metrics.ts';
+import { openRecordingStates } from './ports.ts';
 import { useStudio } from './testing/recordings.ts';
 import { caller, endpoint } from './testing/world.ts';
 
@@ -98,4 +102,36 @@ test('recordings that are open are counted by state, with their age; parts by ou
     'headset_sora_webhooks_total{outcome="stored"} 2',
     'headset_sora_webhooks_total{outcome="repeated"} 1',
   ]);
+});
+
+test('while the database is away, what it would tell is left out, and only that', async () => {
+  const registry = new Registry();
+  let away = false;
+  const told =
+    <T>(value: T) =>
+    async (): Promise<T> => {
+      if (away) throw new DomainError('unavailable', 'away');
+      return value;
+    };
+  const open = { count: 2, oldestCreatedAtMs: 1000 };
+  const place = { endpointId: 'one', connectionLimit: 10, places: [] };
+  createMetrics(registry, {
+    endpoints: { enabled: told([place]) } as never,
+    recordings: { backlog: told({ waiting: open, uploading: open, untold: open }) },
+    clock: { now: () => 4000 },
+  });
+  const values = async () =>
+    (await registry.metrics()).split('\n').filter((line) => /^headset_(recordings|sora)_/.test(line));
+  const all = await values();
+  expect(all).toEqual([
+    ...openRecordingStates.map((state) => `headset_recordings_open{state="${state}"} 2`),
+    ...openRecordingStates.map((state) => `headset_recordings_oldest_open_age_seconds{state="${state}"} 3`),
+    'headset_sora_places_taken{endpoint="one"} 0',
+    'headset_sora_places_limit{endpoint="one"} 10',
+    ...['saved', 'failed', 'unset'].map((end) => `headset_recordings_ended_total{outcome="${end}"} 0`),
+  ]);
+  away = true;
+  expect(await values()).toEqual(all.filter((line) => line.startsWith('headset_recordings_ended_total')));
+  away = false;
+  expect(await values()).toEqual(all);
 });

@@ -1,6 +1,6 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { setAllOrLeaveOut, sharedLook } from '@headset-cloud/kit/set-or-leave-out.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { takenAt } from './domain/places.ts';
 import { type EndpointStore, openRecordingStates, type RecordingStore, type UploadResult } from './ports.ts';
@@ -24,21 +24,22 @@ export function createMetrics(
     endpoints: Pick<EndpointStore, 'enabled'>;
     recordings: Pick<RecordingStore, 'backlog'>;
     clock: Clock;
-    logger: Logger;
   },
 ): CommunicationMetrics {
-  const { clock, logger } = sources;
+  const { clock } = sources;
   const registers = [registry];
-  const backlog = sharedLook(() => sources.recordings.backlog(), logger);
-  const endpoints = sharedLook(() => sources.endpoints.enabled(), logger);
+  const backlog = sharedLook(() => sources.recordings.backlog());
+  const endpoints = sharedLook(() => sources.endpoints.enabled());
 
   new Gauge({
     name: 'headset_recordings_open',
     help: 'Recordings that have not ended, by state: waiting (for news of Sora), uploading, untold (its notification is owed). Whole platform: use max, not sum.',
     ...{ labelNames: ['state'], registers },
     async collect() {
-      const open = await backlog();
-      for (const state of openRecordingStates) if (open) this.set({ state }, open[state].count);
+      await setAllOrLeaveOut(this, async () => {
+        const open = await backlog();
+        return openRecordingStates.map((state) => [{ state }, open[state].count]);
+      });
     },
   });
   new Gauge({
@@ -46,11 +47,13 @@ export function createMetrics(
     help: 'Age of the oldest such recording, since the first news of it; 0 when there is none. Whole platform: use max, not sum.',
     ...{ labelNames: ['state'], registers },
     async collect() {
-      const open = await backlog();
-      for (const state of openRecordingStates) {
-        const at = open?.[state].oldestCreatedAtMs;
-        if (open) this.set({ state }, at === undefined ? 0 : Math.max(0, clock.now() - at) / 1000);
-      }
+      await setAllOrLeaveOut(this, async () => {
+        const open = await backlog();
+        return openRecordingStates.map((state) => {
+          const at = open[state].oldestCreatedAtMs;
+          return [{ state }, at === undefined ? 0 : Math.max(0, clock.now() - at) / 1000];
+        });
+      });
     },
   });
   new Gauge({
@@ -58,11 +61,12 @@ export function createMetrics(
     help: 'Places taken on each endpoint of Sora that takes channels: reservations and connections. Whole platform: use max, not sum.',
     ...{ labelNames: ['endpoint'], registers },
     async collect() {
-      const all = await endpoints();
-      if (all) this.reset();
-      for (const { endpointId, places } of all ?? []) {
-        this.set({ endpoint: endpointId }, takenAt(places, clock.now()));
-      }
+      await setAllOrLeaveOut(this, async () =>
+        (await endpoints()).map(({ endpointId, places }) => [
+          { endpoint: endpointId },
+          takenAt(places, clock.now()),
+        ]),
+      );
     },
   });
   new Gauge({
@@ -70,11 +74,12 @@ export function createMetrics(
     help: 'Connection limit of each endpoint of Sora that takes channels. Whole platform: use max, not sum.',
     ...{ labelNames: ['endpoint'], registers },
     async collect() {
-      const all = await endpoints();
-      if (all) this.reset();
-      for (const { endpointId, connectionLimit } of all ?? []) {
-        this.set({ endpoint: endpointId }, connectionLimit);
-      }
+      await setAllOrLeaveOut(this, async () =>
+        (await endpoints()).map(({ endpointId, connectionLimit }) => [
+          { endpoint: endpointId },
+          connectionLimit,
+        ]),
+      );
     },
   });
   const webhooks = new Counter({
@@ -115,22 +120,5 @@ export function createMetrics(
       if (error === undefined) channels.inc({ outcome: 'created' });
       else channels.inc({ outcome: error instanceof DomainError ? error.code : 'internal' });
     },
-  };
-}
-
-/** One query for all gauges of a scrape. Undefined: it failed, and the last values stay. */
-function sharedLook<T>(look: () => Promise<T>, logger: Logger): () => Promise<T | undefined> {
-  let looking: Promise<T | undefined> | undefined;
-  return () => {
-    looking ??= look()
-      .catch((error: unknown) => {
-        // Readiness reports the database.
-        logger.warn({ err: error }, 'recordings or endpoints not counted');
-        return undefined;
-      })
-      .finally(() => {
-        looking = undefined;
-      });
-    return looking;
   };
 }

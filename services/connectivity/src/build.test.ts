@@ -165,7 +165,7 @@ test.each([
   ' AA:BB:CC:DD:EE:FF',
   'AA:BB:CC:DD:EE:FF\n',
 ])('%j is no MAC address: no operation is sent', async (macAddress) => {
-  const wrong = { code: 'invalid_body', message: '/macAddress is not of the form AA:BB:CC:DD:EE:FF' };
+  const wrong = { code: 'invalid_body', message: '/macAddress must be of the form AA:BB:CC:DD:EE:FF.' };
   await expect(client.addPairing({ caller, deviceId, macAddress })).rejects.toMatchObject(wrong);
   await expect(client.changePairing({ caller, deviceId, macAddress })).rejects.toMatchObject(wrong);
   await expect(client.deletePairing({ caller, deviceId, macAddress })).rejects.toMatchObject(wrong);

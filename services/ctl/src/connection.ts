@@ -8,7 +8,9 @@ import { type Client, Code, ConnectError, createClient, type Interceptor } from 
 import { createConnectTransport } from '@connectrpc/connect-node';
 import type { ProcessStatus } from '@headset-cloud/kit/admin-server.ts';
 import { operatorHeaders } from '@headset-cloud/kit/audit/operator.ts';
+import { withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
+import type { Files } from './standard-streams.ts';
 
 /** The services that have an operators' door. */
 export type AdminService =
@@ -154,15 +156,14 @@ async function resolved(url: string, addressesOf: AddressesOf): Promise<string[]
  * The admin token: --token-file, ADMIN_TOKEN or ADMIN_TOKEN_FILE. Never the value of a flag, because
  * process lists show flags.
  */
-export function adminToken(options: ConnectionOptions, env: Env): string | undefined {
+export async function adminToken(
+  options: ConnectionOptions,
+  env: Env,
+  files: Pick<Files, 'text'>,
+): Promise<string | undefined> {
   const file = options.tokenFile ?? (env['ADMIN_TOKEN'] ? undefined : env['ADMIN_TOKEN_FILE']);
   if (!file) return env['ADMIN_TOKEN'] || undefined;
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (cause) {
-    const reason = (cause as Error).message;
-    throw new CtlError(exitCodes.usage, `The admin token's file cannot be read: ${reason}`, { cause });
-  }
+  return (await files.text(file, "The admin token's file")).trim();
 }
 
 /** Who operates, for the audit records: --operator, OPERATOR, or the name of the account on this machine. */
@@ -224,12 +225,16 @@ export async function askStatus(
   let reason = '';
   for (const address of addresses) {
     try {
-      const answer = await fetch(`${address.replace(/\/$/, '')}/status`, {
-        headers: token ? { authorization: `Bearer ${token}` } : {},
-        signal: AbortSignal.timeout(timeoutMs),
+      const answer = await withinTime(timeoutMs, 'no answer', async (signal) => {
+        const headers = token ? { authorization: `Bearer ${token}` } : undefined;
+        const given = await fetch(`${address.replace(/\/$/, '')}/status`, {
+          ...(headers && { headers }),
+          signal,
+        });
+        return given.ok ? ((await given.json()) as ProcessStatus) : given.status;
       });
-      if (answer.ok) return (await answer.json()) as ProcessStatus;
-      reason = `${address} answers ${answer.status}`;
+      if (typeof answer !== 'number') return answer;
+      reason = `${address} answers ${answer}`;
     } catch (error) {
       reason = `${address}: ${networkReason(error) ?? (error as Error).message}`;
       if (!neverReached(error)) return reason;

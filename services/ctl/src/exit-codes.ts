@@ -9,6 +9,8 @@ export const exitCodes = {
   unreachable: 3,
   /** The admin token is missing or wrong. */
   unauthenticated: 4,
+  /** `status`: all services are ready, but go on without something outside. */
+  warnings: 5,
 } as const;
 
 /** A failure with a message for the operator: what happened, and what to do. */

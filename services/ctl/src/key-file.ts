@@ -23,6 +23,11 @@ export function generateHeadsetKey(deviceId: string): { file: HeadsetKeyFile; pu
   };
 }
 
+/** The content of a key file. */
+export function keyFileText(key: HeadsetKeyFile): string {
+  return `${JSON.stringify(key, null, 2)}\n`;
+}
+
 /**
  * Writes a key file that only its owner can read (mode 0600); never over an existing one. Durable when it
  * returns.
@@ -40,7 +45,7 @@ export function writeKeyFile(path: string, key: HeadsetKeyFile): void {
     );
   }
   try {
-    writeSync(file, `${JSON.stringify(key, null, 2)}\n`);
+    writeSync(file, keyFileText(key));
     fsyncSync(file);
   } finally {
     closeSync(file);

@@ -4,12 +4,6 @@ import { enableCompileCache } from 'node:module';
 // next one.
 enableCompileCache();
 const { runCtl } = await import('./program.ts');
+const { standardTerminal } = await import('./standard-streams.ts');
 
-process.exitCode = await runCtl(
-  process.argv.slice(2),
-  {
-    out: (text) => process.stdout.write(text),
-    err: (text) => process.stderr.write(text),
-  },
-  process.env,
-);
+process.exitCode = await runCtl(process.argv.slice(2), standardTerminal(process), process.env);

@@ -1,9 +1,14 @@
+import type { Readable } from 'node:stream';
 import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf';
 
-/** The output streams of the command line. */
+/** The streams of the command line. */
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
+  /** Standard input; absent: there is none. */
+  readonly input?: Readable;
+  /** Resolves when all output is written. Throws CtlError when its reader is gone. */
+  flushed?(): Promise<void>;
 }
 
 /** A table's column: its head and a row's text. */

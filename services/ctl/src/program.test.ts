@@ -1,11 +1,13 @@
-import { createHash, createPublicKey, createSign, createVerify } from 'node:crypto';
+import { createSign, createVerify } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { platformVersion } from '@headset-cloud/kit/build-info.ts';
 import { instancesOf } from './connection.ts';
 import { runCtl } from './program.ts';
-import { type Door, openDoor } from './testing/door.ts';
+import { type Door, openDoor, thumbprint } from './testing/door.ts';
 
 let door: Door;
 let directory: string;
@@ -32,13 +34,6 @@ async function ctl(args: string, env: Record<string, string> = { ADMIN_URL: door
   };
   const code = await runCtl(args.split(' '), terminal, env);
   return { code, out, err };
-}
-
-/** The key id as a service computes it: from the public half alone. */
-function thumbprint(pem: string): string {
-  const { crv, kty, x, y } = createPublicKey(pem).export({ format: 'jwk' });
-  const text = JSON.stringify({ crv, kty, x, y });
-  return createHash('sha256').update(text).digest('base64url');
 }
 
 test('answers are tables, and with --json JSON for programs', async () => {
@@ -575,9 +570,50 @@ describe('status', () => {
       }),
     );
     expect(services).toContainEqual({
-      ...{ service: 'gateway', version: '', ready: false, since: '' },
+      ...{ service: 'gateway', version: '', ready: false, since: '', warnings: [] },
       reason: `${away}: ECONNREFUSED`,
     });
+  });
+
+  test('shows what ready processes go on without: exit code 5, so that a script can tell it from not ready', async () => {
+    const warning = { name: 'storage_unavailable', message: 'bucket b at AWS, eu-1: not found' };
+    door = await openDoor({ warnings: [warning, { name: 'other', message: 'too' }] });
+    const { code, out, err } = await ctl('status');
+    expect([code, err]).toEqual([5, 'All services are ready, with warnings.\n']);
+    expect(out).toMatch(
+      /^platform +\S+ +yes +\S+Z +warning: storage_unavailable: bucket b at AWS, eu-1: not found; warning: other: too$/m,
+    );
+    const json = await ctl('status --json');
+    expect([json.code, JSON.parse(json.out).services[0].warnings[0]]).toEqual([5, warning]);
+    const away = 'http://127.0.0.1:2';
+    expect((await ctl(`--admin ${away} --devices-admin ${door.url} status`, {})).code).toBe(1);
+  });
+
+  test('names the time-out of a process that hangs', async () => {
+    const hanging = createServer(() => {});
+    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
+    try {
+      const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`;
+      const { code, out } = await ctl('--timeout-ms 200 status --json', { ADMIN_URL: url });
+      expect([code, JSON.parse(out).services[0].reason]).toEqual([1, `${url}: no answer within 200 ms`]);
+    } finally {
+      hanging.closeAllConnections();
+      hanging.close();
+    }
+  });
+
+  test('reads a process of a version that knows no warnings', async () => {
+    const old = createServer((_, response) =>
+      response.end(JSON.stringify({ service: 'platform', version: '0.1.0', startedAtMs: 1, notReady: [] })),
+    );
+    await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = old.address() as AddressInfo;
+      expect((await ctl('status', { ADMIN_URL: `http://127.0.0.1:${port}` })).code).toBe(0);
+    } finally {
+      old.closeAllConnections();
+      old.close();
+    }
   });
 
   test('needs the admin token, as all calls do', async () => {

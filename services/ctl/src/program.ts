@@ -40,6 +40,12 @@ Examples:
   Offer a firmware to all devices:
     $ ctl firmware put com.vendor.firmware 9.002.0 firmware.bin
 
+  Files through a pod whose root is read-only (- is standard input or output):
+    $ ctl headset-keys generate 356938035643809 --out - > headset.key.json
+    $ ctl headset-keys add 356938035643809 - < new.pub.pem
+    $ ctl contracts put acme-field --limit 500 --add-file - < imeis.txt
+    $ ctl firmware put com.vendor.firmware 9.002.0 - --size $(wc -c < firmware.bin) < firmware.bin
+
   Look after what goes on:
     $ ctl status
     $ ctl transactions list 356938035643809 --open
@@ -76,7 +82,8 @@ Addresses:
   Flags win over ADMIN_URL, and over DEVICES_ADMIN, TRANSACTIONS_ADMIN and so on. The admin token comes from ADMIN_TOKEN or ADMIN_TOKEN_FILE.
 
 Exit codes:
-  ${exitCodes.ok} done, ${exitCodes.refused} refused or failed, ${exitCodes.usage} wrong command line, ${exitCodes.unreachable} cannot reach the service, ${exitCodes.unauthenticated} admin token missing or wrong
+  ${exitCodes.ok} done, ${exitCodes.refused} refused or failed, ${exitCodes.usage} wrong command line, ${exitCodes.unreachable} cannot reach the service, ${exitCodes.unauthenticated} admin token missing or wrong,
+  ${exitCodes.warnings} (status only) all services are ready, with warnings: an issuer or a bucket that cannot be used
 `;
 
 /** Runs one command line (without node and script); returns the exit code. */
@@ -98,7 +105,7 @@ export async function runCtl(
     .option('--billing-admin <url>', "billing's own")
     .option('--device-link-admin <url>', "device-link's own")
     .option('--gateway-admin <url>', "the gateway's own")
-    .option('--token-file <path>', 'file that holds the admin token')
+    .option('--token-file <path>', 'file that holds the admin token; -: standard input')
     .option(
       '--operator <name>',
       'who you are, for the audit records; default OPERATOR, else the name of your account here',
@@ -131,6 +138,7 @@ export async function runCtl(
 
   try {
     await program.parseAsync(keyIdsAsOperands(args), { from: 'user' });
+    await terminal.flushed?.();
     return exitCodes.ok;
   } catch (error) {
     // Commander has already printed the error or the requested help.

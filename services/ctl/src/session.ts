@@ -14,10 +14,13 @@ import {
   operatorName,
 } from './connection.ts';
 import { json, type Terminal } from './output.ts';
+import { createFiles, type Files } from './standard-streams.ts';
 
 /** Functions for the commands; the options are read when a command runs. */
 export interface Session {
   readonly terminal: Terminal;
+  /** The files that the command line names. */
+  readonly files: Files;
   /** Calls a service's operators' door. */
   call<S extends DescService, A>(
     service: AdminService,
@@ -43,8 +46,10 @@ export function createSession(
   env: Readonly<Record<string, string | undefined>>,
 ): Session {
   const options = () => root.opts<ConnectionOptions & { json?: boolean }>();
+  const files = createFiles(terminal);
   return {
     terminal,
+    files,
     get json() {
       return options().json === true;
     },
@@ -53,7 +58,7 @@ export function createSession(
       const connection = {
         service,
         addresses: adminAddresses(service, given, env),
-        token: adminToken(given, env),
+        token: await adminToken(given, env, files),
         timeoutMs: given.timeoutMs,
         operator: operatorName(given, env),
       };
@@ -61,7 +66,7 @@ export function createSession(
     },
     async status(of) {
       const given = options();
-      const token = adminToken(given, env);
+      const token = await adminToken(given, env, files);
       return Promise.all(
         (await instancesOf(of, given, env)).map(async ({ name, addresses }) => ({
           name,

@@ -1,22 +1,39 @@
-import { createReadStream } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { type Readable, Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { CtlError, exitCodes } from './exit-codes.ts';
 
-/** Sends a file to a signed URL in one PUT, in a stream. Throws CtlError with what the storage said. */
-export async function uploadFile(
-  url: string,
-  file: string,
-  options: { contentType: string; sizeBytes: number; timeoutMs: number },
-): Promise<void> {
+/** What is known of a content before it is read. */
+export interface Expected {
+  readonly sizeBytes: number;
+  /** Small letters. */
+  readonly sha256: string | undefined;
+}
+
+export interface UploadOptions {
+  readonly contentType: string;
+  /** Names the content in messages. */
+  readonly what: string;
+  readonly expected: Expected;
+  /** How long nothing may move; milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Sends a content to a signed URL in one PUT, as it comes. One that is not what was expected never arrives
+ * whole, so that the storage does not take it. Throws CtlError with what the storage said.
+ */
+export async function upload(url: string, content: Readable, options: UploadOptions): Promise<void> {
+  const { what, expected } = options;
   const { hostname, port, protocol } = new URL(url);
   const where = `${protocol}//${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
   const send = protocol === 'https:' ? httpsRequest : httpRequest;
   const request = send(url, {
     method: 'PUT',
-    headers: { 'content-type': options.contentType, 'content-length': options.sizeBytes },
+    headers: { 'content-type': options.contentType, 'content-length': expected.sizeBytes },
   });
   request.setTimeout(options.timeoutMs, () =>
     request.destroy(new Error(`nothing moved for ${options.timeoutMs} ms`)),
@@ -24,10 +41,21 @@ export async function uploadFile(
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve).once('error', reject);
   });
+  // What is wrong with the content: the request only shows that it was cut off. Once the request has failed, the
+  // pipeline ends the content with that error.
+  let wrong: Error | undefined;
+  content.once('error', (cause) => {
+    if (request.destroyed) return;
+    const reason = `${what} cannot be read: ${cause.message}. Nothing was stored.`;
+    wrong = new CtlError(exitCodes.refused, reason, { cause });
+  });
+  const exact = exactly(what, expected).once('error', (error) => {
+    if (!request.destroyed) wrong ??= error;
+  });
   try {
     // The answer counts, not how sending ended: a refusal may come before all was sent, and a server may
-    // close the connection behind its answer. A file that cannot be read ends the request with its error.
-    pipeline(createReadStream(file), request).catch(() => {});
+    // close the connection behind its answer. A content that is not as expected ends the request.
+    pipeline(content, exact, request).catch(() => {});
     const answer = await answered;
     const said = (await text(answer)).trim();
     const status = answer.statusCode ?? 0;
@@ -35,7 +63,7 @@ export async function uploadFile(
       throw new CtlError(exitCodes.refused, `The upload was refused (${status}): ${said.slice(0, 500)}`);
     }
   } catch (error) {
-    if (error instanceof CtlError) throw error;
+    if (error instanceof CtlError || wrong) throw wrong ?? error;
     throw new CtlError(
       exitCodes.unreachable,
       `The upload to ${where} failed: ${(error as Error).message}. It is safe to repeat.`,
@@ -44,4 +72,28 @@ export async function uploadFile(
   } finally {
     request.destroy();
   }
+}
+
+/** Passes a content on, its last piece only when all of it was as expected; ends with CtlError otherwise. */
+function exactly(what: string, { sizeBytes, sha256 }: Expected): Transform {
+  const hash = createHash('sha256');
+  const wrong = (how: string) => new CtlError(exitCodes.refused, `${what} ${how}. Nothing was stored.`);
+  let seenBytes = 0;
+  let last: Buffer | undefined;
+  return new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      seenBytes += piece.length;
+      if (seenBytes > sizeBytes) return done(wrong(`has more than ${sizeBytes} bytes`));
+      hash.update(piece);
+      const before = last;
+      last = piece;
+      done(null, before);
+    },
+    flush(done) {
+      if (seenBytes < sizeBytes) return done(wrong(`ended after ${seenBytes} of ${sizeBytes} bytes`));
+      const found = hash.digest('hex');
+      if (sha256 !== undefined && found !== sha256) return done(wrong(`has another SHA-256 (${found})`));
+      done(null, last);
+    },
+  });
 }

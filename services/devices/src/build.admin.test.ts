@@ -64,11 +64,98 @@ describe('settings', () => {
     ['an address with a control character', { set: { deviceEvent: 'http://a/\u0000' } }],
     ['an address over 255 characters', { set: { deviceEvent: `https://a/${'x'.repeat(250)}` } }],
     ['an empty address', { set: { deviceEvent: '' } }],
+    ['an address without a host', { set: { deviceEvent: 'https://:80/' } }],
+  ])('%s is refused, naming the field', async (_, change) => {
+    await expect(world.applications.updateSettings({ caller, ...change })).rejects.toMatchObject({
+      code: 'invalid_body',
+      message: '/deviceEvent must be an http or https URL of at most 255 characters.',
+    });
+  });
+
+  test.each([
     ['the authentication key', { set: { authenticationKey: 'mine' } }],
     ['the removal of something else', { remove: ['authenticationKey'] }],
   ])('%s is refused', async (_, change) => {
     const call = world.applications.updateSettings({ caller, ...change });
     await expect(call).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  // withstands callbacks/ssrf-addresses, callbacks/ssrf-spellings
+  test.each([
+    ...['http://10.0.0.1/', 'https://192.168.1.1:8443/a', 'http://172.16.0.1', 'http://127.0.0.1:3000/'],
+    ...[
+      'http://169.254.169.254/latest/meta-data',
+      'http://[fd00::1]/',
+      'http://[::1]:80/',
+      'http://[fe80::1]/',
+    ],
+    ...[
+      'http://[::ffff:10.0.0.1]/',
+      'http://0x7f.1/',
+      'http://2130706433/',
+      'http://0177.0.0.1',
+      'http://127.1',
+    ],
+    ...[
+      'http://0/',
+      'http://１２７.0.0.1/',
+      'http://%31%30.0.0.1/',
+      'http://127.0.0.1./',
+      'http:\\\\10.0.0.1/',
+    ],
+    ...['http://a.example:80@10.0.0.1/', 'http://8.8.8.8@127.0.0.1:443/', 'https://u:p@[fd00::1]:65535/'],
+    ...['http://localhost:3000/', 'http://LOCALHOST/', 'http://app.localhost./'],
+  ])('a destination whose address is not public (%s) is refused at once, naming the field', async (url) => {
+    const before = await read();
+    const call = world.applications.updateSettings({ caller, set: { fileUploadGetUrl: url } });
+    await expect(call).rejects.toMatchObject({
+      code: 'invalid_body',
+      message: expect.stringMatching(/^\/fileUploadGetUrl /),
+    });
+    expect(await read()).toEqual(before);
+  });
+
+  test.each([
+    ...[
+      'http://8.8.8.8/',
+      'https://[2606:4700::1111]:8443/',
+      'http://10.0.0.1@a.example/',
+      'https://a.example#@10.0.0.1',
+    ],
+    // Names are judged at each delivery: what they resolve to may change.
+    ...[
+      'https://10.0.0.1.a.example/',
+      'https://intranet/',
+      'https://notlocalhost/',
+      'https://metadata.google.internal/',
+    ],
+  ])('a public address or a name (%s) is taken', async (url) => {
+    await world.applications.updateSettings({ caller, set: { soraEvent: url } });
+    expect((await read())?.soraEvent).toBe(url);
+  });
+
+  test('addresses that callbacks may go to by configuration are taken, and others are not', async () => {
+    const trial = await openWorld({ NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,10.1.0.0/16' });
+    try {
+      await trial.admin.putDeveloper({ developer: { developerId: 'dev', clientIds: ['dev-client'] } });
+      await trial.admin.createApplication({ application: { applicationId: 'app', developerId: 'dev' } });
+      const put = (url: string) => trial.applications.updateSettings({ caller, set: { deviceEvent: url } });
+      for (const url of ['http://127.0.0.1:3000/', 'http://localhost:3000/', 'http://10.1.2.3/'])
+        await put(url);
+      for (const url of ['http://10.2.0.1/', 'http://[::1]/'])
+        await expect(put(url)).rejects.toMatchObject({ code: 'invalid_body' });
+    } finally {
+      await trial.close();
+    }
+  });
+
+  test('an address that was registered earlier stays through changes of other settings', async () => {
+    const url = 'http://10.0.0.1/';
+    await world.store
+      .collection<{ _id: string; settings: Record<string, string> }>('applications')
+      .updateOne({ _id: 'app' }, { $set: { 'settings.deviceEvent': url } });
+    await world.applications.updateSettings({ caller, set: { soraEvent: 'https://a.example/' } });
+    expect((await read())?.deviceEvent).toBe(url);
   });
 
   test('where only https is allowed, http is refused with the reason, and what is registered stays', async () => {
@@ -79,8 +166,8 @@ describe('settings', () => {
       const put = (url: string) => strict.applications.updateSettings({ caller, set: { deviceEvent: url } });
       await put('HTTPS://a.example/');
       await expect(put('http://b.example/')).rejects.toMatchObject({
-        code: 'invalid_argument',
-        message: 'deviceEvent is not an https address; no other is allowed here.',
+        code: 'invalid_body',
+        message: '/deviceEvent must be an https URL; no other is allowed here.',
       });
       const { settings } = await strict.applications.getSettings({ applicationId: 'app' });
       expect(settings?.deviceEvent).toBe('HTTPS://a.example/');

@@ -7,6 +7,7 @@ import {
   type IdempotencyDocument,
   sealedAnswers,
 } from '@headset-cloud/kit/idempotency.ts';
+import { callbackAddressesOf } from '@headset-cloud/kit/outbound/callback-addresses.ts';
 import { raisedBy } from '@headset-cloud/kit/raised.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { dayMs } from '@headset-cloud/kit/retention/config.ts';
@@ -63,7 +64,7 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
   const hardwareModels = createHardwareModelStore(
     store.collection<HardwareModelDocument>(collections.hardwareModels),
   );
-  const metrics = createMetrics(ctx.metrics, () => devices.countPending(), logger);
+  const metrics = createMetrics(ctx.metrics, () => devices.countPending());
   const lifecycle = createLifecycleEvents({ devices, log: ctx.log, failpoints, logger });
   const contracts = createContractStore(
     store.collection<ContractDocument>(collections.contracts),
@@ -141,7 +142,10 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
       hardwareModels,
       signedUrls: createClient(SignedUrlsService, ctx.channel('notifier')),
       fileUploadLimitBytes: config.FILE_UPLOAD_LIMIT_BYTES,
-      httpsOnly: config.DESTINATIONS === 'https',
+      destinations: {
+        httpsOnly: config.DESTINATIONS === 'https',
+        mayReach: callbackAddressesOf(config).mayAllow,
+      },
       metrics,
       idempotency,
       secrets,

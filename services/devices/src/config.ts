@@ -1,4 +1,5 @@
 import { type ConfigOf, choice, decimal, integer } from '@headset-cloud/kit/config.ts';
+import { callbackAddressesConfig } from '@headset-cloud/kit/outbound/callback-addresses.ts';
 import { retentionConfig } from '@headset-cloud/kit/retention/config.ts';
 import { mostFileBytes } from './domain/upload.ts';
 
@@ -10,6 +11,7 @@ export const devicesConfig = {
     default: 'any',
     words: ['any', 'https'],
   }),
+  ...callbackAddressesConfig,
   LIMIT_CALLS_PER_SECOND: integer({
     doc: 'Calls of the API that one client may make to one application, at all gateways together; the next one is answered 429. A contract may have limits of its own (`ctl contracts put`); the same holds for the other LIMIT keys.',
     example: '500',

@@ -1,4 +1,4 @@
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { setOrLeaveOut } from '@headset-cloud/kit/set-or-leave-out.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** Metrics of this service. */
@@ -14,22 +14,13 @@ export interface DevicesMetrics {
 }
 
 /** Registers the service's metrics (rule C18). `pending` is called at each scrape. */
-export function createMetrics(
-  registry: Registry,
-  pending: () => Promise<number>,
-  logger: Logger,
-): DevicesMetrics {
+export function createMetrics(registry: Registry, pending: () => Promise<number>): DevicesMetrics {
   new Gauge({
     name: 'headset_devices_pending_changes',
     help: 'Devices with an activation, deactivation or reset that has work left; more than a few that stay mean that transactions or the log is away. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
-      try {
-        this.set(await pending());
-      } catch (error) {
-        // The metric keeps its last value; readiness reports the database.
-        logger.warn({ err: error }, 'pending changes of devices not counted');
-      }
+      await setOrLeaveOut(this, {}, pending);
     },
   });
   return {

@@ -12,7 +12,7 @@ import { withDeadline } from './deadline.ts';
 import { type Doors, defaultDoors, doorTimes } from './doors/http-door.ts';
 import { errorCatalogue, toDomainError } from './errors.ts';
 import { closeNow, listenOn, portOf } from './http-listen.ts';
-import type { Component } from './lifecycle.ts';
+import type { Component, Warning } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 import type { RpcBinding } from './rpc/types.ts';
 
@@ -41,6 +41,8 @@ export interface AdminServerOptions {
   readonly metrics: Registry;
   /** Reasons why the process is not ready; empty when it is. */
   readonly notReady: () => string[];
+  /** What it goes on without; absent: nothing is watched. */
+  readonly warnings?: () => Warning[];
   readonly logger: Logger;
   readonly doors?: Doors;
   /** For how long a value of /metrics may be looked for; milliseconds. */
@@ -56,6 +58,8 @@ export interface ProcessStatus {
   readonly startedAtMs: number;
   /** Why it is not ready; empty when it is. */
   readonly notReady: readonly string[];
+  /** What it goes on without; absent in release 0.1.0. */
+  readonly warnings?: readonly Warning[];
 }
 
 /**
@@ -121,6 +125,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
         version: platformVersion(),
         startedAtMs: Math.round(Date.now() - process.uptime() * 1000),
         notReady: notReady(),
+        warnings: options.warnings?.() ?? [],
       };
       return send(response, 200, 'application/json', JSON.stringify(status));
     }

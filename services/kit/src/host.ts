@@ -224,6 +224,7 @@ export async function hostService(
       ],
       metrics,
       notReady: () => lifecycle.notReady(),
+      warnings: () => lifecycle.warnings(),
       logger,
       doors,
     }),

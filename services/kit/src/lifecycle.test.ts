@@ -10,6 +10,17 @@ const component = (name: string, more: Partial<Component> = {}): Component => ({
   ...more,
 });
 
+test('warnings of components are the process’s, and do not touch its readiness', async () => {
+  const lifecycle = new Lifecycle(logger);
+  const warning = { name: 'storage_unavailable', message: 'bucket b: not found' };
+  await lifecycle.start(component('silent'));
+  await lifecycle.start(component('warning', { warnings: () => [warning] }));
+  lifecycle.complete();
+  expect(lifecycle.notReady()).toEqual([]);
+  expect(lifecycle.warnings()).toEqual([warning]);
+  await lifecycle.stop();
+});
+
 describe('one deadline for the whole stop', () => {
   /** Stops components with these ways to stop, the first one first; answers what they did and how long it took. */
   async function stopped(graceMs: number, ...stops: ((forMs: number) => Promise<unknown>)[]) {

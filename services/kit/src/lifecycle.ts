@@ -1,5 +1,13 @@
 import type { Logger } from './logger.ts';
 
+/** Something outside that a process cannot use, though it is ready: what works without it goes on. */
+export interface Warning {
+  /** What is wrong, for programs: `storage_unavailable`. */
+  readonly name: string;
+  /** What and where, and why; for operators. */
+  readonly message: string;
+}
+
 /** Something that runs: started once, stopped once. */
 export interface Component {
   readonly name: string;
@@ -11,6 +19,8 @@ export interface Component {
   stop(forMs?: number): Promise<void>;
   /** Undefined when ready; otherwise the reason it is not, for /readyz. Never calls other services. */
   notReady?(): string | undefined;
+  /** For `ctl status`. Readiness is not touched: every instance would be taken out at once. */
+  warnings?(): readonly Warning[];
   /** Called before the process stops: tells callers to use another instance, and goes on serving. */
   turnAway?(): void;
 }
@@ -83,6 +93,11 @@ export class Lifecycle {
     if (this.#complete) return reasons;
     const waits = this.#waitsFor();
     return [waits ? `starting: ${waits}` : 'starting', ...reasons];
+  }
+
+  /** What the process goes on without. */
+  warnings(): Warning[] {
+    return this.#running.flatMap((c) => c.warnings?.() ?? []);
   }
 
   /** Stops everything in reverse order. Safe to call twice. */

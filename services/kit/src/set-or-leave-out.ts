@@ -15,3 +15,28 @@ export async function setOrLeaveOut<Label extends string>(
     gauge.remove(labels);
   }
 }
+
+/** The same for a gauge whose labels the store tells too: a value that it no longer tells is not shown. */
+export async function setAllOrLeaveOut<Label extends string>(
+  gauge: Gauge<Label>,
+  values: () => Promise<Iterable<readonly [labels: Record<Label, string>, value: number]>>,
+): Promise<void> {
+  try {
+    const all = await values();
+    gauge.reset();
+    for (const [labels, value] of all) gauge.set(labels, value);
+  } catch {
+    gauge.reset();
+  }
+}
+
+/** Asks a store once for all gauges of a scrape. */
+export function sharedLook<T>(look: () => Promise<T>): () => Promise<T> {
+  let looking: Promise<T> | undefined;
+  return () => {
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+}

@@ -6,7 +6,7 @@ import {
   type ForgetMarkDocument,
   forgetMarksCollection,
 } from '@headset-cloud/kit/forget/marks.ts';
-import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
+import { callbackAddressesOf } from '@headset-cloud/kit/outbound/callback-addresses.ts';
 import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
 import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
@@ -81,7 +81,7 @@ export function buildNotifier(
   });
   const maxPools = config.NOTIFIER_MAX_POOLS;
   const connect = createConnector({
-    rules: addressRules(parseNetworks(config.NOTIFIER_ALLOW_ADDRESSES)),
+    rules: callbackAddressesOf(config),
     resolve: overrides.resolve ?? createResolver(config.NOTIFIER_CONNECT_TIMEOUT_MS),
     connectTimeoutMs: config.NOTIFIER_CONNECT_TIMEOUT_MS,
     proxy: egressProxyOf(config),
@@ -97,7 +97,7 @@ export function buildNotifier(
     backoff: { firstMs: config.NOTIFIER_BACKOFF_FIRST_MS, maxMs: config.NOTIFIER_BACKOFF_MAX_MS },
     limit,
   };
-  const metrics = createMetrics(ctx.metrics, store, clock, logger);
+  const metrics = createMetrics(ctx.metrics, store, clock);
   const destinations = createDestinations(ctx.channel('devices'));
   const readiness = new ReadinessCheck({ clock, store, writer, finished, leaseMs });
   const attempts = new Attempts({ ctx, readiness, destinations, sender, metrics, rules, random });
@@ -157,9 +157,9 @@ export function buildNotifier(
     rpc: [bind(SignedUrlsService, { requestSignedUrls: requestSignedUrls(signedUrls) })],
     admin: [
       bind(NotifierAdminService, {
-        listDeliveries: listDeliveries(store),
-        getDelivery: getDelivery(store),
-        redeliverDelivery: redeliverDelivery({ store, scheduler, clock, audit }),
+        listDeliveries: listDeliveries(store, destinations),
+        getDelivery: getDelivery(store, destinations),
+        redeliverDelivery: redeliverDelivery({ store, destinations, scheduler, clock, audit }),
         ...forgetHandler({
           forgetting: createForgetStore(ctx.store),
           letters: lettersOfDevice(ctx.store, clock, { group, topic: topics.notifications }),

@@ -1,19 +1,10 @@
-import { type ConfigOf, decimal, integer, text } from '@headset-cloud/kit/config.ts';
-import { parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
+import { type ConfigOf, decimal, integer } from '@headset-cloud/kit/config.ts';
+import { callbackAddressesConfig } from '@headset-cloud/kit/outbound/callback-addresses.ts';
 import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 
 /** Every key of the notifier, with its default (rule C10, rule B10). */
 export const notifierConfig = {
-  NOTIFIER_ALLOW_ADDRESSES: {
-    ...text({
-      doc: 'Addresses that are not public, but to which callbacks may go all the same: networks, divided by commas.',
-      example: '127.0.0.0/8,::1/128',
-    }),
-    parse: (value: string): string => {
-      parseNetworks(value);
-      return value;
-    },
-  },
+  ...callbackAddressesConfig,
   NOTIFIER_CONNECT_TIMEOUT_MS: integer({
     doc: 'Longest time to connect to a destination (name look-up, egress proxy and TLS included), in milliseconds.',
     example: '5000',

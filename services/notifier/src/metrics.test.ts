@@ -1,16 +1,37 @@
 import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { Registry } from 'prom-client';
 import { createMetrics } from './metrics.ts';
 
 test('attempts are 0 by each outcome before the first, so that a scrape sees the first one', async () => {
   const registry = new Registry();
   const backlog = async () => ({ count: 0, oldestCreatedAtMs: undefined });
-  createMetrics(registry, { backlog }, systemClock, createLogger({ service: 'notifier', level: 'silent' }));
+  createMetrics(registry, { backlog }, systemClock);
   const text = await registry.getSingleMetricAsString('headset_callback_attempts_total');
   expect(text.split('\n').filter((line) => !line.startsWith('#'))).toEqual(
     ['delivered', 'failed', 'gone'].map(
       (outcome) => `headset_callback_attempts_total{outcome="${outcome}"} 0`,
     ),
   );
+});
+
+test('while the database is away, what it would tell is left out, and only that', async () => {
+  const registry = new Registry();
+  let away = false;
+  const backlog = async () => {
+    if (away) throw new DomainError('unavailable', 'away');
+    return { count: 2, oldestCreatedAtMs: 1000 };
+  };
+  createMetrics(registry, { backlog }, { now: () => 4000 });
+  const values = async () =>
+    (await registry.metrics()).split('\n').filter((line) => line.startsWith('headset_callback'));
+  const others = (line: string) => !/_due/.test(line);
+  const all = await values();
+  expect(all).toEqual(
+    expect.arrayContaining(['headset_callbacks_due 2', 'headset_callbacks_oldest_due_age_seconds 3']),
+  );
+  away = true;
+  expect(await values()).toEqual(all.filter(others));
+  away = false;
+  expect(await values()).toEqual(all);
 });

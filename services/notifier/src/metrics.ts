@@ -1,5 +1,5 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { setOrLeaveOut, sharedLook } from '@headset-cloud/kit/set-or-leave-out.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { DeliveryStore } from './ports.ts';
 
@@ -19,27 +19,14 @@ export function createMetrics(
   registry: Registry,
   store: Pick<DeliveryStore, 'backlog'>,
   clock: Clock,
-  logger: Logger,
 ): NotifierMetrics {
-  // One look at the database for both gauges of a scrape.
-  let looking: ReturnType<typeof store.backlog> | undefined;
-  const look = () => {
-    looking ??= store.backlog().finally(() => {
-      looking = undefined;
-    });
-    return looking.catch((error: unknown) => {
-      // The last values stay; the database's own readiness tells of it.
-      logger.warn({ err: error }, 'backlog of callbacks not counted');
-      return undefined;
-    });
-  };
+  const backlog = sharedLook(() => store.backlog());
   new Gauge({
     name: 'headset_callbacks_due',
     help: 'Callbacks that are undelivered: due, on their way, or waiting for their next attempt. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
-      const backlog = await look();
-      if (backlog) this.set(backlog.count);
+      await setOrLeaveOut(this, {}, async () => (await backlog()).count);
     },
   });
   new Gauge({
@@ -47,10 +34,10 @@ export function createMetrics(
     help: 'Age of the oldest undelivered callback, since its creation; 0 when there is none. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
-      const backlog = await look();
-      if (!backlog) return;
-      const { oldestCreatedAtMs } = backlog;
-      this.set(oldestCreatedAtMs === undefined ? 0 : Math.max(0, clock.now() - oldestCreatedAtMs) / 1000);
+      await setOrLeaveOut(this, {}, async () => {
+        const { oldestCreatedAtMs: at } = await backlog();
+        return at === undefined ? 0 : Math.max(0, clock.now() - at) / 1000;
+      });
     },
   });
   const attempts = new Counter({

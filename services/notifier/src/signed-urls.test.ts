@@ -62,7 +62,10 @@ const integratorFailed = (internal: unknown) => ({
   message: 'The signed URL could not be obtained.',
   internal,
 });
-const because = (problem: string) => integratorFailed(`fileUploadGetUrl of a-1: ${problem}`);
+const because = (problem: string) =>
+  integratorFailed(
+    expect.stringMatching(new RegExp(`^fileUploadGetUrl of a-1 at \\S+: ${RegExp.escape(problem)}$`)),
+  );
 
 test('one POST goes out as it is, signed like a callback under a fresh id, and its answer comes back as it is', async () => {
   const seen: (Pick<IncomingMessage, 'headers' | 'rawHeaders'> & { line: string; body: Buffer })[] = [];
@@ -222,7 +225,9 @@ test('a closed connection fails the request, and it is not sent again', async ()
     }),
   );
   point('a-1', origin);
-  expect(await failure(ask(await world.start()))).toEqual(integratorFailed(expect.stringContaining('a-1: ')));
+  expect(await failure(ask(await world.start()))).toEqual(
+    integratorFailed(expect.stringContaining('a-1 at ')),
+  );
   expect(connections).toBe(1);
 });
 

@@ -177,6 +177,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       ],
       metrics,
       notReady: () => lifecycle.notReady(),
+      warnings: () => lifecycle.warnings(),
       logger,
       doors,
     }),

@@ -56,11 +56,16 @@ test('a disk that can be used is no unavailable storage', async () => {
     const [line] = await samples('headset_updates_storage_unavailable');
     return line === 'headset_updates_storage_unavailable 0';
   });
+  expect(world.service.warnings?.()).toEqual([]);
   rmSync(join(world.directory, 'artifacts'), { recursive: true });
   await waitFor('the outage to be seen', async () => {
     const [line] = await samples('headset_updates_storage_unavailable');
     return line === 'headset_updates_storage_unavailable 1';
   });
+  expect(world.service.notReady?.()).toBeUndefined();
+  expect(world.service.warnings?.()).toEqual([
+    { name: 'storage_unavailable', message: expect.stringMatching(/ENOENT.*artifacts/) },
+  ]);
 });
 
 test('rejected uploads are counted by the rule they break', async () => {

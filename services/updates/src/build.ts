@@ -58,7 +58,7 @@ export function buildUpdates(
     return answerUpload(check, key.replace(/^uploads\//, ''));
   });
   const { storage } = files;
-  const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, { uploads, contents, clock, logger });
+  const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, { uploads, contents, clock });
   const watch = watchStorage({
     ...{ storage, logger, onLook, place: files.place },
     intervalMs: config.UPDATES_STORAGE_WATCH_MS,
@@ -120,8 +120,9 @@ export function buildUpdates(
       await Promise.all([swept, watch.stop(), audit.stop()]);
       await files.stop();
     },
-    // Readiness does not depend on the object storage: lists, updates and downloads work without it. The log
-    // and headset_updates_storage_unavailable tell that it is away (storage/watch.ts).
+    // Readiness does not depend on the object storage: lists, updates and downloads work without it. The log, a
+    // warning and headset_updates_storage_unavailable tell that it is away (storage/watch.ts).
     notReady: () => (started ? undefined : 'not started'),
+    warnings: () => watch.warnings(),
   };
 }

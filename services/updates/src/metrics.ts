@@ -1,5 +1,5 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { setOrLeaveOut, sharedLook } from '@headset-cloud/kit/set-or-leave-out.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { UploadStore } from './ports.ts';
 import type { CheckOutcome } from './uploads/checker.ts';
@@ -10,7 +10,6 @@ export interface MetricsDependencies {
   readonly uploads: Pick<UploadStore, 'overdue'>;
   readonly contents: { running(): number; waiting(): number };
   readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /**
@@ -20,27 +19,15 @@ export interface MetricsDependencies {
  */
 export function createMetrics(
   registry: Registry,
-  { uploads, contents, clock, logger }: MetricsDependencies,
+  { uploads, contents, clock }: MetricsDependencies,
 ): { onOutcome(outcome: CheckOutcome): void; onNoRoom(): void; onLook(available: boolean): void } {
-  let looking: ReturnType<typeof uploads.overdue> | undefined;
-  // One query for both gauges of a scrape.
-  const look = () => {
-    looking ??= uploads.overdue(clock.now()).finally(() => {
-      looking = undefined;
-    });
-    return looking.catch((error: unknown) => {
-      // The gauges keep their last values; readiness reports the database.
-      logger.warn({ err: error }, 'uploads that are due not counted');
-      return undefined;
-    });
-  };
+  const overdue = sharedLook(() => uploads.overdue(clock.now()));
   new Gauge({
     name: 'headset_updates_checks_due',
     help: 'Uploads whose next look is due and that nobody looks at yet. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
-      const due = await look();
-      if (due) this.set(due.count);
+      await setOrLeaveOut(this, {}, async () => (await overdue()).count);
     },
   });
   new Gauge({
@@ -48,9 +35,10 @@ export function createMetrics(
     help: 'For how long the oldest of them has been due; 0 when there is none. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
-      const due = await look();
-      if (!due) return;
-      this.set(due.oldestDueAtMs === undefined ? 0 : Math.max(0, clock.now() - due.oldestDueAtMs) / 1000);
+      await setOrLeaveOut(this, {}, async () => {
+        const { oldestDueAtMs: at } = await overdue();
+        return at === undefined ? 0 : Math.max(0, clock.now() - at) / 1000;
+      });
     },
   });
   const checks = new Counter({

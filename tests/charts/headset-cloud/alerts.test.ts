@@ -31,6 +31,9 @@ const rules: readonly Rule[] = chartYaml('files/alerts.yaml').groups[0].rules;
 /** The release whose alerts are tested. */
 const own = { namespace: 'hc', release: 'blue' };
 
+/** What a database tells, from `first` on by `step` a minute, which is away for three minutes near the end. */
+const withOutage = (first: number, step: number) =>
+  `${first}+${step}x50 stale _x2 ${first + 54 * step}+${step}x3`;
 const calls = (status: string, each: number) => ({
   [`headset_gateway_request_duration_seconds_count{namespace="hc",pod="a",status="${status}"}`]: `0+${each}x60`,
 });
@@ -183,11 +186,25 @@ const examples: readonly Example[] = [
     labels: { state: 'created' },
     // Waits for its headset, for days where need be.
     quiet: bothReplicas('headset_transactions_oldest_open_age_seconds', ',state="published"', '0+6000x60'),
+    alsoFires: {
+      'its database was away for some minutes': bothReplicas(
+        'headset_transactions_oldest_open_age_seconds',
+        ',state="created"',
+        withOutage(400, 60),
+      ),
+    },
   },
   {
     alert: 'HeadsetCloudActivationsStuck',
     fires: bothReplicas('headset_devices_pending_changes', '', '11x60'),
     quiet: bothReplicas('headset_devices_pending_changes', '', '6x60'),
+    alsoFires: {
+      'its database was away for some minutes': bothReplicas(
+        'headset_devices_pending_changes',
+        '',
+        withOutage(11, 0),
+      ),
+    },
   },
   {
     alert: 'HeadsetCloudCallbacksLate',
@@ -198,6 +215,10 @@ const examples: readonly Example[] = [
       'no notifier that runs has delivered any': {
         ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'),
         'headset_callback_attempts_total{namespace="hc",pod="a",outcome="failed"}': '1+1x60',
+      },
+      'its database was away for some minutes': {
+        ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', withOutage(4000, 60)),
+        ...delivered(0),
       },
       'the pod that delivered is gone': {
         ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'),
@@ -279,6 +300,13 @@ const examples: readonly Example[] = [
     labels: { service: 'devices' },
     // Each change owes its record for a moment.
     quiet: bothReplicas('headset_audit_oldest_owed_age_seconds', ',service="devices"', '200x60'),
+    alsoFires: {
+      'its database was away for some minutes': bothReplicas(
+        'headset_audit_oldest_owed_age_seconds',
+        ',service="devices"',
+        withOutage(400, 60),
+      ),
+    },
   },
   {
     alert: 'HeadsetCloudHeadsetsGone',
@@ -319,6 +347,13 @@ const examples: readonly Example[] = [
     alert: 'HeadsetCloudUploadsUnchecked',
     fires: bothReplicas('headset_updates_checks_oldest_due_age_seconds', '', '0+60x60'),
     quiet: bothReplicas('headset_updates_checks_oldest_due_age_seconds', '', '300x60'),
+    alsoFires: {
+      'its database was away for some minutes': bothReplicas(
+        'headset_updates_checks_oldest_due_age_seconds',
+        '',
+        withOutage(700, 60),
+      ),
+    },
   },
   {
     alert: 'HeadsetCloudStorageUnavailable',
@@ -344,6 +379,13 @@ const examples: readonly Example[] = [
     alert: 'HeadsetCloudRecordingsLate',
     fires: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="uploading"', '15000+60x60'),
     quiet: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="waiting"', '15000+60x60'),
+    alsoFires: {
+      'its database was away for some minutes': bothReplicas(
+        'headset_recordings_oldest_open_age_seconds',
+        ',state="uploading"',
+        withOutage(15000, 60),
+      ),
+    },
   },
   {
     alert: 'HeadsetCloudRecordingsFailed',
@@ -369,6 +411,12 @@ const examples: readonly Example[] = [
     quiet: {
       ...bothReplicas('headset_sora_places_taken', ',endpoint="e"', '60x60'),
       'headset_sora_places_limit{namespace="hc",pod="a",endpoint="e"}': '100x60',
+    },
+    alsoFires: {
+      'its database was away for some minutes': {
+        ...bothReplicas('headset_sora_places_taken', ',endpoint="e"', withOutage(95, 0)),
+        ...bothReplicas('headset_sora_places_limit', ',endpoint="e"', withOutage(100, 0)),
+      },
     },
   },
   {

@@ -207,6 +207,16 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(env).toContainEqual({ name: 'EGRESS_NO_PROXY', value: 'id.example.internal,10.30.0.0/16' });
   });
 
+  it('what callbacks of a trial may reach can be registered there too', () => {
+    const value = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
+    const allowed = cases.filter(([, , env]) => env.some(({ name }) => name === 'NOTIFIER_ALLOW_ADDRESSES'));
+    expect(allowed.map(([scenario, component]) => `${scenario} ${component}`)).toEqual(
+      expect.arrayContaining(['trial devices', 'trial notifier']),
+    );
+    expect(allowed.every(([, , env]) => env.some((one) => one.value === value))).toBe(true);
+    expect(allowed.filter(([scenario]) => scenario.startsWith('production'))).toEqual([]);
+  });
+
   it("behind a proxy, a trial's own issuer and the networks of its callbacks are reached directly", () => {
     const trial = resources({
       ...scenarios['trial'],

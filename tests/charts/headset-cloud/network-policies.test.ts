@@ -115,6 +115,20 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(operator?.['spec'].ingress).toBeUndefined();
   });
 
+  it('operators upload firmware where its URLs point: to S3, else to updates', () => {
+    const s3 = { ports: [{ port: 443, protocol: 'TCP' }], to: [{ ipBlock: { cidr: '10.20.7.0/24' } }] };
+    const egress = (found: readonly Resource[]) =>
+      policies(found).find((policy) => about(policy) === 'operator')?.['spec'].egress;
+    const values = { networkPolicy: { s3: { to: s3.to } } };
+    const production = resources({ ...scenarios['production'], values });
+    expect(egress(production)).toContainEqual(s3);
+    expect(allowed(production, 'egress', 8084)).not.toContain('operator → updates');
+    const proxied = resources({ ...scenarios['production behind an egress proxy'], values });
+    expect(egress(proxied)).toContainEqual(s3);
+    const trial = resources(scenarios['trial']);
+    expect(allowed(trial, 'egress', 8084)).toContain('operator → updates');
+  });
+
   it.each(all)(
     '%s: only notifier and communication go to public addresses, and never to private ones unasked',
     (name, found) => {
@@ -158,7 +172,15 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(outside('communication')).toEqual([proxy, exception]);
     expect(outside('updates')).toEqual([proxy]);
     expect(outside('gateway')).toEqual([proxy, issuer]);
-    for (const other of ['devices', 'transactions', 'device-link', 'billing', 'connectivity', 'prepare'])
+    for (const other of [
+      'devices',
+      'transactions',
+      'device-link',
+      'billing',
+      'connectivity',
+      'prepare',
+      'operator',
+    ])
       expect(outside(other)).toEqual([]);
   });
 

@@ -15,7 +15,7 @@ export const restDoor = door(
   token-withdrawn-key: a token of a key that the issuer has withdrawn | verified tokens are forgotten when the issuer's keys change
   token-altered: claims changed after the signature was made | the signature covers header and claims
   token-expired: a token that has expired, that never expires, or whose times are no numbers | exp is demanded and judged by the gateway's clock, with 60 s of leeway
-  token-future: a token that is not valid yet | nbf is judged, with 60 s of leeway
+  token-future: a token that is not valid yet, or was issued in the future | nbf and iat are judged, with 60 s of leeway
   token-issuer: a genuine token of another issuer | iss must be the configured issuer
   token-audience: a genuine token for another service | aud must contain the platform's audience
   token-client: a token without a client, or with an object in its place | the client must be a text

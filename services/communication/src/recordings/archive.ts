@@ -1,3 +1,4 @@
+import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
 import type { Agent, Dispatcher } from 'undici';
 import type { ArchiveReader } from '../ports.ts';
 import { orAborted, watchStalls } from './stall.ts';
@@ -5,6 +6,11 @@ import { orAborted, watchStalls } from './stall.ts';
 /** The address of an archived file: below the endpoint's archive_url, `<recording id>/<file name>`. */
 export function archiveAddress(archiveUrl: string, file: string): URL {
   return new URL(`${archiveUrl.replace(/\/+$/, '')}/${file.split('/').map(encodeURIComponent).join('/')}`);
+}
+
+/** The archive's server, for operators. */
+export function archiveName(archiveUrl: string): string {
+  return `the archive at ${new URL(archiveUrl).host}`;
 }
 
 /** True when the server says that it has no such file. */
@@ -30,9 +36,11 @@ export function createArchiveReader(agent: Agent, stallMs: number): ArchiveReade
         if (isMissing(answer)) return 'missing';
         const bytes = Number(answer.headers['content-length']);
         if (answer.statusCode !== 200 || !Number.isSafeInteger(bytes) || bytes < 0) {
-          throw new Error(`the archive answered ${answer.statusCode} about ${file}, or no size`);
+          throw new Error(`it answered ${answer.statusCode} about ${file}, or no size`);
         }
         return { bytes };
+      } catch (cause) {
+        throw new Error(`${archiveName(archiveUrl)}: ${failureReason(cause)}`, { cause });
       } finally {
         watch.stop();
       }

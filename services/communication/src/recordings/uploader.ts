@@ -1,8 +1,9 @@
 import { pipeline, type Readable } from 'node:stream';
 import { RefusedAddressError } from '@headset-cloud/kit/outbound/connector.ts';
+import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
 import type { Agent, Dispatcher } from 'undici';
 import type { Uploader, UploadResult } from '../ports.ts';
-import { archiveAddress, isMissing } from './archive.ts';
+import { archiveAddress, archiveName, isMissing } from './archive.ts';
 import { orAborted, type StallWatch, watchStalls } from './stall.ts';
 
 /** Limit of a storage's answer, of which only status and ETag matter. */
@@ -38,23 +39,26 @@ export function createUploader(options: {
       }),
       watch.signal,
     );
-    if (isMissing(answer)) return gone(answer, 'missing');
+    if (isMissing(answer)) return gone(from, answer, 'missing');
     const range = String(answer.headers['content-range'] ?? '');
     const right = from.whole
       ? answer.statusCode === 200
       : answer.statusCode === 206 && range.startsWith(`bytes ${from.offset}-${last}/`);
-    return right ? answer.body : gone(answer, 'failed');
+    return right ? answer.body : gone(from, answer, 'failed');
   }
 
-  async function gone(answer: Dispatcher.ResponseData, outcome: 'missing' | 'failed'): Promise<UploadResult> {
+  function gone(from: Source, answer: Dispatcher.ResponseData, outcome: 'missing' | 'failed'): UploadResult {
     answer.body.destroy();
     answer.body.on('error', () => {});
-    return { outcome, reason: `the archive answered ${answer.statusCode}` };
+    return { outcome, reason: `${archiveName(from.archiveUrl)} answered ${answer.statusCode}` };
   }
 
-  async function put(from: Source, to: URL, watch: StallWatch): Promise<UploadResult> {
-    const source = from.bytes === 0 ? null : await open(from, watch);
-    if (source && 'outcome' in source) return source;
+  async function put(
+    from: Source,
+    source: Readable | null,
+    to: URL,
+    watch: StallWatch,
+  ): Promise<UploadResult> {
     // A broken archive connection ends the upload, and the end of the upload closes the archive connection.
     const body = source && pipeline(source, watch.meter(), () => {});
     try {
@@ -67,7 +71,7 @@ export function createUploader(options: {
         watch.signal,
       );
       await answer.body.dump({ limit: answerLimitBytes, signal: watch.signal }).catch(() => {});
-      return judge(answer, from.whole);
+      return judge(to.host, answer, from.whole);
     } finally {
       body?.destroy();
     }
@@ -76,11 +80,17 @@ export function createUploader(options: {
   return {
     async upload(from, to, signal) {
       const watch = watchStalls(stallMs, signal, 2 * stallMs + Math.ceil((from.bytes / minRate) * 1000));
+      let where = archiveName(from.archiveUrl);
       try {
-        return await put(from, new URL(to), watch);
+        const storage = new URL(to);
+        const source = from.bytes === 0 ? null : await open(from, watch);
+        if (source && 'outcome' in source) return source;
+        // Which of the two stops is not known: the bytes of one are sent to the other as they come.
+        where = `the storage at ${storage.host}, from ${where}`;
+        return await put(from, source, storage, watch);
       } catch (error) {
         const outcome = error instanceof RefusedAddressError ? 'forbidden' : 'failed';
-        return { outcome, reason: (error as Error).message.slice(0, 200) };
+        return { outcome, reason: `${where}: ${failureReason(error)}`.slice(0, 200) };
       } finally {
         watch.stop();
       }
@@ -91,8 +101,8 @@ export function createUploader(options: {
   };
 }
 
-function judge({ statusCode, headers }: Dispatcher.ResponseData, whole: boolean): UploadResult {
-  const reason = `the storage answered ${statusCode}`;
+function judge(host: string, { statusCode, headers }: Dispatcher.ResponseData, whole: boolean): UploadResult {
+  const reason = `the storage at ${host} answered ${statusCode}`;
   if (statusCode >= 200 && statusCode < 300) {
     const tag = String(headers['etag'] ?? '');
     // Without its tag a part cannot be combined with the others.

@@ -6,5 +6,5 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
  */
 export function requireMacAddress(given: string): string {
   if (/^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$/.test(given)) return given.toUpperCase();
-  throw new DomainError('invalid_body', '/macAddress is not of the form AA:BB:CC:DD:EE:FF');
+  throw new DomainError('invalid_body', '/macAddress must be of the form AA:BB:CC:DD:EE:FF.');
 }

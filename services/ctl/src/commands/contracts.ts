@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { create } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import {
@@ -9,7 +8,6 @@ import {
   PutContractResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { CtlError, exitCodes } from '../exit-codes.ts';
 import { fields } from '../output.ts';
 import { quota, type Session, wholeNumber } from '../session.ts';
 
@@ -50,7 +48,7 @@ export function addContracts(program: Command, session: Session): void {
     .description("create an application's contract or change it; IMEIs are added to those it names")
     .requiredOption('--limit <devices>', 'most devices activated at once', wholeNumber)
     .option('--add <imei...>', 'IMEIs to add', [])
-    .option('--add-file <path>', 'file of IMEIs to add, one a line')
+    .option('--add-file <path>', 'file of IMEIs to add, one a line; -: standard input')
     .option('--remove <imei...>', 'IMEIs to remove; a device that is activated stays so', [])
     .option('--calls-per-second <n>', 'calls of the API that each client may make in a second', quota)
     .option('--calls-burst <n>', 'calls that may come at once after a pause (default: twice the rate)', quota)
@@ -65,7 +63,8 @@ export function addContracts(program: Command, session: Session): void {
     .option('--default-limits', "drop the contract's own limits; the platform's defaults hold again", false)
     .option('--dry-run', 'only show what would change', false)
     .action(async (applicationId: string, options: PutOptions) => {
-      const add = [...options.add, ...(options.addFile ? readDeviceIds(options.addFile) : [])];
+      const listed = options.addFile ? await session.files.text(options.addFile, '--add-file') : '';
+      const add = [...options.add, ...listed.split(/\s+/).filter(Boolean)];
       if (options.dryRun) {
         const before = await session.call('devices', DevicesAdminService, (client) =>
           contractOf(client, applicationId),
@@ -181,12 +180,4 @@ function describe(contract: Contract | undefined): string {
     ['limits', limitsText(contract.limits)],
     ['devices', contract.deviceIds.join('\n         ')],
   ]);
-}
-
-function readDeviceIds(path: string): string[] {
-  try {
-    return readFileSync(path, 'utf8').split(/\s+/).filter(Boolean);
-  } catch (cause) {
-    throw new CtlError(exitCodes.usage, `--add-file cannot be read: ${(cause as Error).message}`, { cause });
-  }
 }

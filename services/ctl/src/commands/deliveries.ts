@@ -42,6 +42,7 @@ export function addDeliveries(program: Command, session: Session): void {
             ['STATUS', (d) => d.status],
             ['APPLICATION', (d) => d.applicationId],
             ['DESTINATION', (d) => d.destination],
+            ['HOST', (d) => d.host],
             ['ATTEMPTS', (d) => String(d.attempts)],
             ['CREATED', (d) => time(d.createdAtMs)],
             ['LAST OUTCOME', (d) => d.lastOutcome],
@@ -67,6 +68,7 @@ export function addDeliveries(program: Command, session: Session): void {
             [
               ['ATTEMPT', (a) => time(a.atMs)],
               ['MS', (a) => String(a.durationMs)],
+              ['HOST', (a) => a.host],
               ['ANSWER', (a) => (a.statusCode ? String(a.statusCode) : '')],
               ['ERROR', (a) => a.error],
             ],
@@ -129,6 +131,7 @@ async function redeliverDead(
         [
           ['NOTIFICATION', (d) => d.notificationId],
           ['DESTINATION', (d) => d.destination],
+          ['HOST', (d) => d.host],
           ['CREATED', (d) => time(d.createdAtMs)],
           ['LAST OUTCOME', (d) => d.lastOutcome],
         ],
@@ -163,6 +166,7 @@ function describe(delivery: Delivery | undefined): string {
     ['notification', delivery.notificationId],
     ['application', delivery.applicationId],
     ['destination', delivery.destination],
+    ['host', delivery.host],
     ['order key', delivery.orderKey],
     ['status', delivery.status],
     ['attempts', String(delivery.attempts)],

@@ -8,13 +8,20 @@ import {
   UpdatesAdminService,
   WithdrawArtifactResponseSchema,
 } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { CtlError, exitCodes } from '../exit-codes.ts';
 import { type Session, wholeNumber } from '../session.ts';
-import { uploadFile } from '../upload.ts';
+import { standard } from '../standard-streams.ts';
+import { upload } from '../upload.ts';
 import { artifactFields, artifactTable } from './artifacts.ts';
 
 const betweenLooksMs = 250;
+
+interface PutOptions {
+  readonly size?: number;
+  readonly sha256?: string;
+  readonly uploadTimeoutMs: number;
+}
 
 /** `firmware put|list|withdraw`. */
 export function addFirmware(program: Command, session: Session): void {
@@ -22,31 +29,35 @@ export function addFirmware(program: Command, session: Session): void {
 
   group
     .command('put <package> <version> <file>')
-    .description('upload a firmware; a version that is there is never overwritten')
+    .description(
+      'upload a firmware; the file may be - for standard input; a version that is there is never overwritten',
+    )
+    .option('--size <bytes>', "the file's length; standard input needs it", bytes)
+    .option('--sha256 <hex>', 'its SHA-256: nothing is stored when it is another one', sha256)
     .option(
       '--upload-timeout-ms <ms>',
       'how long the upload may stand still or wait for its answer',
       wholeNumber,
       60_000,
     )
-    .action(
-      async (packageName: string, version: string, file: string, options: { uploadTimeoutMs: number }) => {
-        const sizeBytes = sizeOf(file);
-        let answer = await session.call('updates', UpdatesAdminService, (c) =>
-          c.putFirmware({ package: packageName, version, sizeBytes }),
-        );
-        if (answer.uploadUrl) {
-          await uploadFile(answer.uploadUrl, file, {
-            contentType: 'application/octet-stream',
-            sizeBytes: Number(sizeBytes),
-            timeoutMs: options.uploadTimeoutMs,
-          });
-          const artifact = await checked(session, packageName, version, options.uploadTimeoutMs);
-          answer = { ...answer, uploadUrl: '', artifact };
-        }
-        session.show(PutFirmwareResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
-      },
-    );
+    .action(async (packageName: string, version: string, file: string, options: PutOptions) => {
+      const sizeBytes = options.size ?? sizeOf(file);
+      let answer = await session.call('updates', UpdatesAdminService, (c) =>
+        c.putFirmware({ package: packageName, version, sizeBytes: BigInt(sizeBytes) }),
+      );
+      if (answer.uploadUrl) {
+        await upload(answer.uploadUrl, session.files.content(file, 'The firmware'), {
+          contentType: 'application/octet-stream',
+          what: 'The firmware',
+          expected: { sizeBytes, sha256: options.sha256 },
+          timeoutMs: options.uploadTimeoutMs,
+        });
+        const artifact = await checked(session, packageName, version, options.uploadTimeoutMs);
+        answer = { ...answer, uploadUrl: '', artifact };
+      }
+      requireSame(answer.artifact, options.sha256);
+      session.show(PutFirmwareResponseSchema, answer, ({ artifact }) => artifactFields(artifact));
+    });
 
   group
     .command('list')
@@ -100,9 +111,37 @@ async function checked(
   }
 }
 
-function sizeOf(file: string): bigint {
+/** Another content under the same version is never sent to devices without notice. */
+function requireSame(artifact: ArtifactInfo | undefined, wanted: string | undefined): void {
+  if (!artifact || wanted === undefined || artifact.sha256 === wanted) return;
+  throw new CtlError(
+    exitCodes.refused,
+    `The version ${artifact.version} is there with another content (SHA-256 ${artifact.sha256}). It is not overwritten: choose another version.`,
+  );
+}
+
+/** Parses a length for commander. */
+function bytes(text: string): number {
+  // Tools such as wc write blanks before it.
+  if (!/^\s*\d{1,15}\s*$/.test(text)) throw new InvalidArgumentError('It is not a number of bytes.');
+  return Number(text);
+}
+
+/** Parses a SHA-256 for commander. */
+function sha256(text: string): string {
+  if (!/^[0-9a-f]{64}$/i.test(text)) throw new InvalidArgumentError('It is not 64 hexadecimal digits.');
+  return text.toLowerCase();
+}
+
+function sizeOf(file: string): number {
+  if (file === standard) {
+    throw new CtlError(
+      exitCodes.usage,
+      'The length of standard input is not known beforehand: give --size, such as --size $(wc -c < FILE).',
+    );
+  }
   try {
-    return statSync(file, { bigint: true }).size;
+    return statSync(file).size;
   } catch (cause) {
     throw new CtlError(exitCodes.usage, `The file cannot be read: ${(cause as Error).message}`, { cause });
   }

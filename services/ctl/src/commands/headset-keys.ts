@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { create } from '@bufbuild/protobuf';
 import {
   AddHeadsetKeyResponseSchema,
@@ -11,9 +10,10 @@ import {
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { CtlError, exitCodes } from '../exit-codes.ts';
-import { generateHeadsetKey, removeKeyFile, writeKeyFile } from '../key-file.ts';
+import { generateHeadsetKey, keyFileText, removeKeyFile, writeKeyFile } from '../key-file.ts';
 import { fields, table, time } from '../output.ts';
 import type { Session } from '../session.ts';
+import { standard } from '../standard-streams.ts';
 
 /** `headset-keys list|add|generate|revoke|revoke-all`; `devices keys add|generate|remove` are the same commands. */
 export function addHeadsetKeys(program: Command, session: Session): void {
@@ -76,10 +76,10 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
 
   group
     .command('add <imei> <publicKeyFile>')
-    .description("register a headset's public key (SPKI PEM, P-256)")
+    .description("register a headset's public key (SPKI PEM, P-256); the file may be - for standard input")
     .option('--name <name>', 'shown in the list')
     .action(async (deviceId: string, path: string, { name }: { name?: string }) => {
-      const answer = await add(deviceId, readPem(path), name);
+      const answer = await add(deviceId, await session.files.text(path, 'The public key'), name);
       session.show(AddHeadsetKeyResponseSchema, answer, ({ keyId }) => fields([['key', keyId]]));
     });
 
@@ -99,12 +99,19 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
     .command('generate <imei>')
     .description('make a key pair, register its public half and write the key file (mode 0600)')
     .option('--name <name>', 'shown in the list')
-    .option('--out <path>', 'the key file; IMEI.key.json when not given')
+    .option('--out <path>', 'the key file, - for standard output; IMEI.key.json when not given')
     .action(async (deviceId: string, { out, name }: { out?: string; name?: string }) => {
       const path = out ?? `${deviceId}.key.json`;
+      const toOutput = path === standard;
+      const { terminal } = session;
       const { file, publicKeyPem } = generateHeadsetKey(deviceId);
       // The file is written first, because a registered key without a file would be useless.
-      writeKeyFile(path, file);
+      if (toOutput) {
+        terminal.out(keyFileText(file));
+        await terminal.flushed?.();
+      } else {
+        writeKeyFile(path, file);
+      }
       try {
         const answer = await add(deviceId, publicKeyPem, name);
         if (answer.keyId !== file.keyId) {
@@ -114,7 +121,8 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
           );
         }
       } catch (error) {
-        removeKeyFile(path);
+        if (toOutput) terminal.err('The key that was written is not registered: throw it away.\n');
+        else removeKeyFile(path);
         throw error;
       }
       const text = session.json
@@ -124,7 +132,8 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
             ['key', file.keyId],
             ['key file', path],
           ]);
-      session.terminal.out(text);
+      if (toOutput) terminal.err(text);
+      else terminal.out(text);
     });
 }
 
@@ -166,14 +175,4 @@ function keyTable(deviceId: string, keys: readonly HeadsetKey[]): string {
     ],
     `No keys. Make one: ctl headset-keys generate ${deviceId}`,
   );
-}
-
-function readPem(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new CtlError(exitCodes.usage, `The public key cannot be read: ${(cause as Error).message}`, {
-      cause,
-    });
-  }
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import {
   CommunicationAdminService,
   type Endpoint,
@@ -8,7 +7,6 @@ import {
   SetDefaultVersionResponseSchema,
 } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { CtlError, exitCodes } from '../exit-codes.ts';
 import { fields, table } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';
 
@@ -32,12 +30,17 @@ export function addSora(program: Command, session: Session): void {
     .requiredOption('--sora-version <version>', "the endpoint's Sora version")
     .requiredOption('--limit <connections>', 'most connections at once', wholeNumber)
     .option('--archive-url <url>', 'where its recorded files are read; none: no recordings', '')
-    .option('--secret-file <path>', "file of its webhooks' bearer token; a new endpoint needs one")
+    .option(
+      '--secret-file <path>',
+      "file of its webhooks' bearer token, - for standard input; a new endpoint needs one",
+    )
     .action(async (endpointId: string, options: PutOptions) => {
       const { signalingUrl, soraVersion, limit, archiveUrl, secretFile } = options;
       const endpoint = {
         ...{ endpointId, signalingUrl, soraVersion, connectionLimit: limit, archiveUrl },
-        webhookSecret: secretFile === undefined ? '' : readSecret(secretFile),
+        // A file, never a flag: those show in process lists.
+        webhookSecret:
+          secretFile === undefined ? '' : (await session.files.text(secretFile, '--secret-file')).trim(),
       };
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.putEndpoint({ endpoint }),
@@ -97,15 +100,4 @@ function describe(endpoint: Endpoint | undefined): string {
     ['archive', endpoint.archiveUrl],
     ['taken', `${endpoint.taken}/${endpoint.connectionLimit}`],
   ]);
-}
-
-/** A file, never a flag: those show in process lists. */
-function readSecret(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch (cause) {
-    throw new CtlError(exitCodes.usage, `--secret-file cannot be read: ${(cause as Error).message}`, {
-      cause,
-    });
-  }
 }

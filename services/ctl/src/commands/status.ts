@@ -1,3 +1,4 @@
+import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
 import type { Command } from 'commander';
 import type { AdminProcess } from '../connection.ts';
 import { CtlError, exitCodes } from '../exit-codes.ts';
@@ -22,13 +23,17 @@ interface Line {
   readonly since: string;
   /** Why it is not ready. */
   readonly reason: string;
+  /** What it goes on without. */
+  readonly warnings: readonly Warning[];
 }
 
 /** `status`: every process with its version, whether it is ready, and since when it runs. */
 export function addStatus(program: Command, session: Session): void {
   program
     .command('status')
-    .description('every process of every service: its version, whether it is ready, since when it runs')
+    .description(
+      'every process of every service: its version, whether it is ready, since when it runs, and warnings of what it goes on without',
+    )
     .action(async () => {
       const lines = (await Promise.all(processes.map((name) => linesOf(session, name)))).flat();
       // One process that is the whole platform answers for each of them.
@@ -43,7 +48,7 @@ export function addStatus(program: Command, session: Session): void {
                 ['VERSION', (line) => line.version],
                 ['READY', (line) => (line.ready ? 'yes' : 'no')],
                 ['SINCE', (line) => line.since],
-                ['REASON', (line) => line.reason],
+                ['REASON', reasons],
               ],
               'No services.',
             ),
@@ -51,7 +56,15 @@ export function addStatus(program: Command, session: Session): void {
       if (shown.some((line) => !line.ready && !isReplaced(line, shown))) {
         throw new CtlError(exitCodes.refused, 'Not all services are ready.');
       }
+      if (shown.some(({ warnings }) => warnings.length > 0)) {
+        throw new CtlError(exitCodes.warnings, 'All services are ready, with warnings.');
+      }
     });
+}
+
+function reasons({ reason, warnings }: Line): string {
+  const texts = warnings.map(({ name, message }) => `warning: ${name}: ${message}`);
+  return [reason, ...texts].filter((text) => text !== '').join('; ');
 }
 
 /** A process that is told to stop, beside a ready one of the same service: nothing is wrong. */
@@ -64,9 +77,9 @@ async function linesOf(session: Session, service: AdminProcess): Promise<Line[]>
   const instances = await session.status(service);
   return instances.map(({ name, answer }) => {
     if (typeof answer === 'string') {
-      return { service: name, version: '', ready: false, since: '', reason: answer };
+      return { service: name, version: '', ready: false, since: '', reason: answer, warnings: [] };
     }
-    const { version, startedAtMs, notReady } = answer;
+    const { version, startedAtMs, notReady, warnings = [] } = answer;
     return {
       // Another one answers where one process is the whole platform.
       service: answer.service === service ? name : answer.service,
@@ -74,6 +87,7 @@ async function linesOf(session: Session, service: AdminProcess): Promise<Line[]>
       ready: notReady.length === 0,
       since: time(BigInt(startedAtMs)),
       reason: notReady.join('; '),
+      warnings,
     };
   });
 }

@@ -1,6 +1,8 @@
+import { createHash, createPublicKey } from 'node:crypto';
 import { type JsonValue, type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import {
@@ -50,6 +52,13 @@ export interface Door {
   close(): Promise<void>;
 }
 
+/** The key id as a service computes it: from the public half alone. */
+export function thumbprint(pem: string): string {
+  const { crv, kty, x, y } = createPublicKey(pem).export({ format: 'jwk' });
+  const text = JSON.stringify({ crv, kty, x, y });
+  return createHash('sha256').update(text).digest('base64url');
+}
+
 export async function openDoor(
   options: {
     token?: string;
@@ -57,6 +66,8 @@ export async function openDoor(
     /** As what the process presents itself, and why it is not ready. */
     service?: string;
     notReady?: string[];
+    /** What it goes on without. */
+    warnings?: Warning[];
     keyIdOf?: (publicKeyPem: string) => string;
     /** The applications of every developer. */
     applications?: readonly string[];
@@ -249,6 +260,7 @@ export async function openDoor(
     bindings,
     metrics: new Registry(),
     notReady: () => options.notReady ?? [],
+    warnings: () => options.warnings ?? [],
     logger: createLogger({ service: 'test', level: 'silent' }),
   });
   await server.start();

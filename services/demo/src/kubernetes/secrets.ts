@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
 import { Agent, request } from 'undici';
 
 /** What Kubernetes mounts into a pod that may use its API. */
@@ -23,14 +24,16 @@ export function openSecrets(folder = account, origin = 'https://kubernetes.defau
   const dispatcher = new Agent({ connect: { ca: read('ca.crt') } });
   const base = `${origin}/api/v1/namespaces/${read('namespace')}/secrets`;
   const ask = async (method: 'GET' | 'POST', url: string, body?: object) => {
-    const { statusCode, body: answer } = await request(url, {
-      method,
-      dispatcher,
-      headers: { authorization: `Bearer ${read('token')}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(10_000),
+    const { statusCode, text } = await withinTime(10_000, `no answer to ${method} ${url}`, async (signal) => {
+      const answer = await request(url, {
+        method,
+        dispatcher,
+        headers: { authorization: `Bearer ${read('token')}`, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+        signal,
+      });
+      return { statusCode: answer.statusCode, text: await answer.body.text() };
     });
-    const text = await answer.text();
     const expected = method === 'GET' ? [200, 404] : [201, 409];
     if (!expected.includes(statusCode))
       throw new Error(`${method} ${url}: ${statusCode} ${text.slice(0, 500)}`);

@@ -42,18 +42,26 @@ export function requireDestination(has: { deviceEvent: boolean; authenticationKe
   }
 }
 
+/** What an operator allows integrators to register. */
+export interface DestinationRules {
+  /** No http address. */
+  readonly httpsOnly: boolean;
+  /** False for a host to which callbacks never go. */
+  mayReach(hostname: string): boolean;
+}
+
 /**
- * Throws `invalid_argument` unless the text is an http(s) address of at most 255 characters (specification API
- * 5); with `httpsOnly`, which an operator may set, an https address.
+ * Throws `invalid_body` unless the text is an http(s) address of at most 255 characters (specification API 5) that
+ * the rules allow. A name is not resolved here: its addresses are judged at each delivery (rule C10).
  */
-export function requireAddress(name: AddressSetting, value: string, httpsOnly: boolean): void {
-  if (value.length > 255 || !/^https?:\/\/[^\s\p{Cc}]+$/iu.test(value)) {
-    throw new DomainError(
-      'invalid_argument',
-      `${name} is not an http or https address of at most 255 characters.`,
-    );
+export function requireAddress(name: AddressSetting, value: string, rules: DestinationRules): void {
+  const refuse = (reason: string) => new DomainError('invalid_body', `/${name} ${reason}`);
+  const url = value.length <= 255 && /^https?:\/\/[^\s\p{Cc}]+$/iu.test(value) && URL.parse(value);
+  if (!url) throw refuse('must be an http or https URL of at most 255 characters.');
+  if (rules.httpsOnly && url.protocol !== 'https:') {
+    throw refuse('must be an https URL; no other is allowed here.');
   }
-  if (httpsOnly && !/^https:/i.test(value)) {
-    throw new DomainError('invalid_argument', `${name} is not an https address; no other is allowed here.`);
+  if (!rules.mayReach(url.hostname)) {
+    throw refuse('must be on a public address; nothing is sent to any other.');
   }
 }

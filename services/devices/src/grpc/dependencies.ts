@@ -5,6 +5,7 @@ import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { ActivationDependencies } from '../activation/dependencies.ts';
+import type { DestinationRules } from '../domain/settings.ts';
 import type { LimitsReader } from '../limits.ts';
 import type { DevicesMetrics } from '../metrics.ts';
 import type {
@@ -27,8 +28,7 @@ export interface HandlerDependencies {
   readonly signedUrls: Client<typeof SignedUrlsService>;
   /** Largest file that a headset may upload. */
   readonly fileUploadLimitBytes: number;
-  /** No other destination is registered. */
-  readonly httpsOnly: boolean;
+  readonly destinations: DestinationRules;
   readonly metrics: DevicesMetrics;
   readonly idempotency: Idempotency;
   readonly secrets: SecretBox;

@@ -8,6 +8,7 @@ import {
   type AddressSetting,
   type ApplicationSettings,
   addressSettings,
+  type DestinationRules,
   isAddressSetting,
   requireAddress,
 } from '../domain/settings.ts';
@@ -20,7 +21,7 @@ export function updateSettingsHandler(
 ): Handlers<typeof ApplicationsService>['updateSettings'] {
   return async ({ caller: given, set, remove }) => {
     const caller = requireCaller(given);
-    const change = { set: addressesToSet(set, deps.httpsOnly), remove: namesToRemove(remove) };
+    const change = { set: addressesToSet(set, deps.destinations), remove: namesToRemove(remove) };
     const both = change.remove.find((name) => name in change.set);
     if (both) throw new DomainError('invalid_argument', `${both} is both set and removed.`);
     const settings: ApplicationSettings = await deps.idempotency.run(caller, {
@@ -40,7 +41,7 @@ export function updateSettingsHandler(
   };
 }
 
-function addressesToSet(set: Settings | undefined, httpsOnly: boolean): Addresses {
+function addressesToSet(set: Settings | undefined, rules: DestinationRules): Addresses {
   if (set?.authenticationKey !== undefined) {
     throw new DomainError('invalid_argument', 'authenticationKey cannot be set: it is issued.');
   }
@@ -48,7 +49,7 @@ function addressesToSet(set: Settings | undefined, httpsOnly: boolean): Addresse
   for (const name of addressSettings) {
     const url = set?.[name];
     if (url === undefined) continue;
-    requireAddress(name, url, httpsOnly);
+    requireAddress(name, url, rules);
     addresses[name] = url;
   }
   return addresses;

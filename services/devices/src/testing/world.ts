@@ -51,6 +51,7 @@ export interface World {
 
 export const testConfig: DevicesConfig = {
   DESTINATIONS: 'any',
+  NOTIFIER_ALLOW_ADDRESSES: undefined,
   LIMIT_CALLS_PER_SECOND: 500,
   LIMIT_CALLS_BURST: 1000,
   LIMIT_CALLS_UNDER_WAY: 400,

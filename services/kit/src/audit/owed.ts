@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
+import { setOrLeaveOut } from '../set-or-leave-out.ts';
 import type { Filter } from '../store/operations.ts';
 import type { StoreCollection } from '../store/types.ts';
 import type { OwingDocument } from './record.ts';
@@ -29,13 +30,7 @@ export function registerOwed(registry: Registry, source: OwedSource): void {
     help: 'Time since the oldest change whose audit record is not in the event log yet; 0 when there is none. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
-      try {
-        const ages = await Promise.all(sources.map(ageOf));
-        this.set(Math.max(0, ...ages));
-      } catch {
-        // The database does not answer: readiness reports that, and the metric is absent, not 0.
-        this.remove();
-      }
+      await setOrLeaveOut(this, {}, async () => Math.max(0, ...(await Promise.all(sources.map(ageOf)))));
     },
   });
 }

@@ -5,6 +5,7 @@ import { DomainError } from '../errors.ts';
 import type { EventLog } from '../eventlog/types.ts';
 import { type Failpoints, noFailpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
+import { setOrLeaveOut } from '../set-or-leave-out.ts';
 import type { Store } from '../store/types.ts';
 import type { LetterDocument, LetterKind } from './documents.ts';
 import { refusal, SubscriptionLines } from './line.ts';
@@ -49,13 +50,8 @@ export function registerDeadLetters(metrics: Registry, services: readonly DeadLe
     labelNames: ['waits_for'],
     registers: [metrics],
     async collect() {
-      try {
-        this.set({ waits_for: 'operator' }, await count(['poison']));
-        this.set({ waits_for: 'upgrade' }, await count(['newer-version', 'behind']));
-      } catch {
-        // The database is unavailable: readiness reports that, and the metric is absent, not 0.
-        this.reset();
-      }
+      await setOrLeaveOut(this, { waits_for: 'operator' }, () => count(['poison']));
+      await setOrLeaveOut(this, { waits_for: 'upgrade' }, () => count(['newer-version', 'behind']));
     },
   });
 }

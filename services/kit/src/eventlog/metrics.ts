@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { untilDeadline } from '../deadline.ts';
+import { setOrLeaveOut } from '../set-or-leave-out.ts';
 import type { EventLog, Subscription } from './types.ts';
 
 /**
@@ -15,14 +16,9 @@ export function withMetrics(log: EventLog, registry: Registry): EventLog {
     registers: [registry],
     async collect() {
       await Promise.all(
-        subscriptions.map(async ({ group, topic }) => {
-          try {
-            this.set({ group, topic }, await untilDeadline(log.lag(group, topic)));
-          } catch {
-            // The log is unavailable, or hangs: readiness reports that, and the metric is absent, not 0.
-            this.remove({ group, topic });
-          }
-        }),
+        subscriptions.map(({ group, topic }) =>
+          setOrLeaveOut(this, { group, topic }, () => untilDeadline(log.lag(group, topic))),
+        ),
       );
     },
   });

@@ -69,6 +69,25 @@ test('an allowed network opens exactly its addresses, also mapped into IPv6', ()
   expect(['10.0.0.1', '::2', '169.254.169.254'].map(rules.allows)).toEqual([false, false, false]);
 });
 
+// withstands callbacks/ssrf-spellings
+test.each([...['10.0.0.1', '[fd00::1]', '[::ffff:7f00:1]', 'localhost', 'LocalHost.', 'a.localhost']])(
+  'the host %s is refused before it is resolved',
+  (host) => expect(publicOnly.mayAllow(host)).toBe(false),
+);
+
+test.each(['8.8.8.8', '[2606:4700::1111]', 'a.example', 'notlocalhost', 'localhost.example', 'intranet'])(
+  'the host %s may be allowed: a name is judged by the addresses that it has then',
+  (host) => expect(publicOnly.mayAllow(host)).toBe(true),
+);
+
+test('localhost is allowed where one of its addresses is', () => {
+  const hosts = (list: string) =>
+    ['localhost', '127.0.0.1', '[::1]'].map(addressRules(parseNetworks(list)).mayAllow);
+  expect(hosts('127.0.0.0/8')).toEqual([true, true, false]);
+  expect(hosts('::1/128')).toEqual([true, false, true]);
+  expect(hosts('10.0.0.0/8')).toEqual([false, false, false]);
+});
+
 test('a list that cannot be read names the wrong part', () => {
   expect(() => parseNetworks('127.0.0.0/8,localhost')).toThrow('"localhost"');
 });

@@ -7,6 +7,11 @@ type Network = [Address, number];
 export interface AddressRules {
   /** True when a callback may be sent there. Text that is not an address is refused. */
   allows(address: string): boolean;
+  /**
+   * False for a URL's host that is refused whatever is resolved: an address, or `localhost` (RFC 6761). Every other
+   * name is judged when it is connected to.
+   */
+  mayAllow(hostname: string): boolean;
 }
 
 // Networks that ipaddr.js classifies as unicast although no public server can be there.
@@ -38,12 +43,17 @@ export function parseNetworks(list: string | undefined): Network[] {
  * judged as the IPv4 address that it reaches.
  */
 export function addressRules(allowed: readonly Network[]): AddressRules {
+  const allows = (text: string): boolean => {
+    const address = parse(text);
+    if (!address) return false;
+    if (allowed.some((network) => within(address, network))) return true;
+    return address.range() === 'unicast' && !alsoRefused.some((network) => within(address, network));
+  };
   return {
-    allows(text) {
-      const address = parse(text);
-      if (!address) return false;
-      if (allowed.some((network) => within(address, network))) return true;
-      return address.range() === 'unicast' && !alsoRefused.some((network) => within(address, network));
+    allows,
+    mayAllow(hostname) {
+      if (/^(.+\.)?localhost\.?$/i.test(hostname)) return allows('127.0.0.1') || allows('::1');
+      return parse(hostname) === undefined || allows(hostname);
     },
   };
 }

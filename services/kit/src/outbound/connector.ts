@@ -25,7 +25,7 @@ export interface ConnectorOptions {
 
 /** What connects to addresses that others name. */
 export interface JudgedOptions extends ConnectorOptions {
-  readonly rules: AddressRules;
+  readonly rules: Pick<AddressRules, 'allows'>;
   readonly resolve: Resolve;
 }
 

@@ -149,7 +149,7 @@ export class RpcServer {
       // The call was queued here until its deadline passed: nobody would get the answer.
       if (waitsMs <= 0 || call.cancelled) return callback(toStatus(late()));
       const abort = new AbortController();
-      call.on('cancelled', () => abort.abort());
+      call.on('cancelled', () => abort.abort(new Error('the caller waits no longer')));
       const traceparent = call.metadata.get('traceparent')[0]?.toString();
       const actor = actorReceived(call.metadata.get(actorKey)[0]);
       const handle = () =>

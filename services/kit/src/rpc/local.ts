@@ -33,14 +33,15 @@ export class LocalChannel implements Channel {
     if (left !== undefined && left <= 0) throw late();
     const waitsMs = Math.min(options.deadlineMs ?? 5000, left ?? Number.POSITIVE_INFINITY);
     const abort = new AbortController();
+    const giveUp = () => abort.abort(new Error('the caller waits no longer'));
     let timer: NodeJS.Timeout | undefined;
     const expired = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        abort.abort();
+        giveUp();
         reject(new DomainError('deadline_exceeded', `${method.name} took too long.`));
       }, waitsMs);
     });
-    options.signal?.addEventListener('abort', () => abort.abort(), { once: true });
+    options.signal?.addEventListener('abort', giveUp, { once: true });
     const handle = () =>
       inCall(method, () => handler(create(method.input, request) as never, { signal: abort.signal }));
     const run = () => withDeadline(waitsMs, handle);

@@ -1,16 +1,21 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
-import type { DeliveryStore } from '../ports.ts';
+import type { DeliveryStore, Destinations } from '../ports.ts';
+import { waitingHosts } from './hosts.ts';
 import { toAttemptMessage, toDeliveryMessage } from './messages.ts';
 
 /** One delivery with its last attempts and its body. Errors: not_found. */
-export function getDelivery(store: DeliveryStore): Handlers<typeof NotifierAdminService>['getDelivery'] {
+export function getDelivery(
+  store: DeliveryStore,
+  destinations: Destinations,
+): Handlers<typeof NotifierAdminService>['getDelivery'] {
   return async ({ notificationId }) => {
     const delivery = await store.get(notificationId);
     if (!delivery) throw new DomainError('not_found', 'The delivery was not found.');
+    const hostOf = await waitingHosts(destinations, [delivery]);
     return {
-      delivery: toDeliveryMessage(delivery),
+      delivery: toDeliveryMessage(delivery, hostOf(delivery)),
       recentAttempts: delivery.recentAttempts.map(toAttemptMessage),
       body: delivery.body.toString('utf8'),
     };

@@ -2,7 +2,8 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery.ts';
-import type { DeliveryStore } from '../ports.ts';
+import type { DeliveryStore, Destinations } from '../ports.ts';
+import { waitingHosts } from './hosts.ts';
 import { toDeliveryMessage } from './messages.ts';
 
 const defaultLimit = 100;
@@ -11,6 +12,7 @@ const maxLimit = 1000;
 /** Newest first, or oldest. Errors: invalid_argument for an unknown status or too high a limit. */
 export function listDeliveries(
   store: DeliveryStore,
+  destinations: Destinations,
 ): Handlers<typeof NotifierAdminService>['listDeliveries'] {
   return async ({ applicationId, status, limit, oldestFirst }) => {
     if (status !== '' && !(deliveryStatuses as readonly string[]).includes(status)) {
@@ -23,6 +25,7 @@ export function listDeliveries(
       limit: limit || defaultLimit,
       oldestFirst,
     });
-    return { deliveries: found.map(toDeliveryMessage) };
+    const hostOf = await waitingHosts(destinations, found);
+    return { deliveries: found.map((delivery) => toDeliveryMessage(delivery, hostOf(delivery))) };
   };
 }

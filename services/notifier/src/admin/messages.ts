@@ -2,7 +2,11 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { AttemptSchema, DeliverySchema } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import type { AttemptRecord, Delivery } from '../domain/delivery.ts';
 
-export function toDeliveryMessage(delivery: Delivery): MessageInitShape<typeof DeliverySchema> {
+/** `host`: where it is to go, for one that was not tried yet. */
+export function toDeliveryMessage(
+  delivery: Delivery,
+  host: string | undefined,
+): MessageInitShape<typeof DeliverySchema> {
   return {
     notificationId: delivery.id,
     applicationId: delivery.applicationId,
@@ -14,10 +18,11 @@ export function toDeliveryMessage(delivery: Delivery): MessageInitShape<typeof D
     nextAttemptAtMs: BigInt(delivery.status === 'pending' ? delivery.nextAttemptAtMs : 0),
     deliveredAtMs: BigInt(delivery.deliveredAtMs),
     lastOutcome: delivery.lastOutcome,
+    host: host ?? delivery.recentAttempts.at(-1)?.host ?? '',
   };
 }
 
 export function toAttemptMessage(attempt: AttemptRecord): MessageInitShape<typeof AttemptSchema> {
-  const { atMs, durationMs, statusCode, error } = attempt;
-  return { atMs: BigInt(atMs), durationMs, statusCode, error };
+  const { atMs, durationMs, statusCode, error, host = '' } = attempt;
+  return { atMs: BigInt(atMs), durationMs, statusCode, error, host };
 }

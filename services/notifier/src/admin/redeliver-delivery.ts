@@ -4,8 +4,9 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { laneOf } from '../domain/delivery.ts';
-import type { DeliveryStore } from '../ports.ts';
+import type { DeliveryStore, Destinations } from '../ports.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
+import { waitingHosts } from './hosts.ts';
 import { toDeliveryMessage } from './messages.ts';
 
 /**
@@ -14,11 +15,12 @@ import { toDeliveryMessage } from './messages.ts';
  */
 export function redeliverDelivery(options: {
   store: DeliveryStore;
+  destinations: Destinations;
   scheduler: Pick<Scheduler, 'foundWork'>;
   clock: Clock;
   audit: Audit;
 }): Handlers<typeof NotifierAdminService>['redeliverDelivery'] {
-  const { store, scheduler, clock, audit } = options;
+  const { store, destinations, scheduler, clock, audit } = options;
   return async ({ notificationId }) => {
     const application = (await store.get(notificationId))?.applicationId;
     const subject = { target: notificationId, fields: ['status'], applicationId: application ?? '' };
@@ -34,6 +36,7 @@ export function redeliverDelivery(options: {
       );
     }
     scheduler.foundWork(laneOf(delivery.applicationId, delivery.destination));
-    return { delivery: toDeliveryMessage(delivery) };
+    const hostOf = await waitingHosts(destinations, [delivery]);
+    return { delivery: toDeliveryMessage(delivery, hostOf(delivery)) };
   };
 }

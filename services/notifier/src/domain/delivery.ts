@@ -36,6 +36,8 @@ export interface AttemptRecord {
   readonly statusCode: number;
   /** Empty when delivered. */
   readonly error: string;
+  /** Where it went: host and port, nothing else of the URL; absent in release 0.1.0. */
+  readonly host?: string;
 }
 
 /** One callback to an integrator, as it is stored. */

@@ -43,15 +43,16 @@ export function afterAttempt(
   probes: number,
   random: number,
 ): AttemptChange {
-  const { atMs, durationMs, statusCode, error } = result;
+  const { atMs, durationMs, statusCode, error, host } = result;
   const attempts = delivery.attempts + 1;
   const endedAtMs = atMs + durationMs;
   const change = {
     attempts,
     lastOutcome: error || String(statusCode),
-    recentAttempts: [...delivery.recentAttempts, { atMs, durationMs, statusCode, error }].slice(
-      -keptAttempts,
-    ),
+    recentAttempts: [
+      ...delivery.recentAttempts,
+      { atMs, durationMs, statusCode, error, ...(host !== undefined && { host }) },
+    ].slice(-keptAttempts),
   };
   switch (outcomeWord(result)) {
     case 'delivered':

@@ -30,6 +30,7 @@ export class UndiciSender implements CallbackSender {
     signal: AbortSignal,
   ): Promise<AttemptResult> {
     const atMs = this.#clock.now();
+    const { host } = url;
     const started = performance.now();
     const durationMs = () => Math.round(performance.now() - started);
     let deadline: Deadline | undefined;
@@ -56,10 +57,11 @@ export class UndiciSender implements CallbackSender {
         durationMs: durationMs(),
         statusCode,
         error: statusCode >= 200 && statusCode < 300 ? '' : `answered ${statusCode}`,
+        host,
         ...(asked !== undefined && { retryAfterMs: asked }),
       };
     } catch (error) {
-      return { atMs, durationMs: durationMs(), statusCode: 0, error: describeFailure(error) };
+      return { atMs, durationMs: durationMs(), statusCode: 0, error: describeFailure(error), host };
     } finally {
       deadline?.clear();
     }

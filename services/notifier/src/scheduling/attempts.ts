@@ -71,7 +71,7 @@ export class Attempts {
       );
     }
     if (isProbe && word !== 'delivered') health.probes.note(delivery.id);
-    health.report(word, lane, result.retryAfterMs);
+    health.report(word, lane, result);
     return { kind: 'attempted', change };
   }
 

@@ -1,6 +1,6 @@
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { type BreakerRules, CircuitBreaker } from '../domain/circuit-breaker.ts';
-import type { OutcomeWord } from '../domain/outcome.ts';
+import type { AttemptResult, OutcomeWord } from '../domain/outcome.ts';
 import type { Probes } from './probes.ts';
 
 /** Who sends to a destination, and is told when that changes what may be sent. */
@@ -20,6 +20,9 @@ export interface HealthOptions {
   /** The probes of a destination; they are read only when it is failing. */
   readonly probesOf: (destination: string) => Probes;
 }
+
+/** What the log and the pause after a failure need of it: why it failed, and what the destination asked for. */
+type RequestEnd = Pick<AttemptResult, 'error' | 'retryAfterMs'>;
 
 /** How one destination does, for all settings whose address leads there now. */
 export class DestinationHealth {
@@ -46,8 +49,8 @@ export class DestinationHealth {
     this.#users.delete(user);
   }
 
-  /** A request of `lane` is over; `retryAfterMs` is what the destination asked for. */
-  report(word: OutcomeWord, lane: string, retryAfterMs?: number): void {
+  /** A request of `lane` is over. */
+  report(word: OutcomeWord, lane: string, { error, retryAfterMs }: RequestEnd): void {
     const { breaker } = this;
     const { logger, random } = this.#o;
     // 410 tells of one callback, nothing of the destination.
@@ -57,7 +60,7 @@ export class DestinationHealth {
       logger.info({ lane }, 'destination takes callbacks again');
       for (const user of this.#users) user.recovered();
     } else if (breaker.failed(performance.now(), random(), retryAfterMs)) {
-      logger.warn({ lane }, 'destination is failing: probed until it takes callbacks again');
+      logger.warn({ lane, error }, 'destination is failing: probed until it takes callbacks again');
       for (const user of this.#users) user.failing();
     }
   }

@@ -82,7 +82,7 @@ export class SignedUrls {
         throw new DomainError('unavailable', 'The notifier is stopping.', { retryAfterMs: 1000 });
       }
       throw new DomainError('integrator_failed', 'The signed URL could not be obtained.', {
-        internal: `${setting} of ${applicationId}: ${problem}`,
+        internal: `${setting} of ${applicationId} at ${to.url.host}: ${problem}`,
       });
     } finally {
       deadline.clear();

@@ -18,6 +18,7 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { createNodeAgents } from '@headset-cloud/kit/outbound/node-agents.ts';
+import { NoAnswerError, withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
 import type { EgressProxy } from '@headset-cloud/kit/outbound/tunnel.ts';
 import { type ArtifactStorage, NoRoomError, ObjectChanged } from '../ports.ts';
 
@@ -63,7 +64,6 @@ export function createS3Storage(options: S3Options): S3Storage {
   const client = clientOf(options.endpoint, options.region, options.proxy);
   // It only signs, and calls nobody.
   const signer = options.publicEndpoint ? clientOf(options.publicEndpoint, options.region) : client;
-  const within = (ms: number) => ({ abortSignal: AbortSignal.timeout(ms) });
 
   return {
     async prepare() {
@@ -83,11 +83,15 @@ export function createS3Storage(options: S3Options): S3Storage {
 
     async requireAvailable() {
       try {
-        await client.send(new HeadBucketCommand({ Bucket }), within(callTimeoutMs));
+        await within(callTimeoutMs, 'HeadBucket', (late) =>
+          client.send(new HeadBucketCommand({ Bucket }), late),
+        );
       } catch (error) {
         if (statusOf(error) !== 403) throw away(error);
         // An answer to HEAD has no body and so no code; this one tells wrong or expired credentials.
-        await client.send(new GetBucketLocationCommand({ Bucket }), within(callTimeoutMs)).catch((why) => {
+        await within(callTimeoutMs, 'GetBucketLocation', (late) =>
+          client.send(new GetBucketLocationCommand({ Bucket }), late),
+        ).catch((why) => {
           // Accepted, because credentials that may write objects need not be allowed to read the bucket.
           if (statusOf(why) !== 403 || (why as Error).name !== 'AccessDenied') throw away(why);
         });
@@ -114,7 +118,9 @@ export function createS3Storage(options: S3Options): S3Storage {
 
     async head(Key) {
       try {
-        const found = await client.send(new HeadObjectCommand({ Bucket, Key }), within(callTimeoutMs));
+        const found = await within(callTimeoutMs, 'HeadObject', (late) =>
+          client.send(new HeadObjectCommand({ Bucket, Key }), late),
+        );
         return { sizeBytes: found.ContentLength ?? 0, tag: found.ETag ?? '' };
       } catch (error) {
         if (statusOf(error) === 404) return undefined;
@@ -126,20 +132,21 @@ export function createS3Storage(options: S3Options): S3Storage {
       const path = join(folder, randomUUID());
       const dispose = () => rm(path, { force: true });
       try {
-        const late = AbortSignal.timeout(bulkTimeoutMs);
-        const signal = stop ? AbortSignal.any([late, stop]) : late;
-        const found = await client.send(new GetObjectCommand({ Bucket, Key, IfMatch: tag }), {
-          abortSignal: signal,
+        await within(bulkTimeoutMs, 'GetObject', async ({ abortSignal: late }) => {
+          const signal = stop ? AbortSignal.any([late, stop]) : late;
+          const found = await client.send(new GetObjectCommand({ Bucket, Key, IfMatch: tag }), {
+            abortSignal: signal,
+          });
+          const body = found.Body as Readable;
+          try {
+            // Known before anything is written: a disk that is filled to its end harms others on it, too.
+            await requireRoom(folder, found.ContentLength ?? 0);
+          } catch (error) {
+            body.destroy();
+            throw error;
+          }
+          await pipeline(body, openFile(path), { signal });
         });
-        const body = found.Body as Readable;
-        try {
-          // Known before anything is written: a disk that is filled to its end harms others on it, too.
-          await requireRoom(folder, found.ContentLength ?? 0);
-        } catch (error) {
-          body.destroy();
-          throw error;
-        }
-        await pipeline(body, openFile(path), { signal });
         return { path, dispose };
       } catch (error) {
         await dispose();
@@ -154,9 +161,8 @@ export function createS3Storage(options: S3Options): S3Storage {
     async seal(key, tag, to) {
       try {
         const CopySource = `${Bucket}/${encodeURIComponent(key)}`;
-        await client.send(
-          new CopyObjectCommand({ Bucket, Key: to, CopySource, CopySourceIfMatch: tag }),
-          within(bulkTimeoutMs),
+        await within(bulkTimeoutMs, 'CopyObject', (late) =>
+          client.send(new CopyObjectCommand({ Bucket, Key: to, CopySource, CopySourceIfMatch: tag }), late),
         );
       } catch (error) {
         throw changedOrAway(error);
@@ -165,7 +171,9 @@ export function createS3Storage(options: S3Options): S3Storage {
 
     async remove(Key) {
       try {
-        await client.send(new DeleteObjectCommand({ Bucket, Key }), within(callTimeoutMs));
+        await within(callTimeoutMs, 'DeleteObject', (late) =>
+          client.send(new DeleteObjectCommand({ Bucket, Key }), late),
+        );
       } catch (error) {
         if (statusOf(error) !== 404) throw away(error);
       }
@@ -174,6 +182,15 @@ export function createS3Storage(options: S3Options): S3Storage {
     // Not every S3 product compares the tag of what it deletes; a newer object must not be lost.
     async discard() {},
   };
+}
+
+/** A call with a time limit. */
+function within<T>(
+  ms: number,
+  call: string,
+  run: (limit: { readonly abortSignal: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  return withinTime(ms, `no answer to ${call}`, (abortSignal) => run({ abortSignal }));
 }
 
 /** The SDK finds the credentials itself. */
@@ -205,7 +222,9 @@ function unavailable(error: unknown, place: string): DomainError {
     status === 404
       ? 'not found'
       : status === undefined
-        ? `${name}: ${message}`
+        ? error instanceof NoAnswerError
+          ? message
+          : `${name}: ${message}`
         : `it answers ${status}${code}`;
   return new DomainError('unavailable', 'The object storage cannot be reached.', {
     cause: error,

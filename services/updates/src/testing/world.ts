@@ -51,6 +51,10 @@ export class World {
     this.devices.developers.set('client-a', 'dev-a').set('client-b', 'dev-b');
   }
 
+  get service(): Service {
+    return this.#service;
+  }
+
   async start(): Promise<this> {
     this.bed = openTestBed('updates', { directory: this.directory });
     const env = {

@@ -1,0 +1,88 @@
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { CtlError, exitCodes } from './exit-codes.ts';
+import type { Terminal } from './output.ts';
+
+/** The name of a file that means standard input, or standard output. */
+export const standard = '-';
+
+/** The terminal of a process. */
+export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'>): Terminal {
+  let failure: Error | undefined;
+  const fail = (error: Error) => {
+    failure ??= error;
+  };
+  of.stdout.on('error', fail);
+  // Nobody is left to be told.
+  of.stderr.on('error', () => {});
+  return {
+    out: (text) => of.stdout.write(text),
+    err: (text) => of.stderr.write(text),
+    get input() {
+      return of.stdin;
+    },
+    async flushed() {
+      await new Promise<void>((resolve) => {
+        of.stdout.write('', (error) => {
+          if (error) fail(error);
+          resolve();
+        });
+      });
+      if (!failure) return;
+      const { code, message } = failure as NodeJS.ErrnoException;
+      throw new CtlError(
+        exitCodes.refused,
+        `Standard output was closed before everything was written to it (${code ?? message}).`,
+        { cause: failure },
+      );
+    },
+  };
+}
+
+/** Files that a command reads; `-` is standard input. `what` names them in messages. */
+export interface Files {
+  /** The whole text. Throws CtlError. */
+  text(path: string, what: string): Promise<string>;
+  /** The content as it comes; its errors are those of the system. Throws CtlError. */
+  content(path: string, what: string): Readable;
+}
+
+export function createFiles(terminal: Terminal): Files {
+  let taken: { readonly what: string; text?: Promise<string> } | undefined;
+  const take = (what: string) => {
+    if (taken) {
+      throw new CtlError(exitCodes.usage, `Standard input cannot be both ${taken.what} and ${what}.`);
+    }
+    if (!terminal.input) throw new CtlError(exitCodes.usage, 'There is no standard input.');
+    taken = { what };
+    return { taken, input: terminal.input };
+  };
+  const unreadable = (what: string, reason: string, cause?: unknown) =>
+    new CtlError(exitCodes.usage, `${what} cannot be read: ${reason}`, { cause });
+
+  async function inputText(what: string): Promise<string> {
+    // The token's file is asked for by every call of a command.
+    if (taken?.what === what && taken.text) return taken.text;
+    const { taken: now, input } = take(what);
+    now.text = text(input);
+    const content = await now.text;
+    if (content.trim() === '') {
+      // Accepted, it would be an empty list, or no secret.
+      throw unreadable(what, 'standard input is empty. kubectl exec passes it on with -i only.');
+    }
+    return content;
+  }
+
+  return {
+    async text(path, what) {
+      try {
+        return await (path === standard ? inputText(what) : readFile(path, 'utf8'));
+      } catch (error) {
+        throw error instanceof CtlError ? error : unreadable(what, (error as Error).message, error);
+      }
+    },
+    content: (path, what) => (path === standard ? take(what).input : createReadStream(path)),
+  };
+}

@@ -1,0 +1,21 @@
+import { type ConfigOf, text } from '../config.ts';
+import { type AddressRules, addressRules, parseNetworks } from './address-rules.ts';
+
+/** Keys of devices, where destinations are registered, and notifier, which sends to them (rule C10). */
+export const callbackAddressesConfig = {
+  NOTIFIER_ALLOW_ADDRESSES: {
+    ...text({
+      doc: 'Addresses that are not public, but to which callbacks may go all the same: networks, divided by commas. Devices and notifier need the same value: what devices does not allow cannot be registered.',
+      example: '127.0.0.0/8,::1/128',
+    }),
+    parse: (value: string): string => {
+      parseNetworks(value);
+      return value;
+    },
+  },
+} as const;
+
+/** The addresses to which callbacks may go. */
+export function callbackAddressesOf(config: ConfigOf<typeof callbackAddressesConfig>): AddressRules {
+  return addressRules(parseNetworks(config.NOTIFIER_ALLOW_ADDRESSES));
+}

@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { request } from 'undici';
+import { ctlWith } from './ctl.ts';
+
+/** An S3 that cannot be used must be seen by whoever looks after an installation, and takes no process out. */
+describe('a storage that cannot be used is a warning of ctl status', () => {
+  let folder: string;
+  let stack: Stack | undefined;
+  let s3: Server;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'headset-cloud-warnings-'));
+  });
+  afterEach(async () => {
+    await stack?.stop();
+    s3.closeAllConnections();
+    s3.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const error = (code: string) => `<Error><Code>${code}</Code></Error>`;
+  it.each<[string, RequestListener, string]>([
+    ['hangs', () => {}, 'no answer to HeadBucket within 2500 ms'],
+    ['has no such bucket', (_, response) => response.writeHead(404).end(), 'not found'],
+    [
+      'refuses the credentials',
+      ({ method }, response) =>
+        response.writeHead(403).end(method === 'HEAD' ? '' : error('InvalidAccessKeyId')),
+      'it answers 403 (InvalidAccessKeyId)',
+    ],
+  ])('that %s', async (_, answer, reason) => {
+    s3 = createServer(answer);
+    await new Promise<void>((resolve) => s3.listen(0, '127.0.0.1', resolve));
+    const endpoint = `http://127.0.0.1:${(s3.address() as AddressInfo).port}`;
+    const started = await startStack({
+      ...{ kind: 'embedded', dataDir: folder, clients: [{ clientId: 'own', clientSecret: 'x'.repeat(32) }] },
+      env: {
+        ...{ S3_BUCKET: 'packages', S3_ENDPOINT: endpoint, S3_REGION: 'eu-1' },
+        ...{ AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' },
+      },
+    });
+    stack = started;
+    const url = started.admin.updates as unknown as string;
+    const status = () => ctlWith({ ADMIN_URL: url }, '--json', 'status');
+    await waitFor('the warning', async () => (await status()).exitCode === 5);
+    expect(JSON.parse((await status()).out).services[0]).toMatchObject({
+      ready: true,
+      warnings: [{ name: 'storage_unavailable', message: `bucket packages at ${endpoint}: ${reason}` }],
+    });
+    expect((await request(`${url}/readyz`)).statusCode).toBe(200);
+  });
+});
