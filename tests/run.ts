@@ -203,7 +203,10 @@ interface Outcome {
   readonly seconds: number;
 }
 
-async function run(step: Step, index: number): Promise<Omit<Outcome, 'step'>> {
+/** Where the servers of each lane listen: one that restarts finds its port again, whatever the other lane starts. */
+const portsOfLanes = ['15000-22499', '22500-29999'];
+
+async function run(step: Step, index: number, ports: string | undefined): Promise<Omit<Outcome, 'step'>> {
   const file = join(results, `${index}.json`);
   const started = Date.now();
   const args =
@@ -215,7 +218,12 @@ async function run(step: Step, index: number): Promise<Omit<Outcome, 'step'>> {
   show(Buffer.from(`\n── ${step.name}\n`));
   const child = spawn(step.command, args, {
     cwd: step.cwd ? join(root, step.cwd) : root,
-    env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env['PATH']}`, ...step.env },
+    env: {
+      ...process.env,
+      PATH: `${join(root, 'node_modules/.bin')}:${process.env['PATH']}`,
+      ...(ports && { TEST_PORTS: ports }),
+      ...step.env,
+    },
     stdio: ['ignore', step.counts === 'jest' ? 'ignore' : 'pipe', isHeld ? 'pipe' : 'inherit'],
   });
   let last = '';
@@ -257,16 +265,16 @@ function count(step: Step, code: number, file: string, output: string): Tally {
   return code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 };
 }
 
-async function runAll(some: readonly Step[]): Promise<Outcome[]> {
+async function runAll(some: readonly Step[], ports?: string): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const step of some) outcomes.push({ step, ...(await run(step, steps.indexOf(step))) });
+  for (const step of some) outcomes.push({ step, ...(await run(step, steps.indexOf(step), ports)) });
   return outcomes;
 }
 
 /** Those of a group at the same time, in two lanes; the others one after the other. */
 async function runLanes(some: readonly Step[]): Promise<Outcome[]> {
   const lanes = [some.filter((s) => !s.beside), some.filter((s) => s.beside)];
-  return (await Promise.all(lanes.map(runAll))).flat();
+  return (await Promise.all(lanes.map((lane, i) => runAll(lane, portsOfLanes[i])))).flat();
 }
 
 const slow = process.argv[2] === 'check' ? [] : steps.filter((s) => !s.quick);

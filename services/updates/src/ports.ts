@@ -113,8 +113,8 @@ export interface Catalogue {
     content: { objectKey: string; sizeBytes: number; sha256: string },
     nowMs: number,
   ): Promise<boolean>;
-  /** Rejects it, only while it is open. */
-  reject(id: string, reason: string, nowMs: number): Promise<void>;
+  /** Rejects it, only while it is open and this is its newest upload. */
+  reject(id: string, uploadId: string, reason: string, nowMs: number): Promise<void>;
   /** Rejects it, only while it is uploading and this is its newest upload. */
   expire(id: string, uploadId: string, reason: string, nowMs: number): Promise<void>;
   /** Undefined: it does not exist. Idempotent. */

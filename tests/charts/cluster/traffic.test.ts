@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
 import { root } from '@headset-cloud/demo/stack/process.ts';
-import type { ServerError } from '../../faults/evidence.ts';
 import { unfinished } from '../../faults/gather.ts';
 import type { Check } from '../../faults/judge/check.ts';
 import { judge } from '../../faults/judge.ts';
@@ -107,7 +106,7 @@ describeOnCluster(
       writeFileSync(join(dataDir, 'evidence.json'), JSON.stringify(evidence));
       writeFileSync(join(dataDir, 'attempts.json'), JSON.stringify(integrators.attempts));
       writeFileSync(join(dataDir, 'phases.json'), JSON.stringify({ phases, absences: traffic.absences }));
-      checks = judge({ ...evidence, serverErrors: ofToday(evidence.serverErrors) });
+      checks = judge(evidence);
       tell();
     }, 1_500_000);
 
@@ -122,22 +121,6 @@ describeOnCluster(
       if (passed < 4) say(`Kept: ${dataDir}`);
       else rmSync(dataDir, { recursive: true, force: true });
     });
-
-    /**
-     * Without what a gateway of release 0.1.0 answered: it takes a call that a stop of its time has cut off for a
-     * defect, 500. No other phase has pods of it.
-     */
-    function ofToday(errors: readonly ServerError[]): ServerError[] {
-      const old = phases.filter(({ name }) => ['nothing', 'upgrade', 'rollback'].includes(name));
-      const excused = errors.filter(
-        ({ status, message, atMs }) =>
-          status === 500 &&
-          message === 'Internal error.' &&
-          old.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs),
-      );
-      if (excused.length > 0) say(`${excused.length} calls got 500 while pods of release 0.1.0 were there`);
-      return errors.filter((one) => !excused.includes(one));
-    }
 
     /** Waits until nothing is unfinished and nothing arrives any more. */
     async function settle(adminToken: string): Promise<string[]> {

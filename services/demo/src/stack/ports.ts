@@ -3,9 +3,16 @@ import { createServer } from 'node:net';
 
 /**
  * Below the range of ephemeral ports, because an outgoing connection may take a port of that range between
- * the choice and the use, or while its server restarts.
+ * the choice and the use, or while its server restarts. `TEST_PORTS` ("FROM-TO") narrows it: what runs at the same
+ * time does not take the ports of servers that are just restarting, if each has a range of its own.
  */
-const range = { from: 15_000, to: 30_000 };
+const range = rangeOf(process.env['TEST_PORTS'] || '15000-29999');
+
+function rangeOf(text: string): { readonly from: number; readonly to: number } {
+  const [, from = '', to = ''] = /^(\d{4,5})-(\d{4,5})$/.exec(text) ?? [];
+  if (from === '' || Number(from) >= Number(to)) throw new Error(`TEST_PORTS: "${text}" is not FROM-TO.`);
+  return { from: Number(from), to: Number(to) + 1 };
+}
 
 /** Ports given out before; their users may not listen yet. */
 const given = new Set<number>();

@@ -88,8 +88,11 @@ export function createCatalogue(
       return delivered.matchedCount === 1;
     },
 
-    async reject(id, reason, nowMs) {
-      await artifacts.updateOne(whileOpen(id), { $set: { state: 'rejected', reason, updatedAtMs: nowMs } });
+    async reject(id, uploadId, reason, nowMs) {
+      await artifacts.updateOne(
+        { ...whileOpen(id), uploadId },
+        { $set: { state: 'rejected', reason, updatedAtMs: nowMs } },
+      );
     },
 
     async expire(id, uploadId, reason, nowMs) {

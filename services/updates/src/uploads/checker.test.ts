@@ -136,6 +136,17 @@ describe.each([
     expect(await state()).toBe('uploading');
   });
 
+  test('a version that is opened again waits for the new file, whatever becomes of the former one', async () => {
+    const check = checkerOf({ keeping });
+    await put(bad.subarray(0, 100));
+    await open('0b');
+    expect(await check(id)).toMatchObject({ kind: 'rejected', rule: 'size' });
+    expect(await state()).toBe('uploading');
+    await put(good, uploadKey('0b'));
+    expect(await check('0b')).toEqual({ kind: 'deliverable' });
+    expect(await state()).toBe('deliverable');
+  });
+
   test('a file that is found first when its upload closes gets its check, and the next one closes it', async () => {
     const check = checkerOf({ keeping });
     await put(bad);

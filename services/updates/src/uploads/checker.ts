@@ -110,7 +110,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
   }
 
   async function reject(upload: Upload, tag: string, rejection: Rejection): Promise<CheckOutcome> {
-    await catalogue.reject(upload.artifactId, rejection.reason, clock.now());
+    await catalogue.reject(upload.artifactId, upload.id, rejection.reason, clock.now());
     logger.info({ artifact: upload.artifactId, reason: rejection.reason }, 'an upload was rejected');
     return { kind: 'rejected', tag, ...rejection };
   }
