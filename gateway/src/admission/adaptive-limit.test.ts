@@ -70,6 +70,12 @@ describe('more callers than can be answered before the deadline', () => {
     expect(done.slice(2).reduce((a, b) => a + b, 0)).toBeGreaterThan(2000 * 0.7);
   });
 
+  it('also where hardly anything is done, as on a node whose processors start pods', () => {
+    const done = simulate({ ...jam, perSecond: () => 3, limit: new AdaptiveLimit() }).map(sum);
+    for (const n of done.slice(3)) expect(n).toBeGreaterThan(30 * 0.4);
+    expect(done.slice(3).reduce((a, b) => a + b, 0)).toBeGreaterThan(9 * 30 * 0.6);
+  });
+
   it('a client that calls a hundred times as much leaves another one its part', () => {
     const done = simulate({ ...jam, callers: { many: 1000, few: 10 }, limit: new AdaptiveLimit() });
     // Each of its calls takes up to the deadline, and ten callers make at least one call in five seconds.
@@ -91,7 +97,8 @@ it('is as it was soon after the service is', () => {
 it('a service that answers nothing is asked a little, all the same', () => {
   const limit = new AdaptiveLimit();
   simulate({ seconds: 120, perSecond: () => 0, callers: { a: 300 }, limit });
-  expect(limit.most).toBeLessThan(32);
+  expect(limit.most).toBeGreaterThanOrEqual(4);
+  expect(limit.most).toBeLessThan(8);
 });
 
 /** Begins as many calls of a client as are admitted of `n`. */
@@ -100,7 +107,7 @@ const begin = (limit: AdaptiveLimit, n: number, clientId = 'a') =>
 
 it('late answers to few calls are no reason to refuse many', () => {
   const limit = new AdaptiveLimit();
-  for (let i = 0; i < 100; i++) for (const end of begin(limit, 20)) end(true);
+  for (let i = 0; i < 100; i++) for (const end of begin(limit, 7)) end(true);
   expect(begin(limit, 1000)).toHaveLength(1000);
 });
 
@@ -116,8 +123,8 @@ it('does not rise while it is not in use', () => {
 
 it('many clients with one call each do not exceed it by more than its double', () => {
   const limit = new AdaptiveLimit();
-  for (const end of begin(limit, 32)) end(true);
-  expect(limit.most).toBe(16);
+  for (const end of begin(limit, 8)) end(true);
+  expect(limit.most).toBe(4);
   const admitted = Array.from({ length: 100 }, (_, i) => begin(limit, 1, `client ${i}`)).flat();
-  expect(admitted).toHaveLength(32);
+  expect(admitted).toHaveLength(8);
 });

@@ -1,5 +1,5 @@
 /** The limit of the calls under way, at first and when all goes well, and when nothing is answered in time. */
-const bounds = { most: 1024, least: 16 };
+const bounds = { most: 1024, least: 4 };
 /** A late answer among fewer calls than this is no sign that they were too many. */
 const few = 2 * bounds.least;
 /** How far the parts of many clients may exceed the limit, as a factor. */
@@ -12,8 +12,9 @@ const increase = 1 / 8;
 /**
  * A limit of calls under way that follows what can be done: additive increase, multiplicative decrease (AIMD), as
  * in TCP's congestion control. Answers in time raise it, as long as it is in use. A late answer makes it half of the
- * calls that were under way; calls that came before do not halve it again, for they tell of the same jam. Where it is full, a client with less than its part
- * of it is admitted all the same, so that one client's calls do not keep the others out.
+ * calls that were under way; calls that came before do not halve it again, for they tell of the same jam. Where it
+ * is full, a client with less than its part of it is admitted all the same, so that one client's calls do not keep
+ * the others out.
  */
 export class AdaptiveLimit {
   #most = bounds.most;
