@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { unfinished } from '../../faults/gather.ts';
@@ -67,6 +68,8 @@ describeOnCluster(
         await loadImage(cluster, before),
       ]);
       const { adminToken } = await applyStores(namespace, backing);
+      // The stores' writes would wait behind those of the images, gigabytes that the disk has not taken yet.
+      await timed('until the disk had all of it', () => promisify(execFile)('sync'));
       // The last release knows no TLS between pods.
       const values = (image: typeof platform, mode: 'permissive' | 'required' = 'permissive') => ({
         ...trialValues(namespace, backing as Backing, { platform: image, test }, replicas),
