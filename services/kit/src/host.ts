@@ -99,7 +99,13 @@ export async function main(service: string, run: () => Promise<void>): Promise<v
     logger.fatal({ err: error }, 'the process ends because of an unexpected error');
     return end(1);
   };
-  process.once('uncaughtException', fail);
+  let failed = false;
+  process.on('uncaughtException', (error) => {
+    // Node.js would print a second one as it is.
+    if (failed) return;
+    failed = true;
+    fail(error).catch(() => process.exit(1));
+  });
   try {
     await run();
   } catch (error) {
@@ -109,8 +115,11 @@ export async function main(service: string, run: () => Promise<void>): Promise<v
 }
 
 async function end(status: number): Promise<never> {
-  await flushLogs();
-  process.exit(status);
+  try {
+    await flushLogs();
+  } finally {
+    process.exit(status);
+  }
 }
 
 /** What a log may hold of an error: drivers name whole connection strings in theirs. */

@@ -72,8 +72,13 @@ itOnFullDisk(
         await setTimeout(20);
       }
       closeSync(fd);
-      // The lowest number that is free: the logger's own.
-      expect(openSync(file, 'a')).toBe(fd);
+      // A new file gets the lowest number that is free: soon the logger's own.
+      const others: number[] = [];
+      for (let opened = openSync(file, 'a'); opened !== fd; opened = openSync(file, 'a')) {
+        expect(opened).toBeLessThan(fd);
+        others.push(opened);
+      }
+      for (const other of others) closeSync(other);
       logger.info('fourth');
       await waitFor('the last line', () => readFileSync(file, 'utf8').includes('fourth'));
       const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
@@ -92,6 +97,11 @@ itOnFullDisk.each([
     0,
   ],
   ['ends by a failure', 'log.info("b"); throw new Error("failed");', 1],
+  [
+    'ends by a second failure after the first',
+    'for (const one of ["first", "second"]) setImmediate(() => { throw new Error(one); }); await new Promise(() => {});',
+    1,
+  ],
 ])('a process whose log is on a full disk %s', (_, then, status) => {
   const [logger, host] = ['./logger.ts', './host.ts'].map((name) => new URL(name, import.meta.url).href);
   const script = `
