@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
+import { recordOf } from '@headset-cloud/kit/audit/record.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
@@ -10,6 +11,7 @@ import {
   collections,
   type DeviceDocument,
 } from './store/documents.ts';
+import { createApplicationForgetStore } from './store/forget-application.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 /** What an operator has forgotten of an application (ADR 0047). */
@@ -93,6 +95,24 @@ test('an application that has a device is refused, also while its deactivation i
     return found?.pending.length === 0 && (found.lifecycle ?? []).length === 0 && !found.slot;
   });
   expect(await told()).toMatchObject({ settings: 1 });
+});
+
+test('a device that is activated meanwhile keeps the application as it is', async () => {
+  const forgetting = createApplicationForgetStore({
+    applications: world.store.collection(collections.applications),
+    contracts: world.store.collection(collections.contracts),
+    contractDevices: world.store.collection(collections.contractDevices),
+    devices: world.store.collection(collections.devices),
+  });
+  const seen = await forgetting.traces(applicationId);
+  expect(seen).toMatchObject({ activated: 0, unsettled: false });
+  await world.devices.activateDevice({ caller, deviceId, clientId: 'c' });
+  const { contractChanges } = seen ?? {};
+  const record = recordOf(world.nowMs, { applicationId });
+  const change = { contractChanges, run: 'run', nowMs: world.nowMs };
+  expect(await forgetting.forget(applicationId, change, record)).toBe(false);
+  expect(await stored()).toMatchObject({ settings: { deviceEvent: 'https://example.com/events' } });
+  expect(await contract()).toMatchObject({ activationLimit: 10 });
 });
 
 test('its clients are refused as those of an unknown application, and nothing brings it back', async () => {

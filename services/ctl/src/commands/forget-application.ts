@@ -52,8 +52,9 @@ interface ApplicationOutcome extends Outcome {
 }
 
 /**
- * Service by service: devices first, since without an owner nobody makes anything new of it; notifier last, since
- * what the others end owes callbacks.
+ * Service by service: devices first, since without an owner nobody makes anything new of it. Then the transactions,
+ * whose ends owe callbacks, and notifier. Channels come last: gateways let calls through for 5 s after devices has
+ * forgotten the application, and notifier waits longer than that.
  */
 async function forget(session: Session, asked: AskedOfApplication): Promise<ApplicationOutcome> {
   const { applicationId, reference, dryRun, run, endOpen } = asked;
@@ -92,16 +93,6 @@ async function forget(session: Session, asked: AskedOfApplication): Promise<Appl
   });
 
   await part(async () => {
-    let after = '';
-    do {
-      const answer = await ask('communication', CommunicationAdminService, (c) =>
-        c.forgetApplication({ ...request, after }),
-      );
-      after = answer.next;
-    } while (after !== '');
-  });
-
-  await part(async () => {
     for (let more = true; more; ) {
       const answer = await ask('notifier', NotifierAdminService, (c) => c.forgetApplication(request));
       pending += answer.pending;
@@ -109,6 +100,16 @@ async function forget(session: Session, asked: AskedOfApplication): Promise<Appl
       // It waits until every instance drops what is still in the log.
       if (more && answer.forgotten.every(({ removed }) => removed === 0)) await sleep(betweenLooksMs);
     }
+  });
+
+  await part(async () => {
+    let after = '';
+    do {
+      const answer = await ask('communication', CommunicationAdminService, (c) =>
+        c.forgetApplication({ ...request, after }),
+      );
+      after = answer.next;
+    } while (after !== '');
   });
   return { counts, failures, open, pending };
 }

@@ -33,13 +33,15 @@ export function forgetApplicationHandler({
       );
       // Asked before: what another instance has stored until then is found below.
       const known = await forgottenApplications.isKnownEverywhere(applicationId);
-      const { more, probes, ...deliveries } = await forgetting.ofApplication(applicationId);
+      const { removed, left, probes, more: found } = await forgetting.ofApplication(applicationId);
+      const more = found || !known;
       return {
         forgotten: [
-          { what: 'callbacks', ...deliveries },
+          // What is left counts once, at the end.
+          { what: 'callbacks', removed, left: more ? 0 : left },
           { what: 'probes of its servers', removed: probes },
         ],
-        more: more || !known,
+        more,
       };
     },
   };
