@@ -1,9 +1,12 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
+import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
 import { recordOf } from '@headset-cloud/kit/audit/record.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import type { ForgetApplicationRequest } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import { applicationForgetHandler } from './admin/forget-application.ts';
 import {
   type ApplicationDocument,
   type ContractDeviceDocument,
@@ -39,7 +42,15 @@ const named = (of: string = applicationId) =>
   world.store
     .collection<ContractDeviceDocument>(collections.contractDevices)
     .countDocuments({ applicationId: of });
-/** No document owes a record any more. */
+/** No document owes a record any more, and the contracts are counted. */
+const atRest = async () => {
+  await recordsPublished();
+  await waitFor('the recounts', async () =>
+    (await Promise.all([contract(), contract('another')])).every(
+      (one) => (one?.recountAtMs ?? 0) > world.nowMs,
+    ),
+  );
+};
 const recordsPublished = () =>
   waitFor('the records', async () =>
     (await Promise.all([stored(), stored('another'), contract(), contract('another')])).every(
@@ -52,7 +63,7 @@ const all = {
 };
 
 test('all that is personal or secret goes, another application is untouched; run again it removes nothing', async () => {
-  await recordsPublished();
+  await atRest();
   const another = [await stored('another'), await contract('another')];
   const before = [await stored(), await contract()];
   expect(await told({ dryRun: true })).toEqual(all);
@@ -113,6 +124,30 @@ test('a device that is activated meanwhile keeps the application as it is', asyn
   expect(await forgetting.forget(applicationId, change, record)).toBe(false);
   expect(await stored()).toMatchObject({ settings: { deviceEvent: 'https://example.com/events' } });
   expect(await contract()).toMatchObject({ activationLimit: 10 });
+});
+
+test('a recount of its contract meanwhile does not refuse it', async () => {
+  let tries = 0;
+  const { forgetApplication } = applicationForgetHandler({
+    forgettingApplications: {
+      traces: async () => ({
+        ...{ settings: 1, authenticationKeys: 1, names: 1, contracts: 1, activated: 0, unsettled: false },
+        contractChanges: tries,
+      }),
+      forget: async (_, { contractChanges }) => {
+        tries += 1;
+        return contractChanges === 1;
+      },
+      countNamed: async () => 0,
+      removeNamed: async () => ({ removed: 0, more: false }),
+    },
+    clock: { now: () => world.nowMs },
+    audit: { change: async (subject, change) => change(recordOf(world.nowMs, subject)) } as Audit,
+  });
+  const request = { applicationId, reference: 'R', run: 'run', dryRun: false } as ForgetApplicationRequest;
+  const call = { signal: AbortSignal.timeout(1000) } as Parameters<typeof forgetApplication>[1];
+  await forgetApplication(request, call);
+  expect(tries).toBe(2);
 });
 
 test('its clients are refused as those of an unknown application, and nothing brings it back', async () => {

@@ -15,7 +15,7 @@ import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
-import { forgetApplicationHandler } from './admin/forget-application.ts';
+import { applicationForgetHandler } from './admin/forget-application.ts';
 import { forgetHandler } from './admin/forget-device.ts';
 import { getDelivery } from './admin/get-delivery.ts';
 import { listDeliveries } from './admin/list-deliveries.ts';
@@ -171,7 +171,7 @@ export function buildNotifier(
           letters: lettersOfDevice(ctx.store, clock, { group, topic: topics.notifications }),
           ...{ marks, audit },
         }),
-        ...forgetApplicationHandler({ forgetting, forgottenApplications, marks, audit }),
+        ...applicationForgetHandler({ forgetting, forgottenApplications, marks, audit }),
       }),
     ],
     async start() {

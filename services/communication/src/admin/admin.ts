@@ -15,7 +15,7 @@ import {
 } from '../domain/endpoint.ts';
 import { takenAt } from '../domain/places.ts';
 import type { Endpoint, EndpointStore, EndpointWithPlaces, Recording, RecordingStore } from '../ports.ts';
-import { type ForgetApplicationDependencies, forgetApplicationHandler } from './forget-application.ts';
+import { applicationForgetHandler, type ForgetApplicationDependencies } from './forget-application.ts';
 import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 
 /** The hash under which a webhook's secret is kept and compared. */
@@ -40,7 +40,7 @@ export function communicationAdmin(deps: {
 
   return bind(CommunicationAdminService, {
     ...forgetHandler(deps.forgetting),
-    ...forgetApplicationHandler(deps.forgetting),
+    ...applicationForgetHandler(deps.forgetting),
     async putEndpoint({ endpoint: given }) {
       const endpoint: Endpoint = {
         endpointId: requireEndpointId(given?.endpointId ?? ''),

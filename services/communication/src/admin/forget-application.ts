@@ -10,7 +10,7 @@ export interface ForgetApplicationDependencies extends Pick<ForgetDependencies, 
 }
 
 /** Removes what an application has of meetings and recordings (ADR 0047). */
-export function forgetApplicationHandler({
+export function applicationForgetHandler({
   forgettingApplications,
   marks,
   audit,

@@ -5,7 +5,7 @@ import { contractHandlers } from './contracts.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { developerHandlers } from './developers.ts';
 import { deviceHandlers } from './devices.ts';
-import { type ForgetApplicationDependencies, forgetApplicationHandler } from './forget-application.ts';
+import { applicationForgetHandler, type ForgetApplicationDependencies } from './forget-application.ts';
 import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 import { hardwareModelHandlers } from './hardware-models.ts';
 import { headsetKeyHandlers } from './headset-keys.ts';
@@ -23,7 +23,7 @@ export function adminBindings(
       ...hardwareModelHandlers(deps),
       ...headsetKeyHandlers(deps),
       ...forgetHandler(deps),
-      ...forgetApplicationHandler(deps),
+      ...applicationForgetHandler(deps),
     }),
   ];
 }

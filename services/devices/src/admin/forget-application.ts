@@ -8,30 +8,38 @@ export interface ForgetApplicationDependencies extends Pick<AdminDependencies, '
 }
 
 /** Removes what is personal or secret of an application that has no device (ADR 0047). */
-export function forgetApplicationHandler({
+export function applicationForgetHandler({
   forgettingApplications: forgetting,
   clock,
   audit,
 }: ForgetApplicationDependencies): Pick<AdminHandlers, 'forgetApplication'> {
+  /** Of an application that may be forgotten now. */
+  async function tracesOf(applicationId: string): Promise<TracesOfApplication> {
+    const traces = await forgetting.traces(applicationId);
+    if (!traces) throw new DomainError('not_found', `The application ${applicationId} does not exist.`);
+    if (traces.activated > 0) throw hasDevices(applicationId, traces.activated);
+    if (traces.unsettled) throw unsettled(applicationId);
+    return traces;
+  }
+
   return {
     async forgetApplication(request) {
       requireForgetApplication(request);
       const { applicationId, run, dryRun } = request;
-      const traces = await forgetting.traces(applicationId);
-      if (!traces) throw new DomainError('not_found', `The application ${applicationId} does not exist.`);
-      if (traces.activated > 0) throw hasDevices(applicationId, traces.activated);
-      if (traces.unsettled) throw unsettled(applicationId);
+      let traces = await tracesOf(applicationId);
       if (dryRun) return { forgotten: told(traces, await forgetting.countNamed(applicationId)) };
       // Further calls of a run only remove what its first one left.
       const first = traces.run !== run;
-      if (first) {
+      for (let tries = 1; first; tries += 1) {
         const { contractChanges } = traces;
         const nowMs = clock.now();
         const forgotten = await audit.change(forgetSubject(request), (record) =>
           forgetting.forget(applicationId, { contractChanges, run, nowMs }, record),
         );
-        // Its contract changed since it was read.
-        if (!forgotten) throw unsettled(applicationId);
+        if (forgotten) break;
+        if (tries === mostTries) throw unsettled(applicationId);
+        // Its contract changed since it was read: an activation has begun, or it was only counted anew.
+        traces = await tracesOf(applicationId);
       }
       const { removed, more } = await forgetting.removeNamed(applicationId);
       return { forgotten: told(first ? traces : none, removed), more };
@@ -39,6 +47,7 @@ export function forgetApplicationHandler({
   };
 }
 
+const mostTries = 5;
 const none = { settings: 0, authenticationKeys: 0, names: 0, contracts: 0 };
 
 function hasDevices(applicationId: string, activated: number): DomainError {

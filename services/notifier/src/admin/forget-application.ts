@@ -9,7 +9,7 @@ import type { ForgetStore, ForgottenApplications } from '../ports.ts';
  * Removes an application's callbacks (ADR 0047), also those that are not delivered: devices has forgotten
  * where they would go.
  */
-export function forgetApplicationHandler({
+export function applicationForgetHandler({
   forgetting,
   forgottenApplications,
   marks,

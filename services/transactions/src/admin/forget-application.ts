@@ -9,7 +9,7 @@ import type { ForgetDependencies } from './forget-device.ts';
  * Removes an application's transactions (ADR 0047). Notifier finds their callbacks by the application, so
  * nothing has to be removed before them.
  */
-export function forgetApplicationHandler({
+export function applicationForgetHandler({
   forgetting,
   marks,
   canceler,
