@@ -8,10 +8,10 @@ import { prepareUpdates, updateLoops } from '../../faults/load/updates.ts';
 import { createRandom } from '../../faults/random.ts';
 import type { Integrators } from './integrators.ts';
 
-/** An operation starts every so often, whether earlier ones are answered or not: 4 calls/s. */
-const paceMs = 250;
-/** Longest pause of the other loops, which make about one call per second together. */
-const pauseMs = 4000;
+/** An operation starts every so often, whether earlier ones are answered or not: 2.9 calls/s. */
+const paceMs = 350;
+/** Longest pause of the other loops, which make two to three calls per second together. */
+const pauseMs = 5000;
 const sampleMs = 100;
 
 /** A time in which a headset was not connected; milliseconds since 1970. */

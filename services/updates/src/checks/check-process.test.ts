@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,7 +7,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { largeDirectory, longCheck } from '../testing/hostile-packages.ts';
 import { argumentsOf, checkInProcess } from './check-process.ts';
 
@@ -80,30 +80,23 @@ test('a check that takes more memory than it may is refused, and this process li
 });
 
 test('a check that is broken off ends at once, and is no refusal', async () => {
-  const started = () => process.getActiveResourcesInfo().includes('ProcessWrap');
-  const content = longCheck(claimed, 3072, false);
-  /** Breaks a check off while its process runs; resolves with what came of it. */
-  async function broken() {
-    const stop = new AbortController();
-    let over = false;
-    const checked = check(content, { signal: stop.signal })
-      .catch((error: Error) => error)
-      .finally(() => {
-        over = true;
-      });
-    await waitFor('its process', () => over || started());
-    stop.abort(new Error('stopping'));
-    const outcome = await checked;
-    await waitFor('its end', () => !started());
-    return outcome;
-  }
-  let outcome = await broken();
-  // Where the machine holds this process up, a check is over before it is broken off.
-  for (let more = 4; more > 0 && !(outcome instanceof Error); more--) outcome = await broken();
-  expect(outcome).toEqual(new Error('stopping'));
-  await expect(check(await makeApk(), { signal: AbortSignal.abort(new Error('stopping')) })).rejects.toThrow(
-    'stopping',
-  );
+  const stop = new AbortController();
+  const stopping = new Error('stopping');
+  const begun = Promise.withResolvers<ChildProcess>();
+  const watch = (message: unknown) => {
+    const { process } = message as { process: ChildProcess };
+    process.once('message', () => begun.resolve(process));
+  };
+  subscribe('child_process', watch);
+  // Left alone, it takes ten seconds.
+  const outcome = check(longCheck(claimed, 3072), { signal: stop.signal }).catch((error: Error) => error);
+  const process = await begun.promise;
+  unsubscribe('child_process', watch);
+  stop.abort(stopping);
+  expect(await outcome).toBe(stopping);
+  expect(process.signalCode).toBe('SIGKILL');
+  const late = check(await makeApk(), { signal: AbortSignal.abort(stopping) });
+  await expect(late).rejects.toBe(stopping);
 });
 
 test('a file that cannot be read is no refusal', async () => {
