@@ -216,3 +216,12 @@ onEmbedded('the IMEIs of a large contract go in several calls, which leave one r
   expect(new Set(records.map(({ recordId }) => recordId)).size).toBe(1);
   expect(records[0]).toMatchObject({ applicationId, target: 'REQUEST-18', fields: ['forgotten'] });
 });
+
+onEmbedded('what it has is found by indexes, however many devices and contracts others have', async () => {
+  await provision(world, { name: 'large', devices: 300 });
+  await atRest();
+  const before = world.documentsExamined();
+  await forget({ dryRun: true });
+  await forget();
+  expect(world.documentsExamined() - before).toBeLessThan(60);
+});
