@@ -78,6 +78,8 @@ describeOnStack('a change of SECRET_KEY', () => {
     TRANSACTIONS_ADMIN: own.stack.admin.transactions,
     UPDATES_ADMIN: own.stack.admin.updates,
     COMMUNICATION_ADMIN: own.stack.admin.communication,
+    BILLING_ADMIN: own.stack.admin.billing,
+    OPERATOR: 'Kim',
   });
   const ctl = (...args: string[]) => ctlWith(doors(), 'secrets', ...args);
   /** A command whose callbacks are signed with the integrator's key. */
@@ -152,6 +154,25 @@ describeOnStack('a change of SECRET_KEY', () => {
     expect(exitCode).toBe(0);
     expect(out).not.toContain(keyIdOf(former));
   }, 180_000);
+
+  // ADR 0044
+  it('who moved what to which key is on record', async () => {
+    const recorded = async () => {
+      const { exitCode, out } = await ctlWith(doors(), '--json', 'audit', 'list', '--actor', 'Kim');
+      return exitCode === 0 ? (JSON.parse(out).records as { action: string; target: string }[]) : [];
+    };
+    const target = `devices/authentication keys/${keyIdOf(next)}`;
+    const record = await waitFor('the record', async () =>
+      (await recorded()).find((one) => one.action.endsWith('LookThroughSecrets') && one.target === target),
+    );
+    expect(record).toMatchObject({ fields: ['sealing key'], actor: { operator: 'Kim' } });
+    // At its end the command gave up the former key.
+    await waitFor('the record', async () =>
+      (await recorded()).some(
+        (one) => one.action.endsWith('ForgetSecretKey') && one.target === `devices/${keyIdOf(former)}`,
+      ),
+    );
+  });
 
   it('the integrator has read its key all the time, and no log has a secret', () => {
     expect(read.answers).toBeGreaterThan(10);

@@ -22,9 +22,15 @@ test('of more calls than a service does in time, some are refused at once and th
   };
   const seen: { status: number; text: string; headers: Record<string, string>; late: boolean }[] = [];
   const fromMs = performance.now();
+  const doneLate = () => seen.filter((one) => one.status === 200 && one.late).length;
+  const goOn = () => {
+    const ms = performance.now() - fromMs;
+    // A busy machine does less in the same time; without the limit it would do nothing for as long as they come.
+    return ms < 10_000 || (ms < 40_000 && doneLate() <= 10);
+  };
   await Promise.all(
     Array.from({ length: 200 }, async () => {
-      while (performance.now() < fromMs + 10_000) {
+      while (goOn()) {
         const answer = await gateway.request('GET', status);
         seen.push({ ...answer, late: performance.now() > fromMs + 5000 });
         if (answer.status !== 200) await delay(500);
@@ -32,8 +38,7 @@ test('of more calls than a service does in time, some are refused at once and th
     }),
   );
   expect([...new Set(seen.map((one) => one.status))].sort()).toEqual([200, 503]);
-  // Without the limit every one of them is given up, for as long as they come.
-  expect(seen.filter((one) => one.status === 200 && one.late).length).toBeGreaterThan(10);
+  expect(doneLate()).toBeGreaterThan(10);
   const refused = seen.filter(({ text }) => text.includes('The platform has too many calls to do.'));
   expect(refused.length).toBeGreaterThan(10);
   for (const one of refused) {
@@ -44,4 +49,4 @@ test('of more calls than a service does in time, some are refused at once and th
   expect(Number(/service="devices"\} (\d+)/.exec(shown)?.[1])).toBe(refused.length);
   // Other services are not in the way.
   expect((await gateway.request('GET', '/v1/applications/app-1/transactions')).status).toBe(200);
-}, 30_000);
+}, 90_000);

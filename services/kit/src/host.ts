@@ -19,7 +19,7 @@ import { openKafkaSecurity } from './eventlog/kafka-security.ts';
 import { withMetrics } from './eventlog/metrics.ts';
 import { createFailpoints } from './failpoints.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
-import { createLogger, type Logger } from './logger.ts';
+import { createLogger, flushLogs, type Logger } from './logger.ts';
 import { withoutPassword } from './redact.ts';
 import { dayMs } from './retention/config.ts';
 import { connectionAge, GrpcChannel, RpcServer } from './rpc/grpc.ts';
@@ -89,23 +89,28 @@ export function createChannels(
  * whoever collects the logs has it: a wrong configuration ends with status 2, anything else with 1.
  */
 export async function main(service: string, run: () => Promise<void>): Promise<void> {
-  const fail = (error: unknown): never => {
+  const fail = async (error: unknown): Promise<never> => {
     // The level may be what is wrong, and no level hides a fatal line.
     const logger = createLogger({ service, level: 'fatal' }).child({}, { serializers: { err: toldOf } });
     if (error instanceof ConfigError) {
       logger.fatal({ problems: error.problems }, 'wrong configuration');
-      process.exit(2);
+      return end(2);
     }
     logger.fatal({ err: error }, 'the process ends because of an unexpected error');
-    process.exit(1);
+    return end(1);
   };
   process.once('uncaughtException', fail);
   try {
     await run();
   } catch (error) {
-    fail(error);
+    return fail(error);
   }
-  process.exit(0);
+  return end(0);
+}
+
+async function end(status: number): Promise<never> {
+  await flushLogs();
+  process.exit(status);
 }
 
 /** What a log may hold of an error: drivers name whole connection strings in theirs. */

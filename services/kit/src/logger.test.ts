@@ -1,7 +1,17 @@
-import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { createLogger } from './logger.ts';
@@ -44,4 +54,59 @@ it('lines that nobody reads are dropped beyond a bound, and counted; then loggin
     closeSync(reader);
     rmSync(folder, { recursive: true });
   }
+});
+
+// Only Linux has a file that is always full.
+const itOnFullDisk = existsSync('/dev/full') ? it : it.skip;
+
+itOnFullDisk(
+  'lines wait while the disk is full, and are written in their order when there is room',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'logger-'));
+    const file = join(folder, 'log');
+    const fd = openSync('/dev/full', 'w');
+    const logger = createLogger({ level: 'info', destination: fd });
+    try {
+      for (const line of ['first', 'second', 'third']) {
+        logger.info(line);
+        await setTimeout(20);
+      }
+      closeSync(fd);
+      // The lowest number that is free: the logger's own.
+      expect(openSync(file, 'a')).toBe(fd);
+      logger.info('fourth');
+      await waitFor('the last line', () => readFileSync(file, 'utf8').includes('fourth'));
+      const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+      expect(lines.map((line) => JSON.parse(line).message)).toEqual(['first', 'second', 'third', 'fourth']);
+    } finally {
+      closeSync(fd);
+      rmSync(folder, { recursive: true });
+    }
+  },
+);
+
+itOnFullDisk.each([
+  [
+    'goes on, and ends when it is done',
+    'await new Promise((done) => setTimeout(done, 50)); log.info("b");',
+    0,
+  ],
+  ['ends by a failure', 'log.info("b"); throw new Error("failed");', 1],
+])('a process whose log is on a full disk %s', (_, then, status) => {
+  const [logger, host] = ['./logger.ts', './host.ts'].map((name) => new URL(name, import.meta.url).href);
+  const script = `
+    import { createLogger } from ${JSON.stringify(logger)};
+    import { main } from ${JSON.stringify(host)};
+    await main('a', async () => {
+      const log = createLogger({ level: 'info' });
+      log.info('a');
+      ${then}
+    });`;
+  const log = openSync('/dev/full', 'w');
+  const run = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', log, 'pipe'],
+    timeout: 50_000,
+  });
+  closeSync(log);
+  expect([run.status, run.signal, run.stderr.toString()]).toEqual([status, null, '']);
 });

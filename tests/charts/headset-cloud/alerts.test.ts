@@ -376,6 +376,19 @@ const examples: readonly Example[] = [
     quiet: bothReplicas('headset_updates_no_room_total', '', '0x20 3x100'),
   },
   {
+    alert: 'HeadsetCloudLogLinesDropped',
+    labels: { pod: 'b' },
+    fires: {
+      'headset_log_lines_dropped_total{namespace="hc",pod="a"}': '0x60',
+      'headset_log_lines_dropped_total{namespace="hc",pod="b"}': '0x40 5+20x20',
+    },
+    // Long ago, and a new pod beside the old one.
+    quiet: {
+      'headset_log_lines_dropped_total{namespace="hc",pod="a"}': '0x20 300x100',
+      'headset_log_lines_dropped_total{namespace="hc",pod="b"}': '_x60 0x60',
+    },
+  },
+  {
     alert: 'HeadsetCloudRecordingsLate',
     fires: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="uploading"', '15000+60x60'),
     quiet: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="waiting"', '15000+60x60'),
