@@ -24,6 +24,12 @@ export const recorded: Readonly<Record<string, string>> = {
   'headset.notifier.v1.NotifierAdminService/ForgetDevice': 'notifier/src/admin/forget-device.ts',
   'headset.communication.v1.CommunicationAdminService/ForgetDevice':
     'communication/src/admin/forget-device.ts',
+  'headset.devices.v1.DevicesAdminService/ForgetApplication': 'devices/src/admin/forget-application.ts',
+  'headset.transactions.v1.TransactionsAdminService/ForgetApplication':
+    'transactions/src/admin/forget-application.ts',
+  'headset.notifier.v1.NotifierAdminService/ForgetApplication': 'notifier/src/admin/forget-application.ts',
+  'headset.communication.v1.CommunicationAdminService/ForgetApplication':
+    'communication/src/admin/forget-application.ts',
   'headset.updates.v1.UpdatesAdminService/PutFirmware': 'updates/src/admin/put-firmware.ts',
   'headset.updates.v1.UpdatesAdminService/WithdrawArtifact': 'updates/src/admin/withdraw-artifact.ts',
   'headset.communication.v1.CommunicationAdminService/PutEndpoint': 'communication/src/admin/admin.ts',

@@ -1,12 +1,9 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
-import { root } from '@headset-cloud/demo/stack/process.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { MongoClient } from 'mongodb';
-import { ctlWith } from './ctl.ts';
+import { counted, ctlOf, documented, inDocuments, killedAt } from './forgetting.ts';
 import { describeOnStack } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 
@@ -15,62 +12,6 @@ import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 /** Values of a person that the test's device has reported or was sent. */
 const personal = ['35.681236', 'words of a person', 'asked of a person', 'where they live'];
 const [latitude, longitude] = [35.681_236, 139.767_125];
-
-/** The collections of the table in docs/operations.md that still name the IMEI. */
-function documented(): string[] {
-  const page = readFileSync(join(root, 'docs/operations.md'), 'utf8');
-  const [, section = ''] = page.split('### What still names the IMEI\n');
-  const rows = (section.split('\n#')[0] ?? '').split('\n').filter((line) => line.startsWith('| `'));
-  return rows.flatMap((row) =>
-    [...(row.split('|')[1] ?? '').matchAll(/`([a-z_]+\.[A-Za-z]+)`/g)].map(([, name]) => String(name)),
-  );
-}
-
-/** Every stored document's bytes, by database and collection. */
-async function everyDocument(own: OwnPlatform): Promise<{ in: string; bytes: Buffer }[]> {
-  const uri = own.stack.backing?.mongodbUri;
-  const found: { in: string; bytes: Buffer }[] = [];
-  if (uri === undefined) {
-    const sql = new DatabaseSync(join(own.stack.dataDir, 'headset-cloud.db'), { readOnly: true });
-    const collections = sql.prepare('SELECT number, namespace FROM store_collections').all();
-    for (const { number, namespace } of collections) {
-      for (const { document } of sql.prepare(`SELECT document FROM documents_${number}`).all()) {
-        found.push({ in: String(namespace).replace('-', '_'), bytes: Buffer.from(document as Uint8Array) });
-      }
-    }
-    sql.close();
-    return found;
-  }
-  const client = new MongoClient(uri);
-  try {
-    for (const { name } of (await client.db().admin().listDatabases()).databases) {
-      if (['admin', 'local', 'config'].includes(name)) continue;
-      for (const { name: collection } of await client.db(name).listCollections().toArray()) {
-        for await (const document of client.db(name).collection(collection).find({}, { raw: true })) {
-          const namespace = `${name}.${collection}`.replace(/^headset_/, '');
-          found.push({ in: namespace, bytes: document as unknown as Buffer });
-        }
-      }
-    }
-    return found;
-  } finally {
-    await client.close();
-  }
-}
-
-const inDocuments = async (own: OwnPlatform, text: string): Promise<string[]> =>
-  [
-    ...new Set((await everyDocument(own)).filter(({ bytes }) => holds(bytes, text)).map((one) => one.in)),
-  ].sort();
-
-/** As text; numbers of BSON as their eight bytes. */
-function holds(bytes: Buffer, text: string): boolean {
-  if (bytes.includes(text)) return true;
-  if (!/^\d+\.\d+$/.test(text)) return false;
-  const double = Buffer.alloc(8);
-  double.writeDoubleLE(Number(text));
-  return bytes.includes(double);
-}
 
 describeOnStack('a device that is forgotten', () => {
   let own: OwnPlatform;
@@ -90,31 +31,9 @@ describeOnStack('a device that is forgotten', () => {
     await own?.close();
   });
 
-  const ctl = (...args: string[]) => {
-    const { devices, transactions, notifier, communication, billing } = own.stack.admin;
-    return ctlWith(
-      {
-        DEVICES_ADMIN: devices,
-        TRANSACTIONS_ADMIN: transactions,
-        NOTIFIER_ADMIN: notifier,
-        COMMUNICATION_ADMIN: communication,
-        BILLING_ADMIN: billing,
-      },
-      ...args,
-    );
-  };
+  const ctl = (...args: string[]) => ctlOf(own, ...args);
   const forget = (...more: string[]) =>
     ctl('--json', 'devices', 'forget', own.deviceId, '--reference', 'REQUEST-17', ...more);
-  // biome-ignore lint/suspicious/noExplicitAny: the report as it was printed
-  const counted = (out: string): Record<string, any> =>
-    Object.fromEntries(
-      // biome-ignore lint/suspicious/noExplicitAny: the report as it was printed
-      JSON.parse(out).parts.map(({ service, forgotten }: any) => [
-        service,
-        // biome-ignore lint/suspicious/noExplicitAny: the report as it was printed
-        Object.fromEntries(forgotten.map(({ what, removed, left }: any) => [what, [removed, left]])),
-      ]),
-    );
 
   it('leaves what the page says, also where the platform was killed meanwhile, and comes back with a new key only', async () => {
     const { arrivals, url } = await own.receiver(() => 204);
@@ -190,23 +109,12 @@ describeOnStack('a device that is forgotten', () => {
     expect(await inDocuments(own, 'where they live')).toEqual(['devices.devices']);
 
     // Killed when devices has forgotten it, and once more among the transactions.
-    for (const failpoints of ['audit.owed', 'audit.owed=3']) {
-      const name = own.stack.processes['platform']
-        ? 'platform'
-        : failpoints.endsWith('3')
-          ? 'transactions'
-          : 'devices';
-      const process = own.stack.processes[name];
-      if (!process) throw new Error(`no process ${name}`);
-      await process.stop();
-      process.start({ FAILPOINTS: failpoints });
-      await own.stack.ready();
-      const killed = process.exited;
-      const cut = await forget('--end-open');
+    for (const [service, failpoints] of [
+      ['devices', 'audit.owed'],
+      ['transactions', 'audit.owed=3'],
+    ] as const) {
+      const cut = await killedAt(own, service, failpoints, () => forget('--end-open'));
       expect(cut.exitCode).toBe(3);
-      expect(await killed).toBe('SIGKILL');
-      process.start();
-      await own.stack.ready();
     }
     const done = await waitFor(
       'everything to be delivered',
@@ -238,7 +146,7 @@ describeOnStack('a device that is forgotten', () => {
     late.connect();
     late.report({ case: 'customData', value: { customData: 'words of a person' } });
 
-    const kept = documented();
+    const kept = documented('What still names the IMEI');
     expect(kept.length).toBeGreaterThan(8);
     // Presence is told a moment after the session's end.
     for (const value of personal) expect([value, await inDocuments(own, value)]).toEqual([value, []]);

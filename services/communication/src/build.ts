@@ -45,6 +45,7 @@ import {
 import { createEndpointStore } from './store/endpoints.ts';
 import { createEventStore } from './store/events.ts';
 import { createForgetStore } from './store/forget.ts';
+import { createApplicationForgetStore } from './store/forget-application.ts';
 import { createRecordingStore, sealedUrls } from './store/recordings.ts';
 import { communicationSteps } from './store/steps.ts';
 import { createReceiver } from './webhook/receive.ts';
@@ -80,7 +81,8 @@ export function buildCommunication(
     store.collection<SettingsDocument>(collections.settings),
     { clock, reservationMs: config.COMMUNICATION_RESERVATION_MS },
   );
-  const channels = createChannelStore(store.collection<ChannelDocument>(collections.channels), keepMs);
+  const channelDocuments = store.collection<ChannelDocument>(collections.channels);
+  const channels = createChannelStore(channelDocuments, keepMs);
   const eventDocuments = store.collection<EventDocument>(collections.events);
   const events = createEventStore(eventDocuments, keepMs);
   const connectionDocuments = store.collection<ConnectionDocument>(collections.connections);
@@ -192,6 +194,9 @@ export function buildCommunication(
         ...{ endpoints, recordings, clock, audit },
         forgetting: {
           forgetting: createForgetStore(connectionDocuments, eventDocuments),
+          forgettingApplications: createApplicationForgetStore({
+            ...{ channels: channelDocuments, events: eventDocuments, recordings: recordingDocuments },
+          }),
           marks: createForgetMarks(store, clock),
           audit,
         },

@@ -1,7 +1,13 @@
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { type ConnectionDocument, collections, type EventDocument } from './store/documents.ts';
+import {
+  type ChannelDocument,
+  type ConnectionDocument,
+  collections,
+  type EventDocument,
+  type RecordingDocument,
+} from './store/documents.ts';
 import { createForgetStore } from './store/forget.ts';
 import { caller, endpoint, openWorld, type World } from './testing/world.ts';
 
@@ -106,4 +112,102 @@ onEmbedded('connections are found by the index of their device', async () => {
   const forgetting = createForgetStore(connections(), events());
   expect((await forgetting.page(device, '')).connections).toEqual([]);
   expect((await forgetting.page(another, '')).connections).toHaveLength(5);
+});
+
+describe('an application', () => {
+  const forgetApplication = async (dryRun = false, applicationId = 'app') => {
+    const all: Record<string, number[]> = {};
+    let after = '';
+    do {
+      const answer = await world.admin.forgetApplication({
+        ...{ applicationId, reference: 'R', run: 'run', dryRun, after },
+      });
+      for (const { what, removed, left } of answer.forgotten) {
+        const [r = 0, l = 0] = all[what] ?? [];
+        all[what] = [r + removed, l + left];
+      }
+      after = answer.next;
+    } while (after !== '');
+    return all;
+  };
+  const recordings = () => world.store.collection<RecordingDocument>(collections.recordings);
+  const channels = () => world.store.collection<ChannelDocument>(collections.channels);
+
+  test('its events are emptied, its channels and ended recordings go, another’s stay, and a repeat is not told again', async () => {
+    const { own, recordingId } = await meeting();
+    const elsewhere = (
+      await world.communication.createChannel({
+        caller: { ...caller(), applicationId: 'another' },
+      })
+    ).channelId;
+    await sora.created(sora.join(elsewhere, {}, world.nowMs - 60_000)).send();
+    await settled();
+    const told = (await world.callbacks()).length;
+    // Its upload is under way.
+    expect(await forgetApplication(true)).toMatchObject({
+      channels: [1, 0],
+      "contents of Sora's events": [3, 0],
+      "recordings' records": [0, 0],
+      'events or uploads under way': [0, 1],
+    });
+    expect(await channels().countDocuments({ applicationId: 'app' })).toBe(1);
+    await recordings().updateOne({ _id: recordingId }, { $unset: { dueAtMs: '' } });
+    expect(await forgetApplication()).toMatchObject({
+      channels: [1, 0],
+      "contents of Sora's events": [3, 0],
+      "recordings' records": [1, 0],
+      'events or uploads under way': [0, 0],
+    });
+    expect((await texts()).sort().reverse()).toEqual(['{}', '{}', '{}', expect.stringContaining(elsewhere)]);
+    expect(await channels().countDocuments({ applicationId: 'another' })).toBe(1);
+    for (const collection of [events(), channels(), recordings()]) {
+      expect(await collection.countDocuments({ applicationId: 'app' })).toBe(0);
+    }
+    // A repeat, and what comes late of the meeting, are kept without their content and told nobody.
+    await sora.created(own).send();
+    await sora.destroyed(own).send();
+    await waitFor('the late event', async () => (await texts()).length === 6);
+    expect((await texts()).filter((text) => text === '{}')).toHaveLength(5);
+    expect((await world.callbacks()).length).toBe(told);
+    expect(
+      Object.values(await forgetApplication())
+        .flat()
+        .every((count) => count === 0),
+    ).toBe(true);
+  });
+
+  test('a channel with an event that is not processed yet is left, and goes later', async () => {
+    await meeting();
+    await recordings().deleteMany({});
+    const one = (
+      await events()
+        .find({ channelId }, { sort: { seq: 1 } })
+        .toArray()
+    )[0];
+    await events().updateOne({ _id: one?._id ?? '' }, { $set: { dueAtMs: world.nowMs + 50_000 } });
+    expect(await forgetApplication()).toMatchObject({
+      channels: [0, 0],
+      'events or uploads under way': [0, 1],
+    });
+    await events().updateOne({ _id: one?._id ?? '' }, { $unset: { dueAtMs: '' } });
+    expect(await forgetApplication()).toMatchObject({
+      channels: [1, 0],
+      "contents of Sora's events": [1, 0],
+    });
+  });
+
+  test('a channel of thousands of events goes in small calls', async () => {
+    const expiresAt = new Date(world.nowMs + 1e6);
+    await events().insertMany(
+      Array.from({ length: 500 }, (_, n) => ({
+        ...{ _id: `e${n}`, endpointId: 'one', channelId, applicationId: 'app', seq: n + 1 },
+        ...{ arrivedAtMs: 1, body: '{"a":1}', expiresAt },
+      })),
+    );
+    expect(await forgetApplication()).toMatchObject({
+      channels: [1, 0],
+      "contents of Sora's events": [500, 0],
+    });
+    expect(await channels().countDocuments({ applicationId: 'app' })).toBe(0);
+  });
 });

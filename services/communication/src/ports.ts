@@ -247,3 +247,21 @@ export interface ForgetStore {
     connectionIds: readonly string[],
   ): Promise<{ readonly connections: number; readonly events: number; readonly left: number }>;
 }
+
+/** What one page of an application's channels, or of its recordings behind them, has. */
+export interface ApplicationPage {
+  readonly channels: number;
+  /** Events that were emptied. */
+  readonly events: number;
+  readonly recordings: number;
+  /** Events that are not processed yet, or recordings whose upload is under way. */
+  readonly held: number;
+  /** Where the next page begins; empty: there is none. */
+  readonly next: string;
+}
+
+/** The same of an application. */
+export interface ApplicationForgetStore {
+  /** Idempotent. */
+  forget(applicationId: string, after: string, dryRun: boolean): Promise<ApplicationPage>;
+}

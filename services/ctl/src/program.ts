@@ -66,6 +66,10 @@ Examples:
     $ ctl devices forget 356938035643809 --reference REQUEST-17 --dry-run
     $ ctl devices forget 356938035643809 --reference REQUEST-17
 
+  Remove what is personal or secret of an application without devices ("What is removed of an application" there):
+    $ ctl applications forget acme-field --reference REQUEST-18 --dry-run
+    $ ctl applications forget acme-field --reference REQUEST-18
+
   Change SECRET_KEY (docs/operations.md, "Rotation"):
     $ ctl secrets status
     $ ctl secrets reseal

@@ -44,6 +44,7 @@ import {
   owingCollections,
 } from './store/documents.ts';
 import { createForgetStore } from './store/forget.ts';
+import { createApplicationForgetStore } from './store/forget-application.ts';
 import { createHardwareModelStore } from './store/hardware-models.ts';
 import { createHeadsetKeyStore } from './store/headset-keys.ts';
 import { sealedAuthenticationKeys, sealedClientSecrets } from './store/sealed.ts';
@@ -66,11 +67,9 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
   );
   const metrics = createMetrics(ctx.metrics, () => devices.countPending());
   const lifecycle = createLifecycleEvents({ devices, log: ctx.log, failpoints, logger });
-  const contracts = createContractStore(
-    store.collection<ContractDocument>(collections.contracts),
-    store.collection<ContractDeviceDocument>(collections.contractDevices),
-    config.DEVICES_SLOT_GRACE_MS,
-  );
+  const contractDocuments = store.collection<ContractDocument>(collections.contracts);
+  const contractDevices = store.collection<ContractDeviceDocument>(collections.contractDevices);
+  const contracts = createContractStore(contractDocuments, contractDevices, config.DEVICES_SLOT_GRACE_MS);
   const applicationDocuments = store.collection<ApplicationDocument>(collections.applications);
   const applications = createApplicationStore(applicationDocuments, secrets);
   const developers = createDeveloperStore(
@@ -160,6 +159,10 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
       keys,
       hardwareModels,
       forgetting: createForgetStore(deviceDocuments),
+      forgettingApplications: createApplicationForgetStore({
+        ...{ applications: applicationDocuments, contracts: contractDocuments },
+        ...{ contractDevices, devices: deviceDocuments },
+      }),
       letters: lettersOfDevice(store, clock, { group: deviceReportsGroup, topic: topics.deviceReports }),
       clock,
       audit,

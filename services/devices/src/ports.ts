@@ -209,6 +209,43 @@ export interface ForgetStore {
   forget(deviceId: string, nowMs: number, record: OwedRecord): Promise<boolean>;
 }
 
+/** What there is of an application that forgetting removes: how many of each. */
+export interface TracesOfApplication {
+  /** Addresses. */
+  readonly settings: number;
+  readonly authenticationKeys: number;
+  /** Its name, with its owner. */
+  readonly names: number;
+  /** A contract that lets something be activated, or has limits of its own. */
+  readonly contracts: number;
+  /** Devices that it has activated. */
+  readonly activated: number;
+  /** A change of a device of it is under way, or not told to other services. */
+  readonly unsettled: boolean;
+  /** How often its contract had changed; absent: it has none. */
+  readonly contractChanges?: number;
+  /** The newest run of the command that has forgotten it. */
+  readonly run?: string;
+}
+
+/** The same of an application. */
+export interface ApplicationForgetStore {
+  traces(applicationId: string): Promise<TracesOfApplication | undefined>;
+  /**
+   * Removes all but the IMEIs of its contract. False: the contract has changed since, so a device may be
+   * activated. Idempotent.
+   */
+  forget(
+    applicationId: string,
+    seen: { readonly contractChanges: number | undefined; readonly run: string; readonly nowMs: number },
+    record: OwedRecord,
+  ): Promise<boolean>;
+  /** IMEIs that its contract names. */
+  countNamed(applicationId: string): Promise<number>;
+  /** The next ones of them. */
+  removeNamed(applicationId: string): Promise<{ readonly removed: number; readonly more: boolean }>;
+}
+
 /** A key that an open session has signed in with. */
 export interface KeyInUse {
   readonly deviceId: string;
@@ -311,10 +348,11 @@ export interface Application {
   readonly name: string;
 }
 
+/** An application that is forgotten (ADR 0047) is not known to any of these. */
 export interface ApplicationStore {
   get(applicationId: string): Promise<Application | undefined>;
   list(developerId: string | undefined): Promise<Application[]>;
-  /** False: the id is taken. */
+  /** False: the id is taken, or was another's that is forgotten. */
   create(application: Application, nowMs: number, record: OwedRecord): Promise<boolean>;
   settings(applicationId: string): Promise<ApplicationSettings | undefined>;
   /** Which of the two halves of a destination exist; undefined: unknown application. One point read. */

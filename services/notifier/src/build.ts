@@ -15,6 +15,7 @@ import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
+import { applicationForgetHandler } from './admin/forget-application.ts';
 import { forgetHandler } from './admin/forget-device.ts';
 import { getDelivery } from './admin/get-delivery.ts';
 import { listDeliveries } from './admin/list-deliveries.ts';
@@ -23,6 +24,7 @@ import { createDestinations } from './clients/destinations.ts';
 import type { NotifierConfig } from './config.ts';
 import { createNotificationsHandler } from './consumers/notifications.ts';
 import { minAttempts } from './domain/time-limit.ts';
+import { createForgottenApplications } from './forgotten-applications.ts';
 import { requestSignedUrls } from './grpc/request-signed-urls.ts';
 import { OriginPools } from './http/pools.ts';
 import { UndiciRequester } from './http/requester.ts';
@@ -136,8 +138,12 @@ export function buildNotifier(
     sweepMs: config.NOTIFIER_SWEEP_MS,
     longestPauseMs: rules.backoff.maxMs,
   });
+  const marks = createForgetMarks(ctx.store, clock);
+  const forgottenApplications = createForgottenApplications(marks, clock);
+  const forgetting = createForgetStore(ctx.store);
   const handle = createNotificationsHandler({
     store,
+    forgottenApplications,
     scheduler,
     clock,
     failpoints: ctx.failpoints,
@@ -161,11 +167,11 @@ export function buildNotifier(
         getDelivery: getDelivery(store, destinations),
         redeliverDelivery: redeliverDelivery({ store, destinations, scheduler, clock, audit }),
         ...forgetHandler({
-          forgetting: createForgetStore(ctx.store),
+          forgetting,
           letters: lettersOfDevice(ctx.store, clock, { group, topic: topics.notifications }),
-          marks: createForgetMarks(ctx.store, clock),
-          audit,
+          ...{ marks, audit },
         }),
+        ...applicationForgetHandler({ forgetting, forgottenApplications, marks, audit }),
       }),
     ],
     async start() {

@@ -157,4 +157,17 @@ export interface ForgetStore {
   one(notificationId: string, dryRun: boolean): Promise<ForgottenDeliveries>;
   /** The next ones of what the device's headset reported; in a dry run all of them. */
   reported(deviceId: string, dryRun: boolean): Promise<ForgottenDeliveries & { readonly more: boolean }>;
+  /** The next ones of an application, pending or not, and its servers' probes; those that owe a record stay. */
+  ofApplication(
+    applicationId: string,
+  ): Promise<ForgottenDeliveries & { readonly probes: number; readonly more: boolean }>;
+  countOfApplication(applicationId: string): Promise<ForgottenDeliveries & { readonly pending: number }>;
+}
+
+/** The applications that operators have had forgotten. */
+export interface ForgottenApplications {
+  /** Their ids, some seconds old. Rejects while the database cannot tell. */
+  read(): Promise<{ has(applicationId: string): boolean }>;
+  /** Every instance drops the application's notifications by now. */
+  isKnownEverywhere(applicationId: string): Promise<boolean>;
 }

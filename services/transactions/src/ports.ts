@@ -334,6 +334,14 @@ export interface ForgetStore {
   page(deviceId: string, after: string): Promise<ForgetPage>;
   /** Deletes those of them that are the device's, have ended and owe nothing; answers how many. */
   remove(deviceId: string, ids: readonly number[]): Promise<number>;
+  /** An application's, of all its devices, behind the id `after`; `next` 0: there are no more. */
+  pageOfApplication(
+    applicationId: string,
+    after: number,
+  ): Promise<Omit<ForgetPage, 'next'> & { readonly next: number }>;
+  removeOfApplication(applicationId: string, ids: readonly number[]): Promise<number>;
+  /** Its count of unprocessed ones; answers how many documents. */
+  removeStock(applicationId: string): Promise<number>;
 }
 
 export interface TransactionStore extends TransactionIds, Heads, Transitions, Queries, OutboxStore {}

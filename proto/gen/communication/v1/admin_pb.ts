@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file communication/v1/admin.proto.
  */
 export const file_communication_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Chxjb21tdW5pY2F0aW9uL3YxL2FkbWluLnByb3RvEhhoZWFkc2V0LmNvbW11bmljYXRpb24udjEiogEKCEVuZHBvaW50EhMKC2VuZHBvaW50X2lkGAEgASgJEhUKDXNpZ25hbGluZ191cmwYAiABKAkSFAoMc29yYV92ZXJzaW9uGAMgASgJEhgKEGNvbm5lY3Rpb25fbGltaXQYBCABKA0SEwoLYXJjaGl2ZV91cmwYBSABKAkSFgoOd2ViaG9va19zZWNyZXQYBiABKAkSDQoFdGFrZW4YByABKA0iSgoSUHV0RW5kcG9pbnRSZXF1ZXN0EjQKCGVuZHBvaW50GAEgASgLMiIuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkVuZHBvaW50IksKE1B1dEVuZHBvaW50UmVzcG9uc2USNAoIZW5kcG9pbnQYASABKAsyIi5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuRW5kcG9pbnQiFgoUTGlzdEVuZHBvaW50c1JlcXVlc3QiZwoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEjUKCWVuZHBvaW50cxgBIAMoCzIiLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5FbmRwb2ludBIXCg9kZWZhdWx0X3ZlcnNpb24YAiABKAkiLAoVUmVtb3ZlRW5kcG9pbnRSZXF1ZXN0EhMKC2VuZHBvaW50X2lkGAEgASgJIhgKFlJlbW92ZUVuZHBvaW50UmVzcG9uc2UiMAoYU2V0RGVmYXVsdFZlcnNpb25SZXF1ZXN0EhQKDHNvcmFfdmVyc2lvbhgBIAEoCSIbChlTZXREZWZhdWx0VmVyc2lvblJlc3BvbnNlIsMBCglSZWNvcmRpbmcSFAoMcmVjb3JkaW5nX2lkGAEgASgJEhIKCmNoYW5uZWxfaWQYAiABKAkSFgoOYXBwbGljYXRpb25faWQYAyABKAkSDQoFc3RhdGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIQCghhdHRlbXB0cxgGIAEoDRIVCg1jcmVhdGVkX2F0X21zGAcgASgDEhYKDnVwbG9hZGVkX2J5dGVzGAggASgDEhMKC3RvdGFsX2J5dGVzGAkgASgDIj4KFUxpc3RSZWNvcmRpbmdzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRINCgVsaW1pdBgCIAEoDSJRChZMaXN0UmVjb3JkaW5nc1Jlc3BvbnNlEjcKCnJlY29yZGluZ3MYASADKAsyIy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuUmVjb3JkaW5nIoABChNGb3JnZXREZXZpY2VSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRIRCglyZWZlcmVuY2UYAiABKAkSCwoDcnVuGAMgASgJEg8KB2RyeV9ydW4YBCABKAgSFgoOY29ubmVjdGlvbl9pZHMYBSADKAkSDQoFYWZ0ZXIYBiABKAkimAEKFEZvcmdldERldmljZVJlc3BvbnNlEi8KCWZvcmdvdHRlbhgBIAMoCzIcLmhlYWRzZXQuY29tbW9uLnYxLkZvcmdvdHRlbhJBCgtjb25uZWN0aW9ucxgCIAMoCzIsLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5Db25uZWN0aW9uT2ZEZXZpY2USDAoEbmV4dBgDIAEoCSJjChJDb25uZWN0aW9uT2ZEZXZpY2USFQoNY29ubmVjdGlvbl9pZBgBIAEoCRIYChBub3RpZmljYXRpb25faWRzGAIgAygJEg4KBmV2ZW50cxgDIAEoDRIMCgRoZWxkGAQgASgNMvsFChlDb21tdW5pY2F0aW9uQWRtaW5TZXJ2aWNlEnEKC1B1dEVuZHBvaW50EiwuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLlB1dEVuZHBvaW50UmVxdWVzdBotLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5QdXRFbmRwb2ludFJlc3BvbnNlIgWStRgBChJ3Cg1MaXN0RW5kcG9pbnRzEi4uaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkxpc3RFbmRwb2ludHNSZXF1ZXN0Gi8uaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkxpc3RFbmRwb2ludHNSZXNwb25zZSIFkrUYAQoSegoOUmVtb3ZlRW5kcG9pbnQSLy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuUmVtb3ZlRW5kcG9pbnRSZXF1ZXN0GjAuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLlJlbW92ZUVuZHBvaW50UmVzcG9uc2UiBZK1GAEKEoMBChFTZXREZWZhdWx0VmVyc2lvbhIyLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5TZXREZWZhdWx0VmVyc2lvblJlcXVlc3QaMy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuU2V0RGVmYXVsdFZlcnNpb25SZXNwb25zZSIFkrUYAQoSegoOTGlzdFJlY29yZGluZ3MSLy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuTGlzdFJlY29yZGluZ3NSZXF1ZXN0GjAuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkxpc3RSZWNvcmRpbmdzUmVzcG9uc2UiBZK1GAEKEnQKDEZvcmdldERldmljZRItLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5Gb3JnZXREZXZpY2VSZXF1ZXN0Gi4uaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkZvcmdldERldmljZVJlc3BvbnNlIgWStRgBCmIGcHJvdG8z", [file_common_v1_callers, file_common_v1_forget]);
+  fileDesc("Chxjb21tdW5pY2F0aW9uL3YxL2FkbWluLnByb3RvEhhoZWFkc2V0LmNvbW11bmljYXRpb24udjEiogEKCEVuZHBvaW50EhMKC2VuZHBvaW50X2lkGAEgASgJEhUKDXNpZ25hbGluZ191cmwYAiABKAkSFAoMc29yYV92ZXJzaW9uGAMgASgJEhgKEGNvbm5lY3Rpb25fbGltaXQYBCABKA0SEwoLYXJjaGl2ZV91cmwYBSABKAkSFgoOd2ViaG9va19zZWNyZXQYBiABKAkSDQoFdGFrZW4YByABKA0iSgoSUHV0RW5kcG9pbnRSZXF1ZXN0EjQKCGVuZHBvaW50GAEgASgLMiIuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkVuZHBvaW50IksKE1B1dEVuZHBvaW50UmVzcG9uc2USNAoIZW5kcG9pbnQYASABKAsyIi5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuRW5kcG9pbnQiFgoUTGlzdEVuZHBvaW50c1JlcXVlc3QiZwoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEjUKCWVuZHBvaW50cxgBIAMoCzIiLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5FbmRwb2ludBIXCg9kZWZhdWx0X3ZlcnNpb24YAiABKAkiLAoVUmVtb3ZlRW5kcG9pbnRSZXF1ZXN0EhMKC2VuZHBvaW50X2lkGAEgASgJIhgKFlJlbW92ZUVuZHBvaW50UmVzcG9uc2UiMAoYU2V0RGVmYXVsdFZlcnNpb25SZXF1ZXN0EhQKDHNvcmFfdmVyc2lvbhgBIAEoCSIbChlTZXREZWZhdWx0VmVyc2lvblJlc3BvbnNlIsMBCglSZWNvcmRpbmcSFAoMcmVjb3JkaW5nX2lkGAEgASgJEhIKCmNoYW5uZWxfaWQYAiABKAkSFgoOYXBwbGljYXRpb25faWQYAyABKAkSDQoFc3RhdGUYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIQCghhdHRlbXB0cxgGIAEoDRIVCg1jcmVhdGVkX2F0X21zGAcgASgDEhYKDnVwbG9hZGVkX2J5dGVzGAggASgDEhMKC3RvdGFsX2J5dGVzGAkgASgDIj4KFUxpc3RSZWNvcmRpbmdzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRINCgVsaW1pdBgCIAEoDSJRChZMaXN0UmVjb3JkaW5nc1Jlc3BvbnNlEjcKCnJlY29yZGluZ3MYASADKAsyIy5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuUmVjb3JkaW5nIoABChNGb3JnZXREZXZpY2VSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRIRCglyZWZlcmVuY2UYAiABKAkSCwoDcnVuGAMgASgJEg8KB2RyeV9ydW4YBCABKAgSFgoOY29ubmVjdGlvbl9pZHMYBSADKAkSDQoFYWZ0ZXIYBiABKAkimAEKFEZvcmdldERldmljZVJlc3BvbnNlEi8KCWZvcmdvdHRlbhgBIAMoCzIcLmhlYWRzZXQuY29tbW9uLnYxLkZvcmdvdHRlbhJBCgtjb25uZWN0aW9ucxgCIAMoCzIsLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5Db25uZWN0aW9uT2ZEZXZpY2USDAoEbmV4dBgDIAEoCSJjChJDb25uZWN0aW9uT2ZEZXZpY2USFQoNY29ubmVjdGlvbl9pZBgBIAEoCRIYChBub3RpZmljYXRpb25faWRzGAIgAygJEg4KBmV2ZW50cxgDIAEoDRIMCgRoZWxkGAQgASgNInIKGEZvcmdldEFwcGxpY2F0aW9uUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIRCglyZWZlcmVuY2UYAiABKAkSCwoDcnVuGAMgASgJEg8KB2RyeV9ydW4YBCABKAgSDQoFYWZ0ZXIYBSABKAkiWgoZRm9yZ2V0QXBwbGljYXRpb25SZXNwb25zZRIvCglmb3Jnb3R0ZW4YASADKAsyHC5oZWFkc2V0LmNvbW1vbi52MS5Gb3Jnb3R0ZW4SDAoEbmV4dBgCIAEoCTKBBwoZQ29tbXVuaWNhdGlvbkFkbWluU2VydmljZRJxCgtQdXRFbmRwb2ludBIsLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5QdXRFbmRwb2ludFJlcXVlc3QaLS5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuUHV0RW5kcG9pbnRSZXNwb25zZSIFkrUYAQoSdwoNTGlzdEVuZHBvaW50cxIuLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5MaXN0RW5kcG9pbnRzUmVxdWVzdBovLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5MaXN0RW5kcG9pbnRzUmVzcG9uc2UiBZK1GAEKEnoKDlJlbW92ZUVuZHBvaW50Ei8uaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLlJlbW92ZUVuZHBvaW50UmVxdWVzdBowLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5SZW1vdmVFbmRwb2ludFJlc3BvbnNlIgWStRgBChKDAQoRU2V0RGVmYXVsdFZlcnNpb24SMi5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuU2V0RGVmYXVsdFZlcnNpb25SZXF1ZXN0GjMuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLlNldERlZmF1bHRWZXJzaW9uUmVzcG9uc2UiBZK1GAEKEnoKDkxpc3RSZWNvcmRpbmdzEi8uaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkxpc3RSZWNvcmRpbmdzUmVxdWVzdBowLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5MaXN0UmVjb3JkaW5nc1Jlc3BvbnNlIgWStRgBChJ0CgxGb3JnZXREZXZpY2USLS5oZWFkc2V0LmNvbW11bmljYXRpb24udjEuRm9yZ2V0RGV2aWNlUmVxdWVzdBouLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5Gb3JnZXREZXZpY2VSZXNwb25zZSIFkrUYAQoSgwEKEUZvcmdldEFwcGxpY2F0aW9uEjIuaGVhZHNldC5jb21tdW5pY2F0aW9uLnYxLkZvcmdldEFwcGxpY2F0aW9uUmVxdWVzdBozLmhlYWRzZXQuY29tbXVuaWNhdGlvbi52MS5Gb3JnZXRBcHBsaWNhdGlvblJlc3BvbnNlIgWStRgBCmIGcHJvdG8z", [file_common_v1_callers, file_common_v1_forget]);
 
 /**
  * @generated from message headset.communication.v1.Endpoint
@@ -421,6 +421,75 @@ export const ConnectionOfDeviceSchema: GenMessage<ConnectionOfDevice> = /*@__PUR
   messageDesc(file_communication_v1_admin, 14);
 
 /**
+ * @generated from message headset.communication.v1.ForgetApplicationRequest
+ */
+export type ForgetApplicationRequest = Message<"headset.communication.v1.ForgetApplicationRequest"> & {
+  /**
+   * @generated from field: string application_id = 1;
+   */
+  applicationId: string;
+
+  /**
+   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   *
+   * @generated from field: string reference = 2;
+   */
+  reference: string;
+
+  /**
+   * The same in all calls of one run of the command, which leaves one record.
+   *
+   * @generated from field: string run = 3;
+   */
+  run: string;
+
+  /**
+   * Nothing is removed, only counted.
+   *
+   * @generated from field: bool dry_run = 4;
+   */
+  dryRun: boolean;
+
+  /**
+   * `next` of the answer before; empty: from the beginning.
+   *
+   * @generated from field: string after = 5;
+   */
+  after: string;
+};
+
+/**
+ * Describes the message headset.communication.v1.ForgetApplicationRequest.
+ * Use `create(ForgetApplicationRequestSchema)` to create a new message.
+ */
+export const ForgetApplicationRequestSchema: GenMessage<ForgetApplicationRequest> = /*@__PURE__*/
+  messageDesc(file_communication_v1_admin, 15);
+
+/**
+ * @generated from message headset.communication.v1.ForgetApplicationResponse
+ */
+export type ForgetApplicationResponse = Message<"headset.communication.v1.ForgetApplicationResponse"> & {
+  /**
+   * @generated from field: repeated headset.common.v1.Forgotten forgotten = 1;
+   */
+  forgotten: Forgotten[];
+
+  /**
+   * Empty: there are no more.
+   *
+   * @generated from field: string next = 2;
+   */
+  next: string;
+};
+
+/**
+ * Describes the message headset.communication.v1.ForgetApplicationResponse.
+ * Use `create(ForgetApplicationResponseSchema)` to create a new message.
+ */
+export const ForgetApplicationResponseSchema: GenMessage<ForgetApplicationResponse> = /*@__PURE__*/
+  messageDesc(file_communication_v1_admin, 16);
+
+/**
  * The operators' API of communication (rule C17): Sora endpoints, channels and recordings.
  *
  * @generated from service headset.communication.v1.CommunicationAdminService
@@ -480,6 +549,17 @@ export const CommunicationAdminService: GenService<{
     methodKind: "unary";
     input: typeof ForgetDeviceRequestSchema;
     output: typeof ForgetDeviceResponseSchema;
+  },
+  /**
+   * Empties the events of an application's channels, takes the application off them, and removes its recordings'
+   * records, in pages (ADR 0047).
+   *
+   * @generated from rpc headset.communication.v1.CommunicationAdminService.ForgetApplication
+   */
+  forgetApplication: {
+    methodKind: "unary";
+    input: typeof ForgetApplicationRequestSchema;
+    output: typeof ForgetApplicationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_communication_v1_admin, 0);

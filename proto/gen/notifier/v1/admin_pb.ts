@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file notifier/v1/admin.proto.
  */
 export const file_notifier_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Chdub3RpZmllci92MS9hZG1pbi5wcm90bxITaGVhZHNldC5ub3RpZmllci52MSL1AQoIRGVsaXZlcnkSFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhEKCW9yZGVyX2tleRgEIAEoCRIOCgZzdGF0dXMYBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SFQoNY3JlYXRlZF9hdF9tcxgHIAEoAxIaChJuZXh0X2F0dGVtcHRfYXRfbXMYCCABKAMSFwoPZGVsaXZlcmVkX2F0X21zGAkgASgDEhQKDGxhc3Rfb3V0Y29tZRgKIAEoCRIMCgRob3N0GAsgASgJIl8KB0F0dGVtcHQSDQoFYXRfbXMYASABKAMSEwoLZHVyYXRpb25fbXMYAiABKA0SEwoLc3RhdHVzX2NvZGUYAyABKA0SDQoFZXJyb3IYBCABKAkSDAoEaG9zdBgFIAEoCSJkChVMaXN0RGVsaXZlcmllc1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSDgoGc3RhdHVzGAIgASgJEg0KBWxpbWl0GAMgASgNEhQKDG9sZGVzdF9maXJzdBgEIAEoCCJLChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjEKCmRlbGl2ZXJpZXMYASADKAsyHS5oZWFkc2V0Lm5vdGlmaWVyLnYxLkRlbGl2ZXJ5Ii0KEkdldERlbGl2ZXJ5UmVxdWVzdBIXCg9ub3RpZmljYXRpb25faWQYASABKAkiiwEKE0dldERlbGl2ZXJ5UmVzcG9uc2USLwoIZGVsaXZlcnkYASABKAsyHS5oZWFkc2V0Lm5vdGlmaWVyLnYxLkRlbGl2ZXJ5EjUKD3JlY2VudF9hdHRlbXB0cxgCIAMoCzIcLmhlYWRzZXQubm90aWZpZXIudjEuQXR0ZW1wdBIMCgRib2R5GAMgASgJIjMKGFJlZGVsaXZlckRlbGl2ZXJ5UmVxdWVzdBIXCg9ub3RpZmljYXRpb25faWQYASABKAkiTAoZUmVkZWxpdmVyRGVsaXZlcnlSZXNwb25zZRIvCghkZWxpdmVyeRgBIAEoCzIdLmhlYWRzZXQubm90aWZpZXIudjEuRGVsaXZlcnkijAEKE0ZvcmdldERldmljZVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhEKCXJlZmVyZW5jZRgCIAEoCRILCgNydW4YAyABKAkSDwoHZHJ5X3J1bhgEIAEoCBIXCg90cmFuc2FjdGlvbl9pZHMYBSADKAMSGAoQbm90aWZpY2F0aW9uX2lkcxgGIAMoCSKSAQoURm9yZ2V0RGV2aWNlUmVzcG9uc2USLwoJZm9yZ290dGVuGAEgAygLMhwuaGVhZHNldC5jb21tb24udjEuRm9yZ290dGVuEhwKFGhlbGRfdHJhbnNhY3Rpb25faWRzGAIgAygDEh0KFWhlbGRfbm90aWZpY2F0aW9uX2lkcxgDIAMoCRIMCgRtb3JlGAQgASgIMtgDChROb3RpZmllckFkbWluU2VydmljZRJwCg5MaXN0RGVsaXZlcmllcxIqLmhlYWRzZXQubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GisuaGVhZHNldC5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlIgWStRgBChJnCgtHZXREZWxpdmVyeRInLmhlYWRzZXQubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXF1ZXN0GiguaGVhZHNldC5ub3RpZmllci52MS5HZXREZWxpdmVyeVJlc3BvbnNlIgWStRgBChJ5ChFSZWRlbGl2ZXJEZWxpdmVyeRItLmhlYWRzZXQubm90aWZpZXIudjEuUmVkZWxpdmVyRGVsaXZlcnlSZXF1ZXN0Gi4uaGVhZHNldC5ub3RpZmllci52MS5SZWRlbGl2ZXJEZWxpdmVyeVJlc3BvbnNlIgWStRgBChJqCgxGb3JnZXREZXZpY2USKC5oZWFkc2V0Lm5vdGlmaWVyLnYxLkZvcmdldERldmljZVJlcXVlc3QaKS5oZWFkc2V0Lm5vdGlmaWVyLnYxLkZvcmdldERldmljZVJlc3BvbnNlIgWStRgBCmIGcHJvdG8z", [file_common_v1_callers, file_common_v1_forget]);
+  fileDesc("Chdub3RpZmllci92MS9hZG1pbi5wcm90bxITaGVhZHNldC5ub3RpZmllci52MSL1AQoIRGVsaXZlcnkSFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhEKCW9yZGVyX2tleRgEIAEoCRIOCgZzdGF0dXMYBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SFQoNY3JlYXRlZF9hdF9tcxgHIAEoAxIaChJuZXh0X2F0dGVtcHRfYXRfbXMYCCABKAMSFwoPZGVsaXZlcmVkX2F0X21zGAkgASgDEhQKDGxhc3Rfb3V0Y29tZRgKIAEoCRIMCgRob3N0GAsgASgJIl8KB0F0dGVtcHQSDQoFYXRfbXMYASABKAMSEwoLZHVyYXRpb25fbXMYAiABKA0SEwoLc3RhdHVzX2NvZGUYAyABKA0SDQoFZXJyb3IYBCABKAkSDAoEaG9zdBgFIAEoCSJkChVMaXN0RGVsaXZlcmllc1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSDgoGc3RhdHVzGAIgASgJEg0KBWxpbWl0GAMgASgNEhQKDG9sZGVzdF9maXJzdBgEIAEoCCJLChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjEKCmRlbGl2ZXJpZXMYASADKAsyHS5oZWFkc2V0Lm5vdGlmaWVyLnYxLkRlbGl2ZXJ5Ii0KEkdldERlbGl2ZXJ5UmVxdWVzdBIXCg9ub3RpZmljYXRpb25faWQYASABKAkiiwEKE0dldERlbGl2ZXJ5UmVzcG9uc2USLwoIZGVsaXZlcnkYASABKAsyHS5oZWFkc2V0Lm5vdGlmaWVyLnYxLkRlbGl2ZXJ5EjUKD3JlY2VudF9hdHRlbXB0cxgCIAMoCzIcLmhlYWRzZXQubm90aWZpZXIudjEuQXR0ZW1wdBIMCgRib2R5GAMgASgJIjMKGFJlZGVsaXZlckRlbGl2ZXJ5UmVxdWVzdBIXCg9ub3RpZmljYXRpb25faWQYASABKAkiTAoZUmVkZWxpdmVyRGVsaXZlcnlSZXNwb25zZRIvCghkZWxpdmVyeRgBIAEoCzIdLmhlYWRzZXQubm90aWZpZXIudjEuRGVsaXZlcnkijAEKE0ZvcmdldERldmljZVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhEKCXJlZmVyZW5jZRgCIAEoCRILCgNydW4YAyABKAkSDwoHZHJ5X3J1bhgEIAEoCBIXCg90cmFuc2FjdGlvbl9pZHMYBSADKAMSGAoQbm90aWZpY2F0aW9uX2lkcxgGIAMoCSKSAQoURm9yZ2V0RGV2aWNlUmVzcG9uc2USLwoJZm9yZ290dGVuGAEgAygLMhwuaGVhZHNldC5jb21tb24udjEuRm9yZ290dGVuEhwKFGhlbGRfdHJhbnNhY3Rpb25faWRzGAIgAygDEh0KFWhlbGRfbm90aWZpY2F0aW9uX2lkcxgDIAMoCRIMCgRtb3JlGAQgASgIImMKGEZvcmdldEFwcGxpY2F0aW9uUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRIRCglyZWZlcmVuY2UYAiABKAkSCwoDcnVuGAMgASgJEg8KB2RyeV9ydW4YBCABKAgiawoZRm9yZ2V0QXBwbGljYXRpb25SZXNwb25zZRIvCglmb3Jnb3R0ZW4YASADKAsyHC5oZWFkc2V0LmNvbW1vbi52MS5Gb3Jnb3R0ZW4SDwoHcGVuZGluZxgCIAEoDRIMCgRtb3JlGAMgASgIMtMEChROb3RpZmllckFkbWluU2VydmljZRJwCg5MaXN0RGVsaXZlcmllcxIqLmhlYWRzZXQubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GisuaGVhZHNldC5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlIgWStRgBChJnCgtHZXREZWxpdmVyeRInLmhlYWRzZXQubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXF1ZXN0GiguaGVhZHNldC5ub3RpZmllci52MS5HZXREZWxpdmVyeVJlc3BvbnNlIgWStRgBChJ5ChFSZWRlbGl2ZXJEZWxpdmVyeRItLmhlYWRzZXQubm90aWZpZXIudjEuUmVkZWxpdmVyRGVsaXZlcnlSZXF1ZXN0Gi4uaGVhZHNldC5ub3RpZmllci52MS5SZWRlbGl2ZXJEZWxpdmVyeVJlc3BvbnNlIgWStRgBChJqCgxGb3JnZXREZXZpY2USKC5oZWFkc2V0Lm5vdGlmaWVyLnYxLkZvcmdldERldmljZVJlcXVlc3QaKS5oZWFkc2V0Lm5vdGlmaWVyLnYxLkZvcmdldERldmljZVJlc3BvbnNlIgWStRgBChJ5ChFGb3JnZXRBcHBsaWNhdGlvbhItLmhlYWRzZXQubm90aWZpZXIudjEuRm9yZ2V0QXBwbGljYXRpb25SZXF1ZXN0Gi4uaGVhZHNldC5ub3RpZmllci52MS5Gb3JnZXRBcHBsaWNhdGlvblJlc3BvbnNlIgWStRgBCmIGcHJvdG8z", [file_common_v1_callers, file_common_v1_forget]);
 
 /**
  * @generated from message headset.notifier.v1.Delivery
@@ -358,6 +358,75 @@ export const ForgetDeviceResponseSchema: GenMessage<ForgetDeviceResponse> = /*@_
   messageDesc(file_notifier_v1_admin, 9);
 
 /**
+ * @generated from message headset.notifier.v1.ForgetApplicationRequest
+ */
+export type ForgetApplicationRequest = Message<"headset.notifier.v1.ForgetApplicationRequest"> & {
+  /**
+   * @generated from field: string application_id = 1;
+   */
+  applicationId: string;
+
+  /**
+   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   *
+   * @generated from field: string reference = 2;
+   */
+  reference: string;
+
+  /**
+   * The same in all calls of one run of the command, which leaves one record.
+   *
+   * @generated from field: string run = 3;
+   */
+  run: string;
+
+  /**
+   * Nothing is removed, only counted.
+   *
+   * @generated from field: bool dry_run = 4;
+   */
+  dryRun: boolean;
+};
+
+/**
+ * Describes the message headset.notifier.v1.ForgetApplicationRequest.
+ * Use `create(ForgetApplicationRequestSchema)` to create a new message.
+ */
+export const ForgetApplicationRequestSchema: GenMessage<ForgetApplicationRequest> = /*@__PURE__*/
+  messageDesc(file_notifier_v1_admin, 10);
+
+/**
+ * @generated from message headset.notifier.v1.ForgetApplicationResponse
+ */
+export type ForgetApplicationResponse = Message<"headset.notifier.v1.ForgetApplicationResponse"> & {
+  /**
+   * @generated from field: repeated headset.common.v1.Forgotten forgotten = 1;
+   */
+  forgotten: Forgotten[];
+
+  /**
+   * In a dry run: how many of them are still to be delivered.
+   *
+   * @generated from field: uint32 pending = 2;
+   */
+  pending: number;
+
+  /**
+   * There may be more, now or in the next seconds.
+   *
+   * @generated from field: bool more = 3;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message headset.notifier.v1.ForgetApplicationResponse.
+ * Use `create(ForgetApplicationResponseSchema)` to create a new message.
+ */
+export const ForgetApplicationResponseSchema: GenMessage<ForgetApplicationResponse> = /*@__PURE__*/
+  messageDesc(file_notifier_v1_admin, 11);
+
+/**
  * The operators' API of notifier (rule C17).
  *
  * @generated from service headset.notifier.v1.NotifierAdminService
@@ -399,6 +468,17 @@ export const NotifierAdminService: GenService<{
     methodKind: "unary";
     input: typeof ForgetDeviceRequestSchema;
     output: typeof ForgetDeviceResponseSchema;
+  },
+  /**
+   * Removes the next deliveries of an application, whatever their state (ADR 0047): devices has forgotten where they
+   * would go. Notifications that are still in the log are dropped from then on.
+   *
+   * @generated from rpc headset.notifier.v1.NotifierAdminService.ForgetApplication
+   */
+  forgetApplication: {
+    methodKind: "unary";
+    input: typeof ForgetApplicationRequestSchema;
+    output: typeof ForgetApplicationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_notifier_v1_admin, 0);

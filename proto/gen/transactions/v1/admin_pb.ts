@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file transactions/v1/admin.proto.
  */
 export const file_transactions_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("Cht0cmFuc2FjdGlvbnMvdjEvYWRtaW4ucHJvdG8SF2hlYWRzZXQudHJhbnNhY3Rpb25zLnYxIlYKH0xpc3RUcmFuc2FjdGlvbnNPZkRldmljZVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhEKCW9wZW5fb25seRgCIAEoCBINCgVsaW1pdBgDIAEoDSJeCiBMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXNwb25zZRI6Cgx0cmFuc2FjdGlvbnMYASADKAsyJC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5UcmFuc2FjdGlvbiKXAQoXRmluZFRyYW5zYWN0aW9uc1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSOgoGc3RhdHVzGAIgASgOMiouaGVhZHNldC50cmFuc2FjdGlvbnMudjEuVHJhbnNhY3Rpb25TdGF0dXMSGQoRY3JlYXRlZF9iZWZvcmVfbXMYAyABKAMSDQoFbGltaXQYBCABKA0iVgoYRmluZFRyYW5zYWN0aW9uc1Jlc3BvbnNlEjoKDHRyYW5zYWN0aW9ucxgBIAMoCzIkLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlRyYW5zYWN0aW9uIjAKFlNob3dUcmFuc2FjdGlvblJlcXVlc3QSFgoOdHJhbnNhY3Rpb25faWQYASABKAMi9AEKF1Nob3dUcmFuc2FjdGlvblJlc3BvbnNlEjkKC3RyYW5zYWN0aW9uGAEgASgLMiQuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuVHJhbnNhY3Rpb24SEAoIYXR0ZW1wdHMYAiABKA0SFQoNc2Vzc2lvbl9lcG9jaBgDIAEoBBIYChBhY3RpdmF0aW9uX2Vwb2NoGAQgASgEEhMKC2VuZF9tZXNzYWdlGAUgASgJEhMKC291dGJveF9zaXplGAYgASgNEhsKE3dpc2hlZF9jYW5jZWxsYXRpb24YByABKAkSFAoMd2lzaGVkX2F0X21zGAggASgDIpMBChNGb3JnZXREZXZpY2VSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRIRCglyZWZlcmVuY2UYAiABKAkSCwoDcnVuGAMgASgJEg8KB2RyeV9ydW4YBCABKAgSFwoPdHJhbnNhY3Rpb25faWRzGAUgAygDEg0KBWFmdGVyGAYgASgJEhAKCGVuZF9vcGVuGAcgASgIIosBChRGb3JnZXREZXZpY2VSZXNwb25zZRIvCglmb3Jnb3R0ZW4YASADKAsyHC5oZWFkc2V0LmNvbW1vbi52MS5Gb3Jnb3R0ZW4SFwoPdHJhbnNhY3Rpb25faWRzGAIgAygDEgwKBG9wZW4YAyABKA0SDQoFb3dpbmcYBCABKA0SDAoEbmV4dBgFIAEoCTKkBAoYVHJhbnNhY3Rpb25zQWRtaW5TZXJ2aWNlEpYBChhMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2USOC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5MaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXF1ZXN0GjkuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuTGlzdFRyYW5zYWN0aW9uc09mRGV2aWNlUmVzcG9uc2UiBZK1GAEKEn4KEEZpbmRUcmFuc2FjdGlvbnMSMC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5GaW5kVHJhbnNhY3Rpb25zUmVxdWVzdBoxLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkZpbmRUcmFuc2FjdGlvbnNSZXNwb25zZSIFkrUYAQoSewoPU2hvd1RyYW5zYWN0aW9uEi8uaGVhZHNldC50cmFuc2FjdGlvbnMudjEuU2hvd1RyYW5zYWN0aW9uUmVxdWVzdBowLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlNob3dUcmFuc2FjdGlvblJlc3BvbnNlIgWStRgBChJyCgxGb3JnZXREZXZpY2USLC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5Gb3JnZXREZXZpY2VSZXF1ZXN0Gi0uaGVhZHNldC50cmFuc2FjdGlvbnMudjEuRm9yZ2V0RGV2aWNlUmVzcG9uc2UiBZK1GAEKYgZwcm90bzM", [file_common_v1_callers, file_common_v1_forget, file_transactions_v1_service]);
+  fileDesc("Cht0cmFuc2FjdGlvbnMvdjEvYWRtaW4ucHJvdG8SF2hlYWRzZXQudHJhbnNhY3Rpb25zLnYxIlYKH0xpc3RUcmFuc2FjdGlvbnNPZkRldmljZVJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhEKCW9wZW5fb25seRgCIAEoCBINCgVsaW1pdBgDIAEoDSJeCiBMaXN0VHJhbnNhY3Rpb25zT2ZEZXZpY2VSZXNwb25zZRI6Cgx0cmFuc2FjdGlvbnMYASADKAsyJC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5UcmFuc2FjdGlvbiKXAQoXRmluZFRyYW5zYWN0aW9uc1JlcXVlc3QSFgoOYXBwbGljYXRpb25faWQYASABKAkSOgoGc3RhdHVzGAIgASgOMiouaGVhZHNldC50cmFuc2FjdGlvbnMudjEuVHJhbnNhY3Rpb25TdGF0dXMSGQoRY3JlYXRlZF9iZWZvcmVfbXMYAyABKAMSDQoFbGltaXQYBCABKA0iVgoYRmluZFRyYW5zYWN0aW9uc1Jlc3BvbnNlEjoKDHRyYW5zYWN0aW9ucxgBIAMoCzIkLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlRyYW5zYWN0aW9uIjAKFlNob3dUcmFuc2FjdGlvblJlcXVlc3QSFgoOdHJhbnNhY3Rpb25faWQYASABKAMi9AEKF1Nob3dUcmFuc2FjdGlvblJlc3BvbnNlEjkKC3RyYW5zYWN0aW9uGAEgASgLMiQuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuVHJhbnNhY3Rpb24SEAoIYXR0ZW1wdHMYAiABKA0SFQoNc2Vzc2lvbl9lcG9jaBgDIAEoBBIYChBhY3RpdmF0aW9uX2Vwb2NoGAQgASgEEhMKC2VuZF9tZXNzYWdlGAUgASgJEhMKC291dGJveF9zaXplGAYgASgNEhsKE3dpc2hlZF9jYW5jZWxsYXRpb24YByABKAkSFAoMd2lzaGVkX2F0X21zGAggASgDIpMBChNGb3JnZXREZXZpY2VSZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRIRCglyZWZlcmVuY2UYAiABKAkSCwoDcnVuGAMgASgJEg8KB2RyeV9ydW4YBCABKAgSFwoPdHJhbnNhY3Rpb25faWRzGAUgAygDEg0KBWFmdGVyGAYgASgJEhAKCGVuZF9vcGVuGAcgASgIIosBChRGb3JnZXREZXZpY2VSZXNwb25zZRIvCglmb3Jnb3R0ZW4YASADKAsyHC5oZWFkc2V0LmNvbW1vbi52MS5Gb3Jnb3R0ZW4SFwoPdHJhbnNhY3Rpb25faWRzGAIgAygDEgwKBG9wZW4YAyABKA0SDQoFb3dpbmcYBCABKA0SDAoEbmV4dBgFIAEoCSKEAQoYRm9yZ2V0QXBwbGljYXRpb25SZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEhEKCXJlZmVyZW5jZRgCIAEoCRILCgNydW4YAyABKAkSDwoHZHJ5X3J1bhgEIAEoCBINCgVhZnRlchgFIAEoAxIQCghlbmRfb3BlbhgGIAEoCCJ3ChlGb3JnZXRBcHBsaWNhdGlvblJlc3BvbnNlEi8KCWZvcmdvdHRlbhgBIAMoCzIcLmhlYWRzZXQuY29tbW9uLnYxLkZvcmdvdHRlbhIMCgRvcGVuGAIgASgNEg0KBW93aW5nGAMgASgNEgwKBG5leHQYBCABKAMyqAUKGFRyYW5zYWN0aW9uc0FkbWluU2VydmljZRKWAQoYTGlzdFRyYW5zYWN0aW9uc09mRGV2aWNlEjguaGVhZHNldC50cmFuc2FjdGlvbnMudjEuTGlzdFRyYW5zYWN0aW9uc09mRGV2aWNlUmVxdWVzdBo5LmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkxpc3RUcmFuc2FjdGlvbnNPZkRldmljZVJlc3BvbnNlIgWStRgBChJ+ChBGaW5kVHJhbnNhY3Rpb25zEjAuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuRmluZFRyYW5zYWN0aW9uc1JlcXVlc3QaMS5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5GaW5kVHJhbnNhY3Rpb25zUmVzcG9uc2UiBZK1GAEKEnsKD1Nob3dUcmFuc2FjdGlvbhIvLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLlNob3dUcmFuc2FjdGlvblJlcXVlc3QaMC5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5TaG93VHJhbnNhY3Rpb25SZXNwb25zZSIFkrUYAQoScgoMRm9yZ2V0RGV2aWNlEiwuaGVhZHNldC50cmFuc2FjdGlvbnMudjEuRm9yZ2V0RGV2aWNlUmVxdWVzdBotLmhlYWRzZXQudHJhbnNhY3Rpb25zLnYxLkZvcmdldERldmljZVJlc3BvbnNlIgWStRgBChKBAQoRRm9yZ2V0QXBwbGljYXRpb24SMS5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5Gb3JnZXRBcHBsaWNhdGlvblJlcXVlc3QaMi5oZWFkc2V0LnRyYW5zYWN0aW9ucy52MS5Gb3JnZXRBcHBsaWNhdGlvblJlc3BvbnNlIgWStRgBCmIGcHJvdG8z", [file_common_v1_callers, file_common_v1_forget, file_transactions_v1_service]);
 
 /**
  * @generated from message headset.transactions.v1.ListTransactionsOfDeviceRequest
@@ -305,6 +305,94 @@ export const ForgetDeviceResponseSchema: GenMessage<ForgetDeviceResponse> = /*@_
   messageDesc(file_transactions_v1_admin, 7);
 
 /**
+ * @generated from message headset.transactions.v1.ForgetApplicationRequest
+ */
+export type ForgetApplicationRequest = Message<"headset.transactions.v1.ForgetApplicationRequest"> & {
+  /**
+   * @generated from field: string application_id = 1;
+   */
+  applicationId: string;
+
+  /**
+   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   *
+   * @generated from field: string reference = 2;
+   */
+  reference: string;
+
+  /**
+   * The same in all calls of one run of the command, which leaves one record.
+   *
+   * @generated from field: string run = 3;
+   */
+  run: string;
+
+  /**
+   * Nothing is removed, only counted.
+   *
+   * @generated from field: bool dry_run = 4;
+   */
+  dryRun: boolean;
+
+  /**
+   * `next` of the answer before; 0: from the beginning.
+   *
+   * @generated from field: int64 after = 5;
+   */
+  after: bigint;
+
+  /**
+   * Unprocessed ones of the page are canceled, with their callback.
+   *
+   * @generated from field: bool end_open = 6;
+   */
+  endOpen: boolean;
+};
+
+/**
+ * Describes the message headset.transactions.v1.ForgetApplicationRequest.
+ * Use `create(ForgetApplicationRequestSchema)` to create a new message.
+ */
+export const ForgetApplicationRequestSchema: GenMessage<ForgetApplicationRequest> = /*@__PURE__*/
+  messageDesc(file_transactions_v1_admin, 8);
+
+/**
+ * @generated from message headset.transactions.v1.ForgetApplicationResponse
+ */
+export type ForgetApplicationResponse = Message<"headset.transactions.v1.ForgetApplicationResponse"> & {
+  /**
+   * @generated from field: repeated headset.common.v1.Forgotten forgotten = 1;
+   */
+  forgotten: Forgotten[];
+
+  /**
+   * Of this page: not processed, and with callbacks that are not in the log yet.
+   *
+   * @generated from field: uint32 open = 2;
+   */
+  open: number;
+
+  /**
+   * @generated from field: uint32 owing = 3;
+   */
+  owing: number;
+
+  /**
+   * 0: there are no more.
+   *
+   * @generated from field: int64 next = 4;
+   */
+  next: bigint;
+};
+
+/**
+ * Describes the message headset.transactions.v1.ForgetApplicationResponse.
+ * Use `create(ForgetApplicationResponseSchema)` to create a new message.
+ */
+export const ForgetApplicationResponseSchema: GenMessage<ForgetApplicationResponse> = /*@__PURE__*/
+  messageDesc(file_transactions_v1_admin, 9);
+
+/**
  * The operators' API of transactions (rule C17).
  *
  * @generated from service headset.transactions.v1.TransactionsAdminService
@@ -345,6 +433,16 @@ export const TransactionsAdminService: GenService<{
     methodKind: "unary";
     input: typeof ForgetDeviceRequestSchema;
     output: typeof ForgetDeviceResponseSchema;
+  },
+  /**
+   * Removes an application's transactions, of all its devices, in pages (ADR 0047).
+   *
+   * @generated from rpc headset.transactions.v1.TransactionsAdminService.ForgetApplication
+   */
+  forgetApplication: {
+    methodKind: "unary";
+    input: typeof ForgetApplicationRequestSchema;
+    output: typeof ForgetApplicationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_transactions_v1_admin, 0);

@@ -15,6 +15,7 @@ import {
 } from '../domain/endpoint.ts';
 import { takenAt } from '../domain/places.ts';
 import type { Endpoint, EndpointStore, EndpointWithPlaces, Recording, RecordingStore } from '../ports.ts';
+import { applicationForgetHandler, type ForgetApplicationDependencies } from './forget-application.ts';
 import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 
 /** The hash under which a webhook's secret is kept and compared. */
@@ -28,7 +29,7 @@ export function communicationAdmin(deps: {
   recordings: RecordingStore;
   clock: Clock;
   audit: Audit;
-  forgetting: ForgetDependencies;
+  forgetting: ForgetDependencies & ForgetApplicationDependencies;
 }): RpcBinding {
   const { endpoints, recordings, clock, audit } = deps;
   const shown = ({ places, ...endpoint }: EndpointWithPlaces) => ({
@@ -39,6 +40,7 @@ export function communicationAdmin(deps: {
 
   return bind(CommunicationAdminService, {
     ...forgetHandler(deps.forgetting),
+    ...applicationForgetHandler(deps.forgetting),
     async putEndpoint({ endpoint: given }) {
       const endpoint: Endpoint = {
         endpointId: requireEndpointId(given?.endpointId ?? ''),

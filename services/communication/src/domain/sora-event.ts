@@ -11,6 +11,12 @@ const forwarded: readonly string[] = [
   'archive.failed',
 ];
 
+/**
+ * The body of an event that an operator has had forgotten (ADR 0047): left are its key, by which a repeat is
+ * recognised, and its place in the channel's order.
+ */
+export const emptiedBody = '{}';
+
 /** An event webhook of Sora, read as far as the platform needs it. */
 export interface SoraEvent {
   readonly type: string;

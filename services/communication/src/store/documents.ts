@@ -27,6 +27,7 @@ export interface SettingsDocument extends OwingDocument {
 
 export interface ChannelDocument {
   _id: string;
+  /** Empty: an operator has had it forgotten (ADR 0047), and events are kept without their content. */
   applicationId: string;
   endpointId: string;
   /** The endpoint URL that the integrator got. */
@@ -43,7 +44,7 @@ export interface EventDocument {
   _id: string;
   endpointId: string;
   channelId: string;
-  /** Empty: the channel is not known; recorded and not forwarded. */
+  /** Empty: the channel is not known, recorded and not forwarded; or its application is forgotten. */
   applicationId: string;
   seq: number;
   arrivedAtMs: number;
@@ -121,6 +122,14 @@ export const owingCollections = [collections.endpoints, collections.settings] as
 export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
   owingCollections.map((name) => [name, [owingIndex]]),
 );
+
+/**
+ * Finds the channels of an application, to forget them (ADR 0047). A channel is made for hours of meetings, so the
+ * index costs little beside its events.
+ */
+export const channelsOfApplicationIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.channels]: [{ name: 'application', key: { applicationId: 1, _id: 1 } }],
+};
 
 /** Finds the connections of a device, to forget them (ADR 0047). */
 export const forgetIndexes: Readonly<Record<string, IndexDescription[]>> = {

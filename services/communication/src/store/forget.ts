@@ -1,13 +1,11 @@
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { readRecordingNews } from '../domain/recording.ts';
-import { readSoraEvent } from '../domain/sora-event.ts';
+import { emptiedBody, readSoraEvent } from '../domain/sora-event.ts';
 import type { ConnectionOfDevice, ForgetStore } from '../ports.ts';
 import type { ConnectionDocument, EventDocument } from './documents.ts';
 
 /** Few, because a channel of hours has thousands of events. */
 const connectionsAtOnce = 5;
-/** What is left of an event: its key, by which a repeat is recognised, and its place in the channel's order. */
-const emptied = '{}';
 
 /** A device's connections in meetings, and Sora's events of them. */
 export function createForgetStore(
@@ -56,7 +54,7 @@ export function createForgetStore(
         if (!found) continue;
         const { done, held } = await eventsOf(connectionId, found.channelId, deviceId);
         const these = { _id: { $in: done }, dueAtMs: { $exists: false } };
-        emptiedEvents += (await events.updateMany(these, { $set: { body: emptied } })).modifiedCount;
+        emptiedEvents += (await events.updateMany(these, { $set: { body: emptiedBody } })).modifiedCount;
         if (held > 0) {
           left += 1;
           continue;

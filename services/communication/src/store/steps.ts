@@ -2,7 +2,12 @@ import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import { forgetMarkIndexes, forgetMarksCollection } from '@headset-cloud/kit/forget/marks.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
 import { notedKeysCollection } from '@headset-cloud/kit/sealed/noted-keys.ts';
-import { communicationIndexes, forgetIndexes, owingIndexes } from './documents.ts';
+import {
+  channelsOfApplicationIndexes,
+  communicationIndexes,
+  forgetIndexes,
+  owingIndexes,
+} from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
 export const communicationSteps: ServiceSteps = {
@@ -16,5 +21,6 @@ export const communicationSteps: ServiceSteps = {
       name: 'forgotten devices',
       indexes: { ...forgetIndexes, [forgetMarksCollection]: forgetMarkIndexes },
     },
+    { number: 5, name: 'forgotten applications', indexes: channelsOfApplicationIndexes },
   ],
 };

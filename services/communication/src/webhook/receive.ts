@@ -2,11 +2,11 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { eventKey, isObject, readSoraEvent } from '../domain/sora-event.ts';
+import { emptiedBody, eventKey, isObject, readSoraEvent } from '../domain/sora-event.ts';
 import type { EventProcessor } from '../events/processor.ts';
 import type { ChannelStore, EndpointStore, EventStore } from '../ports.ts';
 
-/** `unknown_channel`: recorded and not forwarded. */
+/** `unknown_channel`: recorded and not forwarded; of an application that is forgotten, without its content. */
 export type Receipt = 'stored' | 'repeated' | 'unknown_channel' | 'malformed';
 
 /** Receives Sora's webhooks: each is durable before it is answered, then applied and published once. */
@@ -45,14 +45,15 @@ export function createReceiver(deps: {
       if (await events.known(key)) return 'repeated';
       const { channelId } = event;
       const place = await channels.nextEvent(channelId, endpointId, arrivedAtMs);
+      const { seq = 0, applicationId = '' } = place ?? {};
       const stored = {
-        ...{ key, endpointId, channelId, applicationId: place?.applicationId ?? '', seq: place?.seq ?? 0 },
-        ...{ arrivedAtMs, body: bytes.toString('utf8'), traceparent },
+        ...{ key, endpointId, channelId, applicationId, seq, arrivedAtMs, traceparent },
+        body: place && applicationId === '' ? emptiedBody : bytes.toString('utf8'),
       };
-      const dueAtMs = place ? arrivedAtMs + deps.leftoverAfterMs : undefined;
+      const dueAtMs = applicationId === '' ? undefined : arrivedAtMs + deps.leftoverAfterMs;
       if (!(await events.insert(stored, dueAtMs))) return 'repeated';
       failpoints('communication.event-stored');
-      if (!place) {
+      if (applicationId === '') {
         logger.warn({ endpointId, channelId, type: event.type }, 'a Sora event of an unknown channel');
         return 'unknown_channel';
       }

@@ -6,8 +6,9 @@ import {
 import type { Command } from 'commander';
 import { fields, table } from '../output.ts';
 import type { Session } from '../session.ts';
+import { addForgetApplication } from './forget-application.ts';
 
-/** `applications create|list`. */
+/** `applications create|list|forget`. */
 export function addApplications(program: Command, session: Session): void {
   const group = program.command('applications').description('applications and who owns them');
 
@@ -54,4 +55,6 @@ export function addApplications(program: Command, session: Session): void {
         ),
       );
     });
+
+  addForgetApplication(group, session);
 }

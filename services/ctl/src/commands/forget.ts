@@ -1,139 +1,65 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { create, type DescService, type MessageInitShape } from '@bufbuild/protobuf';
-import type { Client } from '@connectrpc/connect';
-import type { ForgottenSchema } from '@headset-cloud/proto/common/v1/forget_pb.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
-import {
-  DevicesAdminService,
-  type ForgetReport,
-  ForgetReportSchema,
-} from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import type { AdminService } from '../connection.ts';
 import { CtlError, exitCodes } from '../exit-codes.ts';
-import { table } from '../output.ts';
 import type { Session } from '../session.ts';
+import {
+  type Asked,
+  betweenLooksMs,
+  forgetOptions,
+  looks,
+  type Outcome,
+  refuseLeft,
+  requireCounted,
+  showForgotten,
+  startForgetRun,
+} from './forget-run.ts';
 
 /** Callbacks that one call names: each is looked for by itself. */
 const callbacksAtOnce = 500;
-/** A pause lasts so many times as long as the call before it, so that other work goes first. */
-const pausePerWork = 4;
-/** How often, and how long after each other, callbacks are waited for that are just being published. */
-const looks = 5;
-const betweenLooksMs = 1000;
-
-/** Of many transactions it takes minutes: a line of progress so often. */
-const tellEveryMs = 10_000;
-
-type Counts = MessageInitShape<typeof ForgottenSchema>;
 
 /** `devices forget` (ADR 0047). */
 export function addForget(group: Command, session: Session): void {
-  group
+  const command = group
     .command('forget <imei>')
     .description(
       'remove what is personal of a device that is not activated; may be interrupted and run again',
-    )
-    .requiredOption('--reference <id>', 'the id of the request that this fulfils, for the audit record')
-    .option('--end-open', 'cancel its unprocessed transactions first, with their callbacks', false)
-    .option('--dry-run', 'only count what would be removed', false)
-    .action(async (deviceId: string, options: Omit<Asked, 'deviceId' | 'run'>) => {
+    );
+  forgetOptions(command, 'cancel its unprocessed transactions first, with their callbacks').action(
+    async (deviceId: string, options: Omit<Asked, 'run'>) => {
       const asked = { ...options, deviceId, run: randomUUID() };
       const counted = await forget(session, { ...asked, dryRun: true });
-      const failed = counted.failures.find(
-        ({ service }) => service === 'devices' || service === 'transactions',
-      );
-      // Whether it may begin at all, only these two know.
-      if (failed) throw failed.error;
+      requireCounted(counted, ['devices', 'transactions']);
       if (counted.open > 0 && !options.endOpen) throw hasOpen(deviceId, counted.open);
-      if (options.dryRun) return show(session, asked, counted);
-      const done = await forget(session, asked);
-      show(session, asked, done);
-      refuseLeft(deviceId, done);
-    });
+      const done = options.dryRun ? counted : await forget(session, asked);
+      showForgotten(session, { deviceId }, options.dryRun, done);
+      if (!options.dryRun) refuseLeft(done, `Run it again: ctl devices forget ${deviceId}.`);
+    },
+  );
 }
 
-interface Asked {
+interface AskedOfDevice extends Asked {
   readonly deviceId: string;
-  readonly reference: string;
-  readonly run: string;
-  readonly dryRun: boolean;
-  readonly endOpen: boolean;
 }
 
-interface Failure {
-  readonly service: AdminService;
-  readonly error: CtlError;
-}
-
-interface Outcome {
-  readonly counts: ReadonlyMap<AdminService, readonly Tally[]>;
-  readonly failures: readonly Failure[];
+interface DeviceOutcome extends Outcome {
   /** Transactions that are not processed. */
   readonly open: number;
-}
-
-interface Tally {
-  readonly what: string;
-  removed: number;
-  left: number;
 }
 
 /**
  * Service by service: devices first, since nothing new comes of a device without keys; then the transactions and
  * Sora's connections, each page after its callbacks, whose ids nothing else tells.
  */
-async function forget(session: Session, asked: Asked): Promise<Outcome> {
+async function forget(session: Session, asked: AskedOfDevice): Promise<DeviceOutcome> {
   const { deviceId, reference, dryRun, run, endOpen } = asked;
   const request = { deviceId, reference, dryRun, run };
-  const counts = new Map<AdminService, Tally[]>();
-  const failures: Failure[] = [];
+  const { counts, failures, add, ask, part, lookAgain } = startForgetRun(session, dryRun);
   let open = 0;
-
-  const add = (service: AdminService, told: readonly Counts[]) => {
-    const of = counts.get(service) ?? [];
-    counts.set(service, of);
-    for (const { what = '', removed = 0, left = 0 } of told) {
-      const known = of.find((one) => one.what === what);
-      if (known) {
-        known.removed += removed;
-        known.left += left;
-      } else of.push({ what, removed, left });
-    }
-  };
-  let asking: AdminService = 'devices';
-  let toldAtMs = performance.now();
-  /** One call, and a pause that grows with its work. */
-  const ask = async <S extends DescService, A extends { readonly forgotten: readonly Counts[] }>(
-    service: AdminService,
-    description: S,
-    call: (client: Client<S>) => Promise<A>,
-  ): Promise<A> => {
-    asking = service;
-    const began = performance.now();
-    const answer = await session.call(service, description, call);
-    add(service, answer.forgotten);
-    if (began - toldAtMs > tellEveryMs) {
-      toldAtMs = began;
-      const done = [...counts.values()].flat().reduce((sum, { removed }) => sum + removed, 0);
-      session.terminal.err(`${service}: ${done} ${dryRun ? 'counted' : 'removed'} so far …\n`);
-    }
-    if (!dryRun) await sleep(pausePerWork * (performance.now() - began));
-    return answer;
-  };
-  /** A service that is away leaves its part; the others do theirs. */
-  const part = async (work: () => Promise<void>) => {
-    try {
-      await work();
-    } catch (error) {
-      if (!(error instanceof CtlError)) throw error;
-      failures.push({ service: asking, error });
-      add(asking, []);
-    }
-  };
 
   /** Removes the callbacks; answers which transactions and notifications still have some. */
   const callbacks = async (transactionIds: readonly bigint[], notificationIds: readonly string[]) => {
@@ -174,8 +100,7 @@ async function forget(session: Session, asked: Asked): Promise<Outcome> {
       let [after, owing, left] = ['', 0, 0];
       let transactionIds: bigint[] = [];
       open = 0;
-      // What an earlier look found left may be gone.
-      for (const tally of [...counts.values()].flat()) tally.left = 0;
+      lookAgain();
       do {
         const named = dryRun ? [] : transactionIds;
         const answer = await ask('transactions', TransactionsAdminService, (c) =>
@@ -245,48 +170,5 @@ function hasOpen(deviceId: string, open: number): CtlError {
   return new CtlError(
     exitCodes.refused,
     `${open} transactions of ${deviceId} are not processed (ctl transactions list ${deviceId} --open); nothing was removed. Wait until its headset has been online, or cancel them with --end-open.`,
-  );
-}
-
-function refuseLeft(deviceId: string, { counts, failures }: Outcome): void {
-  const again = `Run it again: ctl devices forget ${deviceId}.`;
-  const [failed] = failures;
-  if (failed) {
-    const services = [...new Set(failures.map(({ service }) => service))].join(', ');
-    throw new CtlError(failed.error.exitCode, `Not done in ${services}: ${failed.error.message} ${again}`);
-  }
-  const left = [...counts.values()].flat().reduce((sum, one) => sum + one.left, 0);
-  if (left === 0) return;
-  throw new CtlError(
-    exitCodes.refused,
-    `${left} are left, because callbacks of them are still to be delivered or events to be processed. ${again}`,
-  );
-}
-
-function show(session: Session, { deviceId, dryRun }: Asked, { counts, failures }: Outcome): void {
-  const parts = [...counts].map(([service, forgotten]) => ({
-    ...{ service, forgotten: [...forgotten] },
-    failed: failures.find((one) => one.service === service)?.error.message ?? '',
-  }));
-  session.show(ForgetReportSchema, create(ForgetReportSchema, { deviceId, dryRun, parts }), describe);
-}
-
-function describe({ dryRun, parts }: ForgetReport): string {
-  const rows = parts.flatMap(({ service, forgotten, failed }) => [
-    ...forgotten.map(({ what, removed, left }) => ({
-      ...{ service, what },
-      ...{ removed: String(removed), left: left === 0 ? '' : String(left) },
-    })),
-    ...(failed === '' ? [] : [{ service, what: 'not done', removed: '', left: failed }]),
-  ]);
-  return table(
-    rows,
-    [
-      ['SERVICE', (one) => one.service],
-      ['WHAT', (one) => one.what],
-      [dryRun ? 'WOULD REMOVE' : 'REMOVED', (one) => one.removed],
-      ['LEFT', (one) => one.left],
-    ],
-    'Nothing.',
   );
 }

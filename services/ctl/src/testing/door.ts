@@ -14,19 +14,23 @@ import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import {
   CommunicationAdminService,
   type Endpoint,
+  type ForgetApplicationRequest as ForgetChannels,
   type ForgetDeviceRequest as ForgetConnections,
 } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import {
   type DeviceSchema,
   DevicesAdminService,
+  type ForgetApplicationRequest as ForgetApplication,
   type PutContractRequest,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { HardwareModel } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import {
+  type ForgetApplicationRequest as ForgetApplicationCallbacks,
   type ForgetDeviceRequest as ForgetCallbacks,
   NotifierAdminService,
 } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import {
+  type ForgetApplicationRequest as ForgetApplicationTransactions,
   type ForgetDeviceRequest as ForgetTransactions,
   TransactionsAdminService,
 } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
@@ -87,6 +91,21 @@ export async function openDoor(
         request: ForgetConnections,
       ): MessageInitShape<typeof CommunicationAdminService.method.forgetDevice.output>;
     };
+    /** What `applications forget` is answered; absent: nothing is there. */
+    forgetApplication?: {
+      devices(
+        request: ForgetApplication,
+      ): MessageInitShape<typeof DevicesAdminService.method.forgetApplication.output>;
+      transactions(
+        request: ForgetApplicationTransactions,
+      ): MessageInitShape<typeof TransactionsAdminService.method.forgetApplication.output>;
+      notifier(
+        request: ForgetApplicationCallbacks,
+      ): MessageInitShape<typeof NotifierAdminService.method.forgetApplication.output>;
+      communication(
+        request: ForgetChannels,
+      ): MessageInitShape<typeof CommunicationAdminService.method.forgetApplication.output>;
+    };
     /** The IMEIs that every contract names, in order; absent: there is no contract. */
     contract?: readonly string[];
   } = {},
@@ -136,6 +155,7 @@ export async function openDoor(
     },
     listHardwareModels: async () => ({ models }),
     forgetDevice: async () => ({ forgotten: [{ what: 'headset keys', removed: 1 }] }),
+    forgetApplication: async (request) => options.forgetApplication?.devices(request) ?? {},
     addHeadsetKey: async ({ deviceId, publicKeyPem, name }) => {
       if (!options.keyIdOf) return missing();
       keys.set(deviceId, publicKeyPem);
@@ -178,6 +198,7 @@ export async function openDoor(
       return { transactions: [{ transactionId: 7n, applicationId, status, createdAtMs: createdBeforeMs }] };
     },
     forgetDevice: async (request) => options.forget?.transactions(request) ?? {},
+    forgetApplication: async (request) => options.forgetApplication?.transactions(request) ?? {},
     showTransaction: async ({ transactionId }) => ({
       transaction: { transactionId, status: TransactionStatus.CANCELED },
       endMessage: 'retry limit',
@@ -195,6 +216,7 @@ export async function openDoor(
       body: '{"a":1}',
     }),
     forgetDevice: async (request) => options.forget?.notifier(request) ?? {},
+    forgetApplication: async (request) => options.forgetApplication?.notifier(request) ?? {},
     redeliverDelivery: async ({ notificationId }) => {
       redelivered.push(notificationId);
       return { delivery: { notificationId, status: 'pending' } };
@@ -245,6 +267,7 @@ export async function openDoor(
     removeEndpoint: missing,
     setDefaultVersion: async () => ({}),
     forgetDevice: async (request) => options.forget?.communication(request) ?? {},
+    forgetApplication: async (request) => options.forgetApplication?.communication(request) ?? {},
     listRecordings: async ({ applicationId, limit }) => ({
       recordings:
         limit === 1 ? [] : [{ recordingId: 'R1', applicationId, state: 'uploading', totalBytes: 9n }],

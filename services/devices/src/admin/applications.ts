@@ -27,8 +27,14 @@ export function applicationHandlers({
       );
       if (!created) {
         const known = await applications.get(applicationId);
+        if (!known) {
+          throw new DomainError(
+            'conflict',
+            `The application ${applicationId} is forgotten; its id is never given again. Choose another one.`,
+          );
+        }
         // Creating the same application again is not an error, because provisioning scripts run twice.
-        if (known?.developerId !== developerId || known.name !== wanted.name) {
+        if (known.developerId !== developerId || known.name !== wanted.name) {
           throw new DomainError(
             'conflict',
             `The application ${applicationId} exists, with another owner or name.`,

@@ -5,12 +5,15 @@ import { contractHandlers } from './contracts.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { developerHandlers } from './developers.ts';
 import { deviceHandlers } from './devices.ts';
+import { applicationForgetHandler, type ForgetApplicationDependencies } from './forget-application.ts';
 import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 import { hardwareModelHandlers } from './hardware-models.ts';
 import { headsetKeyHandlers } from './headset-keys.ts';
 
 /** The operators' door (rule C17). */
-export function adminBindings(deps: AdminDependencies & ForgetDependencies): RpcBinding[] {
+export function adminBindings(
+  deps: AdminDependencies & ForgetDependencies & ForgetApplicationDependencies,
+): RpcBinding[] {
   return [
     bind(DevicesAdminService, {
       ...developerHandlers(deps),
@@ -20,6 +23,7 @@ export function adminBindings(deps: AdminDependencies & ForgetDependencies): Rpc
       ...hardwareModelHandlers(deps),
       ...headsetKeyHandlers(deps),
       ...forgetHandler(deps),
+      ...applicationForgetHandler(deps),
     }),
   ];
 }

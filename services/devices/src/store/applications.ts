@@ -2,7 +2,7 @@ import { owesLess, owesTooMuch, owing, owingFields } from '@headset-cloud/kit/au
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
-import type { Update } from '@headset-cloud/kit/store/operations.ts';
+import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { ApplicationSettings } from '../domain/settings.ts';
 import type { ApplicationStore } from '../ports.ts';
@@ -10,6 +10,8 @@ import type { ApplicationDocument } from './documents.ts';
 import { openText, purposes, sealText } from './sealed-text.ts';
 
 const recentChanges = 32;
+/** Part of a filter: nothing brings back what an operator has had forgotten (ADR 0047). */
+const notForgotten: Filter<ApplicationDocument> = { forgottenAtMs: { $exists: false } };
 
 export function createApplicationStore(
   applications: StoreCollection<ApplicationDocument>,
@@ -31,17 +33,21 @@ export function createApplicationStore(
   const destinationFields = coalescedReader(applications, {
     'settings.deviceEvent': 1,
     authenticationKey: 1,
+    forgottenAtMs: 1,
   });
 
   async function settings(applicationId: string): Promise<ApplicationSettings | undefined> {
-    const found = await applications.findOne({ _id: applicationId }, { projection: settingsFields });
+    const found = await applications.findOne(
+      { _id: applicationId, ...notForgotten },
+      { projection: settingsFields },
+    );
     return found ? opened(found) : undefined;
   }
 
   return {
     async get(applicationId) {
       const found = await applications.findOne(
-        { _id: applicationId },
+        { _id: applicationId, ...notForgotten },
         { projection: { developerId: 1, name: 1 } },
       );
       return found ? named(found) : undefined;
@@ -49,10 +55,10 @@ export function createApplicationStore(
 
     async list(developerId) {
       const found = await applications
-        .find(developerId === undefined ? {} : { developerId }, {
-          sort: { _id: 1 },
-          projection: { developerId: 1, name: 1 },
-        })
+        .find(
+          { ...(developerId !== undefined && { developerId }), ...notForgotten },
+          { sort: { _id: 1 }, projection: { developerId: 1, name: 1 } },
+        )
         .toArray();
       return found.map(named);
     },
@@ -79,7 +85,7 @@ export function createApplicationStore(
 
     async destination(applicationId) {
       const found = await destinationFields(applicationId);
-      if (!found) return undefined;
+      if (!found || found.forgottenAtMs !== undefined) return undefined;
       return {
         deviceEvent: found.settings?.deviceEvent !== undefined,
         authenticationKey: found.authenticationKey !== undefined,
@@ -97,7 +103,7 @@ export function createApplicationStore(
       }
       const removed = Object.fromEntries(remove.map((name) => [`settings.${name}`, '']));
       const changed = await applications.findOneAndUpdate(
-        { _id: applicationId, recentChanges: { $ne: changeId }, ...owesLess },
+        { _id: applicationId, recentChanges: { $ne: changeId }, ...notForgotten, ...owesLess },
         owing(
           {
             ...(Object.keys(values).length > 0 && { $set: values }),
@@ -109,7 +115,7 @@ export function createApplicationStore(
         { returnDocument: 'after', projection: settingsFields },
       );
       if (changed) return opened(changed);
-      const unchanged = { _id: applicationId, recentChanges: { $ne: changeId } };
+      const unchanged = { _id: applicationId, recentChanges: { $ne: changeId }, ...notForgotten };
       if (await applications.findOne(unchanged, { projection: { _id: 1 } })) throw owesTooMuch();
       return settings(applicationId);
     },

@@ -32,6 +32,10 @@ export interface ApplicationDocument extends OwingDocument {
   /** Ids of the newest changes, so that a repeat does not undo a later one. */
   recentChanges: string[];
   createdAt: Date;
+  /** Since when an operator has had it forgotten (ADR 0047): nothing else is left of it. Absent: none has. */
+  forgottenAtMs?: number;
+  /** The newest run of the command that did. */
+  forgetRun?: string;
 }
 
 export interface ContractDocument extends OwingDocument {

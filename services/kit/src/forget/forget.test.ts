@@ -1,7 +1,12 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { type LetterDocument, letterIndexes, lettersCollection } from '../dead-letters/documents.ts';
 import { lettersOfDevice } from './letters.ts';
-import { createForgetMarks, type ForgetMarkDocument, forgetMarksCollection } from './marks.ts';
+import {
+  applicationMark,
+  createForgetMarks,
+  type ForgetMarkDocument,
+  forgetMarksCollection,
+} from './marks.ts';
 
 const device = '350000000000001';
 const line = { group: 'devices', topic: 'device-reports' };
@@ -63,4 +68,18 @@ test('the calls of one run owe one record', async () => {
   expect(await owed()).toEqual(['1']);
   await marks.begin(device, 'run 2', record('3'));
   expect(await owed()).toEqual(['1', '3']);
+});
+
+test('marks of applications tell since when, and are no device’s', async () => {
+  let nowMs = clock.now();
+  const marks = createForgetMarks(bed.store, { now: () => nowMs });
+  await marks.begin(device, 'run 1', record('1'));
+  await marks.begin(applicationMark(device), 'run 1', record('2'));
+  await marks.begin(applicationMark('app'), 'run 1', record('3'));
+  nowMs += 1000;
+  await marks.begin(applicationMark('app'), 'run 2', record('4'));
+  expect([...(await marks.applications())].sort()).toEqual([
+    [device, clock.now()],
+    ['app', clock.now()],
+  ]);
 });

@@ -9,7 +9,7 @@ import {
 } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { type Delivery, type DestinationSetting, laneOf } from '../domain/delivery.ts';
 import { Neighbours } from '../domain/neighbours.ts';
-import type { DeliveryStore } from '../ports.ts';
+import type { DeliveryStore, ForgottenApplications } from '../ports.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 
 const settings: Readonly<Partial<Record<Destination, DestinationSetting>>> = {
@@ -21,22 +21,25 @@ const settings: Readonly<Partial<Record<Destination, DestinationSetting>>> = {
 
 /**
  * Makes deliveries of notifications: stored in one write, then handed on. Nothing is sent in here.
- * An event that comes again finds its id stored and is dropped.
+ * An event that comes again finds its id stored and is dropped, and so is one of an application that is forgotten.
  */
 export function createNotificationsHandler(options: {
   store: DeliveryStore;
+  forgottenApplications: Pick<ForgottenApplications, 'read'>;
   scheduler: Pick<Scheduler, 'plan' | 'accept'>;
   clock: Clock;
   failpoints: Failpoints;
 }): (events: readonly LogEvent[]) => Promise<void> {
-  const { store, scheduler, clock, failpoints } = options;
+  const { store, forgottenApplications, scheduler, clock, failpoints } = options;
   const neighbours = new Neighbours();
   return async (events) => {
     const nowMs = clock.now();
+    const forgotten = await forgottenApplications.read();
     const unique = new Map<string, Delivery>();
     for (const event of events) {
       const delivery = toDelivery(event, nowMs);
       const after = neighbours.before(event.position, delivery);
+      if (forgotten.has(delivery.applicationId)) continue;
       if (!unique.has(delivery.id)) unique.set(delivery.id, { ...delivery, after });
     }
     const planned = scheduler.plan([...unique.values()]);

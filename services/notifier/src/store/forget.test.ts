@@ -2,7 +2,8 @@ import { onEmbedded, openTestBed, type TestBed } from '@headset-cloud/embedded/t
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { DeliveryDocument } from './documents.ts';
 import { createForgetStore } from './forget.ts';
-import { deliveriesCollection, notifierIndexes } from './indexes.ts';
+import { deliveriesCollection, notifierIndexes, probesCollection } from './indexes.ts';
+import type { ProbesDocument } from './probes.ts';
 
 const device = '350000000000001';
 let bed: TestBed;
@@ -76,4 +77,39 @@ onEmbedded('deliveries are found by the index of their ids, and a call takes few
   expect(bed.documentsExamined() - before).toBeLessThan(10);
   expect(await forgetting.reported(device, false)).toEqual({ removed: 20, left: 0, more: true });
   expect(bed.documentsExamined() - before).toBeLessThan(60);
+});
+
+test('an application’s callbacks go in batches, whatever their state, with its servers’ probes; what owes a record stays', async () => {
+  const many = Array.from({ length: 45 }, (_, n) => `tx-${n}-accepted`);
+  await store(many);
+  await store(['pending'], { status: 'pending', owner: 'an instance', lane: 'app/soraEvent' });
+  await store(['dead'], { status: 'dead', lane: 'app/fileUploadEvent' });
+  await store(['owing'], { auditAtMs: 1 });
+  await store(['another'], { applicationId: 'app-2', lane: 'app-2/deviceEvent' });
+  const probes = bed.store.collection<ProbesDocument>(probesCollection);
+  for (const _id of ['app https://a.example', 'app-2 https://a.example']) {
+    await probes.insertOne({ _id, recent: [], expireAt: new Date(1) });
+  }
+  const forgetting = createForgetStore(bed.store);
+  expect(await forgetting.countOfApplication('app')).toEqual({ removed: 48, left: 0, pending: 1 });
+  let removed = 0;
+  for (let more = true; more; ) {
+    const one = await forgetting.ofApplication('app');
+    removed += one.removed;
+    more = one.more;
+    if (!more) expect(one).toMatchObject({ left: 1, probes: 1 });
+  }
+  expect([removed, await left()]).toEqual([47, ['another', 'owing']]);
+  expect(await probes.countDocuments({})).toBe(1);
+});
+
+onEmbedded('they are found by the index of their lanes', async () => {
+  await store(
+    Array.from({ length: 400 }, (_, n) => `tx-${n}-accepted`),
+    { applicationId: 'other', lane: 'other/deviceEvent' },
+  );
+  await store(['tx-1000-accepted']);
+  const before = bed.documentsExamined();
+  expect(await createForgetStore(bed.store).ofApplication('app')).toMatchObject({ removed: 1 });
+  expect(bed.documentsExamined() - before).toBeLessThan(10);
 });

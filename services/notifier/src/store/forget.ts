@@ -1,17 +1,38 @@
+import { beginningWith } from '@headset-cloud/kit/forget/ids.ts';
 import { forgetAtOnce } from '@headset-cloud/kit/forget/request.ts';
 import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { deliveryStatuses, destinationSettings, laneOf } from '../domain/delivery.ts';
 import type { ForgetStore } from '../ports.ts';
 import type { DeliveryDocument } from './documents.ts';
-import { deliveriesCollection } from './indexes.ts';
+import { deliveriesCollection, probesCollection } from './indexes.ts';
+import type { ProbesDocument } from './probes.ts';
 
-/** Not being sent, and without an audit record that is not published. */
-const ended: Filter<DeliveryDocument> = { status: { $ne: 'pending' }, auditAtMs: { $exists: false } };
+/** Without an audit record that is not published. */
+const owingNothing: Filter<DeliveryDocument> = { auditAtMs: { $exists: false } };
+/** Not being sent either. */
+const ended: Filter<DeliveryDocument> = { status: { $ne: 'pending' }, ...owingNothing };
 
-/** Deliveries by what their ids begin with: the index of `_id` finds them, in documents of every release. */
+/**
+ * A device's deliveries by what their ids begin with: the index of `_id` finds them, in documents of every release.
+ * An application's by their lanes' index.
+ */
 export function createForgetStore(store: Store): ForgetStore {
   const deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
+  const probesOf = store.collection<ProbesDocument>(probesCollection);
   const limit = deliveries.batchesAtOnce === undefined ? forgetAtOnce.overNetwork : forgetAtOnce.inProcess;
+
+  /** One filter for each status and setting, since the index has both. */
+  function ofLanes(applicationId: string): Filter<DeliveryDocument>[] {
+    return deliveryStatuses.flatMap((status) =>
+      destinationSettings.map((setting) => ({ status, lane: laneOf(applicationId, setting) })),
+    );
+  }
+
+  async function count(filters: readonly Filter<DeliveryDocument>[]): Promise<number> {
+    const counts = await Promise.all(filters.map((filter) => deliveries.countDocuments(filter)));
+    return counts.reduce((sum, one) => sum + one, 0);
+  }
 
   async function forget(of: Filter<DeliveryDocument>, dryRun: boolean) {
     const removed = dryRun
@@ -33,12 +54,26 @@ export function createForgetStore(store: Store): ForgetStore {
       if (found.length === limit) return { removed: deletedCount, left: 0, more: true };
       return { removed: deletedCount, left: await deliveries.countDocuments(of), more: false };
     },
+    async ofApplication(applicationId) {
+      const ids: string[] = [];
+      for (const filter of ofLanes(applicationId)) {
+        const options = { limit: limit - ids.length, projection: { _id: 1 } } as const;
+        const found = await deliveries.find({ ...filter, ...owingNothing }, options).toArray();
+        ids.push(...found.map(({ _id }) => _id));
+        if (ids.length === limit) break;
+      }
+      const { deletedCount } = await deliveries.deleteMany({ _id: { $in: ids }, ...owingNothing });
+      if (ids.length === limit) return { removed: deletedCount, left: 0, probes: 0, more: true };
+      const { deletedCount: probes } = await probesOf.deleteMany(beginningWith(`${applicationId} `));
+      return { removed: deletedCount, left: await count(ofLanes(applicationId)), probes, more: false };
+    },
+    async countOfApplication(applicationId) {
+      const filters = ofLanes(applicationId);
+      const [all, pending] = await Promise.all([
+        count(filters),
+        count(filters.filter(({ status }) => status === 'pending')),
+      ]);
+      return { removed: all, left: 0, pending };
+    },
   };
-}
-
-/** Ids that begin so: up to the character behind the last one. */
-function beginningWith(prefix: string): Filter<DeliveryDocument> {
-  const last = prefix.length - 1;
-  const end = prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1);
-  return { _id: { $gte: prefix, $lt: end } };
 }

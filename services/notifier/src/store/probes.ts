@@ -4,8 +4,8 @@ import { keptProbes, type Probe } from '../domain/time-limit.ts';
 import type { ProbeStore } from '../ports.ts';
 import { probesCollection } from './indexes.ts';
 
-interface ProbesDocument {
-  /** The destination: application and origin. */
+export interface ProbesDocument {
+  /** The destination: application, a space and origin. */
   _id: string;
   recent: Probe[];
   /** When no delivery can be left for which they count. */

@@ -4,12 +4,14 @@ import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/a
 import { openStatuses } from '../domain/state.ts';
 import { statusOf, toMessage } from '../grpc/map.ts';
 import type { Queries } from '../ports.ts';
+import { applicationForgetHandler } from './forget-application.ts';
 import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 
 /** The operators' door of transactions. */
 export function transactionsAdmin(store: Queries, forgetting: ForgetDependencies): RpcBinding {
   return bind(TransactionsAdminService, {
     ...forgetHandler(forgetting),
+    ...applicationForgetHandler(forgetting),
     async listTransactionsOfDevice(request) {
       if (!/^\d{15}$/.test(request.deviceId)) {
         throw new DomainError('invalid_argument', 'device_id: an IMEI has 15 digits.');

@@ -1,7 +1,12 @@
 import { onEmbedded, openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { Binary } from 'mongodb';
-import { collections, type TransactionDocument, transactionsIndexes } from './documents.ts';
+import {
+  collections,
+  type StockDocument,
+  type TransactionDocument,
+  transactionsIndexes,
+} from './documents.ts';
 import { createForgetStore } from './forget.ts';
 
 const device = '350000000000001';
@@ -75,4 +80,28 @@ onEmbedded('they are found by an index, in pages, however many others there are'
   expect(found.settled).toEqual(range(2001, 50));
   expect(found.calls).toBeGreaterThan(2);
   expect(bed.documentsExamined() - before).toBeLessThan(80);
+});
+
+test('an application’s transactions of all devices, by pages; its count goes as well, others stay', async () => {
+  await store(range(1, 45));
+  await store(range(100, 3), { deviceId: another });
+  await store(range(200, 2), { applicationId: 'other' });
+  await store([300], { open: true, status: 'published' });
+  await store([301], { dueAt: at });
+  const stocks = bed.store.collection<StockDocument>(collections.stocks);
+  for (const _id of ['app', 'other']) await stocks.insertOne({ _id, atMost: 1, recounts: 1 });
+  const forgetting = createForgetStore(bed.store);
+  const all = { open: [] as number[], owing: 0, removed: 0 };
+  for (let after = 0, more = true; more; more = after !== 0) {
+    const page = await forgetting.pageOfApplication('app', after);
+    all.open.push(...page.open);
+    all.owing += page.owing;
+    all.removed += await forgetting.removeOfApplication('app', [...page.settled, 200]);
+    after = page.next;
+  }
+  expect(all).toEqual({ open: [300], owing: 1, removed: 48 });
+  const left = await transactions.find({}, { sort: { _id: 1 } }).toArray();
+  expect(left.map(({ _id }) => _id)).toEqual([200, 201, 300, 301]);
+  expect([await forgetting.removeStock('app'), await forgetting.removeStock('app')]).toEqual([1, 0]);
+  expect(await stocks.countDocuments({})).toBe(1);
 });

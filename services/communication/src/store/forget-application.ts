@@ -1,0 +1,98 @@
+import { placeOf, placeText } from '@headset-cloud/kit/forget/place.ts';
+import { forgetAtOnce } from '@headset-cloud/kit/forget/request.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { emptiedBody } from '../domain/sora-event.ts';
+import type { ApplicationForgetStore, ApplicationPage } from '../ports.ts';
+import type { ChannelDocument, EventDocument, RecordingDocument } from './documents.ts';
+
+/** Behind every channel: the recordings come last, since events make them. */
+const recordingsPlace = '\uffff';
+
+/** An application's channels with Sora's events, and its recordings' records. */
+export function createApplicationForgetStore(of: {
+  readonly channels: StoreCollection<ChannelDocument>;
+  readonly events: StoreCollection<EventDocument>;
+  readonly recordings: StoreCollection<RecordingDocument>;
+}): ApplicationForgetStore {
+  const { channels, events, recordings } = of;
+  const limit = events.batchesAtOnce === undefined ? forgetAtOnce.overNetwork : forgetAtOnce.inProcess;
+  const nothing = { channels: 0, events: 0, recordings: 0, held: 0 };
+
+  async function channelAfter(applicationId: string, name: string): Promise<string | undefined> {
+    const filter = { applicationId, _id: { $gt: name } };
+    const found = await channels.findOne(filter, { sort: { _id: 1 }, projection: { _id: 1 } });
+    return found?._id;
+  }
+
+  /** Events of a channel behind a place of its order, and the channel itself with the last of them. */
+  async function ofChannel(applicationId: string, channelId: string, seq: number, dryRun: boolean) {
+    const found = await events
+      .find(
+        { channelId, seq: { $gt: seq } },
+        { sort: { seq: 1 }, limit, projection: { seq: 1, dueAtMs: 1, applicationId: 1 } },
+      )
+      .toArray();
+    const held = found.filter(({ dueAtMs }) => dueAtMs !== undefined).length;
+    const done = found.filter((one) => one.dueAtMs === undefined && one.applicationId === applicationId);
+    if (!dryRun && done.length > 0) {
+      await events.updateMany(
+        { _id: { $in: done.map(({ _id }) => _id) }, dueAtMs: { $exists: false } },
+        { $set: { body: emptiedBody, applicationId: '' } },
+      );
+    }
+    const page = { ...nothing, events: done.length, held };
+    const last = found.length === limit ? found.at(-1)?.seq : undefined;
+    if (last !== undefined) return { ...page, next: placeText({ number: last, name: channelId }) };
+    return {
+      ...page,
+      channels: await letGo(applicationId, channelId, dryRun),
+      next: placeText({ number: 0, name: channelId }),
+    };
+  }
+
+  /** Takes the application off the channel, unless an event of it is still to be processed. */
+  async function letGo(applicationId: string, channelId: string, dryRun: boolean): Promise<number> {
+    const undone = { channelId, dueAtMs: { $exists: true } };
+    if (await events.findOne(undone, { projection: { _id: 1 } })) return 0;
+    if (dryRun) return 1;
+    const { matchedCount } = await channels.updateOne(
+      { _id: channelId, applicationId },
+      { $set: { applicationId: '' } },
+    );
+    return matchedCount;
+  }
+
+  /** Those that have ended; the others end by themselves, since nobody tells them where to upload. */
+  async function ofRecordings(applicationId: string, dryRun: boolean): Promise<ApplicationPage> {
+    const ended = { applicationId, dueAtMs: { $exists: false } };
+    if (dryRun) {
+      const [all, removed] = await Promise.all([
+        recordings.countDocuments({ applicationId }),
+        recordings.countDocuments(ended),
+      ]);
+      return { ...nothing, recordings: removed, held: all - removed, next: '' };
+    }
+    const found = await recordings.find(ended, { limit, projection: { _id: 1 } }).toArray();
+    const these = { _id: { $in: found.map(({ _id }) => _id) }, ...ended };
+    const { deletedCount } = await recordings.deleteMany(these);
+    if (found.length === limit) {
+      return {
+        ...nothing,
+        recordings: deletedCount,
+        next: placeText({ number: 0, name: recordingsPlace }),
+      };
+    }
+    const held = await recordings.countDocuments({ applicationId });
+    return { ...nothing, recordings: deletedCount, held, next: '' };
+  }
+
+  return {
+    async forget(applicationId, after, dryRun) {
+      const { number: seq, name } = placeOf(after);
+      const channelId = seq > 0 ? name : await channelAfter(applicationId, name);
+      return channelId === undefined
+        ? ofRecordings(applicationId, dryRun)
+        : ofChannel(applicationId, channelId, seq, dryRun);
+    },
+  };
+}

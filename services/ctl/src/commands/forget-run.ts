@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { create, type DescService, type MessageInitShape } from '@bufbuild/protobuf';
+import type { Client } from '@connectrpc/connect';
+import type { ForgottenSchema } from '@headset-cloud/proto/common/v1/forget_pb.ts';
+import { type ForgetReport, ForgetReportSchema } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import type { Command } from 'commander';
+import type { AdminService } from '../connection.ts';
+import { CtlError, exitCodes } from '../exit-codes.ts';
+import { table } from '../output.ts';
+import type { Session } from '../session.ts';
+
+/** A pause lasts so many times as long as the call before it, so that other work goes first. */
+const pausePerWork = 4;
+/** How often, and how long after each other, callbacks are waited for that are just being published. */
+export const looks = 5;
+export const betweenLooksMs = 1000;
+/** Of many records it takes minutes: a line of progress so often. */
+const tellEveryMs = 10_000;
+
+type Counts = MessageInitShape<typeof ForgottenSchema>;
+
+/** What every command that forgets is asked for. */
+export interface Asked {
+  readonly reference: string;
+  /** The calls of one run leave one record. */
+  readonly run: string;
+  readonly dryRun: boolean;
+  readonly endOpen: boolean;
+}
+
+export interface Tally {
+  readonly what: string;
+  removed: number;
+  left: number;
+}
+
+interface Failure {
+  readonly service: AdminService;
+  readonly error: CtlError;
+}
+
+/** What has been done, or counted, so far. */
+export interface Outcome {
+  readonly counts: ReadonlyMap<AdminService, readonly Tally[]>;
+  readonly failures: readonly Failure[];
+}
+
+/** The calls of one run, service by service. */
+export interface ForgetRun extends Outcome {
+  add(service: AdminService, told: readonly Counts[]): void;
+  /** What an earlier look found left may be gone. */
+  lookAgain(): void;
+  /** One call, and a pause that grows with its work. */
+  ask<S extends DescService, A extends { readonly forgotten: readonly Counts[] }>(
+    service: AdminService,
+    description: S,
+    call: (client: Client<S>) => Promise<A>,
+  ): Promise<A>;
+  /** A service that is away leaves its part; the others do theirs. */
+  part(work: () => Promise<void>): Promise<void>;
+}
+
+/** The options of a command that forgets. */
+export function forgetOptions(command: Command, endOpen: string): Command {
+  return command
+    .requiredOption('--reference <id>', 'the id of the request that this fulfils, for the audit record')
+    .option('--end-open', endOpen, false)
+    .option('--dry-run', 'only count what would be removed', false);
+}
+
+export function startForgetRun(session: Session, dryRun: boolean): ForgetRun {
+  const counts = new Map<AdminService, Tally[]>();
+  const failures: Failure[] = [];
+  let asking: AdminService = 'devices';
+  let toldAtMs = performance.now();
+
+  const add: ForgetRun['add'] = (service, told) => {
+    const of = counts.get(service) ?? [];
+    counts.set(service, of);
+    for (const { what = '', removed = 0, left = 0 } of told) {
+      const known = of.find((one) => one.what === what);
+      if (known) {
+        known.removed += removed;
+        known.left += left;
+      } else of.push({ what, removed, left });
+    }
+  };
+  return {
+    ...{ counts, failures, add },
+    lookAgain() {
+      for (const tally of [...counts.values()].flat()) tally.left = 0;
+    },
+    async ask(service, description, call) {
+      asking = service;
+      const began = performance.now();
+      const answer = await session.call(service, description, call);
+      add(service, answer.forgotten);
+      if (began - toldAtMs > tellEveryMs) {
+        toldAtMs = began;
+        const done = [...counts.values()].flat().reduce((sum, { removed }) => sum + removed, 0);
+        session.terminal.err(`${service}: ${done} ${dryRun ? 'counted' : 'removed'} so far …\n`);
+      }
+      if (!dryRun) await sleep(pausePerWork * (performance.now() - began));
+      return answer;
+    },
+    async part(work) {
+      try {
+        await work();
+      } catch (error) {
+        if (!(error instanceof CtlError)) throw error;
+        failures.push({ service: asking, error });
+        add(asking, []);
+      }
+    },
+  };
+}
+
+/** Fails where one of these services could not say whether it may begin at all. */
+export function requireCounted({ failures }: Outcome, deciding: readonly AdminService[]): void {
+  const failed = failures.find(({ service }) => deciding.includes(service));
+  if (failed) throw failed.error;
+}
+
+/** Fails where something is not done, or left; `again` names the command. */
+export function refuseLeft({ counts, failures }: Outcome, again: string): void {
+  const [failed] = failures;
+  if (failed) {
+    const services = [...new Set(failures.map(({ service }) => service))].join(', ');
+    throw new CtlError(failed.error.exitCode, `Not done in ${services}: ${failed.error.message} ${again}`);
+  }
+  const left = [...counts.values()].flat().reduce((sum, one) => sum + one.left, 0);
+  if (left === 0) return;
+  throw new CtlError(
+    exitCodes.refused,
+    `${left} are left, because callbacks of them are still to be delivered or events to be processed. ${again}`,
+  );
+}
+
+export function showForgotten(
+  session: Session,
+  of: { readonly deviceId: string } | { readonly applicationId: string },
+  dryRun: boolean,
+  { counts, failures }: Outcome,
+): void {
+  const parts = [...counts].map(([service, forgotten]) => ({
+    ...{ service, forgotten: [...forgotten] },
+    failed: failures.find((one) => one.service === service)?.error.message ?? '',
+  }));
+  session.show(ForgetReportSchema, create(ForgetReportSchema, { ...of, dryRun, parts }), describe);
+}
+
+function describe({ dryRun, parts }: ForgetReport): string {
+  const rows = parts.flatMap(({ service, forgotten, failed }) => [
+    ...forgotten.map(({ what, removed, left }) => ({
+      ...{ service, what },
+      ...{ removed: String(removed), left: left === 0 ? '' : String(left) },
+    })),
+    ...(failed === '' ? [] : [{ service, what: 'not done', removed: '', left: failed }]),
+  ]);
+  return table(
+    rows,
+    [
+      ['SERVICE', (one) => one.service],
+      ['WHAT', (one) => one.what],
+      [dryRun ? 'WOULD REMOVE' : 'REMOVED', (one) => one.removed],
+      ['LEFT', (one) => one.left],
+    ],
+    'Nothing.',
+  );
+}

@@ -1,0 +1,227 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
+import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
+import { recordOf } from '@headset-cloud/kit/audit/record.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import type { ForgetApplicationRequest } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import { applicationForgetHandler } from './admin/forget-application.ts';
+import {
+  type ApplicationDocument,
+  type ContractDeviceDocument,
+  type ContractDocument,
+  collections,
+  type DeviceDocument,
+} from './store/documents.ts';
+import { createApplicationForgetStore } from './store/forget-application.ts';
+import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+
+/** What an operator has forgotten of an application (ADR 0047). */
+
+const applicationId = 'app';
+const deviceId = imei(0);
+const caller = callerOf(applicationId);
+let world: World;
+beforeEach(async () => {
+  world = await openWorld();
+  await provision(world);
+  await provision(world, { name: 'another' });
+});
+afterEach(() => world.close());
+
+const forget = (more: { run?: string; dryRun?: boolean; applicationId?: string; reference?: string } = {}) =>
+  world.admin.forgetApplication({ applicationId, reference: 'REQUEST-18', run: 'run', ...more });
+const told = async (more: { run?: string; dryRun?: boolean } = {}) =>
+  Object.fromEntries((await forget(more)).forgotten.map(({ what, removed }) => [what, removed]));
+const stored = (_id: string = applicationId) =>
+  world.store.collection<ApplicationDocument>(collections.applications).findOne({ _id });
+const contract = (_id: string = applicationId) =>
+  world.store.collection<ContractDocument>(collections.contracts).findOne({ _id });
+const named = (of: string = applicationId) =>
+  world.store
+    .collection<ContractDeviceDocument>(collections.contractDevices)
+    .countDocuments({ applicationId: of });
+/** No document owes a record any more, and the contracts are counted. */
+const atRest = async () => {
+  await recordsPublished();
+  await waitFor('the recounts', async () =>
+    (await Promise.all([contract(), contract('another')])).every(
+      (one) => (one?.recountAtMs ?? 0) > world.nowMs,
+    ),
+  );
+};
+const recordsPublished = () =>
+  waitFor('the records', async () =>
+    (await Promise.all([stored(), stored('another'), contract(), contract('another')])).every(
+      (one) => one?.auditAtMs === undefined,
+    ),
+  );
+const all = {
+  ...{ settings: 1, 'authentication keys': 1, 'name and owner': 1, 'limits of its contract': 1 },
+  'IMEIs of its contract': 3,
+};
+
+test('all that is personal or secret goes, another application is untouched; run again it removes nothing', async () => {
+  await atRest();
+  const another = [await stored('another'), await contract('another')];
+  const before = [await stored(), await contract()];
+  expect(await told({ dryRun: true })).toEqual(all);
+  expect([await stored(), await contract()]).toEqual(before);
+  expect(await told()).toEqual(all);
+  expect(await stored()).toEqual(
+    expect.objectContaining({ _id: applicationId, settings: {}, name: '', recentChanges: [] }),
+  );
+  expect(await stored()).toHaveProperty('forgottenAtMs', world.nowMs);
+  for (const gone of ['authenticationKey', 'developerId']) expect(await stored()).not.toHaveProperty(gone);
+  expect(await contract()).toMatchObject({ activationLimit: 0, freeSlots: 0 });
+  expect([await named(), await named('another')]).toEqual([0, 3]);
+  expect([await stored('another'), await contract('another')]).toEqual(another);
+  world.nowMs += 1000;
+  expect(Object.values(await told({ run: 'again' })).every((count) => count === 0)).toBe(true);
+  // Since when it is forgotten stays as it was.
+  expect(await stored()).toHaveProperty('forgottenAtMs', world.nowMs - 1000);
+});
+
+test('an application that has a device is refused, also while its deactivation is not told, and keeps everything', async () => {
+  await world.devices.activateDevice({ caller, deviceId, clientId: 'c' });
+  await expect(forget()).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('has 1 devices activated'),
+  });
+  world.cutAt = 'devices.released';
+  await expect(world.devices.deactivateDevice({ caller, deviceId })).rejects.toBeDefined();
+  await expect(forget()).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('Try again in a minute'),
+  });
+  expect(await stored()).toMatchObject({ settings: { deviceEvent: 'https://example.com/events' } });
+  world.cutAt = undefined;
+  // The sweeper goes on with what was cut.
+  world.nowMs += 60_000;
+  await waitFor('the work to be done', async () => {
+    const found = await world.store
+      .collection<DeviceDocument>(collections.devices)
+      .findOne({ _id: deviceId });
+    return found?.pending.length === 0 && (found.lifecycle ?? []).length === 0 && !found.slot;
+  });
+  expect(await told()).toMatchObject({ settings: 1 });
+});
+
+test('a device that is activated meanwhile keeps the application as it is', async () => {
+  const forgetting = createApplicationForgetStore({
+    applications: world.store.collection(collections.applications),
+    contracts: world.store.collection(collections.contracts),
+    contractDevices: world.store.collection(collections.contractDevices),
+    devices: world.store.collection(collections.devices),
+  });
+  const seen = await forgetting.traces(applicationId);
+  expect(seen).toMatchObject({ activated: 0, unsettled: false });
+  await world.devices.activateDevice({ caller, deviceId, clientId: 'c' });
+  const { contractChanges } = seen ?? {};
+  const record = recordOf(world.nowMs, { applicationId });
+  const change = { contractChanges, run: 'run', nowMs: world.nowMs };
+  expect(await forgetting.forget(applicationId, change, record)).toBe(false);
+  expect(await stored()).toMatchObject({ settings: { deviceEvent: 'https://example.com/events' } });
+  expect(await contract()).toMatchObject({ activationLimit: 10 });
+});
+
+test('a recount of its contract meanwhile does not refuse it', async () => {
+  let tries = 0;
+  const { forgetApplication } = applicationForgetHandler({
+    forgettingApplications: {
+      traces: async () => ({
+        ...{ settings: 1, authenticationKeys: 1, names: 1, contracts: 1, activated: 0, unsettled: false },
+        contractChanges: tries,
+      }),
+      forget: async (_, { contractChanges }) => {
+        tries += 1;
+        return contractChanges === 1;
+      },
+      countNamed: async () => 0,
+      removeNamed: async () => ({ removed: 0, more: false }),
+    },
+    clock: { now: () => world.nowMs },
+    audit: { change: async (subject, change) => change(recordOf(world.nowMs, subject)) } as Audit,
+  });
+  const request = { applicationId, reference: 'R', run: 'run', dryRun: false } as ForgetApplicationRequest;
+  const call = { signal: AbortSignal.timeout(1000) } as Parameters<typeof forgetApplication>[1];
+  await forgetApplication(request, call);
+  expect(tries).toBe(2);
+});
+
+test('its clients are refused as those of an unknown application, and nothing brings it back', async () => {
+  const ask = () => world.applications.authorizeApplication({ clientId: 'dev-client', applicationId });
+  expect(await ask()).toMatchObject({ developerId: 'dev' });
+  await forget();
+  const forbidden = { code: 'application_forbidden' };
+  await expect(ask()).rejects.toMatchObject(forbidden);
+  // Calls that were under way, or that a gateway's cache lets through for some seconds.
+  const set = { deviceEvent: 'https://example.com/late' };
+  await expect(world.applications.updateSettings({ caller, set })).rejects.toMatchObject(forbidden);
+  await expect(world.applications.refreshAuthenticationKey({ caller })).rejects.toMatchObject(forbidden);
+  await expect(world.applications.getSettings({ applicationId })).rejects.toMatchObject(forbidden);
+  await expect(world.devices.activateDevice({ caller, deviceId, clientId: 'c' })).rejects.toMatchObject({
+    code: expect.stringMatching(/forbidden|limit/),
+  });
+  expect(await world.applications.getDestination({ applicationId, setting: 'deviceEvent' })).toMatchObject({
+    ...{ url: '', authenticationKey: '' },
+  });
+  expect(await stored()).toMatchObject({ settings: {}, name: '' });
+});
+
+test('its id is never given again, and is in no list', async () => {
+  await forget();
+  for (const developerId of ['dev', 'other']) {
+    await world.admin.putDeveloper({ developer: { developerId, name: 'D', clientIds: [] } });
+    await expect(
+      world.admin.createApplication({ application: { applicationId, developerId, name: 'App' } }),
+    ).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('is forgotten') });
+  }
+  const ids = async (developerId: string) =>
+    (await world.admin.listApplications({ developerId })).applications.map((one) => one.applicationId);
+  expect([await ids(''), await ids('dev')]).toEqual([['another'], ['another']]);
+  await expect(
+    world.admin.putContract({ applicationId, activationLimit: 1, addDeviceIds: [imei(1)] }),
+  ).rejects.toMatchObject({ code: 'not_found' });
+  expect(await named()).toBe(0);
+});
+
+test('what is no id, or no known application, is refused', async () => {
+  for (const reference of ['', 'asked by John Doe']) {
+    await expect(forget({ reference })).rejects.toMatchObject({ code: 'invalid_argument' });
+  }
+  for (const id of ['', 'a/b']) {
+    await expect(forget({ applicationId: id })).rejects.toMatchObject({ code: 'invalid_argument' });
+  }
+  await expect(forget({ applicationId: 'unknown' })).rejects.toMatchObject({ code: 'not_found' });
+});
+
+onEmbedded('the IMEIs of a large contract go in several calls, which leave one record', async () => {
+  await world.admin.putContract({
+    ...{ applicationId, activationLimit: 10 },
+    addDeviceIds: Array.from({ length: 50 }, (_, n) => imei(n)),
+  });
+  let [calls, removed] = [0, 0];
+  for (let more = true; more; calls += 1) {
+    const answer = await forget();
+    removed += answer.forgotten.at(-1)?.removed ?? 0;
+    more = answer.more;
+  }
+  expect([calls, removed, await named()]).toEqual([3, 50, 0]);
+  await recordsPublished();
+  const records = (await world.log.readNewest(topics.audit, 1000))
+    .map(({ value }) => fromBinary(AuditRecordSchema, value))
+    .filter(({ action }) => action === 'devices.ForgetApplication');
+  expect(new Set(records.map(({ recordId }) => recordId)).size).toBe(1);
+  expect(records[0]).toMatchObject({ applicationId, target: 'REQUEST-18', fields: ['forgotten'] });
+});
+
+onEmbedded('what it has is found by indexes, however many devices and contracts others have', async () => {
+  await provision(world, { name: 'large', devices: 300 });
+  await atRest();
+  const before = world.documentsExamined();
+  await forget({ dryRun: true });
+  await forget();
+  expect(world.documentsExamined() - before).toBeLessThan(60);
+});

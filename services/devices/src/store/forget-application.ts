@@ -1,0 +1,96 @@
+import { owesLess, owing } from '@headset-cloud/kit/audit/record.ts';
+import { forgetAtOnce } from '@headset-cloud/kit/forget/request.ts';
+import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { ApplicationForgetStore } from '../ports.ts';
+import type {
+  ApplicationDocument,
+  ContractDeviceDocument,
+  ContractDocument,
+  DeviceDocument,
+} from './documents.ts';
+
+/**
+ * What an application has in this service. Its document and its contract's stay empty: the id never becomes
+ * another's, and nothing is activated by it any more.
+ */
+export function createApplicationForgetStore(of: {
+  readonly applications: StoreCollection<ApplicationDocument>;
+  readonly contracts: StoreCollection<ContractDocument>;
+  readonly contractDevices: StoreCollection<ContractDeviceDocument>;
+  readonly devices: StoreCollection<DeviceDocument>;
+}): ApplicationForgetStore {
+  const { applications, contracts, contractDevices, devices } = of;
+  const limit =
+    contractDevices.batchesAtOnce === undefined ? forgetAtOnce.overNetwork : forgetAtOnce.inProcess;
+
+  /** Work of activations that is not done; the index of what is due finds it among the few that have some. */
+  async function isUnsettled(applicationId: string): Promise<boolean> {
+    const found = await Promise.all(
+      ['pending.applicationId', 'intent.applicationId', 'lifecycle.applicationId'].map((path) =>
+        devices.findOne({ dueAtMs: { $gt: 0 }, [path]: applicationId }, { projection: { _id: 1 } }),
+      ),
+    );
+    return found.some((one) => one !== null);
+  }
+
+  return {
+    async traces(applicationId) {
+      const found = await applications.findOne({ _id: applicationId });
+      if (!found) return undefined;
+      const activated = await devices.countDocuments({ 'activation.applicationId': applicationId });
+      const unsettled = await isUnsettled(applicationId);
+      // Last, since its count of changes is what `forget` demands: no activation has begun since.
+      const contract = await contracts.findOne({ _id: applicationId });
+      const slotsInUse = contract ? contract.activationLimit - contract.freeSlots : 0;
+      return {
+        settings: Object.keys(found.settings).length,
+        authenticationKeys: found.authenticationKey === undefined ? 0 : 1,
+        names: found.forgottenAtMs === undefined ? 1 : 0,
+        contracts: contract && (contract.activationLimit > 0 || contract.limits) ? 1 : 0,
+        activated,
+        unsettled: unsettled || slotsInUse > 0 || (contract?.takes.length ?? 0) > 0,
+        ...(contract && { contractChanges: contract.changes }),
+        ...(found.forgetRun !== undefined && { run: found.forgetRun }),
+      };
+    },
+
+    async forget(applicationId, { contractChanges, run, nowMs }, record) {
+      if (contractChanges !== undefined) {
+        const unchanged: Filter<ContractDocument> = { _id: applicationId, changes: contractChanges };
+        const emptied: Update<ContractDocument> = {
+          $set: { activationLimit: 0, freeSlots: 0 },
+          $unset: { limits: '' },
+          $inc: { changes: 1 },
+        };
+        // The same record as the application's: it is kept once.
+        const update = owing<ContractDocument>(emptied, record);
+        const { matchedCount } = await contracts.updateOne({ ...unchanged, ...owesLess }, update);
+        if (matchedCount === 0) return false;
+      }
+      const forgotten = owing<ApplicationDocument>(
+        {
+          $set: { settings: {}, name: '', recentChanges: [], forgetRun: run },
+          $min: { forgottenAtMs: nowMs },
+          // Without an owner it is no developer's, also to a process of an earlier version.
+          $unset: { authenticationKey: '', developerId: '' },
+        },
+        record,
+      );
+      const { matchedCount } = await applications.updateOne({ _id: applicationId, ...owesLess }, forgotten);
+      return matchedCount === 1;
+    },
+
+    countNamed: (applicationId) => contractDevices.countDocuments({ applicationId }),
+
+    async removeNamed(applicationId) {
+      const found = await contractDevices
+        .find({ applicationId }, { sort: { deviceId: 1 }, limit, projection: { _id: 1 } })
+        .toArray();
+      const { deletedCount } = await contractDevices.deleteMany({
+        _id: { $in: found.map(({ _id }) => _id) },
+      });
+      return { removed: deletedCount, more: found.length === limit };
+    },
+  };
+}

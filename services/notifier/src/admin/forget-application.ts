@@ -1,0 +1,48 @@
+import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
+import { applicationMark, type ForgetMarks } from '@headset-cloud/kit/forget/marks.ts';
+import { forgetSubject, requireForgetApplication } from '@headset-cloud/kit/forget/request.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import type { ForgetStore, ForgottenApplications } from '../ports.ts';
+
+/**
+ * Removes an application's callbacks (ADR 0047), also those that are not delivered: devices has forgotten
+ * where they would go.
+ */
+export function applicationForgetHandler({
+  forgetting,
+  forgottenApplications,
+  marks,
+  audit,
+}: {
+  readonly forgetting: ForgetStore;
+  readonly forgottenApplications: Pick<ForgottenApplications, 'isKnownEverywhere'>;
+  readonly marks: ForgetMarks;
+  readonly audit: Audit;
+}): Pick<Handlers<typeof NotifierAdminService>, 'forgetApplication'> {
+  return {
+    async forgetApplication(request) {
+      requireForgetApplication(request);
+      const { applicationId, run, dryRun } = request;
+      if (dryRun) {
+        const { pending, ...counted } = await forgetting.countOfApplication(applicationId);
+        return { forgotten: [{ what: 'callbacks', ...counted }], pending };
+      }
+      await audit.change(forgetSubject(request), (record) =>
+        marks.begin(applicationMark(applicationId), run, record),
+      );
+      // Asked before: what another instance has stored until then is found below.
+      const known = await forgottenApplications.isKnownEverywhere(applicationId);
+      const { removed, left, probes, more: found } = await forgetting.ofApplication(applicationId);
+      const more = found || !known;
+      return {
+        forgotten: [
+          // What is left counts once, at the end.
+          { what: 'callbacks', removed, left: more ? 0 : left },
+          { what: 'probes of its servers', removed: probes },
+        ],
+        more,
+      };
+    },
+  };
+}

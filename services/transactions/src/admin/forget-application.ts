@@ -1,0 +1,48 @@
+import { applicationMark } from '@headset-cloud/kit/forget/marks.ts';
+import { forgetSubject, requireForgetApplication } from '@headset-cloud/kit/forget/request.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
+import { cancelMessages } from '../domain/state.ts';
+import type { ForgetDependencies } from './forget-device.ts';
+
+/**
+ * Removes an application's transactions (ADR 0047). Notifier finds their callbacks by the application, so
+ * nothing has to be removed before them.
+ */
+export function applicationForgetHandler({
+  forgetting,
+  marks,
+  canceler,
+  audit,
+}: Pick<ForgetDependencies, 'forgetting' | 'marks' | 'canceler' | 'audit'>): Pick<
+  Handlers<typeof TransactionsAdminService>,
+  'forgetApplication'
+> {
+  return {
+    async forgetApplication(request) {
+      requireForgetApplication(request);
+      const { applicationId, run, dryRun, after, endOpen } = request;
+      if (!dryRun) {
+        await audit.change(forgetSubject(request), (record) =>
+          marks.begin(applicationMark(applicationId), run, record),
+        );
+      }
+      const page = await forgetting.pageOfApplication(applicationId, Number(after));
+      const removed = dryRun
+        ? page.settled.length
+        : await forgetting.removeOfApplication(applicationId, page.settled);
+      // It has no devices, so no headset is told of them any more.
+      const canceled = dryRun || !endOpen ? [] : await canceler.cancel(page.open, cancelMessages.request);
+      const counts = dryRun || page.next !== 0 ? 0 : await forgetting.removeStock(applicationId);
+      return {
+        forgotten: [
+          { what: 'transactions', removed },
+          { what: 'counts of unprocessed ones', removed: counts },
+        ],
+        open: page.open.length - canceled.length,
+        owing: page.owing + canceled.length,
+        next: BigInt(page.next),
+      };
+    },
+  };
+}
