@@ -9,7 +9,7 @@ import {
   MongoServerError,
   type WriteError,
 } from 'mongodb';
-import { DomainError, isTransient, toDomainError } from './errors.ts';
+import { areDuplicates, DomainError, isTransient, toDomainError } from './errors.ts';
 
 const none = {} as BulkWriteResult;
 const refused = (code: number) =>
@@ -64,4 +64,17 @@ test('a socket that the database has closed is a database failure, and transient
   expect(error).toMatchObject({ name: 'Error', code: 'EPIPE' });
   expect(isTransient(error)).toBe(true);
   expect(toDomainError(error)).toMatchObject({ code: 'database_failed', retryAfterMs: 2000 });
+});
+
+test('a bulk of which one document exists and another found no room is no bulk of duplicates', () => {
+  const of = (...codes: number[]) =>
+    new MongoBulkWriteError(
+      {
+        message: 'refused',
+        code: codes[0] as number,
+        writeErrors: codes.map((code, index) => ({ index, code, errmsg: 'refused' }) as WriteError),
+      },
+      none,
+    );
+  expect([of(11000, 11000), of(11000, 14031), of(14031)].map(areDuplicates)).toEqual([true, false, false]);
 });

@@ -145,3 +145,9 @@ export function toDomainError(error: unknown): DomainError {
 export function isDuplicateKey(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 11000;
 }
+
+/** True when a write of one or many documents met nothing but documents that exist already. */
+export function areDuplicates(error: unknown): boolean {
+  const errors = [(error as { writeErrors?: unknown }).writeErrors ?? []].flat();
+  return errors.length > 0 ? errors.every(isDuplicateKey) : isDuplicateKey(error);
+}

@@ -1,5 +1,5 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { DomainError, isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import { areDuplicates, DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { RecordDocument } from './documents.ts';
@@ -28,21 +28,19 @@ export interface AuditStore {
 }
 
 export function createAuditStore(records: StoreCollection<RecordDocument>, clock: Clock): AuditStore {
-  async function add(documents: readonly RecordDocument[], triesLeft = 3): Promise<number> {
-    const storedAtMs = clock.now();
-    const operations = documents.map(({ _id, ...fields }) => ({
-      updateOne: { filter: { _id }, update: { $setOnInsert: { ...fields, storedAtMs } }, upsert: true },
-    }));
-    try {
-      return (await records.bulkWrite(operations, { ordered: false })).upsertedCount;
-    } catch (error) {
-      // A concurrent call inserted one of them: it exists now.
-      if (!isDuplicateKey(error) || triesLeft <= 1) throw error;
-      return add(documents, triesLeft - 1);
-    }
-  }
   return {
-    add: (documents) => (documents.length === 0 ? Promise.resolve(0) : add(documents)),
+    async add(documents) {
+      if (documents.length === 0) return 0;
+      const storedAtMs = clock.now();
+      const stored = documents.map((document) => ({ ...document, storedAtMs }));
+      try {
+        // Inserts, not upserts: the right to update is not needed (docs/operations.md, Rights).
+        return (await records.insertMany(stored, { ordered: false })).insertedCount;
+      } catch (error) {
+        if (!areDuplicates(error)) throw error;
+        return (error as { insertedCount?: number }).insertedCount ?? 0;
+      }
+    },
 
     async list({ limit, cursor, ...query }) {
       const found = await records

@@ -10,6 +10,7 @@ import { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts
 import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
+import { MongoServerError } from 'mongodb';
 import { Registry } from 'prom-client';
 import { recordsCollection } from '../audit/documents.ts';
 import { buildBilling } from '../build.ts';
@@ -120,7 +121,10 @@ export async function openWorld(zone = 'UTC+9', retentionMs = 3_600_000): Promis
   return world;
 }
 
-/** The store, whose audit records cannot be written while there is a failure. */
+/** What may be done with audit records by who may not change them (docs/operations.md, Rights). */
+const allowed = new Set(['find', 'findOne', 'countDocuments', 'insertMany', 'deleteMany', 'createIndexes']);
+
+/** The store, whose audit records can never be changed, nor written while there is a failure. */
 function refusing(store: Store, failure: () => Error | undefined): Store {
   return {
     ...store,
@@ -132,13 +136,18 @@ function refusing(store: Store, failure: () => Error | undefined): Store {
           const value = Reflect.get(target, property, target);
           if (typeof value !== 'function') return value;
           return (...given: unknown[]) => {
-            const thrown = property === 'bulkWrite' ? failure() : undefined;
+            if (!allowed.has(String(property))) return Promise.reject(noRight(String(property)));
+            const thrown = property === 'insertMany' ? failure() : undefined;
             return thrown ? Promise.reject(thrown) : value.apply(target, given);
           };
         },
       }) as never;
     },
   };
+}
+
+function noRight(call: string): MongoServerError {
+  return new MongoServerError({ message: `not authorized on audit to execute ${call}`, code: 13 });
 }
 
 /** The n-th test device's IMEI. */

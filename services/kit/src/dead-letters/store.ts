@@ -1,6 +1,6 @@
 import { type OwedRecord, owing } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
-import { isDuplicateKey } from '../errors.ts';
+import { areDuplicates } from '../errors.ts';
 import type { LogEvent } from '../eventlog/types.ts';
 import type { Filter, Update } from '../store/operations.ts';
 import type { Store, StoreCollection } from '../store/types.ts';
@@ -77,7 +77,7 @@ export class LetterStore {
     try {
       await this.#letters.insertMany(letters, { ordered: false });
     } catch (error) {
-      if (!onlyDuplicates(error)) throw error;
+      if (!areDuplicates(error)) throw error;
     }
   }
 
@@ -211,10 +211,4 @@ export function unclaimed(now: number): Filter<LetterDocument> {
 
 function step(atMs: number, what: string): Update<LetterDocument> {
   return { $push: { steps: { $each: [{ atMs, what }], $slice: -maxSteps } } };
-}
-
-function onlyDuplicates(error: unknown): boolean {
-  const bulk = error as { writeErrors?: unknown };
-  const errors = [bulk.writeErrors ?? []].flat();
-  return errors.length > 0 ? errors.every(isDuplicateKey) : isDuplicateKey(error);
 }
