@@ -309,6 +309,21 @@ const examples: readonly Example[] = [
     },
   },
   {
+    alert: 'HeadsetCloudRetentionLate',
+    // Times are seconds after the first minute of a test: these are days before it.
+    fires: bothReplicas('headset_retention_completed_timestamp_seconds', ',kind="audit"', '-200000x730'),
+    labels: { kind: 'audit' },
+    quiet: {
+      ...bothReplicas('headset_retention_completed_timestamp_seconds', ',kind="usage"', '-100000x730'),
+      // The first run of an installation with much that is old.
+      ...bothReplicas(
+        'headset_retention_completed_timestamp_seconds',
+        ',kind="transactions"',
+        '-1700000000x700 42000x30',
+      ),
+    },
+  },
+  {
     alert: 'HeadsetCloudHeadsetsGone',
     fires: bothReplicas('headset_sessions', '', '100x51 30x10'),
     quiet: {
