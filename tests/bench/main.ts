@@ -15,6 +15,7 @@ import { measureKeyCheck } from './measures/key-check.ts';
 import { measurePackageChecks } from './measures/package-checks.ts';
 import { measureRecording } from './measures/recording.ts';
 import { measureRetention } from './measures/retention.ts';
+import { measureRevoke } from './measures/revoke.ts';
 import { measureRpcTls } from './measures/rpc-tls.ts';
 import { measureScale } from './measures/scale.ts';
 import { measureShares } from './measures/shares.ts';
@@ -24,7 +25,7 @@ import { measureValidation } from './measures/validation.ts';
 
 /**
  * Speed and memory of the platform against their floors, on this machine, as ratios:
- * `node tests/bench/main.ts [create jobs latency idle key-check callbacks up scale retention rpc-tls shares status-list validation channels recording package-checks count against]`, STACK=embedded or real
+ * `node tests/bench/main.ts [create jobs latency idle key-check callbacks up scale retention revoke rpc-tls shares status-list validation channels recording package-checks count against]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */
 const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
@@ -37,6 +38,7 @@ const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) =>
   up: measureUp,
   scale: measureScale,
   retention: measureRetention,
+  revoke: measureRevoke,
   'rpc-tls': measureRpcTls,
   shares: measureShares,
   'status-list': measureStatusList,

@@ -41,8 +41,11 @@ export interface World extends Tenant {
   readonly dir: string;
   /** Another integrator. */
   neighbour(): Promise<Tenant>;
-  /** Starts a simulator's process with these headsets and waits until all of them are online. */
-  headsets(devices: readonly HeadsetKeyFile[]): Promise<ManagedProcess>;
+  /**
+   * Starts a simulator's process with these headsets and waits until all of them are online, beside those that
+   * were before.
+   */
+  headsets(devices: readonly HeadsetKeyFile[], before?: number): Promise<ManagedProcess>;
   close(): Promise<void>;
 }
 
@@ -92,12 +95,12 @@ export async function startWorld(
     admin,
     dir,
     neighbour: () => open(neighbour),
-    async headsets(devices) {
+    async headsets(devices, before = 0) {
       const simulator = startHeadsets(dir, stack.deviceLinkUrl, devices, stack.headsetCaFile);
       simulators.push(simulator);
       await waitFor(
         `${devices.length} headsets to be online`,
-        async () => (await sessions(stack)) >= devices.length,
+        async () => (await sessionsOf(stack)) >= before + devices.length,
         { timeoutMs: 120_000, intervalMs: 200 },
       );
       return simulator;
@@ -180,7 +183,7 @@ export function startHeadsets(
 }
 
 /** Number of headsets with a session, from device-link's metrics. */
-async function sessions(stack: Stack): Promise<number> {
+export async function sessionsOf(stack: Stack): Promise<number> {
   const url = stack.adminUrls['device-link'] ?? stack.adminUrls['platform'] ?? '';
   const text = await (await fetch(`${url}/metrics`)).text();
   return Number(/^headset_sessions(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1] ?? 0);
