@@ -92,6 +92,21 @@ The Secret that a trial makes does not exist yet at its install, and upgrades ke
 {{- mul (regexFind "^[0-9]+" . | int64) (index $units (regexFind "[a-zA-Z]+$" .)) -}}
 {{- end -}}
 
+{{/* True where the second IPv4 network is a part of the first, and smaller; argument: both (CIDR), as a list. */}}
+{{- define "hc.within" -}}
+{{- $read := list -}}
+{{- range . -}}
+{{- $size := int64 1 -}}
+{{- range until (int (sub 32 (regexFind "[0-9]+$" . | int))) }}{{ $size = mul 2 $size }}{{ end -}}
+{{- $address := int64 0 -}}
+{{- range splitList "." (regexFind "^[0-9.]+" .) }}{{ $address = add (mul 256 $address) (int64 .) }}{{ end -}}
+{{- $read = append $read (dict "address" $address "size" $size) -}}
+{{- end -}}
+{{- $all := index $read 0 -}}
+{{- $part := index $read 1 -}}
+{{- if and (lt $part.size $all.size) (eq (div $part.address $all.size) (div $all.address $all.size)) }}true{{ end -}}
+{{- end -}}
+
 {{/* Where the brokers are. */}}
 {{- define "hc.brokers" -}}
 {{- if .Values.trial.stores }}{{ .Release.Name }}-trial-kafka:9092{{ else }}{{ .Values.kafka.brokers }}{{ end -}}

@@ -107,6 +107,25 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and $headsetTls.issuer.name $headsetTls.secret }}{{ $p = append $p "headsets.tls.issuer.name and headsets.tls.secret exclude each other: remove one." }}{{ end -}}
 {{- if and $headsetTls.issuer.name (not $headsetTls.hosts) }}{{ $p = append $p "headsets.tls.hosts is missing: name the host that headsets connect to, for example headsets.example.com; cert-manager makes the certificate for it." }}{{ end -}}
 
+{{- /* Of IPv6 networks only the API server knows whether one is a part of another. */ -}}
+{{- range $name, $it := $v.networkPolicy -}}
+{{- $path := printf "networkPolicy.%s%s" $name (ternary ".to" "" (kindIs "map" $it)) -}}
+{{- $peers := ternary $it list (and (kindIs "slice" $it) (ne $name "dnsPorts")) -}}
+{{- if kindIs "map" $it }}{{ $peers = $it.to }}{{ end -}}
+{{- range $i, $peer := $peers -}}
+{{- $block := $peer.ipBlock | default dict -}}
+{{- range $selector := list "namespaceSelector" "podSelector" -}}
+{{- if and $block (hasKey $peer $selector) }}{{ $p = append $p (printf "%s[%d] has ipBlock beside %s, which Kubernetes forbids: make two entries of it." $path $i $selector) }}{{ end -}}
+{{- end -}}
+{{- range $j, $except := $block.except -}}
+{{- $v6 := contains ":" $block.cidr -}}
+{{- $judged := eq $v6 (contains ":" $except) -}}
+{{- if and $judged (not $v6) }}{{ $judged = include "hc.within" (list $block.cidr $except) }}{{ end -}}
+{{- if not $judged }}{{ $p = append $p (printf "%s[%d].ipBlock.except[%d] (%s) is no part of the network %s, or all of it: name a smaller network within it, or remove it." $path $i $j $except $block.cidr) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- if and $v.networkPolicy.enabled $v.monitoring.serviceMonitor (not $v.networkPolicy.scrapes) }}{{ $p = append $p "networkPolicy.scrapes is empty, but monitoring.serviceMonitor is set: name the pods of Prometheus, for example by its namespace, or switch the ServiceMonitor off." }}{{ end -}}
 
 {{- range $name, $component := include "hc.components" . | fromYaml -}}

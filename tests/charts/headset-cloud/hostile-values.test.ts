@@ -8,7 +8,7 @@ interface Schema {
   readonly pattern?: string;
   readonly minimum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: Schema | false;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
 }
 interface Leaf {
@@ -18,11 +18,11 @@ interface Leaf {
 
 /** Every text of the values: of an object, of a map (under one key), of a list (one item). */
 function leaves(schema: Schema, path: string[] = []): Leaf[] {
-  const { type, pattern, properties, additionalProperties, items } = schema;
+  const { type, pattern, properties, patternProperties, items } = schema;
   if (type === 'string') return [{ path: path.join('.'), pattern: new RegExp(pattern ?? '') }];
   return [
     ...Object.entries(properties ?? {}).flatMap(([key, of]) => leaves(of, [...path, key])),
-    ...(additionalProperties ? leaves(additionalProperties, [...path, 'example~1key']) : []),
+    ...Object.values(patternProperties ?? {}).flatMap((of) => leaves(of, [...path, 'example~1key'])),
     ...(items ? leaves(items, [...path, '[]']) : []),
   ];
 }

@@ -2,24 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
 import { chartFolder } from './chart.ts';
+import { annotations, labels, peers, tolerations } from './kubernetes-schema.ts';
+import { cidr, list, object, type Schema } from './schema-parts.ts';
 import { chartSettings, commonSettings, ownSettings, settingSchema } from './settings.ts';
 
 export const schemaFile = join(chartFolder, 'values.schema.json');
 
-type Schema = Readonly<Record<string, unknown>>;
-
-/**
- * An object of `always`, each of which has a default in values.yaml and so is missing only where null removed it,
- * and of `sometimes`.
- */
-const object = (always: Record<string, Schema>, sometimes: Record<string, Schema> = {}): Schema => ({
-  type: 'object',
-  additionalProperties: false,
-  ...(Object.keys(always).length > 0 ? { required: Object.keys(always) } : {}),
-  properties: { ...always, ...sometimes },
-});
-const list = (items: Schema): Schema => ({ type: 'array', items });
-const map: Schema = { type: 'object', additionalProperties: { type: 'string' } };
 const text: Schema = { type: 'string' };
 const bool: Schema = { type: 'boolean' };
 const count = (minimum: number, maximum: number): Schema => ({ type: 'integer', minimum, maximum });
@@ -36,11 +24,6 @@ const host = optional('(\\*\\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?');
 /** Scheme, host and port. User and password in it are refused by the chart, which says where they belong. */
 const origin = `https?://([^\\s/?#"\\\\]*@)?([^\\s/?#@:"\\\\]+|\\[[0-9a-fA-F:.]+\\])(:${portText})?`;
 const url = optional(`${origin}([/?][^\\s"\\\\]*)?`);
-const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
-const cidr: Schema = {
-  type: 'string',
-  pattern: `^(${octet}(\\.${octet}){3}/([12]?\\d|3[0-2])|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,7}/(\\d\\d?|1[01]\\d|12[0-8]))$`,
-};
 const cpu: Schema = { type: 'string', pattern: '^(\\d+m|\\d+(\\.\\d+)?)$' };
 const memory: Schema = { type: 'string', pattern: '^[1-9]\\d*(Ki|Mi|Gi|k|M|G)$' };
 const broker = `[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?:${portText}`;
@@ -60,19 +43,9 @@ const resources: Schema = object({
   // The heap is a part of the memory limit, so there has to be one.
   limits: object({ memory }, { cpu }),
 });
-/** Kubernetes' own NetworkPolicyPeer: what is in the selectors is judged by the API server. */
-const peers = list({
-  ...object(
-    {},
-    {
-      ipBlock: object({ cidr }, { except: list(cidr) }),
-      namespaceSelector: { type: 'object' },
-      podSelector: { type: 'object' },
-    },
-  ),
-  minProperties: 1,
-});
-const target = object({ to: peers, ports: { ...list(port), minItems: 1 } });
+/** Once in the file, which has nine lists of them. */
+const peerList: Schema = { $ref: '#/definitions/peers' };
+const target = object({ to: peerList, ports: { ...list(port), minItems: 1 } });
 const way = object({ host, tlsSecret: name });
 
 const settings = (spec: ConfigSpec): Schema =>
@@ -93,12 +66,13 @@ const component = (id: string): Schema =>
     replicas: count(1, 100),
     ...(scaled.has(id) ? { maxReplicas: count(0, 100) } : {}),
     resources,
-    ...(id === 'updates' ? { tempSize: memory, serviceAccountAnnotations: map } : {}),
+    ...(id === 'updates' ? { tempSize: memory, serviceAccountAnnotations: annotations } : {}),
     settings: settings(ownSettings[id] ?? {}),
   });
 
 const values: Schema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
+  definitions: { peers },
   $comment: 'Written by `make generate` (tests/charts/headset-cloud/schema.ts): do not edit.',
   ...object({
     image: withPull(image),
@@ -155,14 +129,14 @@ const values: Schema = {
     // The pause before the stop, turning callers away and cutting off what is left take 15 s of it.
     terminationGracePeriodSeconds: count(20, 600),
     scheduling: object({
-      nodeSelector: map,
-      tolerations: list({ type: 'object' }),
+      nodeSelector: labels,
+      tolerations,
       priorityClassName: name,
     }),
     expose: object({
       kind: { enum: ['none', 'ingress', 'gateway'] },
       className: name,
-      annotations: map,
+      annotations,
       gateway: object({ name, namespace: name, sectionName: name }),
       api: way,
       site: way,
@@ -171,7 +145,7 @@ const values: Schema = {
     headsets: object({
       type: { enum: ['LoadBalancer', 'NodePort', 'ClusterIP'] },
       port,
-      annotations: map,
+      annotations,
       sourceRanges: list(cidr),
       tls: object({
         secret: name,
@@ -181,22 +155,22 @@ const values: Schema = {
     }),
     networkPolicy: object({
       enabled: bool,
-      dns: peers,
+      dns: peerList,
       dnsPorts: { ...list(port), minItems: 1 },
       mongodb: target,
       kafka: target,
       s3: target,
       issuer: target,
-      egressProxy: peers,
+      egressProxy: peerList,
       traces: target,
-      scrapes: peers,
-      ingress: peers,
+      scrapes: peerList,
+      ingress: peerList,
     }),
     monitoring: object({
       serviceMonitor: bool,
       alerts: bool,
       dashboard: bool,
-      labels: map,
+      labels,
       runbooks: { type: 'string', minLength: 1 },
     }),
     trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, secret: name, image }),

@@ -1,23 +1,8 @@
 import { updatesConfig } from '@headset-cloud/updates/config.ts';
 import { chartYaml, describeWith, render, resources } from './chart.ts';
+import { at, refusals, type Wrong } from './refusals.ts';
 import { scenarios } from './scenarios.ts';
 import { chartSettings, ownSettings } from './settings.ts';
-
-interface Case {
-  readonly values: unknown;
-  readonly said: readonly string[];
-}
-type Wrong = readonly [what: string, values: unknown, ...said: string[]];
-
-/** What is said: the path, and what is wrong or what to do. */
-const refusals = (scenario: string, wrong: readonly Wrong[]) =>
-  it.each(wrong.map(([what, values, ...said]): [string, Case] => [what, { values, said }]))(
-    '%s',
-    (_, { values, said }) => {
-      const refused = () => render({ ...scenarios[scenario], values });
-      for (const words of said) expect(refused).toThrow(words);
-    },
-  );
 
 const digestless = { digest: '', tag: 'v1' };
 
@@ -130,14 +115,14 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     ...['s3.endpoint', 's3.publicEndpoint', 'oidc.issuer', 'oidc.jwksUri', 'tracesEndpoint'].map(
       (path): Wrong => [
         `credentials in ${path}`,
-        path.split('.').reduceRight<unknown>((value, key) => ({ [key]: value }), 'https://u:p@example.com'),
+        at(path, 'https://u:p@example.com'),
         `${path} has a user or password in it`,
       ],
     ),
     ...['oidc.issuer', 's3.endpoint', 'egressProxy.url', 'tracesEndpoint'].map(
       (path): Wrong => [
         `a port that does not exist in ${path}`,
-        path.split('.').reduceRight<unknown>((value, key) => ({ [key]: value }), 'https://example.com:99999'),
+        at(path, 'https://example.com:99999'),
         `'/${path.replace('.', '/')}'`,
         'does not match pattern',
       ],
