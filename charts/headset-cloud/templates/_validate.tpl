@@ -6,6 +6,18 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- $production := not $v.trial.enabled -}}
 {{- $p := list -}}
 
+{{- range $form := .Files.Get "files/forms.yaml" | fromYamlArray -}}
+{{- range $path := $form.paths -}}
+{{- $value := $v -}}
+{{- range splitList "." $path }}{{ $value = index $value . }}{{ end -}}
+{{- $texts := ternary (dict $path $value) dict (kindIs "string" $value) -}}
+{{- if kindIs "slice" $value }}{{ range $i, $text := $value }}{{ $_ := set $texts (printf "%s[%d]" $path $i) $text }}{{ end }}{{ end -}}
+{{- range $at, $text := $texts -}}
+{{- if and $text (not (regexMatch $form.pattern $text)) }}{{ $p = append $p (printf "%s is %q: give %s" $at $text $form.give) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- $images := list (dict "path" "image" "image" $v.image) -}}
 {{- if $v.site.enabled }}{{ $images = append $images (dict "path" "site.image" "image" $v.site.image) }}{{ end -}}
 {{- if or $v.trial.issuer (include "hc.rpcTls.trial" .) }}{{ $images = append $images (dict "path" "trial.image" "image" $v.trial.image) }}{{ end -}}
@@ -41,7 +53,12 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- range $one := $named -}}
 {{- $found := lookup "v1" $one.kind $.Release.Namespace $one.name -}}
 {{- range $key := ternary $one.keys list (not (empty $found)) -}}
-{{- if not (hasKey ($found.data | default dict) $key) }}{{ $p = append $p (printf "%s: the %s %s in the namespace %s has no key %s (it has: %s), and pods that need it would not start: add the key, or name another one." $one.path $one.kind $one.name $.Release.Namespace $key ($found.data | default dict | keys | sortAlpha | join ", " | default "none")) }}{{ end -}}
+{{- if not (hasKey ($found.data | default dict) $key) }}{{ $p = append $p (printf "%s: the %s %s in the namespace %s has no key %s (it has: %s), and pods that need it would not start: add the key, or name another one." $one.path $one.kind $one.name $.Release.Namespace $key ($found.data | default dict | keys | sortAlpha | join ", " | default "none")) }}
+{{- else -}}
+{{- $text := index $found.data $key -}}
+{{- if eq $one.kind "Secret" }}{{ $text = b64dec $text }}{{ end -}}
+{{- if not (trim $text) }}{{ $p = append $p (printf "%s: the key %s of the %s %s in the namespace %s is empty, and processes would refuse it: give it its value, or name another one." $one.path $key $one.kind $one.name $.Release.Namespace) }}{{ end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -134,6 +151,9 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- $path := printf "components.%s" $name -}}
 {{- $r := $component.values.resources -}}
 {{- if gt (include "hc.bytes" $r.requests.memory | int64) (include "hc.bytes" $r.limits.memory | int64) }}{{ $p = append $p (printf "%s.resources.requests.memory (%s) is above limits.memory (%s): raise the limit, or lower the request." (ternary "site" $path (eq $name "site")) $r.requests.memory $r.limits.memory) }}{{ end -}}
+{{- /* What they take while idle, the site under load: with less the kernel ends them. */ -}}
+{{- $least := get (dict "gateway" "218Mi" "site" "96Mi") $name | default "160Mi" -}}
+{{- if lt (include "hc.bytes" $r.limits.memory | int64) (include "hc.bytes" $least | int64) }}{{ $p = append $p (printf "%s.resources.limits.memory is %s, but such a process takes up to %s (docs/operations.md, \"Sizing\"), and would be killed: raise it." (ternary "site" $path (eq $name "site")) $r.limits.memory $least) }}{{ end -}}
 {{- if and $component.values.maxReplicas (lt (int $component.values.maxReplicas) $replicas) }}{{ $p = append $p (printf "%s.maxReplicas (%v) is below %s.replicas (%d): raise it, or set it to 0 for a fixed number." $path $component.values.maxReplicas $path $replicas) }}{{ end -}}
 {{- if and $component.consumes (gt $most (int $v.kafka.partitions)) }}{{ $p = append $p (printf "%s may have %d replicas, but topics have %v partitions: a consumer more than partitions is idle. Lower %s.replicas or maxReplicas, or create the topics with more partitions and raise kafka.partitions." $path $most $v.kafka.partitions $path) }}{{ end -}}
 {{- end -}}

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { describeWith, type Rendering, type Resource, resources } from './chart.ts';
+import { chartYaml, describeWith, type Rendering, type Resource, resources } from './chart.ts';
+import { merged } from './refusals.ts';
 import { everything, scenarios } from './scenarios.ts';
 import { schemaFile } from './schema.ts';
 
 interface Schema {
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly pattern?: string;
   readonly minimum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -16,10 +17,20 @@ interface Leaf {
   readonly pattern: RegExp;
 }
 
+/** The forms that the chart judges itself, by path. */
+const judged = new Map<string, string>(
+  chartYaml('files/forms.yaml').flatMap(({ paths, pattern }: { paths: string[]; pattern: string }) =>
+    paths.map((path) => [path, pattern]),
+  ),
+);
+
 /** Every text of the values: of an object, of a map (under one key), of a list (one item). */
 function leaves(schema: Schema, path: string[] = []): Leaf[] {
   const { type, pattern, properties, patternProperties, items } = schema;
-  if (type === 'string') return [{ path: path.join('.'), pattern: new RegExp(pattern ?? '') }];
+  if (type?.includes('string')) {
+    const form = judged.get(path.filter((name) => name !== '[]').join('.'));
+    return [{ path: path.join('.'), pattern: new RegExp(form ?? pattern ?? '') }];
+  }
   return [
     ...Object.entries(properties ?? {}).flatMap(([key, of]) => leaves(of, [...path, key])),
     ...Object.values(patternProperties ?? {}).flatMap((of) => leaves(of, [...path, 'example~1key'])),
@@ -97,15 +108,6 @@ const installations: Readonly<Record<string, { of: Rendering; without: readonly 
     without: ['rpcTls.issuer', 'headsets.tls.issuer', ...judgedElsewhere],
   },
 };
-
-/** `over` in place of what `base` has, deeply. */
-function merged(base: unknown, over: unknown): unknown {
-  const isMap = (it: unknown): it is Record<string, unknown> =>
-    typeof it === 'object' && it !== null && !Array.isArray(it);
-  if (!isMap(base) || !isMap(over)) return over === undefined ? base : over;
-  const keys = new Set([...Object.keys(base), ...Object.keys(over)]);
-  return Object.fromEntries([...keys].map((key) => [key, merged(base[key], over[key])]));
-}
 
 const fixed = {
   image: { digest: `sha256:${'0'.repeat(64)}` },

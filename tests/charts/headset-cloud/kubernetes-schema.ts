@@ -1,4 +1,4 @@
-import { cidr, list, object, type Schema } from './schema-parts.ts';
+import { cidr, list, object, type Schema, when } from './schema-parts.ts';
 
 /**
  * Kubernetes' own objects among the values, with its forms of keys and values. The API server drops a key that it does
@@ -23,10 +23,6 @@ export const labels = map(labelKey, labelValue);
 
 /** Their keys may have capitals in the prefix, too; the values are any text. */
 export const annotations = map(key('A-Za-z'), { type: 'string' });
-
-/** A rule that says what else holds under a condition. */
-const when = (condition: Schema, is: Schema, otherwise?: Schema): Schema =>
-  Object.fromEntries([['if', condition], ['then', is], ...(otherwise ? [['else', otherwise]] : [])]);
 
 const expression: Schema = {
   ...object(

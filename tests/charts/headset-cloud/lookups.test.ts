@@ -201,6 +201,25 @@ describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
     );
   });
 
+  it.each([
+    ['is empty', ''],
+    ['has a line’s end only', 'Cg=='],
+  ])('is refused where the key of a Secret %s', async (_, data) => {
+    const found = object('Secret', 'headset-cloud', '7', manualKeys);
+    const cluster = { 'secrets/headset-cloud': { ...found, data: { ...found.data, 'admin-token': data } } };
+    expect(await saidTo(cluster, {})).toContain(
+      '- secrets.adminToken: the key admin-token of the Secret headset-cloud in the namespace headset is empty, and processes would refuse it: give it its value',
+    );
+  });
+
+  it('is refused where the bundle of authorities is empty', async () => {
+    const empty = { ...object('ConfigMap', 'authorities', '1', []), data: { 'ca.crt': ' \n' } };
+    const cluster = { ...before, 'configmaps/authorities': empty };
+    expect(await saidTo(cluster, { caBundleConfigMap: 'authorities' })).toContain(
+      '- caBundleConfigMap: the key ca.crt of the ConfigMap authorities in the namespace headset is empty',
+    );
+  });
+
   it.each(['secret-key', 'admin-token', 'issuer-clients.json'])(
     'is refused where the Secret of a trial lacks the key %s',
     async (key) => {

@@ -20,3 +20,12 @@ export const refusals = (scenario: string, wrong: readonly Wrong[]) =>
 /** `value` at a path of names, divided by dots. */
 export const at = (path: string, value: unknown): Record<string, unknown> =>
   path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Record<string, unknown>;
+
+/** `over` in place of what `base` has, deeply. */
+export function merged(base: unknown, over: unknown): unknown {
+  const isMap = (it: unknown): it is Record<string, unknown> =>
+    typeof it === 'object' && it !== null && !Array.isArray(it);
+  if (!isMap(base) || !isMap(over)) return over === undefined ? base : over;
+  const keys = new Set([...Object.keys(base), ...Object.keys(over)]);
+  return Object.fromEntries([...keys].map((key) => [key, merged(base[key], over[key])]));
+}

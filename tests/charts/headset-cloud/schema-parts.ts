@@ -12,6 +12,10 @@ export const object = (always: Record<string, Schema>, sometimes: Record<string,
 });
 export const list = (items: Schema): Schema => ({ type: 'array', items });
 
+/** A rule that says what else holds under a condition. */
+export const when = (condition: Schema, is: Schema, otherwise?: Schema): Schema =>
+  Object.fromEntries([['if', condition], ['then', is], ...(otherwise ? [['else', otherwise]] : [])]);
+
 const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 const ipv4 = `${octet}(\\.${octet}){3}`;
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
 import { chartFolder } from './chart.ts';
 import { annotations, labels, peers, tolerations } from './kubernetes-schema.ts';
-import { cidr, list, object, type Schema } from './schema-parts.ts';
+import { cidr, list, object, type Schema, when } from './schema-parts.ts';
 import { chartSettings, commonSettings, ownSettings, settingSchema } from './settings.ts';
 
 export const schemaFile = join(chartFolder, 'values.schema.json');
@@ -19,24 +19,29 @@ const given = (of: Schema): Schema => ({ ...of, minLength: 1 });
 
 const port = count(1, 65_535);
 const portText = '([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])';
-const name = optional('[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?');
-const host = optional('(\\*\\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?');
+const label = '[a-z0-9]([a-z0-9-]*[a-z0-9])?';
+const subdomain = `${label}(\\.${label})*`;
+/** Name of a resource of Kubernetes. */
+const name: Schema = { ...optional(subdomain), maxLength: 253 };
+/** A text whose form the chart judges, and says what to write (files/forms.yaml). */
+const judged: Schema = { ...text, maxLength: 253 };
 /** Scheme, host and port. User and password in it are refused by the chart, which says where they belong. */
 const origin = `https?://([^\\s/?#"\\\\]*@)?([^\\s/?#@:"\\\\]+|\\[[0-9a-fA-F:.]+\\])(:${portText})?`;
 const url = optional(`${origin}([/?][^\\s"\\\\]*)?`);
 const cpu: Schema = { type: 'string', pattern: '^(\\d+m|\\d+(\\.\\d+)?)$' };
 const memory: Schema = { type: 'string', pattern: '^[1-9]\\d*(Ki|Mi|Gi|k|M|G)$' };
-const broker = `[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?:${portText}`;
-const image = object({
-  repository: optional('[a-z0-9]([a-z0-9._/:-]*[a-z0-9])?'),
-  digest: optional('sha256:[0-9a-f]{64}'),
-  tag: optional('[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}'),
-});
+const image = object({ repository: judged, digest: judged, tag: judged });
 const withPull = (it: Schema): Schema =>
   object({
     ...(it['properties'] as Record<string, Schema>),
     pullPolicy: { enum: ['IfNotPresent', 'Always', 'Never'] },
   });
+/** By its name, or as Kubernetes has it. */
+const pullSecret: Schema = {
+  ...given(name),
+  ...object({ name: given(name) }),
+  type: ['string', 'object'],
+};
 const reference = object({ name, key: { type: 'string', pattern: '^[A-Za-z0-9_-][A-Za-z0-9._-]*$' } });
 const resources: Schema = object({
   requests: object({ cpu, memory }),
@@ -46,7 +51,13 @@ const resources: Schema = object({
 /** Once in the file, which has nine lists of them. */
 const peerList: Schema = { $ref: '#/definitions/peers' };
 const target = object({ to: peerList, ports: { ...list(port), minItems: 1 } });
-const way = object({ host, tlsSecret: name });
+/** Of three characters at least, if it is not empty. */
+const bucket: Schema = {
+  ...judged,
+  maxLength: 63,
+  ...when({ minLength: 1 }, { minLength: 3 }),
+};
+const way = object({ host: judged, tlsSecret: name });
 
 const settings = (spec: ConfigSpec): Schema =>
   object(
@@ -54,7 +65,7 @@ const settings = (spec: ConfigSpec): Schema =>
     Object.fromEntries(
       Object.entries(spec)
         .filter(([key]) => !chartSettings.has(key))
-        .map(([key, k]) => [key, settingSchema(k)]),
+        .map(([key, k]) => [key, settingSchema(key, k)]),
     ),
   );
 
@@ -76,7 +87,7 @@ const values: Schema = {
   $comment: 'Written by `make generate` (tests/charts/headset-cloud/schema.ts): do not edit.',
   ...object({
     image: withPull(image),
-    imagePullSecrets: list(given(name)),
+    imagePullSecrets: list(pullSecret),
     secrets: object({
       mongodbUri: reference,
       secretKey: reference,
@@ -93,7 +104,7 @@ const values: Schema = {
     }),
     mongodb: object({ databasePrefix: { type: 'string', pattern: '^[a-z0-9_-]{1,30}$' } }),
     kafka: object({
-      brokers: optional(`${broker}(,${broker})*`),
+      brokers: text,
       partitions: count(1, 1000),
       replicationFactor: count(1, 9),
       prefix: optional('[A-Za-z0-9._-]{1,64}'),
@@ -104,7 +115,7 @@ const values: Schema = {
       }),
     }),
     s3: object({
-      bucket: optional('[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]'),
+      bucket,
       region: { type: 'string', pattern: '^[A-Za-z0-9-]+$' },
       endpoint: optional(`${origin}/?`),
       publicEndpoint: optional(`${origin}/?`),
@@ -117,9 +128,9 @@ const values: Schema = {
     }),
     rpcTls: object({
       mode: { enum: ['required', 'permissive', 'mesh'] },
-      domain: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?$' },
+      domain: { ...judged, minLength: 1, maxLength: 202 },
       issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
-      secretPrefix: optional('[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?'),
+      secretPrefix: { ...name, maxLength: 202 },
     }),
     caBundleConfigMap: name,
     tracesEndpoint: url,
@@ -137,7 +148,7 @@ const values: Schema = {
       kind: { enum: ['none', 'ingress', 'gateway'] },
       className: name,
       annotations,
-      gateway: object({ name, namespace: name, sectionName: name }),
+      gateway: object({ name, namespace: { ...optional(label), maxLength: 63 }, sectionName: name }),
       api: way,
       site: way,
       sora: way,
@@ -150,7 +161,7 @@ const values: Schema = {
       tls: object({
         secret: name,
         issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
-        hosts: list(host),
+        hosts: list(given(judged)),
       }),
     }),
     networkPolicy: object({

@@ -17,8 +17,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     [
       'a digest that is none',
       { image: { digest: 'sha256:12' } },
-      "'/image/digest'",
-      'does not match pattern',
+      'image.digest is "sha256:12": give sha256: and 64 hexadecimal digits',
     ],
     ['an unknown value', { gatway: {} }, "additional properties 'gatway' not allowed"],
     ['an unknown value deeper', { kafka: { broker: 'a:1' } }, "at '/kafka'", "'broker' not allowed"],
@@ -46,12 +45,6 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       'headsets.tls.hosts is missing: name the host',
     ],
     ['no Kafka', { kafka: { brokers: '' } }, 'kafka.brokers is missing: name bootstrap brokers'],
-    [
-      'brokers without ports',
-      { kafka: { brokers: 'kafka-0,kafka-1' } },
-      "'/kafka/brokers'",
-      'does not match pattern',
-    ],
     [
       'two replicas of topics',
       { kafka: { replicationFactor: 2 } },
@@ -127,7 +120,6 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
         'does not match pattern',
       ],
     ),
-    ['a port of a broker that does not exist', { kafka: { brokers: 'a:65536' } }, "'/kafka/brokers'"],
     ...['999.1.1.1/8', '10.0.0.0/33', '10.0.0/8', '10.0.0.0', 'fd00::/129', '::1', '010.0.0.0/8'].map(
       (network): Wrong => [
         `the network ${network}`,
