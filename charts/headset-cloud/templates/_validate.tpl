@@ -101,6 +101,7 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- range $what := list "stores" "issuer" "development" "secret" -}}
 {{- if and $production (index $v.trial $what) }}{{ $p = append $p (printf "trial.%s is set without trial.enabled: it is for trials, never for production." $what) }}{{ end -}}
 {{- end -}}
+{{- if and (or $v.trial.stores $v.trial.issuer) (not $v.trial.secret) (not $v.secrets.inspect) }}{{ $p = append $p "trial.secret is missing, but secrets.inspect is false: the next upgrade could not keep what this one generates. Make a Secret with the keys secret-key, admin-token and issuer-clients.json, and name it here (docs/operations.md, \"A trial\")." }}{{ end -}}
 {{- if eq $v.trial.secret (printf "%s-trial" .Release.Name) }}{{ $p = append $p (printf "trial.secret is %s, which is the chart's own: give yours another name." $v.trial.secret) }}{{ end -}}
 {{- if and $production $v.callbacks.allowAddresses }}{{ $p = append $p "callbacks.allowAddresses is for trials: in production integrators could make the platform call private addresses. Remove it, or set trial.enabled=true." }}{{ end -}}
 
