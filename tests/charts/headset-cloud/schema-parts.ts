@@ -43,6 +43,14 @@ const bits6 = '([1-9]?\\d|1[01]\\d|12[0-8])';
 /** A network in the form that Kubernetes takes. */
 export const cidr: Schema = { type: 'string', pattern: `^(${ipv4}/${bits4}|(${ipv6})/${bits6})$` };
 
+/** An address, or a name as EGRESS_NO_PROXY has it. */
+const hostName =
+  '\\.?[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*';
+export const addressOrName: Schema = {
+  type: 'string',
+  pattern: `^(${hostName}|${ipv6}|${mapped})$`,
+};
+
 /** Addresses and networks, divided by commas, as the processes read them. */
 const network = `\\s*(${ipv4}(/0*${bits4})?|(${ipv6}|${mapped})(/0*${bits6})?)\\s*`;
 export const networksPattern = `^${network}(,${network})*$`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
 import { chartFolder } from './chart.ts';
 import { annotations, labels, peers, tolerations } from './kubernetes-schema.ts';
-import { cidr, list, object, type Schema, when } from './schema-parts.ts';
+import { addressOrName, cidr, list, object, type Schema, when } from './schema-parts.ts';
 import { chartSettings, commonSettings, ownSettings, settingSchema } from './settings.ts';
 
 export const schemaFile = join(chartFolder, 'values.schema.json');
@@ -124,7 +124,11 @@ const values: Schema = {
     callbacks: object({ allowAddresses: list(cidr) }),
     egressProxy: object({
       url: optional(`${origin}/?`),
-      except: list({ type: 'string', pattern: '^[^,\\s]+$' }),
+      except: list({
+        type: 'string',
+        pattern: '^[^,\\s]+$',
+        ...when({ pattern: '/' }, cidr, addressOrName),
+      }),
     }),
     rpcTls: object({
       mode: { enum: ['required', 'permissive', 'mesh'] },

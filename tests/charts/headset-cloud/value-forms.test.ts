@@ -1,4 +1,5 @@
 import { commonConfig } from '@headset-cloud/kit/common-config.ts';
+import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { describeWith, render, resources } from './chart.ts';
 import { at, merged, refusals, type Wrong } from './refusals.ts';
 import { scenarios } from './scenarios.ts';
@@ -171,6 +172,32 @@ describeWith(['helm'], 'TRUSTED_PROXIES', () => {
     ...['::ffff:10.0.0.1', '::10.0.0.1/128', '1:2:3:4:5:6:10.0.0.1', '1::5:10.0.0.1', '10.0.0.0/08'],
   ])('%j is taken where its process takes it, and only there', (value) => {
     expect(taken(value)).toBe(parsed(value));
+  });
+});
+
+describeWith(['helm'], 'an exception of the egress proxy', () => {
+  const { parse } = egressConfig.EGRESS_NO_PROXY;
+  const proxy = { egressProxy: { url: 'http://proxy.example.com:3128' } };
+
+  // It becomes a network of the NetworkPolicies as well.
+  refusals('production', [
+    ['that only its process would read', at('egressProxy.except', ['10.0.0/8']), "'/egressProxy/except/0'"],
+  ]);
+
+  it.each([
+    ...['10.0.0.0/99', 'fd00::/129', 'a/8', 'https://a.example.com', 'a..b', 'a:443', '::::'],
+    ...['10.0.0.0/8', 'fd00::/8', '10.0.0.1', '::1', '.example.com', 'a_b.Example.com', 'localhost'],
+  ])('%s is taken where its process takes it, and only there', (one) => {
+    const takenBy = (judge: () => unknown) => {
+      try {
+        judge();
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const values = merged(proxy, { egressProxy: { except: [one] } });
+    expect(takenBy(() => render({ ...scenarios['production'], values }))).toBe(takenBy(() => parse(one)));
   });
 });
 
