@@ -241,15 +241,61 @@ describeWith(['helm'], 'workloads', () => {
 
   it('a new revision of the secrets rolls every pod', () => {
     const templates = (revision: string) => {
-      const all = resources({ ...scenarios['trial'], ...(domain && { values: { rpcTls: { domain } } }) });
-      const text = JSON.stringify(all);
-      return [...new Set(text.match(/trial-trial-rpc-[a-z0-9-]+/g))].sort();
+      const all = resources({ ...scenarios['production'], values: { secrets: { revision } } });
+      return kind(all, 'Deployment').map((r) => JSON.stringify(r['spec'].template));
     };
-    const [usual, other] = [secretsOf(), secretsOf('other.internal')];
-    expect(usual).toContain('trial-trial-rpc-devices');
-    expect(other).toHaveLength(usual.length);
-    expect(usual.filter((name) => other.includes(name))).toEqual([]);
-    expect(secretsOf('another.internal').filter((name) => other.includes(name))).toEqual([]);
+    const before = templates('1');
+    expect(templates('2').filter((template) => before.includes(template))).toEqual([]);
+    expect(templates('1')).toEqual(before);
+  });
+
+  it("the Job's name changes exactly when its specification does", () => {
+    const job = (values: unknown) => {
+      const [found] = kind(resources({ ...scenarios['production'], values }), 'Job');
+      return { name: found?.metadata.name, spec: JSON.stringify(found?.['spec']) };
+    };
+    const first = job({});
+    expect(job({ components: { devices: { replicas: 3 } } })).toEqual(first);
+    // It may have failed because of a Secret that is mended now.
+    expect(job({ secrets: { revision: '2' } }).name).not.toBe(first.name);
+    const other = job({ kafka: { partitions: 16 } });
+    expect(other.name).not.toBe(first.name);
+    expect(other.spec).not.toBe(first.spec);
+    expect(first.name).toMatch(/^trial-prepare-[0-9a-f]{10}$/);
+  });
+
+  it('the only hook in production is the pod of `helm test`, which asks every process', () => {
+    const hooks = production().filter(({ metadata }) => JSON.stringify(metadata).includes('helm.sh/hook'));
+    expect(hooks.map(({ kind: of, metadata }) => `${of} ${metadata.name}`)).toEqual(['Pod trial-status']);
+    const [container] = hooks[0]?.['spec'].containers ?? [];
+    expect(container.args).toEqual(['services/ctl/src/main.ts', 'status']);
+    const asked = container.env.map(({ name }: { name: string }) => name);
+    for (const component of Object.keys(ownSettings))
+      expect(asked).toContain(`${component.toUpperCase().replaceAll('-', '_')}_ADMIN`);
+  });
+
+  it('the pods of `helm test` stay until the next one: Helm deletes first, and reads the log for --logs then', () => {
+    const pods = kind(resources(scenarios['trial']), 'Pod');
+    expect(pods.map(({ metadata }) => metadata.name).sort()).toEqual(['trial-core-loop', 'trial-status']);
+    const annotations = {
+      'helm.sh/hook': 'test',
+      'helm.sh/hook-delete-policy': 'before-hook-creation',
+    };
+    for (const { metadata } of pods) expect(metadata).toMatchObject({ annotations });
+    // The status first: Helm stops at the first that fails, and reads the logs of all, also of an earlier run.
+    const status = pods.find(({ metadata }) => metadata.name === 'trial-status');
+    expect(status?.metadata).toMatchObject({ annotations: { 'helm.sh/hook-weight': '-1' } });
+  });
+
+  it('a trial’s own certificates have other Secrets for another domain, because those that exist stay', () => {
+    const secretsOf = (domain?: string) => {
+      const all = resources({ ...scenarios['trial'], ...(domain && { values: { rpcTls: { domain } } }) });
+      return [...new Set(JSON.stringify(all).match(/trial-trial-rpc(-[0-9a-f]{8})?-devices/g))];
+    };
+    expect(secretsOf()).toEqual(['trial-trial-rpc-devices']);
+    const [other, ...more] = secretsOf('other.internal');
+    expect([other, more]).toEqual([expect.stringMatching(/-rpc-[0-9a-f]{8}-devices$/), []]);
+    expect(secretsOf('another.internal')).not.toContain(other);
   });
 
   it('device-link advertises the address of its pod, and headsets reach it through layer 4', () => {
