@@ -77,7 +77,9 @@ The Secret that a trial makes does not exist yet at its install, and upgrades ke
 {{- $contents := list -}}
 {{- $versions := list -}}
 {{- $key := "" -}}
-{{- range $setting, $ref := include "hc.secrets" . | fromYaml -}}
+{{- $refs := include "hc.secrets" . | fromYaml -}}
+{{- if .Values.trial.issuer }}{{ $_ := set $refs "ISSUER_CLIENTS" (dict "name" .Values.trial.secret "key" "issuer-clients.json") }}{{ end -}}
+{{- range $setting, $ref := $refs -}}
 {{- if and $ref.name (ne $ref.name $made) -}}
 {{- $secret := lookup "v1" "Secret" $.Release.Namespace $ref.name -}}
 {{- if $secret -}}

@@ -182,13 +182,15 @@ describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
 
   it('replaces every pod that reads a trial’s own Secret where that changed, the issuer’s as well', async () => {
     const keys = ['secret-key', 'admin-token', 'issuer-clients.json'];
-    const trial = (version: string, value: string) => {
+    const trial = (version: string, value: string, changed = keys) => {
       const own = object('Secret', 'own', version, keys);
-      const data = Object.fromEntries(keys.map((key) => [key, value]));
+      const data = { ...own.data, ...Object.fromEntries(changed.map((key) => [key, value])) };
       return resourcesIn({ 'secrets/own': { ...own, data } }, 'values-trial.yaml', { 'trial.secret': 'own' });
     };
     const names = rolled(await trial('1', 'eA=='), await trial('2', 'eQ=='));
     expect(names).toEqual(expect.arrayContaining(['trial-issuer', ...Object.keys(ownSettings)]));
+    const clients = await trial('2', 'eQ==', ['issuer-clients.json']);
+    expect(rolled(await trial('1', 'eA=='), clients)).toContain('trial-issuer');
   });
 });
 
