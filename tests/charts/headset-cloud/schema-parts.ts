@@ -41,7 +41,12 @@ const bits4 = '([12]?\\d|3[0-2])';
 const bits6 = '([1-9]?\\d|1[01]\\d|12[0-8])';
 
 /** A network in the form that Kubernetes takes. */
-export const cidr: Schema = { type: 'string', pattern: `^(${ipv4}/${bits4}|(${ipv6})/${bits6})$` };
+export const cidr: Schema = {
+  type: 'string',
+  // What Helm shows of most mistakes; only a wrong IPv6 network is answered with the long pattern.
+  pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$',
+  ...when({ pattern: ':' }, { pattern: `^(${ipv6})/${bits6}$` }, { pattern: `^${ipv4}/${bits4}$` }),
+};
 
 /** An address, or a name as EGRESS_NO_PROXY has it. */
 const hostName =
@@ -51,6 +56,6 @@ export const addressOrName: Schema = {
   pattern: `^(${hostName}|${ipv6}|${mapped})$`,
 };
 
-/** Addresses and networks, divided by commas, as the processes read them. */
+/** Addresses and networks, divided by commas, as the processes read them; files/forms.yaml has it. */
 const network = `\\s*(${ipv4}(/0*${bits4})?|(${ipv6}|${mapped})(/0*${bits6})?)\\s*`;
 export const networksPattern = `^${network}(,${network})*$`;

@@ -65,7 +65,7 @@ const settings = (spec: ConfigSpec): Schema =>
     Object.fromEntries(
       Object.entries(spec)
         .filter(([key]) => !chartSettings.has(key))
-        .map(([key, k]) => [key, settingSchema(key, k)]),
+        .map(([key, k]) => [key, settingSchema(k)]),
     ),
   );
 

@@ -1,8 +1,9 @@
 import { commonConfig } from '@headset-cloud/kit/common-config.ts';
 import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
-import { describeWith, render, resources } from './chart.ts';
+import { chartYaml, describeWith, render, resources } from './chart.ts';
 import { at, merged, refusals, type Wrong } from './refusals.ts';
 import { scenarios } from './scenarios.ts';
+import { networksPattern } from './schema-parts.ts';
 
 /** Texts whose form people get wrong: the chart says what to write, with an example. */
 
@@ -146,7 +147,9 @@ describeWith(['helm'], 'TRUSTED_PROXIES', () => {
       render({ ...scenarios['production'], values: { settings: { TRUSTED_PROXIES: value } } });
       return true;
     } catch (error) {
-      expect(String(error)).toContain("'/settings/TRUSTED_PROXIES'");
+      expect(String(error)).toContain(
+        `- settings.TRUSTED_PROXIES is ${JSON.stringify(value)}: give addresses and networks (CIDR), separated by commas, for example 10.0.0.0/8,fd00::/8`,
+      );
       return false;
     }
   };
@@ -158,6 +161,12 @@ describeWith(['helm'], 'TRUSTED_PROXIES', () => {
       return false;
     }
   };
+
+  it('has the pattern of networks in the chart’s forms', () => {
+    const forms = chartYaml('files/forms.yaml') as { paths: string[]; pattern: string }[];
+    const form = forms.find(({ paths }) => paths.includes('settings.TRUSTED_PROXIES'));
+    expect(form?.pattern).toBe(networksPattern);
+  });
 
   it.each([
     ...['foo', '10.0.0.0/33', '10.0.0/8', '10.0.0.1,', '::::/8', 'fd00::/129', '10.0.0.1/', '1::2::3'],
