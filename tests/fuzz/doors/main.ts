@@ -3,6 +3,8 @@ import { createRandom } from '../../faults/random.ts';
 import type { Door, OpenDoor } from './door.ts';
 import { json } from './json.ts';
 import { isLimited, judgeCase, judgeDoor, judgeGrowth, judgeLog, judgeUnchanged } from './judge.ts';
+import { messages } from './messages.ts';
+import { streamBytes } from './stream-bytes.ts';
 import { tokens } from './tokens.ts';
 import { callBeside, held, settled, stillWorks, unchangeable } from './watch.ts';
 import { startWorld, type World } from './world.ts';
@@ -12,7 +14,7 @@ import { startWorld, type World } from './world.ts';
  * Each answer is judged by itself; afterwards the processes, their memory and logs, and that nothing was written.
  * STACK=embedded|real, SECONDS (10), SEED (drawn and printed), DOOR (one of them), ONLY=n (one case of that door).
  */
-const all: readonly Door[] = [tokens, json];
+const all: readonly Door[] = [tokens, json, messages, streamBytes];
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
 const seconds = Number(process.env['SECONDS'] || 10);
