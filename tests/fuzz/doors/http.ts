@@ -59,12 +59,17 @@ export function answered(answer: RawAnswer): Pick<Outcome, 'status' | 'retryAfte
 }
 
 /** What no answer may tell, and what form a refusal has. */
-export function strange({ status, headers, body }: RawAnswer): string | undefined {
+export function strange({ status, headers, body }: RawAnswer, method = ''): string | undefined {
   const text = body.toString('utf8');
   if (/node_modules|\.ts:\d+|\bat [\w.]+ \(|\/(?:home|root|tmp|work)\//.test(text)) {
     return `the answer tells how the inside looks: ${text.slice(0, 300)}`;
   }
-  if (status === undefined || status < 400 || !headers['content-type']?.startsWith('application/json'))
+  if (
+    status === undefined ||
+    status < 400 ||
+    method === 'HEAD' ||
+    !headers['content-type']?.startsWith('application/json')
+  )
     return;
   try {
     if (typeof JSON.parse(text)?.message === 'string') return;
@@ -87,10 +92,25 @@ function read(bytes: Buffer): { answer: RawAnswer; isWhole: boolean } {
   }
   const rest = bytes.subarray(end + 4);
   const length = Number(headers['content-length']);
-  const isChunked = headers['transfer-encoding'] === 'chunked';
-  const hasNone = status === 204 || status === 304;
-  const isWhole = hasNone || (isChunked ? rest.includes('0\r\n\r\n') : rest.length >= length);
+  if (headers['transfer-encoding'] === 'chunked') {
+    const whole = ofChunks(rest);
+    return { answer: { status, headers, body: whole ?? rest }, isWhole: whole !== undefined };
+  }
+  const isWhole = status === 204 || status === 304 || rest.length >= length;
   // What follows is the answer to something else.
   const body = Number.isNaN(length) ? rest : rest.subarray(0, length);
   return { answer: { status, headers, body }, isWhole };
+}
+
+/** Undefined: the last chunk has not come. */
+function ofChunks(bytes: Buffer): Buffer | undefined {
+  const parts: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const line = bytes.indexOf('\r\n', at);
+    const length = line < 0 ? Number.NaN : Number.parseInt(bytes.toString('latin1', at, line), 16);
+    if (Number.isNaN(length) || line + 2 + length > bytes.length) return undefined;
+    if (length === 0) return Buffer.concat(parts);
+    parts.push(bytes.subarray(line + 2, line + 2 + length));
+    at = line + 4 + length;
+  }
 }

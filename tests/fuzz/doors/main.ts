@@ -6,7 +6,9 @@ import { isLimited, judgeCase, judgeDoor, judgeGrowth, judgeLog, judgeUnchanged 
 import { messages } from './messages.ts';
 import { streamBytes } from './stream-bytes.ts';
 import { tokens } from './tokens.ts';
+import { urls } from './urls.ts';
 import { callBeside, held, settled, stillWorks, unchangeable } from './watch.ts';
+import { webhooks } from './webhooks.ts';
 import { startWorld, type World } from './world.ts';
 
 /**
@@ -14,7 +16,7 @@ import { startWorld, type World } from './world.ts';
  * Each answer is judged by itself; afterwards the processes, their memory and logs, and that nothing was written.
  * STACK=embedded|real, SECONDS (10), SEED (drawn and printed), DOOR (one of them), ONLY=n (one case of that door).
  */
-const all: readonly Door[] = [tokens, json, messages, streamBytes];
+const all: readonly Door[] = [tokens, json, messages, streamBytes, urls, webhooks];
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
 const seconds = Number(process.env['SECONDS'] || 10);

@@ -40,10 +40,10 @@ export const messages: Door = {
         if (!device) throw new Error('no device for this lane');
         const all = [...foreign, ...ids];
         const first = encode(hello(random.chance(0.5) ? fullHello(all, random) : {}));
-        const sent = [random.chance(0.3) ? changed(first, all, random) : first];
+        const sent = [random.chance(0.15) ? changed(first, all, random) : first];
         for (let left = random.pick([0, 1, 1, 2, 4, 8]); left > 0; left -= 1) {
           const right = encode(random.pick(kinds)(random.pick(all), random));
-          sent.push(random.chance(0.85) ? changed(right, all, random) : right);
+          sent.push(random.chance(0.5) ? changed(right, all, random) : right);
         }
         if (random.chance(0.2)) sent.push(...random.shuffled(sent).slice(0, 3));
         sent.push(sentinel);

@@ -134,6 +134,7 @@ function change(fields: Field[], ids: readonly bigint[], random: Random): void {
       });
       return;
     case 4:
+      if (random.chance(0.6)) return;
       // Not valid: field 0, groups, an end without a beginning, a length that lies.
       list.splice(at, 0, {
         no: 1,
