@@ -17,6 +17,7 @@ import {
   type StackKind,
   startStack,
 } from '@headset-cloud/demo/stack/stack.ts';
+import { insideOf, type Mutation } from '../../faults/inside/environment.ts';
 import { withoutLimits } from '../../support/limits.ts';
 import { type Sink, startSink } from './sink.ts';
 
@@ -59,7 +60,8 @@ export const spares = { json: 0, urls: 1, messages: [2, 3, 4, 5], bytes: [6, 7, 
 const spareDevices = 10;
 export const watchedPath = '/watched';
 
-export async function startWorld(kind: StackKind): Promise<World> {
+/** `mutations`: safeguards of the platform that are left out. */
+export async function startWorld(kind: StackKind, mutations: readonly Mutation[] = []): Promise<World> {
   const dataDir = mkdtempSync(join(tmpdir(), `headset-cloud-fuzz-${kind}-`));
   const heldFolder = join(dataDir, 'held');
   mkdirSync(heldFolder);
@@ -76,10 +78,12 @@ export async function startWorld(kind: StackKind): Promise<World> {
   };
   try {
     const inside = pathToFileURL(join(import.meta.dirname, 'inside.ts')).href;
+    const sabotaged = mutations.length > 0 ? insideOf({ mutations }) : {};
+    const preloads = [`--import=${inside}`, sabotaged['NODE_OPTIONS']].filter(Boolean).join(' ');
     const { LIMIT_DEVICE_UNPROCESSED: _, ...limits } = withoutLimits;
     stack = await startStack({
       ...{ kind, dataDir, clients },
-      env: { ...limits, NODE_OPTIONS: `--import=${inside}`, FUZZ_HELD: heldFolder },
+      env: { ...limits, ...sabotaged, NODE_OPTIONS: preloads, FUZZ_HELD: heldFolder },
     });
     const admin = createAdmin(stack.admin);
     const sink = await startSink([watchedPath]);
