@@ -7,7 +7,7 @@ import {
   resolve,
 } from '@headset-cloud/gateway/openapi/document.ts';
 import type { Random } from '../../faults/random.ts';
-import type { Door } from './door.ts';
+import { fuzz } from './door.ts';
 import { answered, exchange, head, strange } from './http.ts';
 import { announced, mutatedJson } from './json-text.ts';
 import { expected, spares } from './world.ts';
@@ -19,7 +19,9 @@ const keys = ['a', 'x'.repeat(300), '\xff', 'a,b', '"a"'];
  * Changed ones may still be right, so they go to the spare applications. There must be exactly the transactions
  * that were answered with 201.
  */
-export const json: Door = {
+// withstands rest/json-broken, rest/json-prototype, rest/json-duplicate, rest/json-nesting, rest/json-texts
+// withstands rest/large-body, rest/smuggling, rest/errors-disclosure
+export const json = fuzz('changed bodies of every call are refused or do what their answer says', {
   name: 'json',
   atOnce: 4,
   async open({ stack, spare, settingsOnly }) {
@@ -77,7 +79,7 @@ export const json: Door = {
       },
     };
   },
-};
+});
 
 function transactionIdIn(body: Buffer): number | undefined {
   try {

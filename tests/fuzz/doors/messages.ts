@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Random } from '../../faults/random.ts';
 import { mutatedBytes } from './bytes.ts';
-import type { Door } from './door.ts';
+import { fuzz } from './door.ts';
 import { longestMs } from './judge.ts';
 import {
   type Body,
@@ -22,7 +22,8 @@ import { expected, spares } from './world.ts';
  * headsets, which name the watched application's transactions too. A session must go on or end as the headset's
  * own fault. What a headset may tell about itself and its own transactions may change.
  */
-export const messages: Door = {
+// withstands headsets/protocol, headsets/hello, headsets/other-transaction, headsets/other-result, headsets/report-values
+export const messages = fuzz('changed messages end a session as the headset’s own fault, or are answered', {
   name: 'messages',
   atOnce: spares.messages.length,
   async open({ stack, spare, watched }) {
@@ -65,7 +66,7 @@ export const messages: Door = {
       },
     };
   },
-};
+});
 
 function changed(message: Buffer, ids: readonly bigint[], random: Random): Buffer {
   const bytes = mutatedMessage(message, ids, random);

@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../../faults/random.ts';
 import { hostileTexts, mutatedBytes } from './bytes.ts';
-import type { Door } from './door.ts';
+import { fuzz } from './door.ts';
 import { answered, exchange, head, strange } from './http.ts';
 
 type Json = Record<string, unknown>;
@@ -33,7 +33,10 @@ const signed = (header: unknown, claims: unknown, key: KeyObject): string => {
 };
 
 /** Access tokens: right ones changed anywhere. None may be accepted unless it is the right one, spelled otherwise. */
-export const tokens: Door = {
+// withstands rest/token-none, rest/token-unsigned, rest/token-confusion, rest/token-foreign-key, rest/token-key-id
+// withstands rest/token-altered, rest/token-expired, rest/token-future, rest/token-issuer, rest/token-audience
+// withstands rest/token-client, rest/token-huge
+export const tokens = fuzz('no access token that was changed is accepted, whatever was changed', {
   name: 'tokens',
   atOnce: 4,
   async open({ stack, watched }) {
@@ -82,7 +85,7 @@ export const tokens: Door = {
       },
     };
   },
-};
+});
 
 /** True if the header names the right token, its signed bytes unchanged and its signature the same bytes. */
 function mayBeRight(value: string, right: string): boolean {

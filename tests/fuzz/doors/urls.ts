@@ -3,7 +3,7 @@ import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { Random } from '../../faults/random.ts';
 import { mutatedBytes } from './bytes.ts';
-import type { Door } from './door.ts';
+import { fuzz } from './door.ts';
 import { answered, exchange, head, type RawAnswer } from './http.ts';
 import { authorizationOf } from './link.ts';
 import { storedFiles } from './watch.ts';
@@ -16,7 +16,8 @@ const type = 'application/vnd.android.package-archive';
  * Signed URLs of uploads and downloads: path, method, type, length, range and body changed. What the signature does
  * not allow is refused; of the right file only its own bytes come; nothing is stored.
  */
-export const urls: Door = {
+// withstands files/unsigned, files/url-changed, files/url-size, files/traversal
+export const urls = fuzz('changed signed URLs give nothing and store nothing', {
   name: 'urls',
   atOnce: 4,
   missing: ({ stack }) => (stack.kind === 'real' ? 'S3 serves the files of this stack' : undefined),
@@ -93,7 +94,7 @@ export const urls: Door = {
       },
     };
   },
-};
+});
 
 /** An address for an upload by the spare application; its path. */
 async function uploadPath({ spare }: World, version: string, fileSize: number): Promise<string> {

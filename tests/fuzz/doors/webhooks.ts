@@ -1,6 +1,6 @@
 import type { Random } from '../../faults/random.ts';
 import { hostileTexts, mutatedBytes } from './bytes.ts';
-import type { Door } from './door.ts';
+import { fuzz } from './door.ts';
 import { answered, exchange, head, strange } from './http.ts';
 import { announced, mutatedJson } from './json-text.ts';
 
@@ -10,7 +10,8 @@ const printable = (bytes: Buffer) => bytes.toString('latin1').replaceAll(/[^\x21
  * Sora's webhooks: right ones with secret, path or body changed. Without the secret of the endpoint in the path none
  * is accepted; with it, an event may change what is known of the spare application's channel, and nothing else.
  */
-export const webhooks: Door = {
+// withstands sora/secret, sora/other-endpoint, sora/form, sora/path, sora/content
+export const webhooks = fuzz('changed webhooks are refused, or change nothing but their own channel', {
   name: 'webhooks',
   atOnce: 4,
   async open({ stack, spare, spareSora, watchedSora, watched }) {
@@ -66,7 +67,7 @@ export const webhooks: Door = {
       },
     };
   },
-};
+});
 
 function wrongSecret(secret: string, other: string, random: Random): string | undefined {
   const bytes = printable(Buffer.from(mutatedBytes(Buffer.from(secret), random)));
