@@ -1,6 +1,7 @@
 import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import { BlockList } from 'node:net';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { BodyRoom } from '@headset-cloud/kit/doors/body-room.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
@@ -8,7 +9,6 @@ import type { Registry } from 'prom-client';
 import { createAdmission } from './admission/admission.ts';
 import type { GatewayClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
-import { BodyRoom } from './http/body-room.ts';
 import { GatewayError } from './http/errors.ts';
 import { observe, type RequestState } from './http/observe.ts';
 import { type ApiOperation, operationsOf, readDocument } from './openapi/document.ts';

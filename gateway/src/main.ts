@@ -41,7 +41,7 @@ await main('gateway', async () => {
   const metrics = createMetrics('gateway');
   const logger = createLogger({ service: 'gateway', level: common.LOG_LEVEL, metrics });
   const doors = openDoors(doorLimits(common), metrics);
-  const security = openRpcSecurity(common, { logger, metrics, env: process.env });
+  const security = openRpcSecurity(common, { logger, metrics, env: process.env }, 'gateway');
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: common.TURN_AWAY_MS,
     stopGraceMs: common.STOP_GRACE_MS,

@@ -2,7 +2,7 @@
 {{- define "hc.rpcTls.secret" -}}
 {{- $tls := .root.Values.rpcTls -}}
 {{- if and (has $tls.mode (list "required" "permissive")) (ne .name "site") -}}
-{{- if $tls.issuer.name }}{{ include "hc.name" . }}-rpc{{ else }}{{ $tls.secretPrefix | default (printf "%s-trial-rpc" .root.Release.Name) }}-{{ .name }}{{ end -}}
+{{- if $tls.issuer.name }}{{ include "hc.name" . }}-rpc{{ else }}{{ $tls.secretPrefix | default (include "hc.rpcTls.trialPrefix" .root) }}-{{ .name }}{{ end -}}
 {{- end -}}
 {{- end -}}
 
@@ -18,6 +18,12 @@ spec:
   usages: [digital signature, server auth, client auth]
   privateKey: {algorithm: ECDSA, size: 256, rotationPolicy: Always}
   issuerRef: {group: cert-manager.io, kind: {{ $tls.issuer.kind }}, name: {{ $tls.issuer.name | quote }}}
+{{- end -}}
+
+{{/* How the Secrets of a trial's own certificates begin: others for another domain, because those that exist stay. */}}
+{{- define "hc.rpcTls.trialPrefix" -}}
+{{- $domain := .Values.rpcTls.domain -}}
+{{ .Release.Name }}-trial-rpc{{ if ne $domain "headset-cloud.internal" }}-{{ $domain | sha256sum | trunc 8 }}{{ end }}
 {{- end -}}
 
 {{/* True where a trial makes its certificates itself. */}}

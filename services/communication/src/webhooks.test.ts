@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { type SimulatedConnection, SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
@@ -435,4 +436,27 @@ test('while the service turns callers away, webhooks are stored and answered wit
   world.turnAway();
   expect(await send()).toBe('close');
   expect(await sora.created(join()).send()).toBe(200);
+});
+
+// withstands sora/bodies
+test('large bodies that stay away leave room for small ones, and for large ones again when they end', async () => {
+  const post = async (bytes: number) => {
+    const answer = await request(`${world.webhookUrl()}/webhooks/sora/one`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}` },
+      body: `"${'a'.repeat(bytes - 2)}"`,
+    });
+    await answer.body.dump();
+    return [answer.statusCode, answer.headers['retry-after']];
+  };
+  const { port } = new URL(world.webhookUrl());
+  const head = `POST /webhooks/sora/one HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${secret}\r\ncontent-length: 65536\r\n\r\n"`;
+  const silent = Array.from({ length: 512 }, () => connect(Number(port), '127.0.0.1').on('error', () => {}));
+  for (const socket of silent) socket.write(head);
+  await waitFor('a refusal', async () => (await post(65_536))[0] === 503);
+  expect(await post(65_536)).toEqual([503, '1']);
+  // It is read, and no event.
+  expect(await post(8192)).toEqual([400, undefined]);
+  for (const socket of silent) socket.destroy();
+  await waitFor('room', async () => (await post(65_536))[0] === 400);
 });

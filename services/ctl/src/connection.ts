@@ -216,13 +216,21 @@ export function callAdmin<S extends DescService, A>(
   return tried(0);
 }
 
-/** What a process tells of itself; a text: why it cannot be asked. Never rejects. */
+/** A process that does not tell of itself. */
+export interface NoStatus {
+  readonly reason: string;
+  /** False: nobody answered. */
+  readonly answered: boolean;
+}
+
+/** What a process tells of itself. Never rejects. */
 export async function askStatus(
   addresses: readonly string[],
   token: string | undefined,
   timeoutMs: number,
-): Promise<ProcessStatus | string> {
+): Promise<ProcessStatus | NoStatus> {
   let reason = '';
+  let answered = false;
   for (const address of addresses) {
     try {
       const answer = await withinTime(timeoutMs, 'no answer', async (signal) => {
@@ -235,12 +243,14 @@ export async function askStatus(
       });
       if (typeof answer !== 'number') return answer;
       reason = `${address} answers ${answer}`;
+      answered = true;
     } catch (error) {
       reason = `${address}: ${networkReason(error) ?? (error as Error).message}`;
-      if (!neverReached(error)) return reason;
+      answered = false;
+      if (!neverReached(error)) break;
     }
   }
-  return reason;
+  return { reason, answered };
 }
 
 /** Nothing listens there, or nothing has the name: in Kubernetes, while no pod of a Service is ready. */

@@ -677,6 +677,23 @@ test('a process that stops beside a ready one of its service is no failure', asy
   }
 });
 
+test('a process that has gone beside a ready one of its service, and that DNS still names, is asked again', async () => {
+  door = await openDoor({ service: 'notifier' });
+  const names = ['gateway', 'devices', 'transactions', 'device-link', 'updates', 'connectivity'];
+  const doors = Object.fromEntries(
+    [...names, 'communication', 'billing', 'notifier'].map((name) => [name, door.url]),
+  );
+  const file = join(directory, 'doors.json');
+  writeFileSync(file, JSON.stringify({ ...doors, 'notifier-2': 'http://127.0.0.1:2' }));
+  const answer = ctl('status --json', { CTL_DOORS_FILE: file });
+  setTimeout(() => writeFileSync(file, JSON.stringify(doors)), 500);
+  const { code, out } = await answer;
+  expect([code, JSON.parse(out).services.at(0)]).toEqual([
+    0,
+    expect.not.objectContaining({ silent: expect.anything() }),
+  ]);
+});
+
 test('status reads every instance of a service that make up has written', async () => {
   door = await openDoor({ service: 'notifier' });
   const second = await openDoor({ service: 'notifier', notReady: ['draining'] });

@@ -11,6 +11,7 @@ import {
   type ConnectionOptions,
   callAdmin,
   instancesOf,
+  type NoStatus,
   operatorName,
 } from './connection.ts';
 import { json, type Terminal } from './output.ts';
@@ -27,8 +28,8 @@ export interface Session {
     description: S,
     call: (client: Client<S>) => Promise<A>,
   ): Promise<A>;
-  /** Asks every process of a service how it is; a text: why it cannot be asked. */
-  status(of: AdminProcess): Promise<{ readonly name: string; readonly answer: ProcessStatus | string }[]>;
+  /** Asks every process of a service how it is. */
+  status(of: AdminProcess): Promise<{ readonly name: string; readonly answer: ProcessStatus | NoStatus }[]>;
   /** Prints an answer: as JSON with --json, otherwise as text made by `text`. */
   show<S extends DescMessage>(
     schema: S,

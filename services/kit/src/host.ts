@@ -142,7 +142,7 @@ export async function hostService(
   const metrics = createMetrics(name);
   const logger = createLogger({ service: name, level: common.LOG_LEVEL, metrics });
   const doors = openDoors(doorLimits(common), metrics);
-  const security = openRpcSecurity(common, { logger, metrics, env });
+  const security = openRpcSecurity(common, { logger, metrics, env }, name);
   const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: common.TURN_AWAY_MS,

@@ -129,6 +129,17 @@ describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
     const upgraded = await resourcesIn(secret('trial-trial', '7'), 'values-trial.yaml');
     expect(rolled(installed, upgraded)).toEqual([]);
   });
+
+  it('replaces every pod that reads a trial’s own Secret where that changed, the issuer’s as well', async () => {
+    const keys = ['secret-key', 'admin-token', 'issuer-clients.json'];
+    const trial = (version: string, value: string) => {
+      const own = object('Secret', 'own', version, keys);
+      const data = Object.fromEntries(keys.map((key) => [key, value]));
+      return resourcesIn({ 'secrets/own': { ...own, data } }, 'values-trial.yaml', { 'trial.secret': 'own' });
+    };
+    const names = rolled(await trial('1', 'eA=='), await trial('2', 'eQ=='));
+    expect(names).toEqual(expect.arrayContaining(['trial-issuer', ...Object.keys(ownSettings)]));
+  });
 });
 
 describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {

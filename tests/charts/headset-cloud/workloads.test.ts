@@ -282,6 +282,20 @@ describeWith(['helm'], 'workloads', () => {
       'helm.sh/hook-delete-policy': 'before-hook-creation',
     };
     for (const { metadata } of pods) expect(metadata).toMatchObject({ annotations });
+    // The status first: Helm stops at the first that fails, and reads the logs of all, also of an earlier run.
+    const status = pods.find(({ metadata }) => metadata.name === 'trial-status');
+    expect(status?.metadata).toMatchObject({ annotations: { 'helm.sh/hook-weight': '-1' } });
+  });
+
+  it('a trial’s own certificates have other Secrets for another domain, because those that exist stay', () => {
+    const secretsOf = (domain?: string) => {
+      const all = resources({ ...scenarios['trial'], ...(domain && { values: { rpcTls: { domain } } }) });
+      return [...new Set(JSON.stringify(all).match(/trial-trial-rpc(-[0-9a-f]{8})?-devices/g))];
+    };
+    expect(secretsOf()).toEqual(['trial-trial-rpc-devices']);
+    const [other, ...more] = secretsOf('other.internal');
+    expect([other, more]).toEqual([expect.stringMatching(/-rpc-[0-9a-f]{8}-devices$/), []]);
+    expect(secretsOf('another.internal')).not.toContain(other);
   });
 
   it('device-link advertises the address of its pod, and headsets reach it through layer 4', () => {

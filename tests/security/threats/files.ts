@@ -42,6 +42,7 @@ export const fileDoors = [
     replay: a webhook again | recognised by its id or its content; one event
     credentials: a webhook's secret that is passed on to the integrator | events are forwarded without credentials
     crowd: thousands of connections without a request | the one that waits longest gives way
+    bodies: many large bodies at once, or such that never end, with a right secret | a room for all of them, half of it for one endpoint; 503
     `,
   ),
 ];

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
+import { BodyRoom } from '@headset-cloud/kit/doors/body-room.ts';
 import { type Doors, defaultDoors, doorTimes } from '@headset-cloud/kit/doors/http-door.ts';
 import { listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
@@ -38,8 +39,10 @@ export function createWebhookServer(options: {
   doors?: Doors;
 }): WebhookServer {
   const { receiver, logger, onAnswer, doors = defaultDoors } = options;
+  const bodies = new BodyRoom();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let giveBack = () => {};
     try {
       const endpointId = path.exec(request.url ?? '')?.[1];
       if (!endpointId) throw new Refusal(404, 'Nothing is there.');
@@ -48,6 +51,7 @@ export function createWebhookServer(options: {
       if (!(await receiver.authenticate(endpointId, token))) {
         throw new Refusal(401, 'The bearer token is missing or wrong.', { 'www-authenticate': 'Bearer' });
       }
+      giveBack = roomFor(endpointId, request);
       const body = await readBody(request, options.maxBytes);
       const outcome = await receiver.receive(endpointId, body, currentTraceparent() || traceOf(request));
       if (outcome === 'malformed') throw new Refusal(400, 'The body is not an event of Sora.');
@@ -62,6 +66,17 @@ export function createWebhookServer(options: {
       }
       // Reads and discards the rest of the body, within the time limit of a request.
       request.resume();
+    } finally {
+      giveBack();
+    }
+  }
+
+  function roomFor(endpointId: string, { headers }: IncomingMessage): () => void {
+    const bytes = Math.min(Number(headers['content-length'] ?? Infinity), options.maxBytes);
+    try {
+      return bodies.take(endpointId, bytes);
+    } catch {
+      throw new Refusal(503, 'Too many large bodies at once.', { 'retry-after': '1' });
     }
   }
 

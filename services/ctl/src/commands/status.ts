@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
 import type { Command } from 'commander';
 import type { AdminProcess } from '../connection.ts';
@@ -14,7 +15,7 @@ const processes: readonly AdminProcess[] = [
 const stopping = 'shutting down';
 
 /** One line of the answer. */
-interface Line {
+export interface Line {
   /** Its name, and from its second process on the number: notifier, notifier-2. */
   readonly service: string;
   readonly version: string;
@@ -25,6 +26,8 @@ interface Line {
   readonly reason: string;
   /** What it goes on without. */
   readonly warnings: readonly Warning[];
+  /** True: nobody answered. */
+  readonly silent: boolean;
 }
 
 /** `status`: every process with its version, whether it is ready, and since when it runs. */
@@ -35,12 +38,10 @@ export function addStatus(program: Command, session: Session): void {
       'every process of every service: its version, whether it is ready, since when it runs, and warnings of what it goes on without',
     )
     .action(async () => {
-      const lines = (await Promise.all(processes.map((name) => linesOf(session, name)))).flat();
-      // One process that is the whole platform answers for each of them.
-      const shown = [...new Map(lines.map((line) => [line.service, line])).values()];
+      const shown = await settled(() => linesOfAll(session));
       session.terminal.out(
         session.json
-          ? `${JSON.stringify({ services: shown }, null, 2)}\n`
+          ? `${JSON.stringify({ services: shown.map(({ silent, ...line }) => line) }, null, 2)}\n`
           : table(
               shown,
               [
@@ -67,17 +68,49 @@ function reasons({ reason, warnings }: Line): string {
   return [reason, ...texts].filter((text) => text !== '').join('; ');
 }
 
+/** For how long, and how often, processes are asked again that do not answer; milliseconds. */
+const patienceMs = 30_000;
+const againMs = 1000;
+
+/**
+ * The lines once they are no longer in motion: DNS names pods that are gone for some seconds. While nothing is
+ * wrong but processes that do not answer beside a ready one of the same service, all are asked again, for 30 s.
+ */
+export async function settled(
+  ask: () => Promise<readonly Line[]>,
+  pause: (ms: number) => Promise<unknown> = (ms) => delay(ms),
+): Promise<readonly Line[]> {
+  for (let waitedMs = 0; ; waitedMs += againMs) {
+    const lines = await ask();
+    const wrong = lines.filter((line) => !line.ready && !isReplaced(line, lines));
+    const inMotion = wrong.length > 0 && wrong.every((line) => line.silent && hasReadyOne(line, lines));
+    if (!inMotion || waitedMs >= patienceMs) return lines;
+    await pause(againMs);
+  }
+}
+
 /** A process that is told to stop, beside a ready one of the same service: nothing is wrong. */
-function isReplaced({ service, reason }: Line, all: readonly Line[]): boolean {
+function isReplaced(line: Line, all: readonly Line[]): boolean {
+  return line.reason === stopping && hasReadyOne(line, all);
+}
+
+function hasReadyOne({ service }: Line, all: readonly Line[]): boolean {
   const nameOf = (numbered: string) => numbered.replace(/-\d+$/, '');
-  return reason === stopping && all.some((other) => other.ready && nameOf(other.service) === nameOf(service));
+  return all.some((other) => other.ready && nameOf(other.service) === nameOf(service));
+}
+
+async function linesOfAll(session: Session): Promise<Line[]> {
+  const lines = (await Promise.all(processes.map((name) => linesOf(session, name)))).flat();
+  // One process that is the whole platform answers for each of them.
+  return [...new Map(lines.map((line) => [line.service, line])).values()];
 }
 
 async function linesOf(session: Session, service: AdminProcess): Promise<Line[]> {
   const instances = await session.status(service);
   return instances.map(({ name, answer }) => {
-    if (typeof answer === 'string') {
-      return { service: name, version: '', ready: false, since: '', reason: answer, warnings: [] };
+    if ('reason' in answer) {
+      const { reason, answered } = answer;
+      return { service: name, version: '', ready: false, since: '', reason, warnings: [], silent: !answered };
     }
     const { version, startedAtMs, notReady, warnings = [] } = answer;
     return {
@@ -88,6 +121,7 @@ async function linesOf(session: Session, service: AdminProcess): Promise<Line[]>
       since: time(BigInt(startedAtMs)),
       reason: notReady.join('; '),
       warnings,
+      silent: false,
     };
   });
 }

@@ -10,6 +10,12 @@ export const limits = {
   maxInFlightOffers: 64,
   /** Offers that may wait for one session; beyond it Deliver answers `unavailable`. */
   maxPendingOffers: 1000,
+  /**
+   * Of those that wait, so many are kept whole, and of these but the next one only those up to so many bytes; the
+   * rest is read when it is its turn. The same for hand-overs that wait for a judgement.
+   */
+  maxWholeOffers: 100,
+  maxWholeOfferBytes: 16 * 1024,
   /** Offers that are read at a time where the judge left their operations out. */
   maxOffersRead: 32,
   /** Ended offers that a session remembers, so that a late repeat is not sent again. */

@@ -13,6 +13,19 @@ function sendAll(book: OfferBook<number>, nowMs = 1): number[] {
   return sent;
 }
 
+/** Sends what can be sent, each of which is started at once. */
+function sentAndOver(book: OfferBook<number>): number[] {
+  const sent: number[] = [];
+  for (let some = sendAll(book); some.length > 0; some = sendAll(book)) {
+    for (const id of some) {
+      book.ready(id, 2);
+      book.permitAnswered(id, 'start', '');
+    }
+    sent.push(...some);
+  }
+  return sent;
+}
+
 describe('the offers of a session', () => {
   it('go out in order of id, however they come in', () => {
     expect(sendAll(bookWith(5, 1, 3, 2, 4))).toEqual([1, 2, 3, 4, 5]);
@@ -27,6 +40,32 @@ describe('the offers of a session', () => {
     expect(book.permitAnswered(7, 'start', '')).toEqual([{ id: 7, answer: 'start', reason: '' }]);
     expect(book.add(7, 7)).toBe(false);
     expect(book.idle).toBe(true);
+  });
+
+  it('of which many wait: the next 100 are kept whole, in whatever order they came; the rest is read', () => {
+    const ids = Array.from({ length: 200 }, (_, n) => n + 1);
+    const odd = ids.filter((id) => id % 2 === 1);
+    const even = ids.filter((id) => id % 2 === 0);
+    for (const order of [ids, ids.toReversed(), [...odd, ...even]]) {
+      const book = bookWith(...order);
+      expect(sentAndOver(book)).toEqual(ids.slice(0, 100));
+      const lacking = book.lacking(32);
+      expect(lacking).toEqual(ids.slice(100, 132));
+      book.read(lacking, new Map(lacking.map((id) => [id, id])));
+      expect(sentAndOver(book)).toEqual(lacking);
+      expect(book.pendingCount).toBe(68);
+    }
+  });
+
+  it('that are large are kept whole only while they are the next one', () => {
+    const book = new OfferBook<number>((offer) => offer % 2 === 0);
+    for (const id of [6, 3, 4, 2, 5]) book.add(id, id);
+    expect(sendAll(book)).toEqual([2, 3]);
+    expect(book.lacking(32)).toEqual([4]);
+    book.add(1, 1);
+    book.read([4], new Map([[4, 4]]));
+    expect(sendAll(book)).toEqual([1, 4, 5]);
+    expect(book.lacking(32)).toEqual([6]);
   });
 
   it('start in the order of the offers, whatever order the readies and answers come in', () => {

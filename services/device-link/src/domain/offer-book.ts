@@ -38,6 +38,12 @@ export class OfferBook<T> {
   readonly #inFlight = new Map<number, InFlight>();
   /** Oldest first; true: started. */
   readonly #ended = new Map<number, boolean>();
+  readonly #isLarge: (offer: T) => boolean;
+
+  /** `isLarge`: it is not worth its memory while it waits; by default none is. */
+  constructor(isLarge: (offer: T) => boolean = () => false) {
+    this.#isLarge = isLarge;
+  }
 
   get pendingCount(): number {
     return this.#pending.length;
@@ -53,13 +59,19 @@ export class OfferBook<T> {
     return this.#inFlight.has(id) || this.#ended.has(id) || this.#pending.some((p) => p.id === id);
   }
 
-  /** Takes an offer to be sent, in order of id; false when this session has, or had, it already. */
+  /**
+   * Takes an offer to be sent, in order of id; false when this session has, or had, it already. Only the next one,
+   * and small ones soon after it, are kept whole, so that a headset that does not read costs little: the rest is
+   * read when it is its turn.
+   */
   add(id: number, offer: T | undefined): boolean {
     if (this.#inFlight.has(id) || this.#ended.has(id)) return false;
     let at = this.#pending.length;
     while (at > 0 && (this.#pending[at - 1] as { id: number }).id > id) at -= 1;
     if (at > 0 && this.#pending[at - 1]?.id === id) return false;
     this.#pending.splice(at, 0, { id, offer });
+    // The places of these have changed.
+    for (const place of [at, at + 1, limits.maxWholeOffers]) this.#keepWhole(place);
     return true;
   }
 
@@ -147,6 +159,13 @@ export class OfferBook<T> {
   oldestUnansweredMs(): number | undefined {
     for (const entry of this.#inFlight.values()) if (entry.state === 'offered') return entry.sentAtMs;
     return undefined;
+  }
+
+  /** Forgets what is in that place but for its id, unless it may be kept whole. */
+  #keepWhole(place: number): void {
+    const one = this.#pending[place];
+    if (one?.offer === undefined || place === 0) return;
+    if (place >= limits.maxWholeOffers || this.#isLarge(one.offer)) one.offer = undefined;
   }
 
   #release(): Release[] {

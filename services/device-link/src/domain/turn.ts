@@ -25,6 +25,12 @@ export class Turn<T> {
   #covered = 0;
   #refused = false;
   #behind = false;
+  readonly #kept: (offer: T, place: number) => T;
+
+  /** `kept`: what is kept of an offer while it waits in that place; by default all of it. */
+  constructor(kept: (offer: T, place: number) => T = (offer) => offer) {
+    this.#kept = kept;
+  }
 
   /** More waits in the cloud than the session holds: nothing newer is taken before it. */
   get behind(): boolean {
@@ -42,7 +48,7 @@ export class Turn<T> {
       return 'refused';
     }
     if (!this.#judging && this.#waiting.length === 0 && this.#follows(one, knows)) return 'now';
-    this.#waiting.push(one);
+    this.#waiting.push({ ...one, offer: this.#kept(one.offer, this.#waiting.length) });
     return 'waits';
   }
 

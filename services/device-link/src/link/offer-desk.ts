@@ -1,7 +1,8 @@
+import { toBinary } from '@bufbuild/protobuf';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
-import type { Hello, Offer } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type Hello, type Offer, OfferSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { HeadsetOnlineResponse } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
 import { OfferBook, type PermitAnswer, type Release } from '../domain/offer-book.ts';
@@ -25,6 +26,8 @@ export interface OfferDeskDeps {
 const rejudgeAfterFailureMs = 30_000;
 const overReason = 'The transaction is over.';
 
+const isLarge = (offer: Offer) => toBinary(OfferSchema, offer).length > limits.maxWholeOfferBytes;
+
 /**
  * Brings one session its operations: has the session judged, offers what the judgement and the hand-overs
  * bring, in order, asks for a start permit for each `ready`, and sends what the permits say. Sends
@@ -34,8 +37,10 @@ export class OfferDesk {
   readonly #session: Conversation;
   readonly #judge: SessionJudge;
   readonly #deps: OfferDeskDeps;
-  readonly #book = new OfferBook<Offer>();
-  readonly #turn = new Turn<Offer>();
+  readonly #book = new OfferBook<Offer>(isLarge);
+  readonly #turn = new Turn<Offer | undefined>((offer, place) =>
+    place < limits.maxWholeOffers && offer && !isLarge(offer) ? offer : undefined,
+  );
   readonly #traces = new Traces();
   readonly #permits: StartPermits;
   #activation = new ToldActivation(undefined);

@@ -62,4 +62,30 @@ describe('offers whose operations are read when it is their turn', () => {
     await waitFor('the offers', () => headset.ids('offer').includes(3));
     expect(headset.ids('offer')).toEqual([1, 3]);
   });
+
+  it('are those that were handed over whole and are too large to be kept until their turn', async () => {
+    const window = range(1, limits.maxInFlightOffers);
+    const text = 'x'.repeat(limits.maxWholeOfferBytes);
+    const large = (id: number) => ({
+      transactionId: BigInt(id),
+      operation: { kind: { case: 'command' as const, value: { package: text } } },
+    });
+    world.onRead = async ({ transactionIds }) => ({
+      offers: transactionIds.map((id) => whole(Number(id))),
+      answered: transactionIds.length,
+    });
+    const headset = world.dial(instance, { hello: {} });
+    await headset.next('welcome');
+    await instance.handOver(deviceId, ...window.map(whole));
+    await waitFor('a full window', () => headset.ids('offer').length === window.length);
+    const behind = range(window.length + 1, window.length + 4);
+    await instance.handOver(deviceId, ...behind.map(large));
+    expect(world.reads).toEqual([]);
+    for (const id of window) headset.ready(id);
+    await waitFor('all of them', () => headset.ids('offer').length === window.length + behind.length);
+    expect(headset.ids('offer')).toEqual([...window, ...behind]);
+    // The next one was kept.
+    const read = world.reads.flatMap(({ transactionIds }) => transactionIds.map(Number));
+    expect(read).toEqual(behind.slice(1));
+  });
 });

@@ -265,6 +265,7 @@ test('a change that does not fit keeps the certificate before it, and the log sa
     cert: { setting: 'RPC_TLS_CERT_FILE', path: join(mount, '..data/tls.crt') },
     key: { setting: 'RPC_TLS_KEY_FILE', path: join(mount, '..data/tls.key') },
     ca: { setting: 'RPC_TLS_CA_FILE', path: join(mount, '..data/ca.crt') },
+    name: `billing.${domain}`,
     logger: billing.logger,
     everyMs: 20,
   });
@@ -273,6 +274,10 @@ test('a change that does not fit keeps the certificate before it, and the log sa
   await waitFor('the log to say why', async () =>
     billing.lines().includes('does not belong to the certificate'),
   );
+  // Its names change before the process does.
+  const renamed = await authority.issue(['billing.other.internal']);
+  swap(mount, 'renamed', { 'tls.crt': renamed.cert, 'tls.key': renamed.key, 'ca.crt': authority.ca });
+  await waitFor('the log to say why', async () => billing.lines().includes(`is not for billing.${domain}`));
   expect(files.current().key).toBe(one.key);
   swap(mount, 'r2', { 'tls.crt': other.cert, 'tls.key': other.key, 'ca.crt': authority.ca });
   await waitFor('the next change to be taken', async () => files.current().key === other.key);
@@ -366,11 +371,9 @@ test('a start with wrong files ends, and names the setting and the reason', asyn
     }
     try {
       const config = readConfig(rpcSecurityConfig, { RPC_TLS_MODE: 'required', ...files, ...env });
-      openRpcSecurity(config, {
-        logger: pino({ level: 'silent' }) as unknown as Logger,
-        metrics: new Registry(),
-        env,
-      });
+      const logger = pino({ level: 'silent' }) as unknown as Logger;
+      const security = openRpcSecurity(config, { logger, metrics: new Registry(), env }, 'billing');
+      security?.files.close();
     } catch (error) {
       return (error as ConfigError).problems?.[0];
     }
@@ -392,4 +395,14 @@ test('a start with wrong files ends, and names the setting and the reason', asyn
     'does not belong',
   );
   expect(open({ ...all, RPC_TLS_CA_FILE: 'x' })?.reason).toContain('has no certificate');
+  // Nobody would take its calls, nor call it: another component's, or another platform's.
+  expect(open(all, { RPC_TLS_DOMAIN: 'other.internal' })).toEqual({
+    setting: 'RPC_TLS_CERT_FILE',
+    reason: expect.stringContaining(`is not for billing.other.internal (it has DNS:billing.${domain})`),
+  });
+  const { cert, key } = await named('devices');
+  expect(open({ ...all, RPC_TLS_CERT_FILE: cert, RPC_TLS_KEY_FILE: key })?.reason).toContain(
+    `is not for billing.${domain}`,
+  );
+  expect(open(all)).toBeUndefined();
 });

@@ -2,6 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { ConfigError, type ConfigOf, choice, text } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import { type CertificateFiles, openCertificateFiles } from '../tls/certificate-files.ts';
+import { identityOf, type Peer } from './identity.ts';
 
 /** How the platform's processes know each other (ADR 0037). */
 export const rpcSecurityConfig = {
@@ -59,11 +60,13 @@ export interface Surroundings {
 
 /**
  * Reads the certificates that the configuration names. Undefined: the configuration says plaintext. Throws
- * ConfigError when a file is missing, or something is wrong with it.
+ * ConfigError when a file is missing, or something is wrong with it. `own`: the component whose name the
+ * certificate must have; absent: any.
  */
 export function openRpcSecurity(
   config: ConfigOf<typeof rpcSecurityConfig>,
   { logger, metrics, env }: Surroundings,
+  own?: Peer,
 ): RpcSecurity | undefined {
   const mode = config.RPC_TLS_MODE;
   if (mode === 'none' && env['NODE_ENV'] === 'production') {
@@ -83,6 +86,7 @@ export function openRpcSecurity(
     key: named('RPC_TLS_KEY_FILE'),
     ca: named('RPC_TLS_CA_FILE'),
     logger,
+    ...(own && { name: identityOf(own, config.RPC_TLS_DOMAIN) }),
   });
   return { mode, files, domain: config.RPC_TLS_DOMAIN, observe: registerSecurityMetrics(metrics, files) };
 }

@@ -34,6 +34,8 @@ export interface CertificateFilesOptions {
   readonly key: NamedFile;
   /** Absent: peers show no certificate. */
   readonly ca?: NamedFile;
+  /** The DNS name that the certificate must have; absent: any. */
+  readonly name?: string;
   readonly logger: Logger;
   /** How often the files are read; milliseconds. */
   readonly everyMs?: number;
@@ -136,6 +138,11 @@ function problemOf(
     leaf = new X509Certificate(cert);
   } catch {
     return wrong(options.cert, 'is not a certificate in PEM');
+  }
+  const { name } = options;
+  const names = leaf.subjectAltName ?? 'no subjectAltName';
+  if (name !== undefined && !names.split(', ').includes(`DNS:${name}`)) {
+    return wrong(options.cert, `is not for ${name} (it has ${names}), so no other process would accept it`);
   }
   try {
     if (!leaf.checkPrivateKey(createPrivateKey(key))) {

@@ -1,10 +1,10 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { DomainError } from '../errors.ts';
 
 /** Bodies up to this size need no room: the number of connections bounds them. Bytes. */
 export const smallBodyBytes = 8192;
 /**
- * Larger bodies of calls under way, from their headers to their answers, of all clients; parsed they take several
- * times as much. A gateway's heap has 330 MiB by default. Bytes.
+ * Larger bodies of calls under way at one door, from their headers to their answers, of all clients; parsed they
+ * take several times as much. A gateway's heap has 330 MiB by default. Bytes.
  */
 const mostBytes = 64 * 1024 * 1024;
 /** Share of it that one client may take, so that none keeps all others out. */
