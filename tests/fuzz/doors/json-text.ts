@@ -73,6 +73,7 @@ function nodesOf(node: Node): Node[] {
 }
 
 const values = [
+  ...['1e308', '1e300', '1e18', '0.00001', '8640000000000001'],
   ...[
     'null',
     'true',

@@ -83,7 +83,11 @@ export async function startWorld(kind: StackKind, mutations: readonly Mutation[]
     const { LIMIT_DEVICE_UNPROCESSED: _, ...limits } = withoutLimits;
     stack = await startStack({
       ...{ kind, dataDir, clients },
-      env: { ...limits, ...sabotaged, NODE_OPTIONS: preloads, FUZZ_HELD: heldFolder },
+      env: {
+        ...{ ...limits, ...sabotaged, NODE_OPTIONS: preloads, FUZZ_HELD: heldFolder },
+        // The watched channel keeps its place as long as the longest run.
+        COMMUNICATION_RESERVATION_MS: '86400000',
+      },
     });
     const admin = createAdmin(stack.admin);
     const sink = await startSink([watchedPath]);
