@@ -97,10 +97,10 @@ async function runCases(world: World, doors: Running[], options: Options, failur
   const of = (share: number) => Math.round(took[Math.floor(took.length * share)] ?? 0);
   say(`${took.length} right calls beside: p50 ${of(0.5)} ms, p99 ${of(0.99)} ms`);
   for (const [name, { heap, resident, stoodStillMs }] of Object.entries(heldAfter)) {
-    const grown = (now: number, then = 0) => `${((now - then) / mebi).toFixed(1)} MiB`;
+    const grown = (now: number, then = 0) => `grew by ${((now - then) / mebi).toFixed(1)} MiB`;
     const then = heldBefore[name];
     say(
-      `${name}: heap +${grown(heap, then?.heap)}, resident +${grown(resident, then?.resident)}, event loop still for at most ${stoodStillMs} ms`,
+      `${name}: heap ${grown(heap, then?.heap)}, resident ${grown(resident, then?.resident)}, event loop still for at most ${stoodStillMs} ms`,
     );
   }
   failures.push(...new Set(beside.wrong), ...judgeGrowth(heldBefore, heldAfter));
