@@ -64,23 +64,36 @@ labels: {{- include "hc.labels" . | nindent 2 }}
 {{- end -}}
 
 {{/*
-A text that changes when one of the Secrets or the ConfigMap of authorities does, so that pods read the new one:
-processes read them at their start. Where Helm does not look at a cluster it is that of secrets.revision alone.
+A text that changes when what pods read of the Secrets or of the ConfigMap of authorities does, so that they read the
+new one: processes read them at their start. Where Helm does not look at a cluster it is that of secrets.revision alone.
+Who reads pods sees it, and could try a weak password on a hash of it. So the platform's own key, which nobody guesses,
+is always hashed with the others; where it is not found, the Secrets' versions are, which a label changes as well.
 The Secret that a trial makes does not exist yet at its install, and upgrades keep it, so it does not count.
 */}}
 {{- define "hc.secretsRevision" -}}
 {{- $seen := list .Values.secrets.revision -}}
 {{- if .Values.secrets.inspect -}}
 {{- $made := ternary (printf "%s-trial" .Release.Name) "" .Values.trial.stores -}}
-{{- range $_, $ref := include "hc.secrets" . | fromYaml -}}
+{{- $contents := list -}}
+{{- $versions := list -}}
+{{- $key := "" -}}
+{{- $refs := include "hc.secrets" . | fromYaml -}}
+{{- if .Values.trial.issuer }}{{ $_ := set $refs "ISSUER_CLIENTS" (dict "name" .Values.trial.secret "key" "issuer-clients.json") }}{{ end -}}
+{{- range $setting, $ref := $refs -}}
 {{- if and $ref.name (ne $ref.name $made) -}}
 {{- $secret := lookup "v1" "Secret" $.Release.Namespace $ref.name -}}
-{{- if $secret }}{{ $seen = append $seen (printf "%s=%s" $ref.name $secret.metadata.resourceVersion) }}{{ end -}}
+{{- if $secret -}}
+{{- $content := get ($secret.data | default dict) $ref.key -}}
+{{- if eq $setting "SECRET_KEY" }}{{ $key = $content }}{{ end -}}
+{{- $contents = append $contents (printf "%s/%s=%s" $ref.name $ref.key $content) -}}
+{{- $versions = append $versions (printf "%s=%s" $ref.name $secret.metadata.resourceVersion) -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+{{- $seen = concat $seen (ternary $contents $versions (ne $key "")) -}}
 {{- with .Values.caBundleConfigMap -}}
 {{- $authorities := lookup "v1" "ConfigMap" $.Release.Namespace . -}}
-{{- if $authorities }}{{ $seen = append $seen (printf "authorities=%s" $authorities.metadata.resourceVersion) }}{{ end -}}
+{{- if $authorities }}{{ $seen = append $seen (printf "authorities=%s" (get ($authorities.data | default dict) "ca.crt")) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{ $seen | uniq | sortAlpha | join "," | sha256sum | trunc 16 }}
@@ -90,6 +103,21 @@ The Secret that a trial makes does not exist yet at its install, and upgrades ke
 {{- define "hc.bytes" -}}
 {{- $units := dict "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
 {{- mul (regexFind "^[0-9]+" . | int64) (index $units (regexFind "[a-zA-Z]+$" .)) -}}
+{{- end -}}
+
+{{/* True where the second IPv4 network is a part of the first, and smaller; argument: both (CIDR), as a list. */}}
+{{- define "hc.within" -}}
+{{- $read := list -}}
+{{- range . -}}
+{{- $size := int64 1 -}}
+{{- range until (int (sub 32 (regexFind "[0-9]+$" . | int))) }}{{ $size = mul 2 $size }}{{ end -}}
+{{- $address := int64 0 -}}
+{{- range splitList "." (regexFind "^[0-9.]+" .) }}{{ $address = add (mul 256 $address) (int64 .) }}{{ end -}}
+{{- $read = append $read (dict "address" $address "size" $size) -}}
+{{- end -}}
+{{- $all := index $read 0 -}}
+{{- $part := index $read 1 -}}
+{{- if and (lt $part.size $all.size) (eq (div $part.address $all.size) (div $all.address $all.size)) }}true{{ end -}}
 {{- end -}}
 
 {{/* Where the brokers are. */}}

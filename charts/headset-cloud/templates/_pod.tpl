@@ -43,7 +43,7 @@ priorityClassName: {{ . | quote }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . | quote }}
+  - name: {{ if kindIs "map" . }}{{ .name | quote }}{{ else }}{{ quote . }}{{ end }}
   {{- end }}
 {{- end }}
 {{- end -}}

@@ -6,6 +6,18 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- $production := not $v.trial.enabled -}}
 {{- $p := list -}}
 
+{{- range $form := .Files.Get "files/forms.yaml" | fromYamlArray -}}
+{{- range $path := $form.paths -}}
+{{- $value := $v -}}
+{{- range splitList "." $path }}{{ $value = index $value . }}{{ end -}}
+{{- $texts := ternary (dict $path $value) dict (kindIs "string" $value) -}}
+{{- if kindIs "slice" $value }}{{ range $i, $text := $value }}{{ $_ := set $texts (printf "%s[%d]" $path $i) $text }}{{ end }}{{ end -}}
+{{- range $at, $text := $texts -}}
+{{- if and $text (not (regexMatch $form.pattern $text)) }}{{ $p = append $p (printf "%s is %q: give %s" $at $text $form.give) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- $images := list (dict "path" "image" "image" $v.image) -}}
 {{- if $v.site.enabled }}{{ $images = append $images (dict "path" "site.image" "image" $v.site.image) }}{{ end -}}
 {{- if or $v.trial.issuer (include "hc.rpcTls.trial" .) }}{{ $images = append $images (dict "path" "trial.image" "image" $v.trial.image) }}{{ end -}}
@@ -41,7 +53,12 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- range $one := $named -}}
 {{- $found := lookup "v1" $one.kind $.Release.Namespace $one.name -}}
 {{- range $key := ternary $one.keys list (not (empty $found)) -}}
-{{- if not (hasKey ($found.data | default dict) $key) }}{{ $p = append $p (printf "%s: the %s %s in the namespace %s has no key %s (it has: %s), and pods that need it would not start: add the key, or name another one." $one.path $one.kind $one.name $.Release.Namespace $key ($found.data | default dict | keys | sortAlpha | join ", " | default "none")) }}{{ end -}}
+{{- if not (hasKey ($found.data | default dict) $key) }}{{ $p = append $p (printf "%s: the %s %s in the namespace %s has no key %s (it has: %s), and pods that need it would not start: add the key, or name another one." $one.path $one.kind $one.name $.Release.Namespace $key ($found.data | default dict | keys | sortAlpha | join ", " | default "none")) }}
+{{- else -}}
+{{- $text := index $found.data $key -}}
+{{- if eq $one.kind "Secret" }}{{ $text = b64dec $text }}{{ end -}}
+{{- if not (trim $text) }}{{ $p = append $p (printf "%s: the key %s of the %s %s in the namespace %s is empty, and processes would refuse it: give it its value, or name another one." $one.path $key $one.kind $one.name $.Release.Namespace) }}{{ end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -84,6 +101,7 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- range $what := list "stores" "issuer" "development" "secret" -}}
 {{- if and $production (index $v.trial $what) }}{{ $p = append $p (printf "trial.%s is set without trial.enabled: it is for trials, never for production." $what) }}{{ end -}}
 {{- end -}}
+{{- if and (or $v.trial.stores $v.trial.issuer) (not $v.trial.secret) (not $v.secrets.inspect) }}{{ $p = append $p "trial.secret is missing, but secrets.inspect is false: the next upgrade could not keep what this one generates. Make a Secret with the keys secret-key, admin-token and issuer-clients.json, and name it here (docs/operations.md, \"A trial\")." }}{{ end -}}
 {{- if eq $v.trial.secret (printf "%s-trial" .Release.Name) }}{{ $p = append $p (printf "trial.secret is %s, which is the chart's own: give yours another name." $v.trial.secret) }}{{ end -}}
 {{- if and $production $v.callbacks.allowAddresses }}{{ $p = append $p "callbacks.allowAddresses is for trials: in production integrators could make the platform call private addresses. Remove it, or set trial.enabled=true." }}{{ end -}}
 
@@ -107,6 +125,25 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and $headsetTls.issuer.name $headsetTls.secret }}{{ $p = append $p "headsets.tls.issuer.name and headsets.tls.secret exclude each other: remove one." }}{{ end -}}
 {{- if and $headsetTls.issuer.name (not $headsetTls.hosts) }}{{ $p = append $p "headsets.tls.hosts is missing: name the host that headsets connect to, for example headsets.example.com; cert-manager makes the certificate for it." }}{{ end -}}
 
+{{- /* Of IPv6 networks only the API server knows whether one is a part of another. */ -}}
+{{- range $name, $it := $v.networkPolicy -}}
+{{- $path := printf "networkPolicy.%s%s" $name (ternary ".to" "" (kindIs "map" $it)) -}}
+{{- $peers := ternary $it list (and (kindIs "slice" $it) (ne $name "dnsPorts")) -}}
+{{- if kindIs "map" $it }}{{ $peers = $it.to }}{{ end -}}
+{{- range $i, $peer := $peers -}}
+{{- $block := $peer.ipBlock | default dict -}}
+{{- range $selector := list "namespaceSelector" "podSelector" -}}
+{{- if and $block (hasKey $peer $selector) }}{{ $p = append $p (printf "%s[%d] has ipBlock beside %s, which Kubernetes forbids: make two entries of it." $path $i $selector) }}{{ end -}}
+{{- end -}}
+{{- range $j, $except := $block.except -}}
+{{- $v6 := contains ":" $block.cidr -}}
+{{- $judged := eq $v6 (contains ":" $except) -}}
+{{- if and $judged (not $v6) }}{{ $judged = include "hc.within" (list $block.cidr $except) }}{{ end -}}
+{{- if not $judged }}{{ $p = append $p (printf "%s[%d].ipBlock.except[%d] (%s) is no part of the network %s, or all of it: name a smaller network within it, or remove it." $path $i $j $except $block.cidr) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- if and $v.networkPolicy.enabled $v.monitoring.serviceMonitor (not $v.networkPolicy.scrapes) }}{{ $p = append $p "networkPolicy.scrapes is empty, but monitoring.serviceMonitor is set: name the pods of Prometheus, for example by its namespace, or switch the ServiceMonitor off." }}{{ end -}}
 
 {{- range $name, $component := include "hc.components" . | fromYaml -}}
@@ -115,6 +152,9 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- $path := printf "components.%s" $name -}}
 {{- $r := $component.values.resources -}}
 {{- if gt (include "hc.bytes" $r.requests.memory | int64) (include "hc.bytes" $r.limits.memory | int64) }}{{ $p = append $p (printf "%s.resources.requests.memory (%s) is above limits.memory (%s): raise the limit, or lower the request." (ternary "site" $path (eq $name "site")) $r.requests.memory $r.limits.memory) }}{{ end -}}
+{{- /* What they take while idle, the site under load: with less the kernel ends them. */ -}}
+{{- $least := get (dict "gateway" "218Mi" "site" "96Mi") $name | default "160Mi" -}}
+{{- if lt (include "hc.bytes" $r.limits.memory | int64) (include "hc.bytes" $least | int64) }}{{ $p = append $p (printf "%s.resources.limits.memory is %s, but such a process takes up to %s (docs/operations.md, \"Sizing\"), and would be killed: raise it." (ternary "site" $path (eq $name "site")) $r.limits.memory $least) }}{{ end -}}
 {{- if and $component.values.maxReplicas (lt (int $component.values.maxReplicas) $replicas) }}{{ $p = append $p (printf "%s.maxReplicas (%v) is below %s.replicas (%d): raise it, or set it to 0 for a fixed number." $path $component.values.maxReplicas $path $replicas) }}{{ end -}}
 {{- if and $component.consumes (gt $most (int $v.kafka.partitions)) }}{{ $p = append $p (printf "%s may have %d replicas, but topics have %v partitions: a consumer more than partitions is idle. Lower %s.replicas or maxReplicas, or create the topics with more partitions and raise kafka.partitions." $path $most $v.kafka.partitions $path) }}{{ end -}}
 {{- end -}}

@@ -169,7 +169,14 @@ export async function adminToken(
 /** Who operates, for the audit records: --operator, OPERATOR, or the name of the account on this machine. */
 export function operatorName(options: ConnectionOptions, env: Env): string {
   const given = options.operator ?? env['OPERATOR'];
-  if (given) return given;
+  if (given !== undefined) {
+    // As the services take it: what is left of it would be their word for somebody without a name.
+    if (given.replaceAll(/\p{C}/gu, '').trim() !== '') return given;
+    throw new CtlError(
+      exitCodes.usage,
+      `${options.operator === undefined ? 'OPERATOR' : '--operator'} is empty. Say who you are, for the audit records, for example --operator kim.`,
+    );
+  }
   try {
     return userInfo().username;
   } catch {

@@ -469,6 +469,19 @@ describe('failures say what to do, each with its exit code', () => {
   });
 });
 
+test.each([
+  ['--operator', 'developers put acme --name Acme --client one --operator ', {}],
+  ['--operator', 'status --operator ', {}],
+  ['--operator', 'developers list --operator \u200b', {}],
+  ['OPERATOR', 'developers list', { OPERATOR: '' }],
+])('an empty name of the operator is refused, as of an empty $USER: %s, %s', async (source, args, given) => {
+  door = await openDoor();
+  const { code, out, err } = await ctl(args, { ADMIN_URL: door.url, ...given });
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain(source);
+  expect(err).toContain('is empty. Say who you are, for the audit records, for example --operator kim.');
+});
+
 test('the most specific address wins', async () => {
   door = await openDoor();
   const nobody = 'http://127.0.0.1:1';

@@ -19,6 +19,7 @@ import { addSora } from './commands/sora.ts';
 import { addStatus } from './commands/status.ts';
 import { addTransactions } from './commands/transactions.ts';
 import { addUsage } from './commands/usage.ts';
+import { operatorName } from './connection.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
 import type { Terminal } from './output.ts';
 import { createSession, wholeNumber } from './session.ts';
@@ -118,6 +119,8 @@ export async function runCtl(
     .option('--json', 'print answers as JSON')
     .addHelpText('after', examples)
     .showHelpAfterError('(add --help for what there is)');
+  // Also before commands that leave no record: the slip is the same.
+  program.hook('preAction', () => void operatorName(program.opts(), env));
   const session = createSession(program, terminal, env);
   addDevelopers(program, session);
   addApplications(program, session);

@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { describeWith, type Rendering, type Resource, resources } from './chart.ts';
+import { chartYaml, describeWith, type Rendering, type Resource, resources } from './chart.ts';
+import { merged } from './refusals.ts';
 import { everything, scenarios } from './scenarios.ts';
 import { schemaFile } from './schema.ts';
 
 interface Schema {
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly pattern?: string;
   readonly minimum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: Schema | false;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
 }
 interface Leaf {
@@ -16,13 +17,23 @@ interface Leaf {
   readonly pattern: RegExp;
 }
 
+/** The forms that the chart judges itself, by path. */
+const judged = new Map<string, string>(
+  chartYaml('files/forms.yaml').flatMap(({ paths, pattern }: { paths: string[]; pattern: string }) =>
+    paths.map((path) => [path, pattern]),
+  ),
+);
+
 /** Every text of the values: of an object, of a map (under one key), of a list (one item). */
 function leaves(schema: Schema, path: string[] = []): Leaf[] {
-  const { type, pattern, properties, additionalProperties, items } = schema;
-  if (type === 'string') return [{ path: path.join('.'), pattern: new RegExp(pattern ?? '') }];
+  const { type, pattern, properties, patternProperties, items } = schema;
+  if (type?.includes('string')) {
+    const form = judged.get(path.filter((name) => name !== '[]').join('.'));
+    return [{ path: path.join('.'), pattern: new RegExp(form ?? pattern ?? '') }];
+  }
   return [
     ...Object.entries(properties ?? {}).flatMap(([key, of]) => leaves(of, [...path, key])),
-    ...(additionalProperties ? leaves(additionalProperties, [...path, 'example~1key']) : []),
+    ...Object.values(patternProperties ?? {}).flatMap((of) => leaves(of, [...path, 'example~1key'])),
     ...(items ? leaves(items, [...path, '[]']) : []),
   ];
 }
@@ -97,15 +108,6 @@ const installations: Readonly<Record<string, { of: Rendering; without: readonly 
     without: ['rpcTls.issuer', 'headsets.tls.issuer', ...judgedElsewhere],
   },
 };
-
-/** `over` in place of what `base` has, deeply. */
-function merged(base: unknown, over: unknown): unknown {
-  const isMap = (it: unknown): it is Record<string, unknown> =>
-    typeof it === 'object' && it !== null && !Array.isArray(it);
-  if (!isMap(base) || !isMap(over)) return over === undefined ? base : over;
-  const keys = new Set([...Object.keys(base), ...Object.keys(over)]);
-  return Object.fromEntries([...keys].map((key) => [key, merged(base[key], over[key])]));
-}
 
 const fixed = {
   image: { digest: `sha256:${'0'.repeat(64)}` },

@@ -74,20 +74,27 @@ async function resourcesIn(cluster: Cluster, file: string, values: object = {}):
   }
 }
 
-const object = (kind: string, name: string, resourceVersion: string, keys: readonly string[]) => ({
+/** Its `content` may be another one at the same keys; its version changes with everything, also a label. */
+const object = (
+  kind: string,
+  name: string,
+  resourceVersion: string,
+  keys: readonly string[],
+  content = 'eA==',
+) => ({
   apiVersion: 'v1',
   kind,
   metadata: { name, namespace: 'headset', resourceVersion },
   // An object without keys has no `data`.
-  ...(keys.length > 0 && { data: Object.fromEntries(keys.map((key) => [key, 'eA=='])) }),
+  ...(keys.length > 0 && { data: Object.fromEntries(keys.map((key) => [key, content])) }),
 });
 /** The keys of the manual's Secret. */
 const manualKeys = ['mongodb-uri', 'secret-key', 'admin-token', 's3-credentials'];
-const secret = (name: string, version: string, keys = manualKeys): Cluster => ({
-  [`secrets/${name}`]: object('Secret', name, version, keys),
+const secret = (name: string, version: string, keys = manualKeys, content = 'eA=='): Cluster => ({
+  [`secrets/${name}`]: object('Secret', name, version, keys, content),
 });
-const configMap = (name: string, version: string, keys = ['ca.crt']): Cluster => ({
-  [`configmaps/${name}`]: object('ConfigMap', name, version, keys),
+const configMap = (name: string, version: string, keys = ['ca.crt'], content = 'eA=='): Cluster => ({
+  [`configmaps/${name}`]: object('ConfigMap', name, version, keys, content),
 });
 
 /** Templates of the pods, by component. A Job's name stands for its own. */
@@ -117,11 +124,54 @@ describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
   });
 
   it.each([
-    ['a Secret', secret('headset-cloud', '8')],
-    ['the bundle of authorities', configMap('authorities', '2')],
+    ['a Secret', secret('headset-cloud', '8', manualKeys, 'eQ==')],
+    [
+      'one key of a Secret',
+      {
+        'secrets/headset-cloud': {
+          ...object('Secret', 'headset-cloud', '8', manualKeys),
+          data: { ...object('Secret', 'headset-cloud', '8', manualKeys).data, 'admin-token': 'eQ==' },
+        },
+      },
+    ],
+    ['the bundle of authorities', configMap('authorities', '2', ['ca.crt'], 'other')],
   ])('replaces every pod, and runs the Job again, where %s changed', async (_, changed) => {
     const [old, now] = [await production(before), await production({ ...before, ...changed })];
     expect(rolled(old, now).sort()).toEqual([...podsOf(old).keys()].sort());
+  });
+
+  it.each([
+    ['a label of a Secret', secret('headset-cloud', '8')],
+    ['a key of a Secret that no pod reads', secret('headset-cloud', '8', [...manualKeys, 'other'])],
+    ['a label of the bundle of authorities', configMap('authorities', '2')],
+  ])('replaces no pod where only %s changed', async (_, changed) => {
+    const [old, now] = [await production(before), await production({ ...before, ...changed })];
+    expect(rolled(old, now)).toEqual([]);
+  });
+
+  it('tells who reads pods nothing to try a weak password on: the key of a Secret is hashed with the others', async () => {
+    const mark = async (cluster: Cluster, values: object) => {
+      const all = await resourcesIn(cluster, 'values-production.yaml', values);
+      const pod = all.find(({ kind }) => kind === 'Deployment')?.['spec'].template;
+      return pod.metadata.annotations['headset-cloud/secrets'];
+    };
+    const kafka = {
+      'kafka.sasl.mechanism': 'scram-sha-512',
+      'kafka.sasl.username': 'user',
+      'secrets.kafkaPassword.name': 'kafka',
+    };
+    const weak = (content: string) => secret('kafka', '1', ['kafka-password'], content);
+    // Where the platform's own key is not found, only the version counts.
+    expect(await mark(weak('d2Vhaw=='), kafka)).toBe(await mark(weak('b3RoZXI='), kafka));
+    expect(await mark(weak('d2Vhaw=='), kafka)).not.toBe(await mark({}, kafka));
+    const withKey = (content: string) => ({
+      ...weak('d2Vhaw=='),
+      'secrets/headset-cloud': {
+        ...object('Secret', 'headset-cloud', '7', manualKeys),
+        data: { ...object('Secret', 'headset-cloud', '7', manualKeys).data, 'secret-key': content },
+      },
+    });
+    expect(await mark(withKey('eQ=='), kafka)).not.toBe(await mark(withKey('eg=='), kafka));
   });
 
   it('replaces no pod of a trial after its install, although the install made the Secret', async () => {
@@ -132,13 +182,15 @@ describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
 
   it('replaces every pod that reads a trial’s own Secret where that changed, the issuer’s as well', async () => {
     const keys = ['secret-key', 'admin-token', 'issuer-clients.json'];
-    const trial = (version: string, value: string) => {
+    const trial = (version: string, value: string, changed = keys) => {
       const own = object('Secret', 'own', version, keys);
-      const data = Object.fromEntries(keys.map((key) => [key, value]));
+      const data = { ...own.data, ...Object.fromEntries(changed.map((key) => [key, value])) };
       return resourcesIn({ 'secrets/own': { ...own, data } }, 'values-trial.yaml', { 'trial.secret': 'own' });
     };
     const names = rolled(await trial('1', 'eA=='), await trial('2', 'eQ=='));
     expect(names).toEqual(expect.arrayContaining(['trial-issuer', ...Object.keys(ownSettings)]));
+    const clients = await trial('2', 'eQ==', ['issuer-clients.json']);
+    expect(rolled(await trial('1', 'eA=='), clients)).toContain('trial-issuer');
   });
 });
 
@@ -212,6 +264,25 @@ describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
     );
   });
 
+  it.each([
+    ['is empty', ''],
+    ['has a line’s end only', 'Cg=='],
+  ])('is refused where the key of a Secret %s', async (_, data) => {
+    const found = object('Secret', 'headset-cloud', '7', manualKeys);
+    const cluster = { 'secrets/headset-cloud': { ...found, data: { ...found.data, 'admin-token': data } } };
+    expect(await saidTo(cluster, {})).toContain(
+      '- secrets.adminToken: the key admin-token of the Secret headset-cloud in the namespace headset is empty, and processes would refuse it: give it its value',
+    );
+  });
+
+  it('is refused where the bundle of authorities is empty', async () => {
+    const empty = { ...object('ConfigMap', 'authorities', '1', []), data: { 'ca.crt': ' \n' } };
+    const cluster = { ...before, 'configmaps/authorities': empty };
+    expect(await saidTo(cluster, { caBundleConfigMap: 'authorities' })).toContain(
+      '- caBundleConfigMap: the key ca.crt of the ConfigMap authorities in the namespace headset is empty',
+    );
+  });
+
   it.each(['secret-key', 'admin-token', 'issuer-clients.json'])(
     'is refused where the Secret of a trial lacks the key %s',
     async (key) => {
@@ -245,5 +316,16 @@ describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
     });
     // As where there is no cluster to look at.
     expect(rolled(await resourcesIn({}, 'values-production.yaml', values), installed)).toEqual([]);
+  });
+
+  it('of a trial is possible for who may not read Secrets: secrets.inspect=false and trial.secret', async () => {
+    const cluster = { 'secrets/own': forbidden, 'secrets/trial-trial': forbidden };
+    const install = (values: object) => resourcesIn(cluster, 'values-trial.yaml', values);
+    await expect(install({})).rejects.toThrow('error calling lookup');
+    const installed = await install({ 'secrets.inspect': false, 'trial.secret': 'own' });
+    expect(installed.map(({ metadata }) => metadata.name)).toContain('trial-gateway');
+    await expect(install({ 'secrets.inspect': false })).rejects.toThrow(
+      '- trial.secret is missing, but secrets.inspect is false: the next upgrade could not keep what this one generates. Make a Secret with the keys secret-key, admin-token and issuer-clients.json, and name it here',
+    );
   });
 });

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { parseAllDocuments } from 'yaml';
-import { describeWith, type Resource, resources } from './chart.ts';
+import { chartFolder, describeWith, type Resource, resources } from './chart.ts';
 import { scenarios } from './scenarios.ts';
+
+const notes = readFileSync(join(chartFolder, 'templates/NOTES.txt'), 'utf8');
 
 /** The manual's release is headset, in the namespace headset. */
 const manual = readFileSync(join(root, 'docs/operations.md'), 'utf8');
@@ -40,5 +42,35 @@ describeWith(['helm'], 'what the manual does with the resources of the chart', (
     expect(deployments(all).filter(({ metadata }) => metadata.labels?.[label] !== value)).toEqual([]);
     const other = resources({ ...scenarios['production'], ...where, release: 'headset-two' });
     expect(deployments(other).filter(({ metadata }) => metadata.labels?.[label] === value)).toEqual([]);
+  });
+});
+
+describe('commands of the manual that fail in their simple form', () => {
+  it('a rollback names the last good revision, which the history shows', () => {
+    const lines = manual.split('\n').filter((line) => line.includes('helm rollback headset'));
+    expect(lines.length).toBeGreaterThan(3);
+    expect(lines.filter((line) => /helm rollback headset(?! REVISION)/.test(line))).toEqual([]);
+    expect(manual.match(/helm rollback headset/g)?.length).toBe(
+      manual.match(/helm history headset/g)?.length,
+    );
+  });
+
+  it('the operators’ pod is named after the release and runs before a command goes to it, in the NOTES as well', () => {
+    const inNotes = notes.replaceAll(/\{\{ \.Release\.Name(space)? \}\}/g, 'headset');
+    const steps = (text: string) =>
+      text
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => /^kubectl -n headset (create|wait|exec -it) .*headset-ctl/.test(line));
+    expect(steps(inNotes).map((line) => line.split(' ')[3])).toEqual(['create', 'wait', 'exec']);
+    expect(steps(manual)).toEqual(expect.arrayContaining(steps(inNotes)));
+    expect(`${manual}${notes}`).not.toMatch(/job[ /]ctl/);
+  });
+
+  it('manifests that are applied without Helm come without its tests', () => {
+    const lines = manual.replaceAll('\\\n', '').split('\n');
+    const applied = lines.filter((line) => /helm template (?!.*--show-only).*kubectl.* apply/.test(line));
+    expect(applied.length).toBeGreaterThan(0);
+    expect(applied.filter((line) => !line.includes('--skip-tests'))).toEqual([]);
   });
 });

@@ -2,24 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
 import { chartFolder } from './chart.ts';
+import { annotations, labels, peers, tolerations } from './kubernetes-schema.ts';
+import { addressOrName, cidr, list, object, type Schema, when } from './schema-parts.ts';
 import { chartSettings, commonSettings, ownSettings, settingSchema } from './settings.ts';
 
 export const schemaFile = join(chartFolder, 'values.schema.json');
 
-type Schema = Readonly<Record<string, unknown>>;
-
-/**
- * An object of `always`, each of which has a default in values.yaml and so is missing only where null removed it,
- * and of `sometimes`.
- */
-const object = (always: Record<string, Schema>, sometimes: Record<string, Schema> = {}): Schema => ({
-  type: 'object',
-  additionalProperties: false,
-  ...(Object.keys(always).length > 0 ? { required: Object.keys(always) } : {}),
-  properties: { ...always, ...sometimes },
-});
-const list = (items: Schema): Schema => ({ type: 'array', items });
-const map: Schema = { type: 'object', additionalProperties: { type: 'string' } };
 const text: Schema = { type: 'string' };
 const bool: Schema = { type: 'boolean' };
 const count = (minimum: number, maximum: number): Schema => ({ type: 'integer', minimum, maximum });
@@ -31,49 +19,45 @@ const given = (of: Schema): Schema => ({ ...of, minLength: 1 });
 
 const port = count(1, 65_535);
 const portText = '([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])';
-const name = optional('[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?');
-const host = optional('(\\*\\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?');
+const label = '[a-z0-9]([a-z0-9-]*[a-z0-9])?';
+const subdomain = `${label}(\\.${label})*`;
+/** Name of a resource of Kubernetes. */
+const name: Schema = { ...optional(subdomain), maxLength: 253 };
+/** A text whose form the chart judges, and says what to write (files/forms.yaml). */
+const judged: Schema = { ...text, maxLength: 253 };
 /** Scheme, host and port. User and password in it are refused by the chart, which says where they belong. */
 const origin = `https?://([^\\s/?#"\\\\]*@)?([^\\s/?#@:"\\\\]+|\\[[0-9a-fA-F:.]+\\])(:${portText})?`;
 const url = optional(`${origin}([/?][^\\s"\\\\]*)?`);
-const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
-const cidr: Schema = {
-  type: 'string',
-  pattern: `^(${octet}(\\.${octet}){3}/([12]?\\d|3[0-2])|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,7}/(\\d\\d?|1[01]\\d|12[0-8]))$`,
-};
 const cpu: Schema = { type: 'string', pattern: '^(\\d+m|\\d+(\\.\\d+)?)$' };
 const memory: Schema = { type: 'string', pattern: '^[1-9]\\d*(Ki|Mi|Gi|k|M|G)$' };
-const broker = `[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?:${portText}`;
-const image = object({
-  repository: optional('[a-z0-9]([a-z0-9._/:-]*[a-z0-9])?'),
-  digest: optional('sha256:[0-9a-f]{64}'),
-  tag: optional('[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}'),
-});
+const image = object({ repository: judged, digest: judged, tag: judged });
 const withPull = (it: Schema): Schema =>
   object({
     ...(it['properties'] as Record<string, Schema>),
     pullPolicy: { enum: ['IfNotPresent', 'Always', 'Never'] },
   });
+/** By its name, or as Kubernetes has it. */
+const pullSecret: Schema = {
+  ...given(name),
+  ...object({ name: given(name) }),
+  type: ['string', 'object'],
+};
 const reference = object({ name, key: { type: 'string', pattern: '^[A-Za-z0-9_-][A-Za-z0-9._-]*$' } });
 const resources: Schema = object({
   requests: object({ cpu, memory }),
   // The heap is a part of the memory limit, so there has to be one.
   limits: object({ memory }, { cpu }),
 });
-/** Kubernetes' own NetworkPolicyPeer: what is in the selectors is judged by the API server. */
-const peers = list({
-  ...object(
-    {},
-    {
-      ipBlock: object({ cidr }, { except: list(cidr) }),
-      namespaceSelector: { type: 'object' },
-      podSelector: { type: 'object' },
-    },
-  ),
-  minProperties: 1,
-});
-const target = object({ to: peers, ports: { ...list(port), minItems: 1 } });
-const way = object({ host, tlsSecret: name });
+/** Once in the file, which has nine lists of them. */
+const peerList: Schema = { $ref: '#/definitions/peers' };
+const target = object({ to: peerList, ports: { ...list(port), minItems: 1 } });
+/** Of three characters at least, if it is not empty. */
+const bucket: Schema = {
+  ...judged,
+  maxLength: 63,
+  ...when({ minLength: 1 }, { minLength: 3 }),
+};
+const way = object({ host: judged, tlsSecret: name });
 
 const settings = (spec: ConfigSpec): Schema =>
   object(
@@ -81,7 +65,7 @@ const settings = (spec: ConfigSpec): Schema =>
     Object.fromEntries(
       Object.entries(spec)
         .filter(([key]) => !chartSettings.has(key))
-        .map(([key, k]) => [key, settingSchema(k)]),
+        .map(([key, k]) => [key, settingSchema(key, k)]),
     ),
   );
 
@@ -93,16 +77,17 @@ const component = (id: string): Schema =>
     replicas: count(1, 100),
     ...(scaled.has(id) ? { maxReplicas: count(0, 100) } : {}),
     resources,
-    ...(id === 'updates' ? { tempSize: memory, serviceAccountAnnotations: map } : {}),
+    ...(id === 'updates' ? { tempSize: memory, serviceAccountAnnotations: annotations } : {}),
     settings: settings(ownSettings[id] ?? {}),
   });
 
 const values: Schema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
+  definitions: { peers },
   $comment: 'Written by `make generate` (tests/charts/headset-cloud/schema.ts): do not edit.',
   ...object({
     image: withPull(image),
-    imagePullSecrets: list(given(name)),
+    imagePullSecrets: list(pullSecret),
     secrets: object({
       mongodbUri: reference,
       secretKey: reference,
@@ -119,7 +104,7 @@ const values: Schema = {
     }),
     mongodb: object({ databasePrefix: { type: 'string', pattern: '^[a-z0-9_-]{1,30}$' } }),
     kafka: object({
-      brokers: optional(`${broker}(,${broker})*`),
+      brokers: text,
       partitions: count(1, 1000),
       replicationFactor: count(1, 9),
       prefix: optional('[A-Za-z0-9._-]{1,64}'),
@@ -130,7 +115,7 @@ const values: Schema = {
       }),
     }),
     s3: object({
-      bucket: optional('[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]'),
+      bucket,
       region: { type: 'string', pattern: '^[A-Za-z0-9-]+$' },
       endpoint: optional(`${origin}/?`),
       publicEndpoint: optional(`${origin}/?`),
@@ -139,13 +124,17 @@ const values: Schema = {
     callbacks: object({ allowAddresses: list(cidr) }),
     egressProxy: object({
       url: optional(`${origin}/?`),
-      except: list({ type: 'string', pattern: '^[^,\\s]+$' }),
+      except: list({
+        type: 'string',
+        pattern: '^[^,\\s]+$',
+        ...when({ pattern: '/' }, cidr, addressOrName),
+      }),
     }),
     rpcTls: object({
       mode: { enum: ['required', 'permissive', 'mesh'] },
-      domain: { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?$' },
+      domain: { ...judged, minLength: 1, maxLength: 202 },
       issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
-      secretPrefix: optional('[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?'),
+      secretPrefix: { ...name, maxLength: 202 },
     }),
     caBundleConfigMap: name,
     tracesEndpoint: url,
@@ -155,15 +144,15 @@ const values: Schema = {
     // The pause before the stop, turning callers away and cutting off what is left take 15 s of it.
     terminationGracePeriodSeconds: count(20, 600),
     scheduling: object({
-      nodeSelector: map,
-      tolerations: list({ type: 'object' }),
+      nodeSelector: labels,
+      tolerations,
       priorityClassName: name,
     }),
     expose: object({
       kind: { enum: ['none', 'ingress', 'gateway'] },
       className: name,
-      annotations: map,
-      gateway: object({ name, namespace: name, sectionName: name }),
+      annotations,
+      gateway: object({ name, namespace: { ...optional(label), maxLength: 63 }, sectionName: name }),
       api: way,
       site: way,
       sora: way,
@@ -171,32 +160,32 @@ const values: Schema = {
     headsets: object({
       type: { enum: ['LoadBalancer', 'NodePort', 'ClusterIP'] },
       port,
-      annotations: map,
+      annotations,
       sourceRanges: list(cidr),
       tls: object({
         secret: name,
         issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
-        hosts: list(host),
+        hosts: list(given(judged)),
       }),
     }),
     networkPolicy: object({
       enabled: bool,
-      dns: peers,
+      dns: peerList,
       dnsPorts: { ...list(port), minItems: 1 },
       mongodb: target,
       kafka: target,
       s3: target,
       issuer: target,
-      egressProxy: peers,
+      egressProxy: peerList,
       traces: target,
-      scrapes: peers,
-      ingress: peers,
+      scrapes: peerList,
+      ingress: peerList,
     }),
     monitoring: object({
       serviceMonitor: bool,
       alerts: bool,
       dashboard: bool,
-      labels: map,
+      labels,
       runbooks: { type: 'string', minLength: 1 },
     }),
     trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, secret: name, image }),

@@ -16,6 +16,7 @@ import { rpcSecurityConfig } from '@headset-cloud/kit/rpc/security.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
 import { updatesConfig } from '@headset-cloud/updates/config.ts';
+import { networksPattern } from './schema-parts.ts';
 
 /** What every service reads beside its own settings. */
 const serviceCommon: ConfigSpec = { ...commonConfig, ...distributedConfig };
@@ -117,10 +118,13 @@ const isSwitch = (key: ConfigKey<unknown>): boolean => {
   }
 };
 
+/** Forms that a setting's own parser judges, as patterns. */
+const forms: Readonly<Record<string, string>> = { TRUSTED_PROXIES: networksPattern };
+
 type Bounds = { min?: number; max?: number; words?: readonly string[]; pattern?: RegExp };
 
 /** JSON schema of one setting, as its specification has it. */
-export function settingSchema(key: ConfigKey<unknown>): Record<string, unknown> {
+export function settingSchema(name: string, key: ConfigKey<unknown>): Record<string, unknown> {
   const { min, max, words, pattern } = key as ConfigKey<unknown> & Bounds;
   const description = key.doc;
   if (words) return { description, enum: words };
@@ -140,5 +144,6 @@ export function settingSchema(key: ConfigKey<unknown>): Record<string, unknown> 
     type: 'string',
     minLength: 1,
     ...(pattern && pattern.flags === '' ? { pattern: pattern.source } : {}),
+    ...(forms[name] ? { pattern: forms[name] } : {}),
   };
 }

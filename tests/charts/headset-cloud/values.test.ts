@@ -1,23 +1,8 @@
 import { updatesConfig } from '@headset-cloud/updates/config.ts';
 import { chartYaml, describeWith, render, resources } from './chart.ts';
+import { at, refusals, type Wrong } from './refusals.ts';
 import { scenarios } from './scenarios.ts';
 import { chartSettings, ownSettings } from './settings.ts';
-
-interface Case {
-  readonly values: unknown;
-  readonly said: readonly string[];
-}
-type Wrong = readonly [what: string, values: unknown, ...said: string[]];
-
-/** What is said: the path, and what is wrong or what to do. */
-const refusals = (scenario: string, wrong: readonly Wrong[]) =>
-  it.each(wrong.map(([what, values, ...said]): [string, Case] => [what, { values, said }]))(
-    '%s',
-    (_, { values, said }) => {
-      const refused = () => render({ ...scenarios[scenario], values });
-      for (const words of said) expect(refused).toThrow(words);
-    },
-  );
 
 const digestless = { digest: '', tag: 'v1' };
 
@@ -32,8 +17,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     [
       'a digest that is none',
       { image: { digest: 'sha256:12' } },
-      "'/image/digest'",
-      'does not match pattern',
+      'image.digest is "sha256:12": give sha256: and 64 hexadecimal digits',
     ],
     ['an unknown value', { gatway: {} }, "additional properties 'gatway' not allowed"],
     ['an unknown value deeper', { kafka: { broker: 'a:1' } }, "at '/kafka'", "'broker' not allowed"],
@@ -61,12 +45,6 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       'headsets.tls.hosts is missing: name the host',
     ],
     ['no Kafka', { kafka: { brokers: '' } }, 'kafka.brokers is missing: name bootstrap brokers'],
-    [
-      'brokers without ports',
-      { kafka: { brokers: 'kafka-0,kafka-1' } },
-      "'/kafka/brokers'",
-      'does not match pattern',
-    ],
     [
       'two replicas of topics',
       { kafka: { replicationFactor: 2 } },
@@ -130,19 +108,18 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     ...['s3.endpoint', 's3.publicEndpoint', 'oidc.issuer', 'oidc.jwksUri', 'tracesEndpoint'].map(
       (path): Wrong => [
         `credentials in ${path}`,
-        path.split('.').reduceRight<unknown>((value, key) => ({ [key]: value }), 'https://u:p@example.com'),
+        at(path, 'https://u:p@example.com'),
         `${path} has a user or password in it`,
       ],
     ),
     ...['oidc.issuer', 's3.endpoint', 'egressProxy.url', 'tracesEndpoint'].map(
       (path): Wrong => [
         `a port that does not exist in ${path}`,
-        path.split('.').reduceRight<unknown>((value, key) => ({ [key]: value }), 'https://example.com:99999'),
+        at(path, 'https://example.com:99999'),
         `'/${path.replace('.', '/')}'`,
         'does not match pattern',
       ],
     ),
-    ['a port of a broker that does not exist', { kafka: { brokers: 'a:65536' } }, "'/kafka/brokers'"],
     ...['999.1.1.1/8', '10.0.0.0/33', '10.0.0/8', '10.0.0.0', 'fd00::/129', '::1', '010.0.0.0/8'].map(
       (network): Wrong => [
         `the network ${network}`,

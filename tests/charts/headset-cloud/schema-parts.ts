@@ -1,0 +1,56 @@
+export type Schema = Readonly<Record<string, unknown>>;
+
+/**
+ * An object of `always`, each of which has a default in values.yaml and so is missing only where null removed it,
+ * and of `sometimes`.
+ */
+export const object = (always: Record<string, Schema>, sometimes: Record<string, Schema> = {}): Schema => ({
+  type: 'object',
+  additionalProperties: false,
+  ...(Object.keys(always).length > 0 ? { required: Object.keys(always) } : {}),
+  properties: { ...always, ...sometimes },
+});
+export const list = (items: Schema): Schema => ({ type: 'array', items });
+
+/** A rule that says what else holds under a condition. */
+export const when = (condition: Schema, is: Schema, otherwise?: Schema): Schema =>
+  Object.fromEntries([['if', condition], ['then', is], ...(otherwise ? [['else', otherwise]] : [])]);
+
+const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const ipv4 = `${octet}(\\.${octet}){3}`;
+
+const h = '[0-9a-fA-F]{1,4}';
+const upTo = (most: number, part: string) => (most === 1 ? part : `(${part}){1,${most}}`);
+/** Each place that `::` may have, and none. */
+const ipv6 = [
+  `(${h}:){7}${h}`,
+  ...[1, 2, 3, 4, 5, 6].map((after) => `${upTo(7 - after, `${h}:`)}${upTo(after, `:${h}`)}`),
+  `${upTo(7, `${h}:`)}:`,
+  `:${upTo(7, `:${h}`)}`,
+  '::',
+].join('|');
+/** As Node reads them also: the last four bytes as an IPv4 address. */
+const mapped = [
+  `(${h}:){6}${ipv4}`,
+  ...[1, 2, 3, 4].map((after) => `${upTo(5 - after, `${h}:`)}${upTo(after, `:${h}`)}:${ipv4}`),
+  `${upTo(5, `${h}:`)}:${ipv4}`,
+  `:(:${h}){0,5}:${ipv4}`,
+].join('|');
+
+const bits4 = '([12]?\\d|3[0-2])';
+const bits6 = '([1-9]?\\d|1[01]\\d|12[0-8])';
+
+/** A network in the form that Kubernetes takes. */
+export const cidr: Schema = { type: 'string', pattern: `^(${ipv4}/${bits4}|(${ipv6})/${bits6})$` };
+
+/** An address, or a name as EGRESS_NO_PROXY has it. */
+const hostName =
+  '\\.?[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*';
+export const addressOrName: Schema = {
+  type: 'string',
+  pattern: `^(${hostName}|${ipv6}|${mapped})$`,
+};
+
+/** Addresses and networks, divided by commas, as the processes read them. */
+const network = `\\s*(${ipv4}(/0*${bits4})?|(${ipv6}|${mapped})(/0*${bits6})?)\\s*`;
+export const networksPattern = `^${network}(,${network})*$`;
