@@ -63,9 +63,13 @@ audit: install ## Known vulnerabilities of what runs, as the registry tells them
 schemathesis: install ## API fuzz test: random calls generated from the OpenAPI document (STACK, SECONDS=60, SEED=…); needs Python 3.10 or newer
 	@STACK=$(STACK) exec $(NODE) tests/schemathesis/main.ts
 
+.PHONY: fuzz
+fuzz: install ## Fuzz test of the doors: what is right, changed by a seed (DOOR=tokens, json, messages, stream, urls, webhooks or packages, SECONDS=10, SEED=…, ONLY=n, STACK, CAN_FAIL=1)
+	@STACK=$(STACK) exec $(NODE) tests/fuzz/$(if $(filter packages,$(DOOR)),packages,doors/main).ts
+
 .PHONY: fuzz-packages
-fuzz-packages: install ## Fuzz test of uploaded packages: right ones, changed by a seed (SECONDS=10, SEED=…)
-	@exec $(NODE) tests/fuzz/packages.ts
+fuzz-packages: ## The same as make fuzz DOOR=packages
+	@$(MAKE) --no-print-directory fuzz DOOR=packages
 
 .PHONY: bench
 bench: install ## Speed and memory against their floors (STACK)

@@ -56,7 +56,7 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-/** The same calls and packages in each run, so that a change is judged by itself; `make schemathesis` and `make fuzz-packages` draw others. */
+/** The same calls, packages and bytes in each run, so that a change is judged by itself; `make schemathesis` and `make fuzz` draw others. */
 const madeUpSeed = '20261121';
 
 /** The same faults in each run, likewise; `make faults` draws others. */
@@ -121,6 +121,14 @@ const steps: Step[] = [
     command: bin('node'),
     args: ['--disable-warning=ExperimentalWarning', 'tests/fuzz/packages.ts'],
     env: { SECONDS: '10', SEED: process.env['SEED'] || madeUpSeed },
+    counts: 'line',
+  },
+  {
+    name: 'fuzz test of the doors, embedded',
+    group: 'fuzz',
+    command: bin('node'),
+    args: ['--disable-warning=ExperimentalWarning', 'tests/fuzz/doors/main.ts'],
+    env: { STACK: 'embedded', SECONDS: '10', SEED: process.env['SEED'] || madeUpSeed },
     counts: 'line',
   },
   {

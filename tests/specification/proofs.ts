@@ -3,6 +3,8 @@ import { join, relative, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
 const folders = ['gateway', 'services', 'tests', 'docs-site/tests'];
+/** Fuzz tests of doors are no test files. */
+const fuzzedDoors = join(root, 'tests/fuzz/doors');
 
 /** A test that says which line of the specification it proves, or which attack it withstands. */
 export interface Proof {
@@ -35,7 +37,7 @@ function testFiles(folder: string): string[] {
     if (entry.name === 'node_modules') return [];
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return testFiles(path);
-    return entry.name.endsWith('.test.ts') ? [path] : [];
+    return entry.name.endsWith('.test.ts') || folder === fuzzedDoors ? [path] : [];
   });
 }
 
@@ -52,7 +54,7 @@ export function proofsOf(text: string, file: string, claim: Claim = 'proves'): P
   });
 }
 
-const opening = /^\s*(?:await )?(?:test|it|check|disturbed|describe\w*)\b[\w.]*/;
+const opening = /^\s*(?:await |export const \w+ = )?(?:test|it|check|disturbed|fuzz|describe\w*)\b[\w.]*/;
 
 /** The title of the test that stands at this place: the first text of its last call, past `.each(…)`. */
 function titleAt(text: string, from: number): string | undefined {

@@ -366,6 +366,21 @@ describe('usage', () => {
     else expect(usage.durationMs % 1000).toBe(0);
   });
 
+  // withstands sora/content
+  test.each<[string, object]>([
+    ...[1e308, 1e300, 1e18, -1e300].map((time): [string, object] => [
+      `times of ${time} s`,
+      { created_time: time, destroyed_time: time },
+    ]),
+    ...[1e308, 1e17, 1e-5].map((minutes): [string, object] => [`${minutes} minutes`, { minutes }]),
+  ])('an event with %s is done with at once', async (_, times) => {
+    const end = sora.destroyed(join(), world.nowMs);
+    const none = { created_timestamp: undefined, destroyed_timestamp: undefined, created_time: undefined };
+    Object.assign(end.body['data'] as object, none, times);
+    expect(await end.send()).toBe(200);
+    await callbacks(1);
+  });
+
   test('if only the end is known, it is measured by Sora’s minutes, or not at all', async () => {
     const bare = { created_timestamp: undefined, created_time: undefined };
     const [counted, unknown] = [sora.destroyed(join(), world.nowMs), sora.destroyed(join(), world.nowMs)];

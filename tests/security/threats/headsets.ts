@@ -28,6 +28,7 @@ export const headsetDoor = door(
   bomb: a small compressed message that grows to gigabytes | unpacked only up to the limit of a message
   report-values: NaN, times before 1970 or years ahead, unknown words, long texts | values without sense are left out, texts and times are bounded
   log-injection: line breaks and false fields in what a headset tells | a log line is one JSON object
+  log-disclosure: a token or other metadata that gRPC refuses, which its library would write to the log | a log has what the platform itself writes; that line is dropped
   report-repeat: the same report again | report ids take effect once
   report-flood: headsets report more than the log takes, or report on while it is away | a bound for each session and one for all of an instance; beyond them streams are not read, and nothing is lost
   crowd: connections without a stream, streams without a hello | the one that waits longest gives way; of one device only the newest stream waits

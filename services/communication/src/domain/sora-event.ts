@@ -104,8 +104,9 @@ export function meetingTime(
   const startedAtMs =
     createdAtMs(event) ??
     seenCreatedAtMs ??
-    (typeof minutes === 'number' && minutes >= 0 ? endedAtMs - minutes * 60_000 : undefined);
-  if (startedAtMs === undefined) return undefined;
+    (typeof minutes === 'number' && minutes >= 0 ? Math.round(endedAtMs - minutes * 60_000) : undefined);
+  // Minutes without end lead to no time at all.
+  if (startedAtMs === undefined || !Number.isSafeInteger(startedAtMs)) return undefined;
   return { startedAtMs, durationMs: Math.max(0, endedAtMs - startedAtMs) };
 }
 
@@ -123,10 +124,11 @@ function time(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
+/** The last second that a Date can hold. */
+const lastSecond = 8.64e12;
+
 function seconds(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0
-    ? Math.round(value * 1000)
-    : undefined;
+  return typeof value === 'number' && value > 0 && value <= lastSecond ? Math.round(value * 1000) : undefined;
 }
 
 function deviceIn(...places: unknown[]): string | null {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
 import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
@@ -42,7 +43,7 @@ export function videoUsage(options: {
 }): OutgoingEvent {
   const { connectionId, applicationId, deviceId, startedAtMs, durationMs, traceparent } = options;
   const message = create(UsageEventSchema, {
-    ...{ usageId: `sora-${connectionId}`, applicationId, deviceId: deviceId ?? '' },
+    ...{ usageId: usageIdOf(connectionId), applicationId, deviceId: deviceId ?? '' },
     kind: UsageKind.VIDEO_MEETING,
     startedAtMs: BigInt(startedAtMs),
     durationMs: BigInt(durationMs),
@@ -52,4 +53,10 @@ export function videoUsage(options: {
     value: toBinary(UsageEventSchema, message),
     ...(traceparent && { headers: { traceparent } }),
   };
+}
+
+/** Billing takes 200 printable ASCII characters. Sora's own ids are 26; what else may come is named by its hash. */
+function usageIdOf(connectionId: string): string {
+  if (/^[\x21-\x7e]{1,195}$/.test(connectionId)) return `sora-${connectionId}`;
+  return `sora-sha256:${createHash('sha256').update(connectionId).digest('hex')}`;
 }

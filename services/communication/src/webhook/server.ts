@@ -119,16 +119,22 @@ function traceOf({ headers: { traceparent } }: IncomingMessage): string {
   return typeof traceparent === 'string' && traceparentForm.test(traceparent) ? traceparent : '';
 }
 
+/** Throws a Refusal when the body is too large, or did not arrive whole. */
 async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  // The connection must stay open after a refusal, because the answer is still to be sent.
-  for await (const part of request.iterator({ destroyOnReturn: false })) {
-    bytes += (part as Buffer).length;
-    if (bytes > maxBytes) {
-      throw new Refusal(413, `The body is larger than ${maxBytes} bytes.`, { connection: 'close' });
+  try {
+    // The connection must stay open after a refusal, because the answer is still to be sent.
+    for await (const part of request.iterator({ destroyOnReturn: false })) {
+      bytes += (part as Buffer).length;
+      if (bytes > maxBytes) {
+        throw new Refusal(413, `The body is larger than ${maxBytes} bytes.`, { connection: 'close' });
+      }
+      parts.push(part as Buffer);
     }
-    parts.push(part as Buffer);
+  } catch (error) {
+    // Whatever else the stream rejects with is about the sender's connection.
+    throw error instanceof Refusal ? error : new Refusal(400, 'The body did not arrive whole.');
   }
   return Buffer.concat(parts);
 }

@@ -1,7 +1,8 @@
-import { createServer } from 'node:http2';
+import { connect, createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
+import { jest } from '@jest/globals';
 import { pino } from 'pino';
 import { isTransient } from '../errors.ts';
 import { waitFor } from '../testing/wait.ts';
@@ -65,6 +66,34 @@ test.each([
   } finally {
     await channel.close();
     server.close();
+  }
+});
+
+// withstands headsets/log-disclosure
+test('what a caller sends as metadata, a token too, comes into no log when it is refused', async () => {
+  const logged: string[] = [];
+  const server = new RpcServer([], pino({ level: 'trace' }, { write: (line) => logged.push(line) }));
+  const printed: unknown[] = [];
+  const print = jest.spyOn(console, 'error').mockImplementation((...words) => void printed.push(words));
+  const port = await server.start({ host: '127.0.0.1', port: 0 });
+  const connection = connect(`http://127.0.0.1:${port}`);
+  try {
+    const stream = connection.request({
+      ...{
+        ':method': 'POST',
+        ':path': '/grpc.health.v1.Health/Check',
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      },
+      authorization: 'Bearer secret-\u00e9',
+    });
+    stream.end(Buffer.alloc(5));
+    await new Promise((resolve) => stream.on('close', resolve).resume());
+    expect([printed, logged.filter((line) => line.includes('secret-'))]).toEqual([[], []]);
+  } finally {
+    print.mockRestore();
+    connection.destroy();
+    await server.stop(0);
   }
 });
 

@@ -19,6 +19,7 @@ import {
   Server,
   ServerCredentials,
   type ServiceError,
+  setLogger,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { repeatable } from '@headset-cloud/proto/common/v1/repeatable_pb.ts';
@@ -77,6 +78,18 @@ export function connectionAge(ageMs: number): ChannelOptions {
   return { 'grpc.max_connection_age_ms': ageMs, 'grpc.max_connection_age_grace_ms': oldConnectionMs };
 }
 
+/**
+ * What grpc-js itself has to say becomes lines of the log. It writes metadata that it refuses as a whole, a token
+ * too: such a line is dropped, because it is about what a caller sent.
+ */
+function linesOfGrpc(logger: Logger): Partial<Console> {
+  const tell = (...words: unknown[]): void => {
+    const text = words.join(' ');
+    if (!text.startsWith('Failed to add metadata entry')) logger.warn({ reason: text }, 'gRPC has a problem');
+  };
+  return { error: tell, info: tell, debug: tell };
+}
+
 /** A gRPC server with the health service; `start` answers the port it listens on. */
 export class RpcServer {
   readonly #server: Server;
@@ -100,6 +113,7 @@ export class RpcServer {
     observe: CallObserver = () => {},
     security?: RpcSecurity | ServerTls | Plaintext,
   ) {
+    setLogger(linesOfGrpc(logger));
     this.#logger = logger;
     this.#observe = observe;
     const isMutual = security && security.mode !== 'server' && security.mode !== 'plaintext';

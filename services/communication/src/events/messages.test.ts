@@ -1,0 +1,26 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
+import { videoUsage } from './messages.ts';
+
+const idOf = (connectionId: string) =>
+  fromBinary(
+    UsageEventSchema,
+    videoUsage({
+      ...{
+        connectionId,
+        applicationId: 'app',
+        deviceId: null,
+        startedAtMs: 1,
+        durationMs: 1,
+        traceparent: '',
+      },
+    }).value,
+  ).usageId;
+
+test('a connection’s usage has an id that billing takes, whatever its webhook calls it', () => {
+  expect(idOf('CONNECTION')).toBe('sora-CONNECTION');
+  const hostile = ['a b', 'a\0', 'é', '😀', '\ud800', 'x'.repeat(255)].map(idOf);
+  for (const id of hostile) expect(id).toMatch(/^[\x21-\x7e]{1,200}$/);
+  expect(new Set(hostile).size).toBe(hostile.length);
+  expect(idOf('é')).toBe(idOf('é'));
+});

@@ -1,0 +1,40 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** An integrator's server that keeps nothing but counts: how many callbacks each path got, and how they ended. */
+export interface Sink {
+  readonly origin: string;
+  count(path: string): number;
+  /** Transactions whose success a path was told. */
+  succeeded(path: string): ReadonlySet<number>;
+  close(): Promise<void>;
+}
+
+/** Only the paths in `remembered` keep the transactions that succeeded, so that a long run does not grow. */
+export async function startSink(remembered: readonly string[]): Promise<Sink> {
+  const counts = new Map<string, number>();
+  const succeeded = new Map(remembered.map((path) => [path, new Set<number>()]));
+  const server = createServer((request, response) => {
+    const path = request.url ?? '';
+    const parts: Buffer[] = [];
+    request.on('error', () => {});
+    request.on('data', (part: Buffer) => succeeded.has(path) && parts.push(part));
+    request.on('end', () => {
+      if (counts.has(path) || counts.size < 100) counts.set(path, (counts.get(path) ?? 0) + 1);
+      const of = succeeded.get(path);
+      const body = of && JSON.parse(Buffer.concat(parts).toString('utf8'));
+      if (body?.notificationType === 'processed' && body.result === 'success') of?.add(body.transactionId);
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    count: (path) => counts.get(path) ?? 0,
+    succeeded: (path) => succeeded.get(path) ?? new Set(),
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
