@@ -31,6 +31,7 @@ export const insideDoors = [
     record-values: secrets in the records | records have names and ids, never values
     key-file: reading a generated key of another user of the machine | files of 0600
     secrets-shown: secrets in lists and in dead letters | never shown again; left out at any depth
+    terminal: escape codes, false lines and bidirectional marks in what a headset or a client tells, as ctl shows it | shown as escapes, in tables, single values, errors and JSON
     passwords-logged: passwords in addresses of stores, in the logs | left out of every message
     run-secrets: any secret of a run in any log | the end of every test run looks for them; this test shows that it finds them
     `,
