@@ -43,7 +43,7 @@ describeOnStack('operators', () => {
     expect(await ok('devices', 'put', device, other)).toContain(device);
     expect(await ok('contracts', 'put', application, '--limit', '1', '--add', device, other)).toMatch(
       new RegExp(
-        `^application {2}${application}\\nlimit {8}1\\nactivated {4}0\\nlimits {7}defaults\\ndevices {6}\\d{15}\\n {9}\\d{15}\\n$`,
+        `^application {2}${application}\\nlimit {8}1\\nactivated {4}0\\nlimits {7}defaults\\ndevices {6}\\d{15}\\n {13}\\d{15}\\n$`,
       ),
     );
     const generated = await ok('devices', 'keys', 'generate', device, '--out', keyFile());
