@@ -156,7 +156,7 @@ export function buildDeviceLink(
     },
   });
   const keyCheck = createKeyCheck({
-    sessions: () => hub.all(),
+    sessions: () => [...door.judged(), ...hub.all()],
     keys,
     logger,
     everyMs: config.DEVICE_LINK_KEY_CHECK_MS,

@@ -8,6 +8,7 @@ export const insideDoors = [
     "whoever reaches the pods' network; a service that was taken over",
     `
     no-certificate: a caller without TLS, or with a certificate that is expired (also with a kept session), not valid yet, or of another authority | mutual TLS; no session is resumed
+    half-handshakes: connections that do not begin, or do not end their handshake | disconnected after 10 s; the oldest of more than 500 gives way
     other-service: a service's certificate used for a method that is another one's | each method names its callers in the proto; others are refused, logged and counted
     other-platform: a certificate of the same authority for another platform's service | the identity is the full name, with the platform's domain
     false-server: a server that answers in a service's place | the client demands the service's name, whatever address it dialled

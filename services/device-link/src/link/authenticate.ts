@@ -26,6 +26,18 @@ export class LinkFailure extends Error {
   }
 }
 
+/** One reason for an unknown device, an unknown key and a wrong signature. */
+const notAccepted = 'the key or the signature is not accepted';
+
+function tokenRefused(reason: string, clock: Clock): LinkFailure {
+  return new LinkFailure(status.UNAUTHENTICATED, `The token was refused: ${reason}.`, {
+    'x-server-time-ms': String(clock.now()),
+  });
+}
+
+/** The key of a token that was accepted is registered no more: the same answer as to a new stream with it. */
+export const keyNotAccepted = (clock: Clock): LinkFailure => tokenRefused(notAccepted, clock);
+
 export interface AuthenticatorDeps {
   readonly keys: Pick<Client<typeof HeadsetKeysService>, 'getHeadsetKeys'>;
   /** The keys cannot be read at the moment: nobody can be let in. */
@@ -43,10 +55,7 @@ export interface AuthenticatorDeps {
  * wrong clock can correct itself; UNAVAILABLE when the keys cannot be read at the moment.
  */
 export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadata) => Promise<TokenClaims> {
-  const refuse = (reason: string) =>
-    new LinkFailure(status.UNAUTHENTICATED, `The token was refused: ${reason}.`, {
-      'x-server-time-ms': String(deps.clock.now()),
-    });
+  const refuse = (reason: string) => tokenRefused(reason, deps.clock);
 
   async function publicKey(deviceId: string, keyId: string): Promise<KeyObject | undefined> {
     try {
@@ -74,7 +83,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadat
       const payload = key && verify(token, key);
       // One answer for an unknown device, an unknown key and a wrong signature: it tells nobody
       // which devices and keys exist.
-      if (!payload) throw new TokenRefused('the key or the signature is not accepted');
+      if (!payload) throw new TokenRefused(notAccepted);
       checkClaims(payload, deps.audience, deps.clock.now());
       return { deviceId, keyId };
     } catch (error) {

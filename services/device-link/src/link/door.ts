@@ -7,8 +7,9 @@ import { limits } from '../domain/limits.ts';
 import { checkHello } from '../domain/messages.ts';
 import type { TokenClaims } from '../domain/token.ts';
 import type { Registration, SessionDirectory } from '../ports.ts';
-import { type createAuthenticator, LinkFailure } from './authenticate.ts';
+import { type createAuthenticator, keyNotAccepted, LinkFailure } from './authenticate.ts';
 import type { SessionHub } from './hub.ts';
+import type { KeyHolder } from './key-check.ts';
 import { pause, retryWhile } from './retry.ts';
 import { Session, type SessionDeps } from './session.ts';
 import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
@@ -33,11 +34,15 @@ export interface DoorDeps {
 
 /** A write whose answer did not come is visible after this time, or never; milliseconds. */
 const doubtfulMs = 60_000;
+/** A hello that comes later after its token was judged has the token judged again; milliseconds. */
+const lateHelloMs = 2000;
 
 /** A stream without a session yet. */
 interface Visitor {
   readonly call: LinkCall;
   readonly deadlineMs: number;
+  /** Its key, as soon as its token was accepted. */
+  holder?: KeyHolder;
   /** Whose hello is awaited: nothing else is in the way. */
   awaits?: string;
   /** When a refused peer that does not leave is cut off; 0 while it is not refused. */
@@ -103,6 +108,33 @@ export class Door {
     for (const visitor of this.#visitors) this.#refuse(visitor, draining());
   }
 
+  /** Streams without a session whose token was accepted: their keys are checked like those of sessions. */
+  judged(): KeyHolder[] {
+    return [...this.#visitors].flatMap(({ holder, cutOffAtMs }) =>
+      holder && cutOffAtMs === 0 ? [holder] : [],
+    );
+  }
+
+  #holder(visitor: Visitor, { deviceId, keyId }: TokenClaims): KeyHolder {
+    // With its session, which is checked itself, it is no visitor any more.
+    const isVisitor = () => this.#visitors.has(visitor) && visitor.cutOffAtMs === 0;
+    return {
+      deviceId,
+      keyId,
+      get ended() {
+        return !isVisitor();
+      },
+      keyRemoved: () => {
+        if (!isVisitor()) return;
+        this.#deps.logger.info(
+          { deviceId, keyId },
+          'a stream ends before its session began, because its key was removed',
+        );
+        this.#refuse(visitor, keyNotAccepted(this.#deps.clock));
+      },
+    };
+  }
+
   async #receive(visitor: Visitor): Promise<void> {
     const { call } = visitor;
     const { hub } = this.#deps;
@@ -113,9 +145,15 @@ export class Door {
     const claims = await this.#deps.authenticate(call.metadata);
     const { deviceId } = claims;
     if (visitor.cutOffAtMs > 0 || call.cancelled) return;
+    visitor.holder = this.#holder(visitor, claims);
+    const judgedAtMs = this.#monotonicMs();
     const hello = await this.#awaitHello(visitor, deviceId);
     // A visitor that was sent away meanwhile is not registered, whatever it still says.
     if (!hello || visitor.cutOffAtMs > 0 || call.cancelled) return;
+    if (this.#monotonicMs() - judgedAtMs > lateHelloMs) {
+      await this.#deps.authenticate(call.metadata);
+      if (visitor.cutOffAtMs > 0 || call.cancelled) return;
+    }
     const leave = this.#enter(deviceId);
     try {
       await this.#admit(visitor, claims, hello, leave);

@@ -2,7 +2,6 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
-import type { Session } from './session.ts';
 
 /** Keys that one call asks about. */
 const keysPerCall = 1000;
@@ -11,8 +10,17 @@ const callsPerTurn = 2;
 /** Shorter than other calls: a devices that hangs must not use up the 5 s; milliseconds. */
 const deadlineMs = 1000;
 
+/** A session, or a stream whose token was accepted and whose session has not begun. */
+export interface KeyHolder {
+  readonly deviceId: string;
+  readonly keyId: string;
+  readonly ended: boolean;
+  /** Ends it. */
+  keyRemoved(): void;
+}
+
 export interface KeyCheckDeps {
-  readonly sessions: () => Iterable<Session>;
+  readonly sessions: () => Iterable<KeyHolder>;
   readonly keys: Pick<Client<typeof HeadsetKeysService>, 'checkHeadsetKeys'>;
   readonly logger: Logger;
   /** How often sessions are checked: all of them, or the next `mostPerTurn`; milliseconds. */
@@ -22,18 +30,18 @@ export interface KeyCheckDeps {
 }
 
 /**
- * Asks devices again and again whether the keys of the open sessions are still registered, and ends the sessions
- * of those that are not (ADR 0038). Where one turn does not reach all sessions, those of devices that have just lost
+ * Asks devices again and again whether the keys of the open sessions, and of the streams that wait for one, are still
+ * registered, and ends those whose key is not (ADR 0038). Where one turn does not reach all sessions, those of devices that have just lost
  * a key are asked about in every turn. While devices does not answer, nothing ends.
  */
 export function createKeyCheck(deps: KeyCheckDeps) {
   const { sessions, keys, logger, everyMs, mostPerTurn = callsPerTurn * keysPerCall } = deps;
   let failing = false;
   /** Those that this round has still to ask about. */
-  let left: Session[] = [];
+  let left: KeyHolder[] = [];
 
   /** Resolves to the devices that have just lost a key, where they are asked for. */
-  async function check(batch: readonly Session[], withRecent: boolean): Promise<readonly string[]> {
+  async function check(batch: readonly KeyHolder[], withRecent: boolean): Promise<readonly string[]> {
     const inUse = batch.filter((session) => !session.ended);
     const { removed, recentDeviceIds } = await keys.checkHeadsetKeys(
       { keys: inUse.map(({ deviceId, keyId }) => ({ deviceId, keyId })), withRecent },
@@ -43,7 +51,7 @@ export function createKeyCheck(deps: KeyCheckDeps) {
     return recentDeviceIds;
   }
 
-  async function checkAll(some: readonly Session[]): Promise<void> {
+  async function checkAll(some: readonly KeyHolder[]): Promise<void> {
     for (let i = 0; i < some.length; i += keysPerCall) await check(some.slice(i, i + keysPerCall), false);
   }
 

@@ -2,9 +2,8 @@ import { status } from '@grpc/grpc-js';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { deviceId, otherDeviceId, World, WrongClock } from '../testing/world.ts';
-import { createKeyCheck } from './key-check.ts';
-import type { Session } from './session.ts';
+import { deviceId, type Instance, otherDeviceId, World, WrongClock } from '../testing/world.ts';
+import { createKeyCheck, type KeyHolder } from './key-check.ts';
 
 let world: World;
 beforeEach(() => {
@@ -34,6 +33,52 @@ test('the session of a removed key ends on every instance, the others go on', as
   await removed.ended(status.OK);
   world.keys = {};
   expect(await staying.next('goAway')).toMatchObject({ reason: GoAwayReason.KEY_REMOVED });
+});
+
+/** A stream whose token is judged before the key is removed, and whose hello has not come; another headset is inside. */
+async function judgedThenRemoved(instance: Instance) {
+  const silent = world.dial(instance);
+  await waitFor('its keys to be read', () => world.keyReads === 1);
+  const inside = world.dial(instance, { id: otherDeviceId, hello: {} });
+  await inside.next('welcome');
+  world.keys = { [otherDeviceId]: world.keys?.[otherDeviceId] ?? {} };
+  return { silent, inside };
+}
+
+// withstands headsets/removed-key
+test('a stream that waits with its hello ends when its key is removed', async () => {
+  const instance = await world.start({ DEVICE_LINK_KEY_CHECK_MS: 50 });
+  const { silent, inside } = await judgedThenRemoved(instance);
+  await checks(2);
+  silent.hello();
+  await silent.ended(status.UNAUTHENTICATED);
+  expect(silent.received).toEqual([]);
+  expect(inside.end).toBeUndefined();
+});
+
+// withstands headsets/removed-key
+test('a late hello has its key judged once more', async () => {
+  const clock = new WrongClock(0);
+  const instance = await world.start({ DEVICE_LINK_KEY_CHECK_MS: 600_000 }, undefined, clock);
+  const { silent } = await judgedThenRemoved(instance);
+  clock.elapsedMs += 2001;
+  silent.hello();
+  await silent.ended(status.UNAUTHENTICATED);
+  expect(silent.received).toEqual([]);
+});
+
+test('a stream whose key stays registered may say a late hello, and is asked about no more than it needs', async () => {
+  const clock = new WrongClock(0);
+  const instance = await world.start({ DEVICE_LINK_KEY_CHECK_MS: 50 }, undefined, clock);
+  const headset = world.dial(instance);
+  await waitFor('checks of its key', () => world.keyChecks >= 2);
+  clock.elapsedMs += 2001;
+  headset.hello();
+  await headset.next('welcome');
+  expect(world.keyReads).toBe(2);
+  const prompt = world.dial(instance, { id: otherDeviceId, hello: {} });
+  await prompt.next('welcome');
+  expect(world.keyReads).toBe(3);
 });
 
 test('nothing ends while devices does not answer', async () => {
@@ -73,7 +118,7 @@ async function checkFive(calls: number, recent: readonly string[]): Promise<stri
   const asked: string[][] = [];
   const sessions = Array.from({ length: 5 }, (_, n) => ({ deviceId: String(n), keyId: 'k', ended: false }));
   const check = createKeyCheck({
-    sessions: () => sessions as unknown as Session[],
+    sessions: () => sessions as unknown as KeyHolder[],
     keys: {
       checkHeadsetKeys: async ({ keys = [], withRecent }) => {
         asked.push(keys.map(({ deviceId: id }) => id ?? ''));
@@ -111,7 +156,7 @@ test('the session of a key removed a moment ago ends in the next turn, however m
   }));
   let turns = 0;
   const check = createKeyCheck({
-    sessions: () => sessions as unknown as Session[],
+    sessions: () => sessions as unknown as KeyHolder[],
     keys: {
       checkHeadsetKeys: async ({ keys = [], withRecent }) => {
         if (withRecent) turns += 1;

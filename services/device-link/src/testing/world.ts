@@ -125,6 +125,8 @@ export class World {
   });
   /** Public keys by device and key id; undefined: devices is away. */
   keys: Record<string, Record<string, string>> | undefined = {};
+  /** How often devices were asked for the keys of a device. */
+  keyReads = 0;
   /** How often devices were asked whether keys are still registered. */
   keyChecks = 0;
   /** Devices that are told to have just lost a key. */
@@ -176,6 +178,7 @@ export class World {
           return { activation: await this.onActivation(id, signal) };
         },
         getHeadsetKeys: async ({ deviceId: id }) => {
+          this.keyReads += 1;
           if (!this.keys) throw new DomainError('unavailable', 'away');
           return { publicKeys: this.keys[id] ?? {} };
         },

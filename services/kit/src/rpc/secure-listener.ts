@@ -28,8 +28,20 @@ export interface ServerTls extends PublicDoor {
   readonly observe: Pick<SecurityObserver, 'handshakeFailed'>;
 }
 
-/** A peer that does not begin, or does not end its handshake, is disconnected; milliseconds. */
-const handshakeMs = 10_000;
+export interface HandshakeLimits {
+  /** A peer that does not begin, or does not end its handshake, is disconnected; milliseconds. */
+  readonly withinMs: number;
+  /** Connections between services that have not ended their handshake; one more replaces the oldest. */
+  readonly most: number;
+  /** At most one log line about failed handshakes in this time; milliseconds. */
+  readonly logEveryMs: number;
+}
+
+/**
+ * `most`: each such connection takes about 80 KiB (measured with 15 KB of a handshake), so all take about 40 MiB;
+ * processes that connect at the same moment are fewer.
+ */
+const handshakeLimits: HandshakeLimits = { withinMs: 10_000, most: 500, logEveryMs: 10_000 };
 /** First byte of a TLS record that begins a handshake. */
 const handshakeRecord = 0x16;
 
@@ -41,12 +53,19 @@ const handshakeRecord = 0x16;
 export class SecureListener {
   readonly #port: NetServer;
   readonly #security: RpcSecurity | ServerTls | Plaintext;
+  readonly #limits: HandshakeLimits;
   /** The connections that the gRPC server has. */
   readonly #open = new Set<Socket>();
   #noneIsOpen: (() => void) | undefined;
 
-  constructor(server: Server, security: RpcSecurity | ServerTls | Plaintext, logger: Logger) {
+  constructor(
+    server: Server,
+    security: RpcSecurity | ServerTls | Plaintext,
+    logger: Logger,
+    limits: Partial<HandshakeLimits> = {},
+  ) {
     this.#security = security;
+    this.#limits = { ...handshakeLimits, ...limits };
     const inside = server.createConnectionInjector(ServerCredentials.createInsecure());
     const handOver = (socket: Socket) => {
       // Its handshake ended after `close`: nobody would tell it to end.
@@ -66,7 +85,7 @@ export class SecureListener {
           })
         : this.#secured(security, handOver, logger);
     if ('connections' in security && security.proxyHeader) {
-      this.#port = behindProxies(port, security.connections, logger);
+      this.#port = behindProxies(port, security.connections, this.#limits.withinMs, logger);
       return;
     }
     this.#port = port;
@@ -80,7 +99,10 @@ export class SecureListener {
   /** A server that hands over connections after their handshake. */
   #secured(security: RpcSecurity | ServerTls, handOver: (socket: Socket) => void, logger: Logger): NetServer {
     const { files, observe } = security;
+    const { withinMs, most } = this.#limits;
     const mutual = security.mode !== 'server';
+    // A public door has a limit for all its connections.
+    const handshakes = mutual ? new Handshakes(most) : undefined;
     const asked = { requestCert: mutual, rejectUnauthorized: mutual };
     const contextOf = ({ cert, key, ca }: TlsMaterial) => ({
       ...{ cert, key, minVersion: 'TLSv1.2' as const },
@@ -89,29 +111,53 @@ export class SecureListener {
       ...(mutual && { ca, secureOptions: constants.SSL_OP_NO_TICKET }),
     });
     const tls: TlsServer = createTlsServer(
-      { ...contextOf(files.current()), ...asked, ALPNProtocols: ['h2'], handshakeTimeout: handshakeMs },
+      { ...contextOf(files.current()), ...asked, ALPNProtocols: ['h2'], handshakeTimeout: withinMs },
       (socket) => {
         // A peer that breaks off after the handshake; HTTP/2 handles it from then on.
         socket.on('error', () => {});
+        handshakes?.ended(socket);
         handOver(socket);
       },
     );
+    const tell = this.#failures(mutual, logger);
     tls.on('tlsClientError', (error, socket) => {
       observe.handshakeFailed();
-      const why = { peer: socket.remoteAddress, reason: error.message };
-      if (mutual) logger.warn(why, 'a connection of another service failed in its TLS handshake');
-      // Whoever scans a public port could fill the log.
-      else logger.debug(why, 'a connection failed in its TLS handshake');
+      tell(error, socket);
+      // Node only tells of a handshake that takes too long, and leaves the connection open.
+      socket.destroy();
     });
     files.onChange((material) => tls.setSecureContext(contextOf(material)));
-    if (security.mode !== 'permissive') return tls;
+    if (security.mode !== 'permissive') {
+      tls.prependListener('connection', (socket: Socket) => handshakes?.began(socket));
+      return tls;
+    }
     return createServer({ noDelay: true }, (socket) => {
-      sniff(socket, tls, () => {
+      handshakes?.began(socket);
+      sniff(socket, tls, withinMs, () => {
+        handshakes?.ended(socket);
         security.observe.plaintextAccepted();
         logger.debug({ peer: socket.remoteAddress }, 'a service connects without TLS');
         handOver(socket);
       });
     });
+  }
+
+  /** Logs failed handshakes, but not each: whoever reaches the port could fill the log. */
+  #failures(mutual: boolean, logger: Logger): (error: Error, socket: Socket) => void {
+    const { logEveryMs } = this.#limits;
+    let failures = 0;
+    let toldAtMs = Number.NEGATIVE_INFINITY;
+    return (error, socket) => {
+      failures += 1;
+      const nowMs = performance.now();
+      if (nowMs - toldAtMs < logEveryMs) return;
+      // With those since the last line.
+      const why = { peer: socket.remoteAddress, reason: error.message, failures };
+      if (mutual) logger.warn(why, 'a connection of another service failed in its TLS handshake');
+      else logger.debug(why, 'a connection failed in its TLS handshake');
+      failures = 0;
+      toldAtMs = nowMs;
+    };
   }
 
   /** Listens; resolves with the port. */
@@ -141,11 +187,46 @@ export class SecureListener {
   }
 }
 
+/** Connections that have not ended their handshake. At the limit the oldest gives way. */
+class Handshakes {
+  readonly #most: number;
+  /** By peer, because TLS has a socket of its own; the oldest first. */
+  readonly #underWay = new Map<string, Socket>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  began(socket: Socket): void {
+    for (const [peer, oldest] of this.#underWay) {
+      if (this.#underWay.size < this.#most) break;
+      this.#underWay.delete(peer);
+      oldest.destroy();
+    }
+    const peer = peerOf(socket);
+    this.#underWay.set(peer, socket);
+    socket.once('close', () => {
+      if (this.#underWay.get(peer) === socket) this.#underWay.delete(peer);
+    });
+  }
+
+  ended(socket: Socket): void {
+    this.#underWay.delete(peerOf(socket));
+  }
+}
+
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`;
+
 /**
  * A port that takes the PROXY header off the connections of trusted proxies, and hands all on to `port`. From anybody
  * else such a header is no TLS and no HTTP/2, so nobody can name an address that is not theirs.
  */
-function behindProxies(port: NetServer, connections: Connections, logger: Logger): NetServer {
+function behindProxies(
+  port: NetServer,
+  connections: Connections,
+  withinMs: number,
+  logger: Logger,
+): NetServer {
   return createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => {});
     if (!connections.admit(socket)) return;
@@ -153,7 +234,7 @@ function behindProxies(port: NetServer, connections: Connections, logger: Logger
       port.emit('connection', socket);
       return;
     }
-    takeProxyHeader(socket, handshakeMs).then(
+    takeProxyHeader(socket, withinMs).then(
       ({ address }) => {
         if (address === undefined || connections.cameFrom(socket, address)) port.emit('connection', socket);
       },
@@ -166,8 +247,8 @@ function behindProxies(port: NetServer, connections: Connections, logger: Logger
 }
 
 /** Reads the first byte, puts it back, and hands the connection to TLS or to plaintext. */
-function sniff(socket: Socket, tls: TlsServer, plaintext: () => void): void {
-  const tooLong = setTimeout(() => socket.destroy(), handshakeMs).unref();
+function sniff(socket: Socket, tls: TlsServer, withinMs: number, plaintext: () => void): void {
+  const tooLong = setTimeout(() => socket.destroy(), withinMs).unref();
   const gone = () => clearTimeout(tooLong);
   socket.on('error', () => {});
   socket.once('close', gone);

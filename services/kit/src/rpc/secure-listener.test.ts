@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { BlockList, connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { Server } from '@grpc/grpc-js';
+import { pino } from 'pino';
+import { Connections } from '../doors/connections.ts';
+import type { Logger } from '../logger.ts';
+import { type Authority, createAuthority, type Issued } from '../testing/authority.ts';
+import { waitFor } from '../testing/wait.ts';
+import { openCertificateFiles } from '../tls/certificate-files.ts';
+import { type HandshakeLimits, SecureListener } from './secure-listener.ts';
+
+let authority: Authority;
+let issued: Issued;
+let folder: string;
+const closing: (() => void)[] = [];
+
+beforeAll(async () => {
+  authority = await createAuthority('test');
+  issued = await authority.issue(['localhost']);
+});
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'secure-listener-'));
+});
+afterEach(() => {
+  for (const close of closing.splice(0).reverse()) close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Mode = 'server' | 'required' | 'permissive';
+
+/** A port with these limits; its number, its log lines and the failures that it counted. */
+async function open(mode: Mode, limits: Partial<HandshakeLimits>) {
+  const output = new PassThrough();
+  let text = '';
+  output.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  const logger = pino({ level: 'debug' }, output) as unknown as Logger;
+  const file = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content);
+    return { setting: name, path: join(folder, name) };
+  };
+  const files = openCertificateFiles({
+    cert: file('tls.crt', issued.cert),
+    key: file('tls.key', issued.key),
+    ca: file('ca.crt', authority.ca),
+    logger,
+  });
+  let failures = 0;
+  const handshakeFailed = () => {
+    failures += 1;
+  };
+  const server = new Server();
+  const listener = new SecureListener(
+    server,
+    mode === 'server'
+      ? { mode, files, observe: { handshakeFailed }, connections: anyNumber() }
+      : {
+          ...{ mode, files, domain: 'test.internal' },
+          observe: { handshakeFailed, callRefused: () => {}, plaintextAccepted: () => {} },
+        },
+    logger,
+    limits,
+  );
+  const port = await listener.listen({ host: '127.0.0.1', port: 0 });
+  closing.push(() => {
+    void listener.close();
+    server.forceShutdown();
+  });
+  const lines = () => text.split('\n').filter((line) => line.includes('failed in its TLS handshake'));
+  return { port, failures: () => failures, lines };
+}
+
+const anyNumber = () => new Connections({ most: 1000, mostOfAddress: 1000, proxies: new BlockList() });
+
+/** A connection that says `bytes` and nothing more. */
+async function silent(port: number, bytes: Buffer = Buffer.alloc(0)): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  closing.push(() => socket.destroy());
+  socket.on('error', () => {});
+  socket.resume();
+  await once(socket, 'connect');
+  socket.write(bytes);
+  return socket;
+}
+
+/** A service that has ended its handshake. */
+async function service(port: number): Promise<Socket> {
+  const { cert, key } = issued;
+  const socket = connectTls({ host: 'localhost', port, cert, key, ca: authority.ca, ALPNProtocols: ['h2'] });
+  closing.push(() => socket.destroy());
+  socket.on('error', () => {});
+  socket.resume();
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** The head of a TLS record that begins a handshake and never comes whole. */
+const begun = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01]);
+
+// withstands services/half-handshakes
+describe('a handshake that does not begin, or does not end, is disconnected', () => {
+  for (const mode of ['server', 'required', 'permissive'] as const) {
+    test(mode, async () => {
+      const { port, lines } = await open(mode, { withinMs: 300 });
+      const inside = await service(port);
+      const sockets = [await silent(port), await silent(port, begun)];
+      await waitFor('the end of both', () => sockets.every(({ closed }) => closed));
+      expect(lines().length).toBeLessThanOrEqual(1);
+      expect(inside.closed).toBe(false);
+    });
+  }
+});
+
+test('failed handshakes are all counted, and logged now and then with their number', async () => {
+  const { port, failures, lines } = await open('required', { logEveryMs: 500 });
+  for (let i = 0; i < 20; i++) await silent(port, Buffer.from('no TLS at all\r\n\r\n'));
+  await waitFor('the failures', () => failures() === 20);
+  expect(lines()).toHaveLength(1);
+  await waitFor('one more line', async () => {
+    await silent(port, Buffer.from('no TLS at all\r\n\r\n'));
+    return lines().length >= 2;
+  });
+  expect(JSON.parse(lines()[1] ?? '').failures).toBeGreaterThanOrEqual(20);
+});
+
+// withstands services/half-handshakes
+describe('between services, the oldest handshake that is under way gives way to one more', () => {
+  for (const mode of ['required', 'permissive'] as const) {
+    test(mode, async () => {
+      const { port } = await open(mode, { most: 3 });
+      const inside = [await service(port), await service(port)];
+      const sockets: Socket[] = [];
+      for (let i = 0; i < 5; i++) sockets.push(await silent(port, i % 2 ? begun : undefined));
+      await waitFor('the oldest ones to end', () => sockets.filter(({ closed }) => closed).length === 2);
+      expect(sockets.map(({ closed }) => closed)).toEqual([true, true, false, false, false]);
+      inside.push(await service(port));
+      await waitFor('the next oldest to end', () => sockets[2]?.closed);
+      expect(sockets.slice(3).map(({ closed }) => closed)).toEqual([false, false]);
+      expect(inside.map(({ closed }) => closed)).toEqual([false, false, false]);
+    });
+  }
+});
