@@ -228,6 +228,14 @@ test('of two developers whose files of a free package are checked at the same ti
   expect(readdirSync(join(world.directory, 'artifacts/artifacts'))).toHaveLength(1);
 });
 
+test('a check that crashes after it gave the package to its developer leaves it so', async () => {
+  const { url, bytes } = await upload();
+  world.cutAt = 'updates.owned';
+  await put(url, bytes).catch(() => undefined);
+  expect(await stored()).toMatchObject({ state: 'uploading' });
+  await expect(requestUpload('2.0.0', 10, callerOf('b'))).rejects.toMatchObject(othersName);
+});
+
 test('a request that crashes before its upload is stored holds the package for a minute', async () => {
   world.cutAt = 'updates.claimed';
   await expect(requestUpload()).rejects.toThrow();

@@ -65,7 +65,7 @@ test('a package that nobody has is claimed by one, though another claims it at t
 });
 
 test.each(['claim', 'accept'] as const)(
-  'a %s of a free package loses against a claim between what it read and its write',
+  '%s of a free package loses against a claim between what it read and its write',
   async (what) => {
     await request('dev-a', 'a');
     const names = namesOf(() => request('dev-a', 'again', laterMs));
@@ -78,7 +78,7 @@ test.each(['claim', 'accept'] as const)(
 );
 
 test.each(['claim', 'accept'] as const)(
-  'a %s of a free package loses against the acceptance of a late file between what it read and its write',
+  '%s of a free package loses against the acceptance of a late file between what it read and its write',
   async (what) => {
     await request('dev-a', 'a');
     const names = namesOf(() => namesOf().accept(app, 'dev-a', laterMs));
