@@ -55,7 +55,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
   requireSameOperations(operations, handlers);
 
   const compiler = new SchemaCompiler('cws_api', document);
-  const ownership = createOwnership(clients.applications, clock);
+  const ownership = createOwnership(clients.applications, clock, shares);
   const bodies = new BodyRoom();
   const admission = createAdmission(
     services.map(([service]) => service),

@@ -1,8 +1,9 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { LRUCache } from 'lru-cache';
-import type { ClientLimits } from './shares/shares.ts';
+import type { ClientLimits, Shares } from './shares/shares.ts';
 
 /** How long a confirmed ownership is cached; a withdrawal takes effect within this time. */
 const keepMs = 5000;
@@ -10,13 +11,15 @@ const keepMs = 5000;
 /**
  * Asks whether the token's client owns the application (rule C11), or, for a call that names none, whether
  * it belongs to a developer at all, and caches positive answers for a short time. Throws the errors of
- * devices: developer_not_registered (500), application_forbidden (403). Resolves to what the client may take.
+ * devices: developer_not_registered (500), application_forbidden (403), or, for a client that was given these too
+ * often, too_many_requests (429). Resolves to what the client may take.
  */
 export type Ownership = (clientId: string, applicationId: string | undefined) => Promise<ClientLimits>;
 
 export function createOwnership(
   applications: Pick<Client<typeof ApplicationsService>, 'authorizeApplication' | 'authorizeDeveloper'>,
   clock: Clock,
+  shares: Pick<Shares, 'stranger'>,
   size = 10_000,
 ): Ownership {
   // A wall clock that is set back must not prolong what is cached.
@@ -28,6 +31,8 @@ export function createOwnership(
 
   async function ask(key: string, clientId: string, applicationId: string | undefined) {
     const askedAt = nowMs();
+    // Whoever owned it a while ago does not ask in vain, whatever else the client asks for.
+    const stranger = kept.has(key) ? undefined : shares.stranger(clientId);
     try {
       const { limits = {} } =
         applicationId === undefined
@@ -35,7 +40,14 @@ export function createOwnership(
           : await applications.authorizeApplication({ clientId, applicationId });
       kept.set(key, { untilMs: askedAt + keepMs, limits });
       return limits;
+    } catch (error) {
+      if (!isTransient(error)) {
+        stranger?.refused();
+        kept.delete(key);
+      }
+      throw error;
     } finally {
+      stranger?.end();
       asking.delete(key);
     }
   }

@@ -1,3 +1,4 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { deviceId } from './testing/fakes.ts';
 import { startTestGateway, type TestGateway } from './testing/gateway.ts';
@@ -83,4 +84,38 @@ test('changing calls are limited for each device, reads are not', async () => {
 test('devices of an older release names no limits: there are none', async () => {
   gateway.fakes.answers = { authorizeApplication: async () => ({}) };
   for (let i = 0; i < 50; i++) expect((await gateway.request('GET', status)).status).toBe(200);
+});
+
+// withstands rest/unknown-flood
+describe('applications that are not the client’s', () => {
+  const ask = (id: string, client = 'client-1') => {
+    const authorization = `Bearer ${gateway.token({ client_id: client })}`;
+    return gateway.request('GET', `/v1/applications/${id}/devices/status`, { headers: { authorization } });
+  };
+  const asked = () => gateway.fakes.seen.filter(({ rpc }) => rpc === 'authorizeApplication').length;
+  beforeEach(() => {
+    gateway.fakes.answers = {
+      authorizeApplication: async ({ applicationId }) => {
+        if (applicationId !== 'app-1') throw new DomainError('application_forbidden', 'No such application.');
+        return { limits: generous };
+      },
+    };
+  });
+
+  test('are asked for at a low rate; the client’s own and other clients’ go on', async () => {
+    expect((await ask('app-1')).status).toBe(200);
+    gateway.fakes.seen.length = 0;
+    const answers = [];
+    for (let n = 0; n < 300; n++) answers.push(await ask(`nope-${n}`));
+    const limitedOnes = answers.filter(({ status }) => status === 429);
+    expect(answers.filter(({ status }) => status === 403).length).toBe(300 - limitedOnes.length);
+    expect(limitedOnes.length).toBeGreaterThan(0);
+    expect(asked()).toBe(300 - limitedOnes.length);
+    expect(limitedOnes[0]?.headers).toMatchObject({
+      'retry-after': '1',
+      'ratelimit-policy': '"refused-calls";q=10;w=1',
+    });
+    expect((await ask('app-1')).status).toBe(200);
+    expect((await ask('app-1', 'client-2')).status).toBe(200);
+  });
 });

@@ -42,6 +42,12 @@ export class Share {
     return true;
   }
 
+  /** Takes a call that turned out to count, also from a rate that is used up. */
+  takeAfterwards(): void {
+    this.bucket.owe(1);
+    this.#untold += 1;
+  }
+
   hear(instanceId: string, heard: Heard, untilMs: number): void {
     this.bucket.owe(heard.taken);
     this.#others.set(instanceId, { untilMs, heard });

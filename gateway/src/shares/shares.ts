@@ -21,10 +21,20 @@ export interface ToldShare extends Heard {
   readonly burst: number;
 }
 
+/** An application of which it is not known whether it is the client's, while devices is asked. */
+export interface Stranger {
+  /** It is not: this counts. */
+  refused(): void;
+  /** There is an answer. */
+  end(): void;
+}
+
 /** Counts what clients take (ADR 0040). Throws `too_many_requests` for a call beyond a limit. */
 export interface Shares {
   /** Admits a call of a client to an application; the returned function ends it. */
   enter(clientId: string, applicationId: string, limits: ClientLimits): () => void;
+  /** Admits the question whether an application is the client's. */
+  stranger(clientId: string): Stranger;
   /** Admits a changing call for a device. */
   change(clientId: string, deviceId: string, limits: ClientLimits): void;
   /** Ends an interval of `tellEveryMs`: what the other gateways have to know. */
@@ -38,6 +48,13 @@ export const tellEveryMs = 100;
 const heardHoldsMs = 15 * tellEveryMs;
 /** Keys that are counted at the same time; the one that was idle longest is forgotten. */
 const mostShares = 100_000;
+/**
+ * Questions of a client for applications that turn out not to be its own: each costs devices a call, and the
+ * client's share at an application is known only afterwards. One that is set up wrongly does not come near it.
+ */
+const strangers = { perSecond: 10, burst: 50 };
+/** Such questions at the same time. */
+const mostStrangers = 200;
 /** Changing calls for a device that may come at once, in seconds of its rate. */
 const deviceBurstSeconds = 2;
 
@@ -58,7 +75,8 @@ export function createShares(options: {
     labelNames: ['limit'],
     registers: [metrics],
   });
-  for (const limit of ['calls', 'calls-under-way', 'device-changes']) refused.inc({ limit }, 0);
+  for (const limit of ['calls', 'calls-under-way', 'device-changes', 'refused-calls'])
+    refused.inc({ limit }, 0);
 
   function shareOf(key: string, rate: Rate): Share {
     let share = shares.get(key);
@@ -88,6 +106,21 @@ export function createShares(options: {
       share.underWay += 1;
       return () => {
         share.underWay -= 1;
+      };
+    },
+    stranger(clientId) {
+      const share = shareOf(`r ${clientId}`, strangers);
+      share.ask();
+      if (together) active.set(share, mostStrangers);
+      if (!share.hasRoom(mostStrangers, nowMs()) || share.bucket.waitMs > 0) {
+        refuse(refusals.strangers(strangers.perSecond, Math.max(share.bucket.waitMs, tellEveryMs)));
+      }
+      share.underWay += 1;
+      return {
+        refused: () => share.takeAfterwards(),
+        end: () => {
+          share.underWay -= 1;
+        },
       };
     },
     change(clientId, deviceId, { deviceChangesPerSecond: perSecond }) {

@@ -10,6 +10,7 @@ import type { ProcessStatus } from '@headset-cloud/kit/admin-server.ts';
 import { operatorHeaders } from '@headset-cloud/kit/audit/operator.ts';
 import { withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
+import { visible } from './output.ts';
 import type { Files } from './standard-streams.ts';
 
 /** The services that have an operators' door. */
@@ -300,7 +301,7 @@ function explain(error: unknown, service: AdminService, tried: readonly string[]
     case Code.Unavailable:
       return new CtlError(
         exitCodes.unreachable,
-        `${service} at ${where} is not available: ${connectError.rawMessage}`,
+        `${service} at ${where} is not available: ${visible(connectError.rawMessage)}`,
       );
     case Code.Unauthenticated:
       return new CtlError(
@@ -315,6 +316,6 @@ function explain(error: unknown, service: AdminService, tried: readonly string[]
         `What answers at ${where} is not the operators' door of ${service}. Name the right address with ${address}.`,
       );
     default:
-      return new CtlError(exitCodes.refused, connectError.rawMessage, { cause: error });
+      return new CtlError(exitCodes.refused, visible(connectError.rawMessage), { cause: error });
   }
 }

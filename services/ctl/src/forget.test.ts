@@ -128,6 +128,16 @@ test('all pages are looked at for unprocessed ones, also while notifier is away'
   expect([code, err]).toEqual([1, expect.stringContaining('--end-open')]);
 });
 
+test('why a service left its part is one cell of the table', async () => {
+  door = await openDoor({ forget: platform(new Set([1n])).forget });
+  const { out } = await ctl(
+    `--communication-admin http://127.0.0.1:2 devices forget ${imei} --reference R-1`,
+  );
+  expect(out).toMatch(
+    /^communication +not done +- +Cannot reach .*\(ECONNREFUSED\)\. Start the platform .*$/m,
+  );
+});
+
 test('a service that is away leaves its part, is named, and is asked when the command is run again', async () => {
   const away = platform(new Set([1n]));
   away.setAway(true);

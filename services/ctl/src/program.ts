@@ -21,7 +21,7 @@ import { addTransactions } from './commands/transactions.ts';
 import { addUsage } from './commands/usage.ts';
 import { operatorName } from './connection.ts';
 import { CtlError, exitCodes } from './exit-codes.ts';
-import type { Terminal } from './output.ts';
+import { guarded, type Terminal } from './output.ts';
 import { createSession, wholeNumber } from './session.ts';
 
 const examples = `
@@ -94,9 +94,10 @@ Exit codes:
 /** Runs one command line (without node and script); returns the exit code. */
 export async function runCtl(
   args: readonly string[],
-  terminal: Terminal,
+  unguarded: Terminal,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
+  const terminal = guarded(unguarded);
   const program = new Command('ctl')
     .description("The operators' command line of Headset Cloud (rule C17).")
     .version(platformVersion(), '--version', 'print the version')

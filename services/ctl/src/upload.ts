@@ -5,6 +5,7 @@ import { type Readable, Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { CtlError, exitCodes } from './exit-codes.ts';
+import { visible } from './output.ts';
 
 /** What is known of a content before it is read. */
 export interface Expected {
@@ -60,7 +61,10 @@ export async function upload(url: string, content: Readable, options: UploadOpti
     const said = (await text(answer)).trim();
     const status = answer.statusCode ?? 0;
     if (status < 200 || status > 299) {
-      throw new CtlError(exitCodes.refused, `The upload was refused (${status}): ${said.slice(0, 500)}`);
+      throw new CtlError(
+        exitCodes.refused,
+        `The upload was refused (${status}): ${visible(said.slice(0, 500))}`,
+      );
     }
   } catch (error) {
     if (error instanceof CtlError || wrong) throw wrong ?? error;

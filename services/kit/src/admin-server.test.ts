@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { Gauge } from 'prom-client';
-import { type AdminServerOptions, createAdminServer } from './admin-server.ts';
+import { type AdminServerOptions, adminTokensOf, createAdminServer } from './admin-server.ts';
 import { untilDeadline } from './deadline.ts';
 import { createMetrics } from './host.ts';
 import { createLogger } from './logger.ts';
@@ -108,4 +108,12 @@ it('takes the token before its own everywhere, and that of the metrics for them 
   expect(await by('for-prometheus-only', '/metrics')).toBe(200);
   expect(await by('for-prometheus-only', '/status')).toBe(401);
   expect(await by('for-prometheus-only', '/headset.devices.v1.DevicesAdminService/ListDevices')).toBe(401);
+});
+
+test.each(['ADMIN_TOKEN', 'ADMIN_TOKEN_BEFORE'])('the token for metrics is not %s', (key) => {
+  const METRICS_TOKEN = 'the-same-long-text';
+  expect(() => adminTokensOf({ [key]: METRICS_TOKEN, METRICS_TOKEN })).toThrow(
+    'METRICS_TOKEN is the operators’ token',
+  );
+  expect(adminTokensOf({ [key]: 'another-long-text', METRICS_TOKEN }).metricsToken).toBe(METRICS_TOKEN);
 });

@@ -174,13 +174,21 @@ function addRoutes(router: ConnectRouter, binding: RpcBinding, logger: Logger): 
   router.service(binding.service, handlers as Partial<ServiceImpl<DescService>>);
 }
 
-/** The tokens of a process's configuration, by the names of AdminServerOptions. */
+/**
+ * The tokens of a process's configuration, by the names of AdminServerOptions. Throws ConfigError when the token that
+ * reads metrics is one of the operators'.
+ */
 export function adminTokensOf(config: {
   readonly ADMIN_TOKEN?: string | undefined;
   readonly ADMIN_TOKEN_BEFORE?: string | undefined;
   readonly METRICS_TOKEN?: string | undefined;
 }): Pick<AdminServerOptions, 'token' | 'tokenBefore' | 'metricsToken'> {
   const { ADMIN_TOKEN, ADMIN_TOKEN_BEFORE, METRICS_TOKEN } = config;
+  if (METRICS_TOKEN !== undefined && [ADMIN_TOKEN, ADMIN_TOKEN_BEFORE].includes(METRICS_TOKEN)) {
+    const reason =
+      'METRICS_TOKEN is the operators’ token: whoever reads metrics could make their calls. Draw another one. Example: METRICS_TOKEN=another-long-random-text';
+    throw new ConfigError([{ setting: 'METRICS_TOKEN', reason }]);
+  }
   return { token: ADMIN_TOKEN, tokenBefore: ADMIN_TOKEN_BEFORE, metricsToken: METRICS_TOKEN };
 }
 

@@ -27,6 +27,7 @@ export const headsetDoor = door(
   large-message: messages of megabytes | refused by the announced length
   bomb: a small compressed message that grows to gigabytes | unpacked only up to the limit of a message
   report-values: NaN, times before 1970 or years ahead, unknown words, long texts | values without sense are left out, texts and times are bounded
+  usage: a headset tells of more speech recognition than there was time | at most a day in one report, and a month in a month's bill
   log-injection: line breaks and false fields in what a headset tells | a log line is one JSON object
   log-disclosure: a token or other metadata that gRPC refuses, which its library would write to the log | a log has what the platform itself writes; that line is dropped
   report-repeat: the same report again | report ids take effect once

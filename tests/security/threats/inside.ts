@@ -7,7 +7,7 @@ export const insideDoors = [
     'Between services (gRPC)',
     "whoever reaches the pods' network; a service that was taken over",
     `
-    no-certificate: a caller without TLS, or with a certificate that is expired, not valid yet, or of another authority | mutual TLS
+    no-certificate: a caller without TLS, or with a certificate that is expired (also with a kept session), not valid yet, or of another authority | mutual TLS; no session is resumed
     other-service: a service's certificate used for a method that is another one's | each method names its callers in the proto; others are refused, logged and counted
     other-platform: a certificate of the same authority for another platform's service | the identity is the full name, with the platform's domain
     false-server: a server that answers in a service's place | the client demands the service's name, whatever address it dialled
@@ -31,6 +31,7 @@ export const insideDoors = [
     record-values: secrets in the records | records have names and ids, never values
     key-file: reading a generated key of another user of the machine | files of 0600
     secrets-shown: secrets in lists and in dead letters | never shown again; left out at any depth
+    terminal: escape codes, false lines and bidirectional marks in what a headset or a client tells, as ctl shows it | shown as escapes, in tables, single values, errors and JSON
     passwords-logged: passwords in addresses of stores, in the logs | left out of every message
     run-secrets: any secret of a run in any log | the end of every test run looks for them; this test shows that it finds them
     `,

@@ -54,6 +54,23 @@ describe('hours', () => {
     });
   });
 
+  // withstands headsets/usage
+  test('of a device’s speech are no more than the month has, however often it tells the same day', () => {
+    const many = Array.from({ length: 1000 }, () => speech('a', span.fromMs, 24 * hour));
+    const { devices, others } = billOf(
+      ...many,
+      speech('b', span.fromMs, 24 * hour),
+      speech('', span.fromMs, hour),
+    );
+    expect(devices.map(({ hours }) => hours.speechRecognition)).toEqual([744, 24]);
+    expect(others.speechRecognition).toBe(1);
+    // Of several calls at once each counts.
+    expect(
+      billOf(...many.map((one) => ({ ...one, kind: 'videoMeeting' as const }))).devices[0]?.hours
+        .videoMeeting,
+    ).toBe(24_000);
+  });
+
   test.each([
     ['ends with the first moment', -hour, hour, 0],
     ['ends just after the first moment', -hour, hour + 1, 1],

@@ -85,9 +85,15 @@ export class BillSum {
       ...(current && { activateDevices: this.#now }),
       devices: [...this.#devices]
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([deviceId, { sums, plans }]) => ({ deviceId, plans, hours: roundUp(sums) })),
+        .map(([deviceId, { sums, plans }]) => ({ deviceId, plans, hours: roundUp(this.#possible(sums)) })),
       others: roundUp(this.#others),
     };
+  }
+
+  /** A headset has one voice, and tells the times itself: no more speech than the month has time. */
+  #possible(sums: Sums): Sums {
+    const { fromMs, toMs } = this.#span;
+    return { ...sums, speechRecognition: Math.min(sums.speechRecognition, toMs - fromMs) };
   }
 
   #endTurn(): void {

@@ -5,7 +5,7 @@ import {
 } from '@headset-cloud/proto/audit/v1/admin_pb.ts';
 import type { AuditRecord } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { type Command, InvalidArgumentError } from 'commander';
-import { table, time } from '../output.ts';
+import { table, time, visible } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';
 
 interface ListOptions {
@@ -63,7 +63,7 @@ function text({ records, nextCursor }: ListAuditRecordsResponse): string {
     ],
     'No records.',
   );
-  return nextCursor === '' ? rows : `${rows}More: --cursor ${nextCursor}\n`;
+  return nextCursor === '' ? rows : `${rows}More: --cursor ${visible(nextCursor)}\n`;
 }
 
 function changed({ applicationId, developerId, deviceId, target }: AuditRecord): string {

@@ -110,10 +110,10 @@ function limitsOf(options: PutOptions): LimitValues {
 
 type LimitValues = Partial<Record<(typeof limitOptions)[number], number>>;
 
-/** A contract's own limits, one a line. */
-function limitsText(limits: LimitValues | undefined): string {
+/** A contract's own limits. */
+function limitTexts(limits: LimitValues | undefined): readonly string[] {
   const own = limitOptions.filter((name) => limits?.[name] !== undefined);
-  return own.map((name) => `${name} ${limits?.[name]}`).join('\n             ') || 'defaults';
+  return own.length === 0 ? ['defaults'] : own.map((name) => `${name} ${limits?.[name]}`);
 }
 
 /** The application's whole contract; undefined: it has none. */
@@ -147,9 +147,9 @@ function wouldBe(
     ['limit', before ? `${activationLimit} → ${limit}` : `${limit} (there is no contract yet)`],
     ['activated', String(activated)],
     ['devices', `${named.size} → ${deviceIds.length}`],
-    ['add', added.join('\n         ') || 'none'],
-    ['remove', removed.join('\n         ') || 'none'],
-    ['limits', limitsText(limits)],
+    ['add', added.length === 0 ? 'none' : added],
+    ['remove', removed.length === 0 ? 'none' : removed],
+    ['limits', limitTexts(limits)],
   ]);
   return {
     contract: create(ContractSchema, { applicationId, activationLimit: limit, activated, deviceIds, limits }),
@@ -177,7 +177,7 @@ function describe(contract: Contract | undefined): string {
     ['application', contract.applicationId],
     ['limit', String(contract.activationLimit)],
     ['activated', String(contract.activated)],
-    ['limits', limitsText(contract.limits)],
-    ['devices', contract.deviceIds.join('\n         ')],
+    ['limits', limitTexts(contract.limits)],
+    ['devices', contract.deviceIds],
   ]);
 }

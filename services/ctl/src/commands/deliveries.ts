@@ -7,7 +7,7 @@ import {
 } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { type Command, Option } from 'commander';
 import { CtlError, exitCodes } from '../exit-codes.ts';
-import { fields, table, time } from '../output.ts';
+import { fields, table, time, visible } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';
 
 /** `deliveries list|show|redeliver`. */
@@ -74,7 +74,7 @@ export function addDeliveries(program: Command, session: Session): void {
             ],
             'No attempts yet.',
           ),
-          `\n${body}\n`,
+          `\n${visible(body)}\n`,
         ].join(''),
       );
     });

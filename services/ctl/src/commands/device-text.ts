@@ -1,6 +1,6 @@
 import type { Device } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { DeviceStatus } from '@headset-cloud/proto/devices/v1/service_pb.ts';
-import { fields, time } from '../output.ts';
+import { type Field, fields, time } from '../output.ts';
 
 /** The fields of one device, one per line; reported fields only after the headset's first session. */
 export function deviceText(device: Device | undefined): string {
@@ -10,17 +10,17 @@ export function deviceText(device: Device | undefined): string {
     ['activated by', device.applicationId],
     ['destination', device.specificDestination],
     ['client', device.clientVersion],
-    ['keys', lines(device.keyIds)],
+    ['keys', device.keyIds],
     ...(device.status ? reported(device.status, device) : []),
   ]);
 }
 
-function reported(status: DeviceStatus, { headsetNetwork, headsetNetworkAtMs }: Device): [string, string][] {
+function reported(status: DeviceStatus, { headsetNetwork, headsetNetworkAtMs }: Device): Field[] {
   const { power, wearing, network, charging, batteryPercentage, latitude, longitude } = status;
   return [
     ['firmware', status.firmwareVersion ?? ''],
     ['languages', status.languages.join(', ')],
-    ['apps', lines(status.apps.map((app) => `${app.package} ${app.version}`))],
+    ['apps', status.apps.map((app) => `${app.package} ${app.version}`)],
     ['power', dated(power, status.powerUpdatedAtMs)],
     ['wearing', dated(wearing, status.wearingUpdatedAtMs)],
     ['network', dated(network, status.networkUpdatedAtMs)],
@@ -38,11 +38,6 @@ function reported(status: DeviceStatus, { headsetNetwork, headsetNetworkAtMs }: 
       dated(latitude === undefined ? undefined : `${latitude}, ${longitude}`, status.locationUpdatedAtMs),
     ],
   ];
-}
-
-/** Aligns further lines below the first; field names are at most as long as 'activated by'. */
-function lines(texts: readonly string[]): string {
-  return texts.join('\n              ');
 }
 
 function dated(text: string | undefined, atMs: bigint | undefined): string {

@@ -5,7 +5,7 @@ import {
   PutDeviceResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { table } from '../output.ts';
+import { table, visible } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';
 import { deviceText } from './device-text.ts';
 import { addForget } from './forget.ts';
@@ -60,7 +60,7 @@ export function addDevices(program: Command, session: Session): void {
           after ? 'No more devices.' : 'No devices. Register one: ctl devices put IMEI',
         );
         const last = devices.length === limit ? devices.at(-1) : undefined;
-        return last ? `${shown}There may be more: --after ${last.deviceId}\n` : shown;
+        return last ? `${shown}There may be more: --after ${visible(last.deviceId)}\n` : shown;
       });
     });
 

@@ -10,6 +10,7 @@ import {
 } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import { CtlError, exitCodes } from '../exit-codes.ts';
+import { visible } from '../output.ts';
 import { type Session, wholeNumber } from '../session.ts';
 import { standard } from '../standard-streams.ts';
 import { upload } from '../upload.ts';
@@ -98,7 +99,7 @@ async function checked(
     );
     const artifact = artifacts.find((a) => a.version === version);
     if (artifact?.state === ArtifactState.REJECTED) {
-      throw new CtlError(exitCodes.refused, `The firmware was rejected: ${artifact.reason}`);
+      throw new CtlError(exitCodes.refused, `The firmware was rejected: ${visible(artifact.reason)}`);
     }
     if (artifact && artifact.state !== ArtifactState.UPLOADING) return artifact;
     if (Date.now() > deadline) {
@@ -116,7 +117,7 @@ function requireSame(artifact: ArtifactInfo | undefined, wanted: string | undefi
   if (!artifact || wanted === undefined || artifact.sha256 === wanted) return;
   throw new CtlError(
     exitCodes.refused,
-    `The version ${artifact.version} is there with another content (SHA-256 ${artifact.sha256}). It is not overwritten: choose another version.`,
+    `The version ${visible(artifact.version)} is there with another content (SHA-256 ${artifact.sha256}). It is not overwritten: choose another version.`,
   );
 }
 

@@ -155,7 +155,9 @@ function describe({ dryRun, parts }: ForgetReport): string {
       ...{ service, what },
       ...{ removed: String(removed), left: left === 0 ? '' : String(left) },
     })),
-    ...(failed === '' ? [] : [{ service, what: 'not done', removed: '', left: failed }]),
+    ...(failed === ''
+      ? []
+      : [{ service, what: 'not done', removed: '', left: failed.replaceAll('\n', ' ') }]),
   ]);
   return table(
     rows,

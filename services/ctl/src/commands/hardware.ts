@@ -83,6 +83,6 @@ function describe(model: HardwareModel | undefined): string {
     ['name', model.name],
     ['description', model.description],
     ['shape', model.shape],
-    ['cameras', model.cameras.map(cameraText).join('\n             ')],
+    ['cameras', model.cameras.map(cameraText)],
   ]);
 }

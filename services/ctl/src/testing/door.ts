@@ -6,6 +6,10 @@ import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import {
+  AuditAdminService,
+  type ListAuditRecordsResponseSchema,
+} from '@headset-cloud/proto/audit/v1/admin_pb.ts';
+import {
   AddUsageRequestSchema,
   BillingAdminService,
   PutPlansRequestSchema,
@@ -32,6 +36,7 @@ import {
 import {
   type ForgetApplicationRequest as ForgetApplicationTransactions,
   type ForgetDeviceRequest as ForgetTransactions,
+  type ShowTransactionResponseSchema,
   TransactionsAdminService,
 } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import { TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
@@ -77,6 +82,12 @@ export async function openDoor(
     applications?: readonly string[];
     /** What `devices show` is answered. */
     device?: MessageInitShape<typeof DeviceSchema>;
+    /** What `transactions show` is answered; absent: a canceled one. */
+    transaction?: MessageInitShape<typeof ShowTransactionResponseSchema>;
+    /** What `audit list` is answered. */
+    audit?: MessageInitShape<typeof ListAuditRecordsResponseSchema>;
+    /** What a call for something that is not there is refused with. */
+    missing?: string;
     /** The dead deliveries of every application; they die again at once. */
     dead?: readonly string[];
     /** What `devices forget` is answered; absent: nothing is there. */
@@ -118,7 +129,9 @@ export async function openDoor(
   const models: HardwareModel[] = [];
   const billingCalls: JsonValue[] = [];
   const missing = () =>
-    Promise.reject(new DomainError('not_found', 'The thing does not exist. Put it first.'));
+    Promise.reject(
+      new DomainError('not_found', options.missing ?? 'The thing does not exist. Put it first.'),
+    );
   const devices = bind(DevicesAdminService, {
     putDeveloper: async ({ developer }) => ({ developer }),
     listDevelopers: async () => ({
@@ -199,10 +212,11 @@ export async function openDoor(
     },
     forgetDevice: async (request) => options.forget?.transactions(request) ?? {},
     forgetApplication: async (request) => options.forgetApplication?.transactions(request) ?? {},
-    showTransaction: async ({ transactionId }) => ({
-      transaction: { transactionId, status: TransactionStatus.CANCELED },
-      endMessage: 'retry limit',
-    }),
+    showTransaction: async ({ transactionId }) =>
+      options.transaction ?? {
+        transaction: { transactionId, status: TransactionStatus.CANCELED },
+        endMessage: 'retry limit',
+      },
   });
   const notifier = bind(NotifierAdminService, {
     listDeliveries: async ({ applicationId, status, oldestFirst }) => ({
@@ -273,9 +287,10 @@ export async function openDoor(
         limit === 1 ? [] : [{ recordingId: 'R1', applicationId, state: 'uploading', totalBytes: 9n }],
     }),
   });
+  const audit = bind(AuditAdminService, { listAuditRecords: async () => options.audit ?? {} });
   const bindings: RpcBinding[] = options.only
     ? [devices]
-    : [devices, transactions, notifier, billing, communication];
+    : [devices, transactions, notifier, billing, communication, audit];
   const server = createAdminServer({
     service: options.service ?? 'platform',
     listen: { host: '127.0.0.1', port: 0 },

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList } from 'node:net';
+import { readConfig } from '../config.ts';
 import { addressOf } from './address.ts';
+import { doorConfig } from './config.ts';
 
 const proxies = new BlockList();
 proxies.addSubnet('10.0.0.0', 8, 'ipv4');
@@ -23,4 +25,8 @@ test.each([
   ['IPv4 as IPv6 writes it', '::ffff:10.0.0.1', '::ffff:192.0.2.9', '192.0.2.9'],
 ])('who calls: %s', (_, peer, forwarded, address) => {
   expect(of(peer, forwarded)).toBe(address);
+});
+
+test.each(['0.0.0.0/0', '10.0.0.0/8,::/0'])('not everybody is a trusted proxy: %s', (TRUSTED_PROXIES) => {
+  expect(() => readConfig(doorConfig, { TRUSTED_PROXIES })).toThrow('which is every address');
 });

@@ -90,4 +90,7 @@ test('localhost is allowed where one of its addresses is', () => {
 
 test('a list that cannot be read names the wrong part', () => {
   expect(() => parseNetworks('127.0.0.0/8,localhost')).toThrow('"localhost"');
+  for (const all of ['0.0.0.0/0', '::/0']) {
+    expect(() => parseNetworks(`127.0.0.0/8,${all}`)).toThrow(`has "${all}", which is every address`);
+  }
 });

@@ -28,11 +28,15 @@ export function parseNetworks(list: string | undefined): Network[] {
     .map((part) => part.trim())
     .filter((part) => part !== '')
     .map((part) => {
+      let network: Network;
       try {
-        return ipaddr.parseCIDR(part);
+        network = ipaddr.parseCIDR(part);
       } catch {
         throw new Error(`has ${JSON.stringify(part)}, which is not a network such as 127.0.0.0/8`);
       }
+      if (network[1] === 0)
+        throw new Error(`has ${JSON.stringify(part)}, which is every address: name networks`);
+      return network;
     });
 }
 

@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
@@ -83,7 +84,9 @@ export class SecureListener {
     const asked = { requestCert: mutual, rejectUnauthorized: mutual };
     const contextOf = ({ cert, key, ca }: TlsMaterial) => ({
       ...{ cert, key, minVersion: 'TLSv1.2' as const },
-      ...(mutual && { ca }),
+      // A resumed session is not judged by the peer's certificate, nor by its authority: it would be accepted after
+      // both have ended. Without tickets sessions need a store, which Node has only by its event resumeSession.
+      ...(mutual && { ca, secureOptions: constants.SSL_OP_NO_TICKET }),
     });
     const tls: TlsServer = createTlsServer(
       { ...contextOf(files.current()), ...asked, ALPNProtocols: ['h2'], handshakeTimeout: handshakeMs },

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { connect as connectSecurely, type SecureVersion } from 'node:tls';
 import type { ServiceError } from '@grpc/grpc-js';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { pino } from 'pino';
@@ -163,6 +164,53 @@ describe('a caller does not get through the handshake', () => {
     });
   }
 });
+
+// withstands services/no-certificate
+test.each(['TLSv1.2', 'TLSv1.3'] as const)(
+  'a caller does not get through the handshake with a kept session once its certificate has expired, by %s',
+  async (version) => {
+    const { port } = await serve(processWith(await named('billing')));
+    // Certificates tell whole seconds.
+    const untilMs = Math.floor(Date.now() / 1000) * 1000 + 2000;
+    const gateway = await authority.issue([`gateway.${domain}`], { untilMs });
+    const first = await greeted(port, gateway, version);
+    expect(first).toMatchObject({ served: true, session: expect.any(Buffer) });
+    expect(await greeted(port, gateway, version, first.session)).toMatchObject({
+      served: true,
+      resumed: false,
+    });
+    await waitFor('the certificate to expire', async () => Date.now() > untilMs + 1000);
+    expect(await greeted(port, gateway, version, first.session)).toMatchObject({ served: false });
+  },
+);
+
+/** Connects; a service that accepts the connection speaks HTTP/2 first. `session`: the newest that it may keep. */
+function greeted(
+  port: number,
+  { cert, key }: Issued,
+  version: SecureVersion,
+  kept?: Buffer,
+): Promise<{ served: boolean; resumed: boolean; session: Buffer | undefined }> {
+  return new Promise((resolve) => {
+    let session: Buffer | undefined;
+    const socket = connectSecurely({
+      ...{ port, host: loopback.host, servername: `billing.${domain}`, ALPNProtocols: ['h2'] },
+      ...{ cert, key, ca: authority.ca, minVersion: version, maxVersion: version },
+      ...(kept && { session: kept }),
+    });
+    const end = (served: boolean) => {
+      const resumed = socket.isSessionReused();
+      resolve({ served, resumed, session: session ?? socket.getSession() });
+      socket.destroy();
+    };
+    socket.on('session', (newest: Buffer) => {
+      session = newest;
+    });
+    socket.on('error', () => {});
+    socket.once('data', () => end(true));
+    socket.once('close', () => end(false));
+  });
+}
 
 // withstands services/false-server
 test('a server that proves to be another service gets no call, whatever address it has', async () => {

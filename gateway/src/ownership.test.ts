@@ -1,0 +1,48 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { createOwnership } from './ownership.ts';
+
+/** Counts the questions about applications that are not known to be the client's. */
+function world() {
+  const counts = { strangers: 0, refused: 0, ended: 0 };
+  const at = { ms: 0 };
+  const answer = { error: undefined as DomainError | undefined };
+  const authorize = async () => {
+    if (answer.error) throw answer.error;
+    return { limits: { callsPerSecond: 1 } };
+  };
+  const ownership = createOwnership(
+    { authorizeApplication: authorize, authorizeDeveloper: authorize } as never,
+    { now: () => at.ms },
+    {
+      stranger: () => {
+        counts.strangers += 1;
+        return { refused: () => void counts.refused++, end: () => void counts.ended++ };
+      },
+    },
+  );
+  return { ownership, counts, at, answer };
+}
+
+const forbidden = new DomainError('application_forbidden', 'No such application.');
+
+test('whoever owned it a moment ago is no stranger; whoever lost it is one', async () => {
+  const { ownership, counts, at, answer } = world();
+  await ownership('client', 'app');
+  at.ms = 6000;
+  await ownership('client', 'app');
+  expect(counts).toEqual({ strangers: 1, refused: 0, ended: 1 });
+  at.ms = 12_000;
+  answer.error = forbidden;
+  await expect(ownership('client', 'app')).rejects.toThrow('No such');
+  await expect(ownership('client', 'app')).rejects.toThrow('No such');
+  expect(counts).toEqual({ strangers: 2, refused: 1, ended: 2 });
+});
+
+test('a client without a developer is a stranger; a service that is away makes none', async () => {
+  const { ownership, counts, answer } = world();
+  answer.error = new DomainError('developer_not_registered', 'Not registered.');
+  await expect(ownership('client', undefined)).rejects.toThrow('Not registered');
+  answer.error = new DomainError('unavailable', 'away');
+  await expect(ownership('client', 'app')).rejects.toThrow('away');
+  expect(counts).toEqual({ strangers: 2, refused: 1, ended: 2 });
+});

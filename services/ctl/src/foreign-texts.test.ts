@@ -1,0 +1,90 @@
+import { runCtl } from './program.ts';
+import { type Door, openDoor } from './testing/door.ts';
+
+const imei = '356938035643809';
+/** Colour, line break, C1's start of a control sequence, bidirectional mark, line separator, an invisible tag. */
+const foreign = '\u001b[31mred\r\nfalse  line\u009b2J\u202eabc\u2028\u{e0041}';
+const visible = String.raw`\u001b[31mred\u000d\u000afalse  line\u009b2J\u202eabc\u2028\udb40\udc41`;
+let door: Door;
+
+afterEach(() => door.close());
+
+async function ctl(args: string) {
+  let out = '';
+  let err = '';
+  const terminal = {
+    out: (text: string) => {
+      out += text;
+    },
+    err: (text: string) => {
+      err += text;
+    },
+  };
+  const code = await runCtl(args.split(' '), terminal, { ADMIN_URL: door.url });
+  return { code, out, err };
+}
+
+// withstands operators/terminal
+describe('what others have written is shown without its control characters', () => {
+  test('in tables: every row is one line, and the columns stay aligned', async () => {
+    const actor = { clientId: 'acme', tokenId: foreign, requestId: 'r1' };
+    door = await openDoor({
+      audit: { records: [{ actor, action: foreign }, { action: 'b' }], nextCursor: foreign },
+    });
+    const { out } = await ctl('audit list');
+    const [head = '', first = '', second = '', more, ...rest] = out.split('\n');
+    expect(first).toBe(`-     acme   -     ${visible}  -        -       ${visible}  r1`);
+    expect(second.indexOf('b')).toBe(head.indexOf('ACTION'));
+    expect(more).toBe(`More: --cursor ${visible}`);
+    expect(rest).toEqual(['']);
+  });
+
+  test('in single values, also where a field has several of them', async () => {
+    door = await openDoor({
+      device: {
+        clientVersion: foreign,
+        keyIds: ['k1', 'k2'],
+        status: {
+          firmwareVersion: foreign,
+          languages: [foreign],
+          apps: [
+            { package: foreign, version: '1' },
+            { package: 'b', version: foreign },
+          ],
+        },
+      },
+    });
+    const { out } = await ctl(`devices show ${imei}`);
+    expect(out).toContain(
+      `client        ${visible}\nkeys          k1\n              k2\nfirmware      ${visible}\n`,
+    );
+    expect(out).toContain(
+      `languages     ${visible}\napps          ${visible} 1\n              b ${visible}\npower         -\n`,
+    );
+  });
+
+  test("in a transaction's end", async () => {
+    door = await openDoor({ transaction: { transaction: { transactionId: 42n }, endMessage: foreign } });
+    const { out } = await ctl('transactions show 42');
+    expect(out).toContain(`end message         ${visible}\nattempts `);
+  });
+
+  test('in what a service refuses with', async () => {
+    door = await openDoor({ missing: `No device ${foreign}.` });
+    expect(await ctl(`devices show ${imei}`)).toEqual({ code: 1, out: '', err: `No device ${visible}.\n` });
+  });
+
+  test('in why a process is not ready', async () => {
+    door = await openDoor({ notReady: [foreign] });
+    const { out } = await ctl('status');
+    expect(out).toContain(`no     `);
+    expect(out.split('\n').filter((line) => line.endsWith(visible))).toHaveLength(out.split('\n').length - 2);
+  });
+
+  test('in JSON, which has the values as they are', async () => {
+    door = await openDoor({ transaction: { endMessage: foreign } });
+    const { out } = await ctl('transactions show 42 --json');
+    expect(JSON.parse(out).endMessage).toBe(foreign);
+    expect(out).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  });
+});
