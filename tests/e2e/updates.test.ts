@@ -299,6 +299,29 @@ describeOnStack('software and firmware', () => {
     await other.close();
   });
 
+  // withstands rest/other-package
+  it('a package whose only file was refused is free for another developer, who keeps it once its own is accepted', async () => {
+    const other = await createTenant({ configure: false });
+    const name = newPackage();
+    const apk = await makeApk({ package: name, versionName: '1' });
+    const first = await requestUpload(name, '1', apk.length);
+    const ask = () => other.api.app('POST', '/apps', { package: name, version: '1', fileSize: apk.length });
+    expect((await ask()).status).toBe(400);
+    await put(first.urlList[0].uploadUrl, Buffer.from(apk).fill(1));
+    const { body } = await waitFor('the name to be free', async () => {
+      const answer = await ask();
+      return answer.status === 201 && answer;
+    });
+    expect(await put(body.urlList[0].uploadUrl, apk)).toBe(200);
+    await waitFor('it to be listed', async () => (await list('', other)).totalCount === 1);
+    // The URL of the refused file is still valid.
+    await put(first.urlList[0].uploadUrl, apk);
+    const refused = await tenant.call(400, 'POST', '/apps', { package: name, version: '2', fileSize: 1 });
+    expect(refused.body).toEqual({ message: `The package ${name} is used by another developer.` });
+    expect((await list(`?package=${name}`)).totalCount).toBe(0);
+    await other.close();
+  });
+
   it('a repeat under an Idempotency-Key answers a URL signed anew, another body is 422', async () => {
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1' });

@@ -24,6 +24,7 @@ import {
   type PackageDocument,
   type UploadDocument,
 } from './store/documents.ts';
+import { createPackageNames } from './store/packages.ts';
 import { updatesSteps } from './store/steps.ts';
 import { createUploadStore } from './store/uploads.ts';
 import { answerUpload } from './uploads/answer.ts';
@@ -46,11 +47,13 @@ export function buildUpdates(
   }),
 ): Service {
   const { store, clock, secrets, logger, failpoints } = ctx;
-  const catalogue = createCatalogue(
+  const catalogue = createCatalogue(store.collection<ArtifactDocument>(collections.artifacts));
+  const uploads = createUploadStore(store.collection<UploadDocument>(collections.uploads));
+  const packages = createPackageNames(
     store.collection<PackageDocument>(collections.packages),
     store.collection<ArtifactDocument>(collections.artifacts),
+    store.collection<UploadDocument>(collections.uploads),
   );
-  const uploads = createUploadStore(store.collection<UploadDocument>(collections.uploads));
   const answers = store.collection<IdempotencyDocument>(collections.idempotency);
   const idempotency = createIdempotency({ collection: answers, secrets, clock });
   const files = chooseStorage(ctx, config, (key) => {
@@ -64,7 +67,7 @@ export function buildUpdates(
     intervalMs: config.UPDATES_STORAGE_WATCH_MS,
   });
   const check: Checker = createChecker({
-    ...{ catalogue, uploads, storage, contents, clock, failpoints, logger },
+    ...{ packages, catalogue, uploads, storage, contents, clock, failpoints, logger },
     leaseMs: config.UPDATES_CHECK_LEASE_MS,
     lifetimeMs: config.UPDATES_UPLOAD_URL_SECONDS * 1000,
     ...{ onOutcome, onNoRoom },
@@ -90,7 +93,7 @@ export function buildUpdates(
   return {
     name: 'updates',
     rpc: rpcBindings({
-      ...{ catalogue, storage, opener, lookNow, idempotency, secrets, clock, failpoints },
+      ...{ packages, catalogue, storage, opener, lookNow, idempotency, secrets, clock, failpoints },
       applications: createClient(ApplicationsService, ctx.channel('devices')),
       devices: createClient(DevicesService, ctx.channel('devices')),
       limits: {

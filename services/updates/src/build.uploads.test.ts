@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ArtifactKind, ArtifactState } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
-import type { UploadDocument } from './store/documents.ts';
+import type { PackageDocument, UploadDocument } from './store/documents.ts';
 import { callerOf, World } from './testing/world.ts';
 
 let world: World;
@@ -142,13 +142,148 @@ test('the URL of a rejected upload accepts another try', async () => {
   expect(await artifact()).toMatchObject({ state: ArtifactState.DELIVERABLE, reason: '' });
 });
 
-test('a package belongs to the first developer that requests an upload of it', async () => {
+test('while an upload of a package is open, another developer gets none of it', async () => {
   await requestUpload();
   await expect(requestUpload('2.0.0', 10, callerOf('b'))).rejects.toMatchObject({
     code: 'invalid_argument',
     message: 'The package com.example.app is used by another developer.',
   });
   expect(await artifact('2.0.0')).toBeUndefined();
+});
+
+const othersName = {
+  code: 'invalid_argument',
+  message: 'The package com.example.app is used by another developer.',
+};
+
+test('a package whose upload expires without a file is free again, with nothing of the developer before', async () => {
+  const first = await upload();
+  await put(first.url, Buffer.from(first.bytes).fill(1));
+  await requestUpload();
+  world.nowMs += 3_599_000;
+  await expect(requestUpload('1.0.0', 10, callerOf('b'))).rejects.toMatchObject(othersName);
+  world.nowMs += 2000;
+  const theirs = await upload('1.0.0', callerOf('b'));
+  expect(await artifact()).toMatchObject({ developerId: 'dev-b', reason: '' });
+  await expect(requestUpload()).rejects.toMatchObject(othersName);
+  expect((await put(theirs.url, theirs.bytes)).status).toBe(200);
+  expect(await artifact()).toMatchObject({ state: ArtifactState.DELIVERABLE, developerId: 'dev-b' });
+});
+
+test('a package whose only open upload was refused is free again; a repeat of the request does not keep it', async () => {
+  const key = callerOf('a', 'key');
+  const first = await upload('1.0.0', key);
+  expect((await put(first.url, Buffer.from(first.bytes).fill(1))).status).toBe(422);
+  const theirs = await upload('1.0.0', callerOf('b'));
+  expect((await put(first.url, first.bytes)).text).toBe(
+    'The file was rejected: The package com.example.app is used by another developer.\n',
+  );
+  await expect(requestUpload('1.0.0', first.bytes.length, key)).rejects.toMatchObject(othersName);
+  expect(await artifact()).toMatchObject({ state: ArtifactState.UPLOADING, developerId: 'dev-b' });
+  expect((await put(theirs.url, theirs.bytes)).status).toBe(200);
+});
+
+test('while one upload of a package is open, the refusal of another does not free it', async () => {
+  const first = await upload('1.0.0');
+  await upload('2.0.0');
+  await put(first.url, Buffer.from(first.bytes).fill(1));
+  await expect(requestUpload('1.0.0', 10, callerOf('b'))).rejects.toMatchObject(othersName);
+});
+
+test('a package of which a version was accepted belongs to its developer for good', async () => {
+  const { url, bytes } = await upload();
+  await put(url, bytes);
+  await world.admin.withdrawArtifact({ kind: ArtifactKind.SOFTWARE, package: app, version: '1.0.0' });
+  world.nowMs += 100 * 3_600_000;
+  for (const version of ['1.0.0', '2.0.0']) {
+    await expect(requestUpload(version, 10, callerOf('b'))).rejects.toMatchObject(othersName);
+  }
+});
+
+test('a package that is free goes to the first whose file is accepted, also by a URL of before', async () => {
+  const first = await upload('1.0.0');
+  await put(first.url, Buffer.from(first.bytes).fill(1));
+  const theirs = await upload('2.0.0', callerOf('b'));
+  await put(theirs.url, Buffer.from(theirs.bytes).fill(1));
+  expect((await put(first.url, first.bytes)).status).toBe(200);
+  expect((await put(theirs.url, theirs.bytes)).status).toBe(422);
+  expect(await artifact('1.0.0')).toMatchObject({ state: ArtifactState.DELIVERABLE, developerId: 'dev-a' });
+  expect((await world.updates.listApps({ caller: callerOf('b') })).appVersions).toEqual([]);
+});
+
+test('of two developers whose files of a free package are checked at the same time one gets it', async () => {
+  const urls: { url: string; bytes: Buffer }[] = [];
+  for (const [version, developer] of [
+    ['1.0.0', 'a'],
+    ['2.0.0', 'b'],
+  ] as const) {
+    const one = await upload(version, callerOf(developer));
+    await put(one.url, Buffer.from(one.bytes).fill(1));
+    urls.push(one);
+  }
+  const answers = await Promise.all(urls.map(({ url, bytes }) => put(url, bytes)));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422]);
+  const { artifacts } = await world.admin.listArtifacts({ package: app });
+  expect(artifacts.filter((one) => one.state === ArtifactState.DELIVERABLE)).toHaveLength(1);
+  expect(readdirSync(join(world.directory, 'artifacts/artifacts'))).toHaveLength(1);
+});
+
+test('a check that crashes after it gave the package to its developer leaves it so', async () => {
+  const { url, bytes } = await upload();
+  world.cutAt = 'updates.owned';
+  await put(url, bytes).catch(() => undefined);
+  expect(await stored()).toMatchObject({ state: 'uploading' });
+  await expect(requestUpload('2.0.0', 10, callerOf('b'))).rejects.toMatchObject(othersName);
+});
+
+test('a request that crashes before its upload is stored holds the package for a minute', async () => {
+  world.cutAt = 'updates.claimed';
+  await expect(requestUpload()).rejects.toThrow();
+  await expect(requestUpload('1.0.0', 10, callerOf('b'))).rejects.toMatchObject(othersName);
+  world.nowMs += 60_001;
+  await requestUpload('1.0.0', 10, callerOf('b'));
+});
+
+/** As release 0.1.0 wrote them. */
+const ofOldRelease = () =>
+  world.bed.store
+    .collection<PackageDocument>('packages')
+    .updateMany({}, { $unset: { accepted: '', claim: '', revision: '' } });
+
+test('a package of release 0.1.0 belongs to its developer if a version was accepted', async () => {
+  const { url, bytes } = await upload();
+  await put(url, bytes);
+  await ofOldRelease();
+  world.nowMs += 3_600_001;
+  await expect(requestUpload('2.0.0', 10, callerOf('b'))).rejects.toMatchObject(othersName);
+  await requestUpload('2.0.0');
+});
+
+test('a package of release 0.1.0 without an accepted version is held by an open upload only', async () => {
+  await requestUpload();
+  await ofOldRelease();
+  await expect(requestUpload('2.0.0', 10, callerOf('b'))).rejects.toMatchObject(othersName);
+  world.nowMs += 3_600_001;
+  await requestUpload('2.0.0', 10, callerOf('b'));
+});
+
+// withstands files/upload-flood
+test('a developer has at most 200 open uploads; a request beyond takes no name', async () => {
+  const ask = (name: string, developer: 'a' | 'b' = 'a') =>
+    world.updates.requestUpload({
+      caller: callerOf(developer),
+      ...{ package: name, version: '1', sizeBytes: 10n },
+    });
+  for (let i = 0; i < 200; i += 1) await ask(`com.flood.n${i}`);
+  await expect(ask('com.flood.more')).rejects.toMatchObject({
+    code: 'too_many_requests',
+    message: 'Too many uploads of this developer are open: at most 200.',
+    limit: { policy: 'developer-uploads', quota: 200 },
+    retryAfterMs: 3_600_000,
+  });
+  await ask('com.flood.more', 'b');
+  world.nowMs += 3_600_001;
+  await ask('com.flood.other');
 });
 
 test('of two developers that request a package at the same time exactly one gets it', async () => {
@@ -244,7 +379,7 @@ test('a client without a developer is refused with the error of devices', async 
   await expect(requestUpload('1', 1, caller)).rejects.toMatchObject({ code: 'developer_not_registered' });
 });
 
-test.each(['updates.uploaded', 'updates.checking', 'updates.sealed', 'updates.delivered'])(
+test.each(['updates.uploaded', 'updates.checking', 'updates.sealed', 'updates.owned', 'updates.delivered'])(
   'an upload whose check crashes at %s still becomes deliverable, once',
   async (step) => {
     const { url, bytes } = await upload();

@@ -6,5 +6,6 @@ export const updatesFailpoints: readonly string[] = [
   'updates.uploaded',
   'updates.checking',
   'updates.sealed',
+  'updates.owned',
   'updates.delivered',
 ];

@@ -92,25 +92,34 @@ export interface Page {
   readonly total: number;
 }
 
+/**
+ * Names of packages: a name belongs to the developer whose file was accepted first. Before that an open
+ * upload claims it, until it expires or its file is refused.
+ */
+export interface PackageNames {
+  /** The developer that owns the package, or claims it now; undefined: it is free. */
+  ownerOf(packageName: string, nowMs: number): Promise<string | undefined>;
+  /** Claims the package for an upload that is stored afterwards, if it is free; returns the owner. */
+  claim(packageName: string, developerId: string, uploadId: string, nowMs: number): Promise<string>;
+  /** Gives the package to the developer for good if nobody else owns or claims it; returns the owner. Repeatable. */
+  accept(packageName: string, developerId: string, nowMs: number): Promise<string>;
+}
+
 /** The catalogue: one document per artifact; each change is one conditional update. */
 export interface Catalogue {
-  /** The developer that the package belongs to; undefined: nobody yet. */
-  ownerOf(packageName: string): Promise<string | undefined>;
-  /** Gives the package to the developer if it has no owner; returns the owner. */
-  claim(packageName: string, developerId: string, nowMs: number): Promise<string>;
   get(id: string): Promise<Artifact | undefined>;
   /**
    * Creates the artifact as uploading, or sets a rejected one to uploading; with `revive` also a withdrawn
-   * one. Returns the artifact afterwards. An operator's owes the record.
+   * one. It is the developer's from then on. Returns the artifact afterwards. An operator's owes the record.
    */
   open(artifact: OpenArtifact, nowMs: number, revive: boolean, record?: OwedRecord): Promise<Artifact>;
   /**
-   * Makes it deliverable, only while it is open (domain/artifact.ts). False: another upload won, or it was
+   * Makes it the developer's and deliverable, only while it is open (domain/artifact.ts). False: another upload won, or it was
    * withdrawn.
    */
   deliver(
     id: string,
-    content: { objectKey: string; sizeBytes: number; sha256: string },
+    content: { developerId: string; objectKey: string; sizeBytes: number; sha256: string },
     nowMs: number,
   ): Promise<boolean>;
   /** Rejects it, only while it is open and this is its newest upload. */
@@ -142,7 +151,12 @@ export interface UploadStore {
    * been kept open for longer. Repeatable.
    */
   close(id: string, expiresAtMs: number): Promise<boolean>;
-  countOpen(artifactId: string, nowMs: number): Promise<{ count: number; firstEndMs: number }>;
+  /** Uploads, but for this one, whose URL is valid; of a developer only those without an accepted file. */
+  countOpen(
+    of: { artifactId: string } | { developerId: string },
+    except: string,
+    nowMs: number,
+  ): Promise<{ count: number; firstEndMs: number }>;
   /** Ids of uploads at which a check may find something new. */
   unsettled(of: { artifactId: string } | { developerId: string }, limit: number): Promise<string[]>;
   due(nowMs: number, limit: number): Promise<string[]>;

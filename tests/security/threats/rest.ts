@@ -28,7 +28,7 @@ export const restDoor = door(
   other-device: calls for a device that another application has activated | the device's activation is compared in the service that owns it
   other-transaction: reading a transaction of another application | transactions are looked up together with the application
   other-cancel: cancelling what another application has begun | the device's activation is compared; only own transactions are canceled
-  other-package: uploading, installing or listing another developer's package | a package belongs to the developer that uploaded it first
+  other-package: uploading, installing or listing another developer's package | a package belongs to the developer whose file was accepted first; before that an open upload holds it
   other-answer: asking for the kept answer of another client by its Idempotency-Key | the key is scoped to client, method and path
   former-application: reading what a headset reported under the customer before | reported values belong to an activation; the next application sees null
   client-id: taking another customer's client id | client ids are unique on the platform

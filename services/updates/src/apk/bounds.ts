@@ -14,7 +14,14 @@ export const bounds = {
 };
 
 /** The kind of rule that a rejected upload breaks; for metrics. */
-export type BrokenRule = 'size' | 'not_whole' | 'bounds' | 'unsafe' | 'manifest' | 'other_name';
+export type BrokenRule =
+  | 'size'
+  | 'not_whole'
+  | 'bounds'
+  | 'unsafe'
+  | 'manifest'
+  | 'other_name'
+  | 'other_developer';
 
 /** Why an upload is rejected; the reason is for the uploader. */
 export interface Rejection {

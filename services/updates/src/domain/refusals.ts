@@ -14,6 +14,11 @@ export const refusals = {
       retryAfterMs,
       limit: { policy: 'open-uploads', quota: most },
     }),
+  tooManyOfDeveloper: (most: number, retryAfterMs: number) =>
+    new DomainError('too_many_requests', `Too many uploads of this developer are open: at most ${most}.`, {
+      retryAfterMs,
+      limit: { policy: 'developer-uploads', quota: most },
+    }),
   closing: () =>
     new DomainError('unavailable', 'The upload is being closed just now.', { retryAfterMs: 1000 }),
   limit: (max: number) => refuse(`limit must be from 1 to ${max}.`),

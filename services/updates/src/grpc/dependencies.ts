@@ -4,12 +4,13 @@ import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
-import type { ArtifactStorage, Catalogue } from '../ports.ts';
+import type { ArtifactStorage, Catalogue, PackageNames } from '../ports.ts';
 import type { LookNow } from '../uploads/looker.ts';
 import type { Opener } from '../uploads/opener.ts';
 
 /** Dependencies of the handlers. */
 export interface HandlerDependencies {
+  readonly packages: PackageNames;
   readonly catalogue: Catalogue;
   readonly storage: ArtifactStorage;
   readonly opener: Opener;

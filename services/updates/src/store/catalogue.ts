@@ -5,18 +5,11 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { type Artifact, type ArtifactState, artifactId, openStates } from '../domain/artifact.ts';
 import { versionKey } from '../domain/version-key.ts';
 import type { Catalogue } from '../ports.ts';
-import type { ArtifactDocument, PackageDocument } from './documents.ts';
+import type { ArtifactDocument } from './documents.ts';
 
 const named = { package: 1, version: 1 } as const;
 
-export function createCatalogue(
-  packages: StoreCollection<PackageDocument>,
-  artifacts: StoreCollection<ArtifactDocument>,
-): Catalogue {
-  async function ownerOf(packageName: string): Promise<string | undefined> {
-    return (await packages.findOne({ _id: packageName }))?.developerId;
-  }
-
+export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): Catalogue {
   async function get(id: string): Promise<Artifact | undefined> {
     const found = await artifacts.findOne({ _id: id });
     return found ? artifactOf(found) : undefined;
@@ -25,21 +18,7 @@ export function createCatalogue(
   const whileOpen = (id: string) => ({ _id: id, state: { $in: [...openStates] } });
 
   return {
-    ownerOf,
     get,
-
-    async claim(packageName, developerId, nowMs) {
-      const owner = await ownerOf(packageName);
-      if (owner !== undefined) return owner;
-      try {
-        await packages.insertOne({ _id: packageName, developerId, claimedAtMs: nowMs });
-        return developerId;
-      } catch (error) {
-        // Another developer was first at the same time; packages are never given back.
-        if (!isDuplicateKey(error)) throw error;
-        return (await ownerOf(packageName)) ?? developerId;
-      }
-    },
 
     async open({ name, developerId, sizeBytes, uploadId }, nowMs, revive, record) {
       const id = artifactId(name);
@@ -47,12 +26,19 @@ export function createCatalogue(
       const opened = { state: 'uploading', sizeBytes, uploadId, updatedAtMs: nowMs } as const;
       for (;;) {
         // The content of a withdrawn version does not belong to the new upload.
-        const update: Update<ArtifactDocument> = { $set: { ...opened, sha256: '', objectKey: '' } };
-        const reopened = await artifacts.findOneAndUpdate(
-          { _id: id, state: { $in: states } },
-          record ? owing(update, record) : update,
-          { returnDocument: 'after' },
-        );
+        const fresh = { ...opened, sha256: '', objectKey: '' };
+        const reopen = (of: Filter<ArtifactDocument>, more: Partial<ArtifactDocument> = {}) => {
+          const update: Update<ArtifactDocument> = { $set: { ...fresh, ...more } };
+          return artifacts.findOneAndUpdate(
+            { _id: id, state: { $in: states }, ...of },
+            record ? owing(update, record) : update,
+            { returnDocument: 'after' },
+          );
+        };
+        // The developer whose claim has lapsed has left the reason of its own file.
+        const reopened =
+          (await reopen({ developerId })) ??
+          (await reopen({ developerId: { $ne: developerId } }, { developerId, reason: '' }));
         if (reopened) return artifactOf(reopened);
         const there = await get(id);
         if (there) {

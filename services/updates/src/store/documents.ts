@@ -4,12 +4,21 @@ import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { ArtifactKind, ArtifactState } from '../domain/artifact.ts';
 import type { RejectedFile } from '../domain/upload.ts';
 
-/** One document per package, with its owner: the first developer that requests an upload. */
+/**
+ * One document per package, with the developer that claimed it last. It owns the package once a file was
+ * accepted; before that it holds it while an upload is open.
+ */
 export interface PackageDocument {
   /** Package name. */
   _id: string;
   developerId: string;
   claimedAtMs: number;
+  /** True: a file was accepted. Absent also if 0.1.0 accepted one; then an artifact shows it. */
+  accepted?: boolean;
+  /** The newest claim; it holds the package until its upload is stored, or this time. */
+  claim?: { uploadId: string; untilMs: number };
+  /** Changes with every claim and acceptance. Absent: 0.1.0 wrote it. */
+  revision?: number;
 }
 
 export interface ArtifactDocument extends OwingDocument {

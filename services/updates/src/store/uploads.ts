@@ -37,10 +37,11 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
       return matchedCount === 1;
     },
 
-    async countOpen(artifactId, nowMs) {
+    async countOpen(of, except, nowMs) {
+      const unsettled = 'developerId' in of && { settled: false };
       const open = await uploads
         .find(
-          { artifactId, expiresAtMs: { $gt: nowMs } },
+          { ...of, ...unsettled, _id: { $ne: except }, expiresAtMs: { $gt: nowMs } },
           { sort: { expiresAtMs: 1 }, projection: { expiresAtMs: 1 } },
         )
         .toArray();

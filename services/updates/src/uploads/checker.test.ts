@@ -5,10 +5,17 @@ import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.t
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import { artifactId, uploadKey } from '../domain/artifact.ts';
-import { type ArtifactStorage, type Catalogue, NoRoomError, type UploadStore } from '../ports.ts';
+import {
+  type ArtifactStorage,
+  type Catalogue,
+  NoRoomError,
+  type PackageNames,
+  type UploadStore,
+} from '../ports.ts';
 import { createLocalStorage, type LocalStorage } from '../storage/local.ts';
 import { createCatalogue } from '../store/catalogue.ts';
 import { collections, type UploadDocument } from '../store/documents.ts';
+import { createPackageNames } from '../store/packages.ts';
 import { createUploadStore } from '../store/uploads.ts';
 import { checksHere } from '../testing/checks-here.ts';
 import { answerUpload } from './answer.ts';
@@ -22,6 +29,7 @@ const key = uploadKey(id);
 
 let bed: TestBed;
 let disk: LocalStorage;
+let packages: PackageNames;
 let catalogue: Catalogue;
 let uploads: UploadStore;
 let nowMs: number;
@@ -38,9 +46,11 @@ beforeEach(async () => {
   const secrets = createSecretBox('a test secret of more than thirty-two characters');
   disk = createLocalStorage({ folder: `${bed.directory}/files`, secrets, publicUrl: () => 'http://files' });
   await disk.prepare();
-  catalogue = createCatalogue(
+  catalogue = createCatalogue(bed.store.collection(collections.artifacts));
+  packages = createPackageNames(
     bed.store.collection(collections.packages),
     bed.store.collection(collections.artifacts),
+    bed.store.collection(collections.uploads),
   );
   uploads = createUploadStore(bed.store.collection(collections.uploads));
   nowMs = Date.now();
@@ -66,7 +76,15 @@ const state = async () => (await catalogue.get(artifactId(name)))?.state;
 /** A checker of one instance. `keeping`: like S3, the storage cannot compare and remove in one step. */
 function checkerOf({ keeping = false, storage = {} as Partial<ArtifactStorage> } = {}) {
   return createChecker({
-    ...{ catalogue, uploads, leaseMs, lifetimeMs: hourMs, failpoints: noFailpoints, logger: bed.logger },
+    ...{
+      packages,
+      catalogue,
+      uploads,
+      leaseMs,
+      lifetimeMs: hourMs,
+      failpoints: noFailpoints,
+      logger: bed.logger,
+    },
     clock: { now: () => nowMs },
     contents: checksHere,
     storage: {

@@ -4,6 +4,7 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Rejection } from '../apk/bounds.ts';
 import type { Declared } from '../checks/check-file.ts';
 import { checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';
+import { refusals } from '../domain/refusals.ts';
 import { closesAtMs, farthestAheadMs, lastLookMs, nextLookMs, type Upload } from '../domain/upload.ts';
 import {
   type ArtifactStorage,
@@ -11,6 +12,7 @@ import {
   type ContentChecks,
   NoRoomError,
   ObjectChanged,
+  type PackageNames,
   type UploadStore,
 } from '../ports.ts';
 
@@ -35,6 +37,7 @@ export type Known =
   | { readonly kind: 'rejected'; readonly reason: string };
 
 export interface CheckerDependencies {
+  readonly packages: PackageNames;
   readonly catalogue: Catalogue;
   readonly uploads: UploadStore;
   readonly storage: ArtifactStorage;
@@ -60,7 +63,7 @@ export type Checker = (uploadId: string, onFile?: () => void) => Promise<CheckOu
  * Throws `unavailable` while the storage is unavailable.
  */
 export function createChecker(deps: CheckerDependencies): Checker {
-  const { catalogue, uploads, storage, contents, clock, failpoints, logger } = deps;
+  const { packages, catalogue, uploads, storage, contents, clock, failpoints, logger } = deps;
   /** The uploads that this instance is checking. */
   const running = new Set<string>();
 
@@ -97,7 +100,15 @@ export function createChecker(deps: CheckerDependencies): Checker {
     const objectKey = checkedKey(upload.id, sha256);
     await storage.seal(key, tag, objectKey);
     failpoints('updates.sealed');
-    const content = { objectKey, sizeBytes: object.sizeBytes, sha256 };
+    const { developerId } = upload;
+    // Before the version, so that none is ever deliverable of a package that is another developer's.
+    if (kind === 'software' && (await packages.accept(name, developerId, clock.now())) !== developerId) {
+      await removeUnused(artifact.id, objectKey);
+      const { message: reason } = refusals.otherDeveloper(name);
+      return reject(upload, tag, { rule: 'other_developer', reason });
+    }
+    failpoints('updates.owned');
+    const content = { developerId, objectKey, sizeBytes: object.sizeBytes, sha256 };
     const won = await catalogue.deliver(artifact.id, content, clock.now());
     failpoints('updates.delivered');
     if (won) logger.info({ artifact: artifact.id, sizeBytes: object.sizeBytes }, 'an upload is deliverable');
@@ -107,6 +118,11 @@ export function createChecker(deps: CheckerDependencies): Checker {
     if (!own) await storage.remove(objectKey);
     await storage.remove(key);
     return { kind: won || (own && there?.state === 'deliverable') ? 'deliverable' : 'superseded' };
+  }
+
+  /** Another instance may have taken this check over, and have been first with the same content. */
+  async function removeUnused(artifactOf: string, objectKey: string): Promise<void> {
+    if ((await catalogue.get(artifactOf))?.objectKey !== objectKey) await storage.remove(objectKey);
   }
 
   async function reject(upload: Upload, tag: string, rejection: Rejection): Promise<CheckOutcome> {

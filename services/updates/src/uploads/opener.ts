@@ -38,10 +38,14 @@ export interface SignedUpload {
 
 /** Most open uploads of one version. */
 const mostOpen = 20;
+/** Most open uploads of one developer, in all. */
+const mostOfDeveloper = 200;
 const firstLookAfterMs = 500;
 
 /** Opens uploads and signs their URLs. */
 export interface Opener {
+  /** Throws `too_many_requests` when too many other uploads of the version, or of the developer, are open. */
+  requireRoom(wanted: WantedUpload): Promise<void>;
   /**
    * Stores the expected upload, then sets its artifact to uploading. Repeatable. Returns the artifact; if
    * its state is not uploading, no upload is needed. With `revive` a withdrawn artifact is opened, too.
@@ -62,11 +66,20 @@ export function createOpener(deps: OpenerDependencies): Opener {
   }
 
   return {
+    async requireRoom({ uploadId, name, developerId }) {
+      const now = clock.now();
+      const ofVersion = await uploads.countOpen({ artifactId: artifactId(name) }, uploadId, now);
+      if (ofVersion.count >= mostOpen) throw refusals.tooManyUploads(mostOpen, ofVersion.firstEndMs - now);
+      if (!developerId) return;
+      const all = await uploads.countOpen({ developerId }, uploadId, now);
+      if (all.count >= mostOfDeveloper) {
+        throw refusals.tooManyOfDeveloper(mostOfDeveloper, all.firstEndMs - now);
+      }
+    },
+
     async open(wanted, revive, record) {
       const { uploadId, name, developerId, sizeBytes } = wanted;
       const now = clock.now();
-      const open = await uploads.countOpen(artifactId(name), now);
-      if (open.count >= mostOpen) throw refusals.tooManyUploads(mostOpen, open.firstEndMs - now);
       // Stores the upload first, because an artifact without an upload would wait for ever.
       await expect(wanted, now + urlSeconds * 1000);
       failpoints('updates.opened');

@@ -3,13 +3,14 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
-import { type ArtifactName, artifactId, openStates } from '../domain/artifact.ts';
+import { type Artifact, artifactId, openStates } from '../domain/artifact.ts';
 import { refusals } from '../domain/refusals.ts';
-import type { ArtifactStorage, Catalogue } from '../ports.ts';
+import type { ArtifactStorage, Catalogue, PackageNames } from '../ports.ts';
 import type { LookNow } from './looker.ts';
 import type { Opener, SignedUpload, WantedUpload } from './opener.ts';
 
 export interface RequestDependencies {
+  readonly packages: PackageNames;
   readonly catalogue: Catalogue;
   readonly storage: ArtifactStorage;
   readonly opener: Opener;
@@ -29,42 +30,61 @@ export async function requestUpload(
   wanted: Omit<WantedUpload, 'uploadId'> & { readonly caller: Caller },
 ): Promise<SignedUpload | undefined> {
   const { caller, ...upload } = wanted;
+  let repeated = true;
   const { uploadId, exists } = await deps.idempotency.run(caller, {
     draw: async () => randomUUID() as string,
-    work: async (drawn) => ({ uploadId: drawn, exists: await isThere(deps, { ...upload, uploadId: drawn }) }),
+    work: async (drawn) => {
+      repeated = false;
+      return { uploadId: drawn, exists: await isThere(deps, { ...upload, uploadId: drawn }) };
+    },
   });
-  return exists ? undefined : deps.opener.sign({ ...upload, uploadId });
+  if (exists) return undefined;
+  const signed = { ...upload, uploadId };
+  // Its claim may have lapsed since the first time.
+  if (repeated) await claim(deps, signed);
+  return deps.opener.sign(signed);
+}
+
+/** Claims the package for the upload. Nothing is stored when it throws. */
+async function claim({ packages, opener, clock }: RequestDependencies, wanted: WantedUpload): Promise<void> {
+  await opener.requireRoom(wanted);
+  const { uploadId, name, developerId } = wanted;
+  refuseOthers(wanted, await packages.claim(name.package, developerId, uploadId, clock.now()));
+}
+
+function refuseOthers({ name, developerId }: WantedUpload, owner: string | undefined): void {
+  if (owner !== undefined && owner !== developerId) throw refusals.otherDeveloper(name.package);
 }
 
 /** True when the version is deliverable; otherwise its upload has been opened. Nothing is stored when it throws. */
 async function isThere(deps: RequestDependencies, wanted: WantedUpload): Promise<boolean> {
-  const { catalogue } = deps;
-  const { name, developerId, sizeBytes } = wanted;
-  const refuseOthers = (owner: string | undefined) => {
-    if (owner !== undefined && owner !== developerId) throw refusals.otherDeveloper(name.package);
-  };
-  refuseOthers(await catalogue.ownerOf(name.package));
-  if (await isDeliverable(deps, name)) return true;
+  const { catalogue, packages, clock } = deps;
+  const { name, sizeBytes } = wanted;
+  refuseOthers(wanted, await packages.ownerOf(name.package, clock.now()));
+  if (await isDeliverable(deps, wanted)) return true;
   await deps.storage.requireAvailable(sizeBytes);
   const known = await catalogue.get(artifactId(name));
   if (known && openStates.includes(known.state)) {
     // An upload may have arrived that has not been checked yet.
     await deps.lookNow({ artifactId: known.id });
-    if (await isDeliverable(deps, name)) return true;
+    if (await isDeliverable(deps, wanted)) return true;
   }
-  refuseOthers(await catalogue.claim(name.package, developerId, deps.clock.now()));
+  await claim(deps, wanted);
   deps.failpoints('updates.claimed');
   const opened = await deps.opener.open(wanted, false);
-  return requireState(name, opened.state);
+  return requireState(wanted, opened);
 }
 
-async function isDeliverable(deps: RequestDependencies, name: ArtifactName): Promise<boolean> {
-  const found = await deps.catalogue.get(artifactId(name));
-  return found ? requireState(name, found.state) : false;
+async function isDeliverable(deps: RequestDependencies, wanted: WantedUpload): Promise<boolean> {
+  const found = await deps.catalogue.get(artifactId(wanted.name));
+  return found ? requireState(wanted, found) : false;
 }
 
 /** Throws for a withdrawn version, because only an operator may decide that it is uploaded again. */
-function requireState(name: ArtifactName, state: string): boolean {
+function requireState(wanted: WantedUpload, { state, sha256, developerId }: Artifact): boolean {
+  const { name } = wanted;
+  // A late file of another developer may have been accepted meanwhile.
+  if (sha256) refuseOthers(wanted, developerId);
   if (state === 'withdrawn') throw refusals.withdrawn(name.package, name.version);
   return state === 'deliverable';
 }

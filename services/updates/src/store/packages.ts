@@ -1,0 +1,108 @@
+import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { PackageNames } from '../ports.ts';
+import type { ArtifactDocument, PackageDocument, UploadDocument } from './documents.ts';
+
+/** How long a claim holds before its upload is stored, which follows at once unless the process ends. */
+const claimMs = 60_000;
+
+interface Owner {
+  readonly developerId: string;
+  readonly accepted: boolean;
+}
+
+export function createPackageNames(
+  packages: StoreCollection<PackageDocument>,
+  artifacts: StoreCollection<ArtifactDocument>,
+  uploads: StoreCollection<UploadDocument>,
+): PackageNames {
+  /** True while an upload of the package is open, or is being checked, and no file of it was refused. */
+  async function hasOpenUpload(packageName: string, developerId: string, nowMs: number): Promise<boolean> {
+    const open = await uploads.findOne(
+      {
+        // All versions: '0' follows '/'.
+        artifactId: { $gt: `software/${packageName}/`, $lt: `software/${packageName}0` },
+        developerId,
+        settled: false,
+        rejected: { $exists: false },
+        $or: [{ expiresAtMs: { $gt: nowMs } }, { leaseUntilMs: { $gt: nowMs } }],
+      },
+      { projection: { _id: 1 } },
+    );
+    return open !== null;
+  }
+
+  async function isClaimed(
+    { _id: name, developerId, claim }: PackageDocument,
+    nowMs: number,
+  ): Promise<boolean> {
+    // First the claim, then the uploads, in the order in which they are written.
+    if (claim && claim.untilMs > nowMs && !(await uploads.findOne({ _id: claim.uploadId }))) return true;
+    return hasOpenUpload(name, developerId, nowMs);
+  }
+
+  /** Undefined: the package is free. */
+  async function ownerNow(there: PackageDocument, nowMs: number): Promise<Owner | undefined> {
+    const { _id: name, developerId } = there;
+    if (there.accepted) return { developerId, accepted: true };
+    // Release 0.1.0 accepts files without a word of it here.
+    const accepted = await artifacts.findOne(
+      { kind: 'software', package: name, sha256: { $gt: '' } },
+      { projection: { developerId: 1 } },
+    );
+    if (accepted) return { developerId: accepted.developerId, accepted: true };
+    return (await isClaimed(there, nowMs)) ? { developerId, accepted: false } : undefined;
+  }
+
+  /**
+   * One conditional write: the revision changes with every claim and acceptance. Every upload is stored after
+   * its claim, so that what was read of uploads before still holds at the write.
+   */
+  async function take(
+    packageName: string,
+    developerId: string,
+    nowMs: number,
+    set: Pick<PackageDocument, 'accepted' | 'claim'>,
+  ): Promise<string> {
+    for (;;) {
+      const there = await packages.findOne({ _id: packageName });
+      if (!there) {
+        try {
+          await packages.insertOne({
+            _id: packageName,
+            developerId,
+            claimedAtMs: nowMs,
+            revision: 1,
+            ...set,
+          });
+          return developerId;
+        } catch (error) {
+          if (!isDuplicateKey(error)) throw error;
+          continue;
+        }
+      }
+      const owner = await ownerNow(there, nowMs);
+      if (owner && (owner.accepted ? there.accepted : owner.developerId !== developerId)) {
+        return owner.developerId;
+      }
+      const change = owner?.accepted
+        ? { developerId: owner.developerId, accepted: true }
+        : { developerId, ...(there.developerId !== developerId && { claimedAtMs: nowMs }), ...set };
+      const { matchedCount } = await packages.updateOne(
+        { _id: packageName, revision: there.revision ?? { $exists: false } },
+        { $set: change, $inc: { revision: 1 } },
+      );
+      if (matchedCount === 1) return change.developerId;
+    }
+  }
+
+  return {
+    async ownerOf(packageName, nowMs) {
+      const there = await packages.findOne({ _id: packageName });
+      return there ? (await ownerNow(there, nowMs))?.developerId : undefined;
+    },
+    claim: (packageName, developerId, uploadId, nowMs) =>
+      take(packageName, developerId, nowMs, { claim: { uploadId, untilMs: nowMs + claimMs } }),
+    accept: (packageName, developerId, nowMs) => take(packageName, developerId, nowMs, { accepted: true }),
+  };
+}
