@@ -52,7 +52,7 @@ const mostShares = 100_000;
  * Questions of a client for applications that turn out not to be its own: each costs devices a call, and the
  * client's share at an application is known only afterwards. One that is set up wrongly does not come near it.
  */
-const strangers = { perSecond: 10, burst: 50 };
+const strangers = { perSecond: 50, burst: 200 };
 /** Such questions at the same time. */
 const mostStrangers = 200;
 /** Changing calls for a device that may come at once, in seconds of its rate. */

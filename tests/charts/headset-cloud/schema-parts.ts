@@ -56,6 +56,8 @@ export const addressOrName: Schema = {
   pattern: `^(${hostName}|${ipv6}|${mapped})$`,
 };
 
-/** Addresses and networks, divided by commas, as the processes read them; files/forms.yaml has it. */
-const network = `\\s*(${ipv4}(/0*${bits4})?|(${ipv6}|${mapped})(/0*${bits6})?)\\s*`;
+const some4 = '([1-9]|[12]\\d|3[0-2])';
+const some6 = '([1-9]\\d?|1[01]\\d|12[0-8])';
+/** Addresses and networks but for that of every address, divided by commas, as the processes read them; files/forms.yaml has it. */
+const network = `\\s*(${ipv4}(/0*${some4})?|(${ipv6}|${mapped})(/0*${some6})?)\\s*`;
 export const networksPattern = `^${network}(,${network})*$`;
