@@ -2,7 +2,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { createOwnership } from './ownership.ts';
 
 /** Counts the questions about applications that are not known to be the client's. */
-function world() {
+function world(refuse: () => boolean = () => false) {
   const counts = { strangers: 0, refused: 0, ended: 0 };
   const at = { ms: 0 };
   const answer = { error: undefined as DomainError | undefined };
@@ -15,6 +15,7 @@ function world() {
     { now: () => at.ms },
     {
       stranger: () => {
+        if (refuse()) throw new DomainError('too_many_requests', 'Too many.');
         counts.strangers += 1;
         return { refused: () => void counts.refused++, end: () => void counts.ended++ };
       },
@@ -45,4 +46,14 @@ test('a client without a developer is a stranger; a service that is away makes n
   answer.error = new DomainError('unavailable', 'away');
   await expect(ownership('client', 'app')).rejects.toThrow('away');
   expect(counts).toEqual({ strangers: 2, refused: 1, ended: 2 });
+});
+
+test('a question that was refused for its client’s sake is asked when it comes again', async () => {
+  let full = true;
+  const { ownership, counts } = world(() => full);
+  const both = [ownership('client', 'app'), ownership('client', 'app')];
+  for (const one of both) await expect(one).rejects.toThrow('Too many');
+  full = false;
+  expect(await ownership('client', 'app')).toEqual({ callsPerSecond: 1 });
+  expect(counts).toEqual({ strangers: 1, refused: 0, ended: 1 });
 });

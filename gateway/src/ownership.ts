@@ -3,7 +3,7 @@ import { isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { LRUCache } from 'lru-cache';
-import type { ClientLimits, Shares } from './shares/shares.ts';
+import type { ClientLimits, Shares, Stranger } from './shares/shares.ts';
 
 /** How long a confirmed ownership is cached; a withdrawal takes effect within this time. */
 const keepMs = 5000;
@@ -29,10 +29,13 @@ export function createOwnership(
   });
   const asking = new Map<string, Promise<ClientLimits>>();
 
-  async function ask(key: string, clientId: string, applicationId: string | undefined) {
+  async function ask(
+    key: string,
+    stranger: Stranger | undefined,
+    clientId: string,
+    applicationId: string | undefined,
+  ) {
     const askedAt = nowMs();
-    // Whoever owned it a while ago does not ask in vain, whatever else the client asks for.
-    const stranger = kept.has(key) ? undefined : shares.stranger(clientId);
     try {
       const { limits = {} } =
         applicationId === undefined
@@ -59,7 +62,10 @@ export function createOwnership(
     // Concurrent requests that miss the cache share one call.
     let answer = asking.get(key);
     if (!answer) {
-      answer = ask(key, clientId, applicationId);
+      // Whoever owned it a while ago does not ask in vain, whatever else the client asks for. What this throws is
+      // nobody else's answer.
+      const stranger = kept.has(key) ? undefined : shares.stranger(clientId);
+      answer = ask(key, stranger, clientId, applicationId);
       asking.set(key, answer);
     }
     return answer;
