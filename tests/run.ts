@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 /**
  * Runs every check that CI runs, shows how long each took, and ends with the line
@@ -209,7 +210,12 @@ interface Outcome {
   readonly step: Step;
   readonly tally: Tally;
   readonly seconds: number;
+  /** Why it failed, a line each; empty if it did not. */
+  readonly reasons: readonly string[];
 }
+
+/** How many lines of reasons a failed step shows below the table, which is all that some CI systems keep. */
+const reasonsShown = 12;
 
 /** Where the servers of each lane listen: one that restarts finds its port again, whatever the other lane starts. */
 const portsOfLanes = ['15000-22499', '22500-29999'];
@@ -238,7 +244,7 @@ async function run(step: Step, index: number, ports: string | undefined): Promis
   child.stderr?.on('data', show);
   child.stdout?.on('data', (data: Buffer) => {
     show(data);
-    last = (last + data.toString()).slice(-2000);
+    last = (last + data.toString()).slice(-20_000);
   });
   const code = await new Promise<number>((done) => {
     child.once('close', (status) => done(status ?? 1));
@@ -248,8 +254,46 @@ async function run(step: Step, index: number, ports: string | undefined): Promis
     });
   });
   process.stdout.write(Buffer.concat(held));
-  return { tally: count(step, code, file, last), seconds: (Date.now() - started) / 1000 };
+  const tally = count(step, code, file, last);
+  const reasons = tally.failed > 0 ? reasonsOf(step, file, last).map((line) => line.slice(0, 300)) : [];
+  return { tally, seconds: (Date.now() - started) / 1000, reasons };
 }
+
+/** The failed tests, each with the first line of its message; of what is no jest run the last lines that it printed. */
+function reasonsOf(step: Step, file: string, output: string): string[] {
+  if (step.counts !== 'jest' || !existsSync(file)) {
+    const lines = output.split('\n').filter((line) => line.trim() !== '');
+    const tells = (line: string | undefined) => /^\s*(FAILED|not ok|\w*Error\b)/.test(line ?? '');
+    // The first detail follows in the next line.
+    const told = lines.filter((line, i) => tells(line) || tells(lines[i - 1]));
+    return (told.length > 0 ? told : lines).slice(-reasonsShown);
+  }
+  const report = JSON.parse(readFileSync(file, 'utf8'));
+  const failed = report.testResults.flatMap((suite: JestSuite) => {
+    const tests = suite.assertionResults.filter(({ status }) => status === 'failed');
+    if (tests.length === 0 && suite.status === 'failed')
+      return [`${suite.name}: ${firstLine(suite.message)}`];
+    return tests.map((test) => `${test.fullName}: ${firstLine(test.failureMessages[0] ?? '')}`);
+  });
+  return failed.slice(0, reasonsShown);
+}
+
+interface JestSuite {
+  readonly name: string;
+  readonly status: string;
+  readonly message: string;
+  readonly assertionResults: readonly {
+    readonly fullName: string;
+    readonly status: string;
+    readonly failureMessages: readonly string[];
+  }[];
+}
+
+const firstLine = (text: string): string =>
+  stripVTControlCharacters(text)
+    .split('\n')
+    .find((line) => line.trim() !== '')
+    ?.trim() ?? '';
 
 function count(step: Step, code: number, file: string, output: string): Tally {
   if (step.counts === 'jest' && existsSync(file)) {
@@ -298,7 +342,10 @@ const table = outcomes.map(
   ({ step, tally, seconds }) =>
     `${seconds.toFixed(1).padStart(7)} s  ${tally.failed > 0 ? 'FAILED' : 'ok    '}  ${step.name}: ${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`,
 );
+const why = outcomes
+  .filter(({ reasons }) => reasons.length > 0)
+  .map(({ step, reasons }) => `\n${step.name}:\n${reasons.map((line) => `  ${line}`).join('\n')}\n`);
 process.stdout.write(
-  `\n${table.join('\n')}\n\n${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped\n`,
+  `\n${table.join('\n')}\n${why.join('')}\n${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped\n`,
 );
 process.exit(sum('failed') > 0 ? 1 : 0);
