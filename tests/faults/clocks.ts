@@ -5,6 +5,7 @@ import { join } from 'node:path';
 export class Clocks {
   readonly #folder: string;
   readonly #off = new Map<string, number>();
+  #wasOff = false;
 
   constructor(dataDir: string) {
     this.#folder = join(dataDir, 'clocks');
@@ -23,12 +24,20 @@ export class Clocks {
     writeFileSync(`${file}.new`, String(offsetMs));
     renameSync(`${file}.new`, file);
     if (offsetMs === 0) this.#off.delete(name);
-    else this.#off.set(name, offsetMs);
+    else {
+      this.#off.set(name, offsetMs);
+      this.#wasOff = true;
+    }
   }
 
   /** Whether some process has a wrong clock now. */
   get anyOff(): boolean {
     return this.#off.size > 0;
+  }
+
+  /** Whether some process has, or had, a wrong clock. */
+  get anyWasOff(): boolean {
+    return this.#wasOff;
   }
 
   /** Sets all clocks right. */

@@ -206,12 +206,7 @@ export async function startWorld(options: {
     });
     const { apiUrl, tokenUrl } = stack;
     const api = createApiClient({ apiUrl, tokenUrl, applicationId, ...credentials });
-    const client = new IntegratorClient(
-      applicationId,
-      api,
-      () => ++order,
-      () => clocks.anyOff,
-    );
+    const client = new IntegratorClient(applicationId, api, () => ++order, clocks);
     const settings = await api.app('PATCH', '', {
       deviceEvent: integrator.url,
       fileUploadEvent: integrator.url,

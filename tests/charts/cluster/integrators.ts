@@ -77,7 +77,7 @@ export async function startIntegrators(options: {
       applicationId,
       noting(api, attempts),
       () => ++order,
-      () => false,
+      { anyOff: false, anyWasOff: false },
       // As the guide asks of integrators. Attempts that are given up, but go on, would fill the client's connections.
       { patienceMs: 8000, polite: true },
     );

@@ -14,6 +14,12 @@ export interface Call {
   readonly setting?: { readonly field: string; readonly value: string };
 }
 
+/** What is known of the wall clocks of the platform's processes. */
+export interface ClockState {
+  readonly anyOff: boolean;
+  readonly anyWasOff: boolean;
+}
+
 /** How an integrator behaves towards an API that is slow or refuses. */
 export interface Manners {
   /** Time-out of an attempt, after which the call is repeated; milliseconds. */
@@ -25,6 +31,12 @@ export interface Manners {
 /** Repeats at once, and leaves what it gives up to itself. */
 const rude: Manners = { patienceMs: 5000, polite: false };
 
+/**
+ * How many tokens of an issuer whose clock was wrong a call may meet after the clock is right again: each refusal
+ * makes the client get another one, and a request for one may have been under way.
+ */
+const mostWrongTokens = 3;
+
 /** An integrator that repeats each call, with the same key and body, until it has a definitive response. */
 export class IntegratorClient {
   readonly applicationId: string;
@@ -35,8 +47,8 @@ export class IntegratorClient {
   attempts = 0;
   readonly #api: ApiClient;
   readonly #nextOrder: () => number;
-  /** Whether a process has, or had a moment ago, a wrong clock; then a valid token may be refused. */
-  readonly #clockIsOff: () => boolean;
+  /** Whether a process has a wrong clock now, or had one; then its token may be refused. */
+  readonly #clocks: ClockState;
   readonly #manners: Manners;
   #givenUp = false;
 
@@ -44,14 +56,14 @@ export class IntegratorClient {
     applicationId: string,
     api: ApiClient,
     nextOrder: () => number,
-    clockIsOff: () => boolean,
+    clocks: ClockState,
     manners: Manners = rude,
   ) {
     this.#manners = manners;
     this.applicationId = applicationId;
     this.#api = api;
     this.#nextOrder = nextOrder;
-    this.#clockIsOff = clockIsOff;
+    this.#clocks = clocks;
   }
 
   /** Records the calls that still wait as unanswered. */
@@ -72,15 +84,19 @@ export class IntegratorClient {
     const key = randomUUID();
     let answer: ApiAnswer | undefined;
     let attempts = 0;
+    let wrongTokens = 0;
     while (!this.#givenUp && !isDefinitive(answer)) {
-      const clockWasOff = this.#clockIsOff();
+      const clockWasOff = this.#clocks.anyOff;
       if (attempts > 0) await delay(Math.max(Math.min(50 * attempts, 500), this.#toldMs(answer)));
       attempts += 1;
       this.attempts += 1;
       answer = await this.#attempt(call, key);
       if (answer && answer.status >= 500) this.errors.push(errorOf(call, answer));
-      const excused = clockWasOff || this.#clockIsOff();
-      if (answer?.status === 401 && excused) answer = undefined;
+      if (answer?.status !== 401) continue;
+      const isOff = clockWasOff || this.#clocks.anyOff;
+      // A token that was issued by a wrong clock is kept until it is refused, up to an hour later.
+      if (!isOff && this.#clocks.anyWasOff) wrongTokens += 1;
+      if (isOff || (wrongTokens > 0 && wrongTokens <= mostWrongTokens)) answer = undefined;
     }
     const definitive = isDefinitive(answer) ? answer : undefined;
     const record = this.#record(call, key, attempts, definitive);
