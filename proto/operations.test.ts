@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { type DescField, type DescMessage, getOption } from '@bufbuild/protobuf';
+import { erased_at_end } from './gen/device_link/v1/catalog_pb.ts';
 import { OperationSchema } from './gen/device_link/v1/device_link_pb.ts';
 import {
   LatestBy,
@@ -23,6 +25,23 @@ describe('the catalogue of operations', () => {
       expect(operationById(entry.id)).toBe(entry);
     }
     expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
+  });
+
+  it('names each secret, and each free content that may hold one, to be erased at the end', () => {
+    const below = (message: DescMessage): DescField[] =>
+      message.fields.flatMap((field) => [field, ...(field.message ? below(field.message) : [])]);
+    const fields = below(OperationSchema);
+    const erased = fields.filter((field) => getOption(field, erased_at_end));
+    expect(erased.map(({ parent, name }) => `${parent.name}.${name}`)).toEqual([
+      'Activate.client_secret',
+      'Command.extras_json',
+      'Apn.password',
+      'WifiNetwork.password',
+      'ApplyLauncherKeys.config_json',
+    ]);
+    expect(fields.filter(({ name }) => /secret|passw|passphrase|psk|json/.test(name))).toEqual(erased);
+    // A map is not looked through.
+    expect(fields.filter(({ fieldKind, message }) => fieldKind === 'map' && message)).toEqual([]);
   });
 
   it('names calls that the contract describes', () => {

@@ -276,7 +276,7 @@ describeOnStack('callbacks', () => {
   it.each([
     ...['http://10.0.0.1/', 'http://192.168.1.1:8080/', 'http://169.254.169.254/latest/meta-data'],
     ...['http://0.0.0.0/', 'http://[::ffff:10.0.0.1]/', 'http://[fd00::1]/', 'http://0x0a000001/'],
-    ...['http://167772161/', 'http://a.example:80@10.0.0.1/'],
+    ...['http://167772161/', 'http://a.example:80@10.0.0.1/', 'http://[100:0:0:1::1]/', 'http://[4000::1]/'],
   ])('the address %s is not public: it is 400 with the reason, and the destination stays', async (url) => {
     const before = (await tenant.call(200, 'GET', '')).body;
     for (const name of ['deviceEvent', 'fileUploadGetUrl']) {

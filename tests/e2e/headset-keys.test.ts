@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createPublicKey } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
@@ -71,6 +72,25 @@ describeOnStack('the keys of headsets', () => {
       return Number(keys[0].lastUsedAtMs) > 0;
     });
     expect(other.reasons).toEqual([]);
+  });
+
+  // withstands headsets/shared-key
+  it('one of another device is refused, and its holder goes on speaking for that one alone', async () => {
+    const [thief, owner] = [deviceOf(2), deviceOf(1)];
+    const file = join(folder, 'of-another.pub.pem');
+    writeFileSync(
+      file,
+      createPublicKey(owner.privateKeyPem).export({ type: 'spki', format: 'pem' }).toString(),
+    );
+    const added = await ctl('headset-keys', 'add', thief.deviceId, file);
+    expect(added).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining(`${owner.deviceId} has this key`),
+    });
+    const two = tenant.headset({ ...owner, deviceId: thief.deviceId });
+    const refused = new Promise((resolve) => two.once('offline', resolve));
+    two.connect();
+    expect(await refused).toBe(status.UNAUTHENTICATED);
   });
 
   it('all of an application are revoked by one command', async () => {

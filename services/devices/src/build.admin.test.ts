@@ -104,6 +104,7 @@ describe('settings', () => {
       'http:\\\\10.0.0.1/',
     ],
     ...['http://a.example:80@10.0.0.1/', 'http://8.8.8.8@127.0.0.1:443/', 'https://u:p@[fd00::1]:65535/'],
+    ...['http://[100:0:0:1::1]/', 'http://[4000::1]/', 'http://[fe00::1]/'],
     ...['http://localhost:3000/', 'http://LOCALHOST/', 'http://app.localhost./'],
   ])('a destination whose address is not public (%s) is refused at once, naming the field', async (url) => {
     const before = await read();

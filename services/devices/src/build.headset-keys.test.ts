@@ -132,3 +132,50 @@ test('all keys of a device, or of the devices that an application has activated,
   const nobody = world.admin.removeAllHeadsetKeys({ of: { case: 'applicationId', value: 'none' } });
   await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
 });
+
+// withstands headsets/shared-key
+describe('a key that another device has', () => {
+  const publicKeyPem = pem();
+  const addTo = (id: string) => world.admin.addHeadsetKey({ deviceId: id, publicKeyPem });
+  const refusedFor = (owner: string) => ({
+    code: 'conflict',
+    message: expect.stringContaining(`The device ${owner} has this key`),
+  });
+  const keysOf = async (id: string) =>
+    (await world.admin.listHeadsetKeys({ deviceId: id })).keys.map(({ keyId }) => keyId);
+
+  test('is refused until it is removed there; the same device may be given it again', async () => {
+    const { keyId } = await addTo(deviceId);
+    await expect(addTo(imei(1))).rejects.toMatchObject(refusedFor(deviceId));
+    expect(await keysOf(imei(1))).toEqual([]);
+    expect(await addTo(deviceId)).toMatchObject({ keyId });
+    await world.admin.removeHeadsetKey({ deviceId, keyId });
+    await addTo(imei(1));
+    await expect(addTo(deviceId)).rejects.toMatchObject(refusedFor(imei(1)));
+    expect(await keysOf(deviceId)).toEqual([]);
+  });
+
+  test('is never given to two by calls at once', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const ids = [0, 1, 2].map(imei);
+      const done = await Promise.allSettled(ids.map(addTo));
+      const holders = (await Promise.all(ids.map(keysOf))).flatMap((keys, n) => (keys.length > 0 ? [n] : []));
+      expect(holders.length).toBeLessThanOrEqual(1);
+      expect(done.flatMap(({ status }, n) => (status === 'fulfilled' ? [n] : []))).toEqual(holders);
+      for (const n of holders) {
+        const [keyId] = await keysOf(imei(n));
+        await world.admin.removeHeadsetKey({ deviceId: imei(n), keyId });
+      }
+    }
+  });
+
+  test('two that have it since release 0.1.0 keep it, until it is removed at one', async () => {
+    const { keyId } = await addTo(deviceId);
+    const keys = [{ keyId, publicKeyPem }];
+    await world.store
+      .collection<{ _id: string; keys: object[] }>('devices')
+      .updateOne({ _id: imei(1) }, { $set: { keys } });
+    await expect(addTo(deviceId)).rejects.toMatchObject(refusedFor(imei(1)));
+    expect(await Promise.all([deviceId, imei(1)].map(keysOf))).toEqual([[keyId], [keyId]]);
+  });
+});

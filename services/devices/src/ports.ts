@@ -254,8 +254,10 @@ export interface KeyInUse {
 
 /** The keys that headsets sign in with (rule C6). */
 export interface HeadsetKeyStore {
-  /** False: the device is unknown or has too many keys. Idempotent. */
-  add(deviceId: string, key: RegisteredKey, record: OwedRecord): Promise<boolean>;
+  /** 'none': the device is unknown or has too many keys. Idempotent: 'had' by a repeat. */
+  add(deviceId: string, key: RegisteredKey, record: OwedRecord): Promise<'added' | 'had' | 'none'>;
+  /** Another device that has the key; undefined: none has. */
+  otherWith(keyId: string, deviceId: string): Promise<string | undefined>;
   /** False: the device has no such key. */
   remove(deviceId: string, keyId: string, nowMs: number, record: OwedRecord): Promise<boolean>;
   /** Devices that lost a key in the last minute, the latest first; at most 10,000. */

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { application, device, World } from './testing/world.ts';
+import { World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -11,44 +11,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await world.stop();
   rmSync(world.directory, { recursive: true, force: true });
-});
-
-describe('the client secret of an activation', () => {
-  const value = { applicationId: 'app', clientId: 'client', clientSecret: 'a secret of the client' };
-  const activate = () =>
-    world.create({
-      operationId: 'post-v1-applications-devices',
-      operation: { kind: { case: 'activate', value } },
-    });
-
-  // withstands stores/ended-secret
-  it('is kept for the headset that is away, and no longer once the headset has it', async () => {
-    const id = await activate();
-    expect(await world.stored(id)).toContain(value.clientSecret);
-    await world.accept(id);
-    await world.report({ case: 'result', value: { transactionId: BigInt(id), success: true, message: '' } });
-    await waitFor('the end', () => world.of(id).length === 2);
-    await waitFor('its removal', async () => !(await world.stored(id)).includes(value.clientSecret));
-    expect(await world.stored(id)).toContain(value.clientId);
-    expect(await world.status(id)).toBe('PROCESSED');
-  });
-
-  it('hinders no end where the operation cannot be read', async () => {
-    const id = await activate();
-    await world.accept(id);
-    await world.spoil(id);
-    await world.report({ case: 'result', value: { transactionId: BigInt(id), success: true, message: '' } });
-    await waitFor('the end', () => world.of(id).length === 2);
-    await waitFor('nothing to be owed', async () => (await world.dueIds()).length === 0);
-    expect(await world.status(id)).toBe('PROCESSED');
-  });
-
-  it('goes with a cancellation', async () => {
-    const id = await activate();
-    await world.tx.cancelTransactions({ caller: { applicationId: application }, deviceId: device });
-    await waitFor('the end', () => world.of(id).length === 1);
-    expect(await world.stored(id)).not.toContain(value.clientSecret);
-  });
 });
 
 /** What a headset reports belongs to the activation in which it happened (rule A7). */

@@ -9,7 +9,7 @@ import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notif
 import { operationById } from '@headset-cloud/proto/operations.ts';
 import { LRUCache } from 'lru-cache';
 import { callbackBody, callbackId, callbackSequence, needsOperation } from './domain/callbacks.ts';
-import { withoutClientSecret } from './domain/client-secret.ts';
+import { withoutEndedSecrets } from './domain/ended-secrets.ts';
 import type { OwedCallback } from './domain/owed.ts';
 import type { CanceledTransaction, OutboxStore, Published, StoredTransaction } from './ports.ts';
 
@@ -102,7 +102,7 @@ export function createOutbox(deps: {
             id: t.id,
             outboxSeq: t.outboxSeq,
             deferred: t.progressDeferredSinceMs !== undefined,
-            ...(t.status === 'processed' && 'operation' in t && { operation: withoutClientSecret(t) }),
+            ...(t.status === 'processed' && 'operation' in t && { operation: withoutEndedSecrets(t) }),
           }),
         (error) => {
           for (const owed of t.outbox) known.delete(callbackId(t.id, owed));

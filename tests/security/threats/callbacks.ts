@@ -7,7 +7,7 @@ export const callbackDoors = [
     'Callbacks and signed-URL requests (outgoing)',
     "integrators choose the addresses; a stranger may send to integrators' servers or stand between",
     `
-    ssrf-addresses: destinations inside: loopback, private, link-local and metadata addresses | only public addresses, judged by number
+    ssrf-addresses: destinations inside: loopback, private, link-local and metadata addresses, all that IANA lists as special | only public addresses, judged by number
     ssrf-spellings: the same in decimal, hex, octal, short or IPv6-mapped form, or as a name | judged after parsing and resolving, before the connection
     ssrf-rebinding: a name that turns to an internal address later | each connection is judged anew, and made to the judged address
     ssrf-mixed: a name with public and internal addresses | only the public ones are connected to

@@ -47,7 +47,7 @@ export const insideDoors = [
     large-event: an event over the limit | refused; nothing of its call is stored
     headset-content: content of headsets that bursts an event or a document | bounded before it is stored
     sealed: reading keys and client secrets in a backup | sealed by SECRET_KEY (AES-256-GCM)
-    ended-secret: reading the client secret of an activation in transactions, long after it ended | taken out of the operation once it has ended
+    ended-secret: reading client secrets, passwords of Wi-Fi and access points, or what apps were told, in transactions that ended long ago | taken out of the operation once it has ended
     sealed-moved: a sealed value that is changed, or used for another purpose | authenticated, with its purpose
     kafka: a broker that is another one, or a log-in that is wrong | TLS and SASL, verified; the reason is in the log
     mongodb: a server with an expired certificate or another name | verified; the reason is in the log

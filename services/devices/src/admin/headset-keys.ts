@@ -28,19 +28,36 @@ export function headsetKeyHandlers({
     audit.change({ deviceId, target: keyId, fields: ['key'] }, (record) =>
       keys.remove(deviceId, keyId, clock.now(), record),
     );
+  /** Who has the key speaks for the device, so no two have the same one; `before` comes before the refusal. */
+  async function requireNoOther(deviceId: string, keyId: string, before?: () => Promise<void>) {
+    const other = await keys.otherWith(keyId, deviceId);
+    if (other === undefined) return;
+    await before?.();
+    throw new DomainError(
+      'conflict',
+      `The device ${other} has this key. Each headset has its own: make another one, or remove it there first.`,
+    );
+  }
   return {
     async addHeadsetKey({ deviceId, publicKeyPem, name }) {
       const key = readHeadsetKey(publicKeyPem);
       const named = name.trim() === '' ? {} : { name: requireName('name', name) };
       const added = { ...key, ...named, createdAtMs: clock.now() };
       requireDeviceId(deviceId);
+      await requireNoOther(deviceId, key.keyId);
       const subject = { deviceId, target: key.keyId, fields: namesOf({ key, ...named }) };
-      if (!(await audit.change(subject, (record) => keys.add(deviceId, added, record)))) {
+      const outcome = await audit.change(subject, (record) => keys.add(deviceId, added, record));
+      if (outcome === 'none') {
         if (!(await registry.get(deviceId))) throw unknownDevice(deviceId);
         throw new DomainError(
           'conflict',
           `The device ${deviceId} has ${mostKeys} keys, the most it may have. Remove the one that is out of use first.`,
         );
+      }
+      // Of calls at the same time each looks after its own change, so not both can miss the other's. If the process
+      // dies in between, the call has no answer, and its repeat is refused.
+      if (outcome === 'added') {
+        await requireNoOther(deviceId, key.keyId, async () => void (await removeKey(deviceId, key.keyId)));
       }
       return { keyId: key.keyId };
     },

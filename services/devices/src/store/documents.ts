@@ -156,6 +156,11 @@ export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object
   owingCollections.map((name) => [name, [owingIndex]]),
 );
 
+/** Finds the device that has a key. Not unique: release 0.1.0 gives one key to several (ADR 0034). */
+export const keysIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.devices]: [{ name: 'key', key: { 'keys.keyId': 1 }, sparse: true }],
+};
+
 /** Finds devices that have just lost a key (ADR 0038). */
 export const removedKeysIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.devices]: [{ name: 'keyRemoved', key: { keyRemovedAtMs: 1 }, sparse: true }],

@@ -20,8 +20,19 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
         // With a key its headset may report again.
         owing<DeviceDocument>({ $push: { keys: key }, $unset: { forgottenAtMs: '' } }, record),
       );
-      if (matchedCount === 1) return true;
-      return (await devices.findOne({ _id: deviceId, 'keys.keyId': key.keyId })) !== null;
+      if (matchedCount === 1) return 'added';
+      const had = await devices.findOne(
+        { _id: deviceId, 'keys.keyId': key.keyId },
+        { projection: { _id: 1 } },
+      );
+      return had ? 'had' : 'none';
+    },
+    async otherWith(keyId, deviceId) {
+      const found = await devices.findOne(
+        { 'keys.keyId': keyId, _id: { $ne: deviceId } },
+        { projection: { _id: 1 } },
+      );
+      return found?._id;
     },
     async remove(deviceId, keyId, nowMs, record) {
       const removal = {

@@ -4,6 +4,7 @@ import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
 import { notedKeysCollection } from '@headset-cloud/kit/sealed/noted-keys.ts';
 import {
   devicesIndexes,
+  keysIndexes,
   owedSlotsIndexes,
   owingIndexes,
   removedKeysIndexes,
@@ -24,5 +25,6 @@ export const devicesSteps: ServiceSteps = {
       indexes: { [lettersCollection]: [owingIndex], [notedKeysCollection]: [owingIndex] },
     },
     { number: 6, name: 'owed slots', indexes: owedSlotsIndexes },
+    { number: 7, name: 'devices by key', indexes: keysIndexes },
   ],
 };

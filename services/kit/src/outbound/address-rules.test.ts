@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { addressRules, parseNetworks } from './address-rules.ts';
 
 const publicOnly = addressRules([]);
@@ -53,6 +54,52 @@ test.each([
   ['nothing', ''],
 ])('%s (%s) is refused', (_, address) => {
   expect(publicOnly.allows(address)).toBe(false);
+});
+
+/** Every network of IANA's registries of special-purpose addresses, IPv4 and IPv6, and what is not assigned. */
+const special = `
+  0.0.0.0/8 0.0.0.0/32 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.0.0/29
+  192.0.0.8/32 192.0.0.9/32 192.0.0.10/32 192.0.0.170/32 192.0.0.171/32 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24
+  192.88.99.0/24 192.88.99.2/32 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
+  240.0.0.0/4 255.255.255.255/32
+  ::1/128 ::/128 64:ff9b:1::/48 100::/64 100:0:0:1::/64 2001::/23 2001::/32 2001:1::1/128 2001:1::2/128 2001:1::3/128
+  2001:2::/48 2001:3::/32 2001:4:112::/48 2001:10::/28 2001:20::/28 2001:30::/28 2001:db8::/32 2002::/16
+  2620:4f:8000::/48 3fff::/20 5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8
+  ::/96 ::ffff:0:0:0/96 200::/7 400::/6 800::/5 1000::/4 4000::/3 6000::/3 8000::/3 a000::/3 c000::/3 e000::/4 f000::/5
+  f800::/6 fe00::/9
+`;
+
+// withstands callbacks/ssrf-addresses
+test.each(special.trim().split(/\s+/))('no address of %s is allowed, from the first to the last', (cidr) => {
+  const [first, last] = ends(cidr);
+  expect([first, last].filter(publicOnly.allows)).toEqual([]);
+});
+
+/** The first and the last address of a network. */
+function ends(cidr: string): [string, string] {
+  const of = ipaddr.parse(cidr.split('/')[0] as string).kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
+  return [of.networkAddressFromCIDR(cidr).toString(), of.broadcastAddressFromCIDR(cidr).toString()];
+}
+
+test('the neighbours of special networks are allowed', () => {
+  const neighbours = [
+    '9.255.255.255',
+    '11.0.0.0',
+    '192.0.1.0',
+    '192.88.100.1',
+    '198.20.0.0',
+    '223.255.255.255',
+  ];
+  const of6 = [
+    '2000::',
+    '2001:200::',
+    '2001:db9::',
+    '2003::',
+    '2620:4f:8001::',
+    '3fff:1000::',
+    '3fff:ffff::',
+  ];
+  expect([...neighbours, ...of6].filter((address) => !publicOnly.allows(address))).toEqual([]);
 });
 
 test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '2606:4700::1111', '::ffff:8.8.8.8', '64:ff9b::808:808'])(

@@ -14,11 +14,10 @@ export interface AddressRules {
   mayAllow(hostname: string): boolean;
 }
 
-// Networks that ipaddr.js classifies as unicast although no public server can be there.
-const alsoRefused: readonly Network[] = [
-  ipaddr.parseCIDR('::/96'), // IPv4-compatible, deprecated: an IPv4 address in disguise
-  ipaddr.parseCIDR('168.63.129.16/32'), // Azure's virtual host, with its metadata
-];
+/** All that IANA has given out of IPv6 for servers (RFC 4291); what is special in it, ipaddr.js knows. */
+const globalUnicast = ipaddr.parseCIDR('2000::/3');
+/** Azure's virtual host, with its metadata: public by its number. */
+const azureHost = ipaddr.parseCIDR('168.63.129.16/32');
 const nat64 = ipaddr.parseCIDR('64:ff9b::/96') as [ipaddr.IPv6, number];
 
 /** Parses networks in CIDR form, divided by commas. Throws an Error that names the wrong one. */
@@ -42,16 +41,17 @@ export function parseNetworks(list: string | undefined): Network[] {
 
 /**
  * Public addresses only (rule C10): everything that IANA lists as special (loopback, private,
- * link-local with the metadata services, carrier-grade NAT, multicast, reserved, tunnels, …) is
- * refused unless a network of `allowed` contains it. IPv4 inside IPv6 (mapped, or behind NAT64) is
- * judged as the IPv4 address that it reaches.
+ * link-local with the metadata services, carrier-grade NAT, multicast, reserved, tunnels, …), and all
+ * of IPv6 that nobody has, is refused unless a network of `allowed` contains it. IPv4 inside IPv6
+ * (mapped, or behind NAT64) is judged as the IPv4 address that it reaches.
  */
 export function addressRules(allowed: readonly Network[]): AddressRules {
   const allows = (text: string): boolean => {
     const address = parse(text);
     if (!address) return false;
     if (allowed.some((network) => within(address, network))) return true;
-    return address.range() === 'unicast' && !alsoRefused.some((network) => within(address, network));
+    if (address.range() !== 'unicast') return false;
+    return address.kind() === 'ipv6' ? within(address, globalUnicast) : !within(address, azureHost);
   };
   return {
     allows,

@@ -1,0 +1,58 @@
+import { type DescField, type DescMessage, fromBinary, getOption, toBinary } from '@bufbuild/protobuf';
+import { type ReflectMessage, reflect } from '@bufbuild/protobuf/reflect';
+import { erased_at_end } from '@headset-cloud/proto/device_link/v1/catalog_pb.ts';
+import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { operationOf } from '@headset-cloud/proto/operations.ts';
+
+/** The operations that have such fields, so that the others need not be decoded. */
+const withSecrets: ReadonlySet<string> = new Set(
+  OperationSchema.fields
+    .filter((kind) => kind.message && hasSecrets(kind.message))
+    .map((kind) => operationOf(kind.localName as Parameters<typeof operationOf>[0]).id),
+);
+
+/**
+ * An operation without its fields that are `erased_at_end`: client secret, passwords, free content of apps
+ * (specification API 3 and 7). Undefined where it has none, or cannot be read. For a transaction that has ended.
+ */
+export function withoutEndedSecrets(of: {
+  readonly operationId: string;
+  readonly operation: Uint8Array;
+}): Uint8Array | undefined {
+  if (!withSecrets.has(of.operationId)) return undefined;
+  const operation = readable(of.operation);
+  if (!operation || erase(reflect(OperationSchema, operation)) === 0) return undefined;
+  return toBinary(OperationSchema, operation);
+}
+
+/** Number of fields that were erased, at any depth. */
+function erase(message: ReflectMessage): number {
+  let erased = 0;
+  for (const field of message.fields) {
+    if (!message.isSet(field)) continue;
+    if (isErased(field)) {
+      message.clear(field);
+      erased += 1;
+    } else if (field.fieldKind === 'message') erased += erase(message.get(field));
+    else if (field.fieldKind === 'list' && field.listKind === 'message')
+      for (const one of message.get(field)) erased += erase(one as ReflectMessage);
+  }
+  return erased;
+}
+
+function hasSecrets(message: DescMessage): boolean {
+  return message.fields.some((field) => isErased(field) || (field.message && hasSecrets(field.message)));
+}
+
+function isErased(field: DescField): boolean {
+  return getOption(field, erased_at_end);
+}
+
+/** What cannot be read stays as it is: the end of its transaction does not depend on it. */
+function readable(bytes: Uint8Array) {
+  try {
+    return fromBinary(OperationSchema, bytes);
+  } catch {
+    return undefined;
+  }
+}
