@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { trace } from '@opentelemetry/api';
+import { context, metrics as globalMetrics, propagation, trace } from '@opentelemetry/api';
 import { Registry } from 'prom-client';
 import { waitFor } from './testing/wait.ts';
 import { createTracing } from './tracing.ts';
@@ -8,6 +8,15 @@ import { createTracing } from './tracing.ts';
 const waiting: ServerResponse[] = [];
 const collector = createServer((_, response) => void waiting.push(response));
 const metrics = new Registry();
+
+const before = { ...process.env };
+afterAll(() => {
+  collector.closeAllConnections();
+  collector.close();
+  // The SDK is the process's, as are its variables.
+  for (const key of Object.keys(process.env)) if (!(key in before)) delete process.env[key];
+  for (const api of [trace, context, propagation, globalMetrics]) api.disable();
+});
 
 const dropped = async () => {
   const values = (await metrics.getSingleMetric('headset_trace_spans_dropped_total')?.get())?.values ?? [];
@@ -37,6 +46,4 @@ test('spans that find the queue full, and those whose export failed, are counted
   waiting.shift()?.writeHead(200).end();
   await tracing.stop();
   expect(await dropped()).toEqual({ queue_full: 85, export_failed: 5 });
-  collector.closeAllConnections();
-  collector.close();
 });
