@@ -48,7 +48,7 @@ await main('gateway', async () => {
   });
   const signal = untilSignal();
 
-  await lifecycle.start(createTracing('gateway', process.env));
+  await lifecycle.start(createTracing('gateway', process.env, metrics));
   const channels = createChannels(addressesOf(common), keepaliveOf(common), security);
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
   await lifecycle.start(

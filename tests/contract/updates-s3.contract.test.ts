@@ -240,4 +240,52 @@ const missing = orDemanded(
       roomy.close();
     }
   });
+
+  // withstands files/swap
+  it('a file put to the URL of a deliverable version changes nothing that is delivered, and is removed', async () => {
+    const apk = await makeApk({ versionName: '6' });
+    const { urls } = await ask('6', apk.length);
+    const put = async (body: Buffer) => {
+      const headers = { 'content-type': 'application/vnd.android.package-archive' };
+      const answer = await request(urls[0]?.uploadUrl ?? '', { method: 'PUT', body, headers });
+      await answer.body.dump();
+      return answer.statusCode;
+    };
+    await put(apk);
+    await waitFor('the sweep', async () => {
+      world.nowMs += 100;
+      return (await state('6')) === 'deliverable';
+    });
+    const deviceId = '350000000000026';
+    await world.updates.updateApp({ caller: callerOf(), deviceId, package: app, version: '6' });
+    const kind = world.devices.sent.at(-1)?.operation?.kind;
+    const ticket = (kind?.case === 'updateApp' && kind.value.artifact?.ticket) || new Uint8Array();
+    expect(await put(Buffer.alloc(apk.length, 'x'))).toBe(200);
+    const key = `uploads/${new URL(urls[0]?.uploadUrl ?? '').pathname.split('/').at(-1)}`;
+    const delivered = async () => {
+      const { url } = await world.downloads.getDownloadUrl({ deviceId, ticket });
+      const answer = await request(url);
+      return Buffer.from(await answer.body.arrayBuffer()).equals(apk);
+    };
+    expect(await delivered()).toBe(true);
+    const { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, S3_REGION: region } = server.environment;
+    const storage = createS3Storage({
+      endpoint,
+      publicEndpoint: undefined,
+      bucket,
+      region,
+      tempDir: directory,
+    });
+    try {
+      expect(await storage.head(key)).toBeDefined();
+      await waitFor('the upload to be closed', async () => {
+        world.nowMs += 600_000;
+        return (await storage.head(key)) === undefined;
+      });
+    } finally {
+      storage.close();
+    }
+    world.nowMs = Date.now();
+    expect(await delivered()).toBe(true);
+  });
 });

@@ -155,7 +155,7 @@ export async function hostService(
   const ended = Promise.race([signal, fatal.promise]);
   ended.catch(() => {}).finally(() => startUp.stop());
 
-  await lifecycle.start(createTracing(name, env));
+  await lifecycle.start(createTracing(name, env, metrics));
   const mongo = openMongo({
     uri: common.MONGODB_URI,
     databasePrefix: common.MONGODB_DATABASE_PREFIX,

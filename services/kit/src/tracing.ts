@@ -1,10 +1,19 @@
+import type { NodeSDK } from '@opentelemetry/sdk-node';
+import { Counter, type Registry } from 'prom-client';
 import type { Component } from './lifecycle.ts';
+
+type Reader = NonNullable<NonNullable<ConstructorParameters<typeof NodeSDK>[0]>['metricReaders']>[number];
 
 /**
  * OpenTelemetry (rule C18), configured by its standard variables. It is off and costs nothing while no
- * exporter is set (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_TRACES_EXPORTER).
+ * exporter is set (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_TRACES_EXPORTER). `metrics` gets
+ * headset_trace_spans_dropped_total.
  */
-export function createTracing(serviceName: string, env: Record<string, string | undefined>): Component {
+export function createTracing(
+  serviceName: string,
+  env: Record<string, string | undefined>,
+  metrics: Registry,
+): Component {
   let stop: (() => Promise<void>) | undefined;
   const wanted =
     env['OTEL_SDK_DISABLED'] !== 'true' &&
@@ -19,12 +28,59 @@ export function createTracing(serviceName: string, env: Record<string, string | 
       if (!wanted) return;
       // Loaded only when tracing is on, because it costs memory and half a second.
       const { NodeSDK } = await import('@opentelemetry/sdk-node');
-      const sdk = new NodeSDK({ serviceName: env['OTEL_SERVICE_NAME'] ?? serviceName });
+      // The SDK counts what it drops only in its own metrics, which this switches on.
+      process.env['OTEL_NODE_EXPERIMENTAL_SDK_METRICS'] = 'true';
+      const sdk = new NodeSDK({
+        serviceName: env['OTEL_SERVICE_NAME'] ?? serviceName,
+        // No other metrics are OpenTelemetry's.
+        metricReaders: [countDropped(metrics)],
+      });
       sdk.start();
       stop = () => sdk.shutdown();
     },
     async stop() {
       await stop?.();
     },
+  };
+}
+
+/** Shows which spans the SDK has dropped, by its own metric of what its span processors have done. */
+function countDropped(metrics: Registry): Reader {
+  let producer: Parameters<Reader['setMetricProducer']>[0] | undefined;
+  const read = async () => {
+    const counts = { queue_full: 0, export_failed: 0 };
+    const scopes = (await producer?.collect())?.resourceMetrics.scopeMetrics ?? [];
+    for (const { descriptor, dataPoints } of scopes.flatMap((scope) => scope.metrics)) {
+      if (descriptor.name !== 'otel.sdk.processor.span.processed') continue;
+      for (const { attributes, value } of dataPoints) {
+        const error = attributes['error.type'];
+        if (error === undefined) continue;
+        counts[error === 'queue_full' ? error : 'export_failed'] += value as number;
+      }
+    }
+    return counts;
+  };
+  new Counter({
+    name: 'headset_trace_spans_dropped_total',
+    help: 'Spans that the traces lack: queue_full, because the collector does not take them fast enough; export_failed, because it did not take them.',
+    labelNames: ['reason'],
+    registers: [metrics],
+    async collect() {
+      const counts = await read();
+      this.reset();
+      for (const [reason, count] of Object.entries(counts)) this.inc({ reason }, count);
+    },
+  });
+  return {
+    setMetricProducer(made) {
+      producer = made;
+    },
+    collect: () => producer?.collect() ?? Promise.reject(new Error('the SDK has not started')),
+    // The SDK's defaults: its own choice for each instrument, and sums since its start.
+    selectAggregation: () => ({ type: 0 }),
+    selectAggregationTemporality: () => 1,
+    selectCardinalityLimit: () => 2000,
+    async shutdown() {},
+    async forceFlush() {},
   };
 }

@@ -101,7 +101,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   process.umask(0o077);
   mkdirSync(config.DATA_DIR, { recursive: true });
 
-  await lifecycle.start(createTracing('headset-cloud', given));
+  await lifecycle.start(createTracing('headset-cloud', given, metrics));
   const database = openEmbeddedDatabase({ directory: config.DATA_DIR });
   await lifecycle.start({
     name: 'database',

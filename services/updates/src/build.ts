@@ -22,9 +22,11 @@ import {
   collections,
   owingCollections,
   type PackageDocument,
+  type PlacesDocument,
   type UploadDocument,
 } from './store/documents.ts';
 import { createPackageNames } from './store/packages.ts';
+import { createUploadPlaces } from './store/places.ts';
 import { updatesSteps } from './store/steps.ts';
 import { createUploadStore } from './store/uploads.ts';
 import { answerUpload } from './uploads/answer.ts';
@@ -49,6 +51,10 @@ export function buildUpdates(
   const { store, clock, secrets, logger, failpoints } = ctx;
   const catalogue = createCatalogue(store.collection<ArtifactDocument>(collections.artifacts));
   const uploads = createUploadStore(store.collection<UploadDocument>(collections.uploads));
+  const places = createUploadPlaces(
+    store.collection<PlacesDocument>(collections.uploadPlaces),
+    store.collection<UploadDocument>(collections.uploads),
+  );
   const packages = createPackageNames(
     store.collection<PackageDocument>(collections.packages),
     store.collection<ArtifactDocument>(collections.artifacts),
@@ -73,7 +79,7 @@ export function buildUpdates(
     ...{ onOutcome, onNoRoom },
   });
   const opener = createOpener({
-    ...{ catalogue, uploads, storage, clock, failpoints },
+    ...{ catalogue, uploads, places, storage, clock, failpoints },
     urlSeconds: config.UPDATES_UPLOAD_URL_SECONDS,
   });
   const lookNow = createLookNow({ uploads, check, logger, patienceMs: lookPatienceMs });

@@ -286,6 +286,41 @@ test('a developer has at most 200 open uploads; a request beyond takes no name',
   await ask('com.flood.other');
 });
 
+/** How many of these requests at once got a URL; the others are refused because of the limit. */
+async function taken(many: number, ask: (i: number) => Promise<unknown>): Promise<number> {
+  const done = await Promise.all(
+    Array.from({ length: many }, (_, i) =>
+      ask(i).then(
+        () => 'taken',
+        (error) => error.code,
+      ),
+    ),
+  );
+  expect(new Set(done)).toEqual(new Set(['taken', 'too_many_requests']));
+  return done.filter((one) => one === 'taken').length;
+}
+
+// withstands files/upload-flood
+test('the limits of open uploads hold for requests at once, of a version and of a developer', async () => {
+  expect(await taken(30, () => requestUpload())).toBe(20);
+  const others = (i: number) =>
+    world.updates.requestUpload({
+      caller: callerOf(),
+      ...{ package: `com.flood.n${i}`, version: '1', sizeBytes: 10n },
+    });
+  expect(await taken(210, others)).toBe(180);
+});
+
+test('a request that crashes before its upload is stored holds its place for a minute only', async () => {
+  for (let i = 0; i < 19; i += 1) await requestUpload();
+  world.cutAt = 'updates.claimed';
+  await expect(requestUpload()).rejects.toThrow();
+  await expect(requestUpload()).rejects.toMatchObject({ code: 'too_many_requests', retryAfterMs: 60_000 });
+  world.nowMs += 60_001;
+  await requestUpload();
+  await expect(requestUpload()).rejects.toMatchObject({ code: 'too_many_requests' });
+});
+
 test('of two developers that request a package at the same time exactly one gets it', async () => {
   for (let round = 0; round < 10; round += 1) {
     const ask = (developer: 'a' | 'b') =>

@@ -141,6 +141,19 @@ export interface Catalogue {
   list(query: { kind?: 'software' | 'firmware'; package: string; limit: number }): Promise<Artifact[]>;
 }
 
+/** How many uploads may be open: with a URL that is valid, and of a developer only those without an accepted file. */
+export interface UploadPlaces {
+  /**
+   * Takes a place for an upload that is stored afterwards, unless as many others have theirs; also for calls at once.
+   * A place whose upload is not stored within a minute is free again. Repeatable. Undefined: it has its place.
+   */
+  take(
+    upload: { readonly uploadId: string; readonly artifactId: string; readonly developerId: string },
+    most: { readonly ofVersion: number; readonly ofDeveloper: number },
+    nowMs: number,
+  ): Promise<{ readonly full: 'version' | 'developer'; readonly firstEndMs: number } | undefined>;
+}
+
 /** Open uploads: one document per upload. */
 export interface UploadStore {
   /** Creates it, or keeps it open for longer. Throws `unavailable` while it is being closed. */
@@ -151,12 +164,6 @@ export interface UploadStore {
    * been kept open for longer. Repeatable.
    */
   close(id: string, expiresAtMs: number): Promise<boolean>;
-  /** Uploads, but for this one, whose URL is valid; of a developer only those without an accepted file. */
-  countOpen(
-    of: { artifactId: string } | { developerId: string },
-    except: string,
-    nowMs: number,
-  ): Promise<{ count: number; firstEndMs: number }>;
   /** Ids of uploads at which a check may find something new. */
   unsettled(of: { artifactId: string } | { developerId: string }, limit: number): Promise<string[]>;
   due(nowMs: number, limit: number): Promise<string[]>;

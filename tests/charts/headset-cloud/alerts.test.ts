@@ -404,6 +404,19 @@ const examples: readonly Example[] = [
     },
   },
   {
+    alert: 'HeadsetCloudSpansDropped',
+    labels: { pod: 'b', reason: 'export_failed' },
+    fires: {
+      'headset_trace_spans_dropped_total{namespace="hc",pod="a",reason="export_failed"}': '0x60',
+      'headset_trace_spans_dropped_total{namespace="hc",pod="b",reason="export_failed"}': '0+5x60',
+    },
+    // A burst, and a new pod beside the old one.
+    quiet: {
+      'headset_trace_spans_dropped_total{namespace="hc",pod="a",reason="queue_full"}': '0x20 300x100',
+      'headset_trace_spans_dropped_total{namespace="hc",pod="b",reason="queue_full"}': '_x60 0x60',
+    },
+  },
+  {
     alert: 'HeadsetCloudRecordingsLate',
     fires: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="uploading"', '15000+60x60'),
     quiet: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="waiting"', '15000+60x60'),

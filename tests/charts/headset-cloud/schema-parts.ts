@@ -40,13 +40,20 @@ const mapped = [
 const bits4 = '([12]?\\d|3[0-2])';
 const bits6 = '([1-9]?\\d|1[01]\\d|12[0-8])';
 
-/** A network in the form that Kubernetes takes. */
-export const cidr: Schema = {
+/** The same without 0, the network of every address. */
+const some4 = '([1-9]|[12]\\d|3[0-2])';
+const some6 = '([1-9]\\d?|1[01]\\d|12[0-8])';
+
+const cidrOf = (prefix4: string, prefix6: string): Schema => ({
   type: 'string',
   // What Helm shows of most mistakes; only a wrong IPv6 network is answered with the long pattern.
   pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$',
-  ...when({ pattern: ':' }, { pattern: `^(${ipv6})/${bits6}$` }, { pattern: `^${ipv4}/${bits4}$` }),
-};
+  ...when({ pattern: ':' }, { pattern: `^(${ipv6})/${prefix6}$` }, { pattern: `^${ipv4}/${prefix4}$` }),
+});
+/** A network in the form that Kubernetes takes. */
+export const cidr = cidrOf(bits4, bits6);
+/** One that is not every address. */
+export const someCidr = cidrOf(some4, some6);
 
 /** An address, or a name as EGRESS_NO_PROXY has it. */
 const hostName =
@@ -56,8 +63,6 @@ export const addressOrName: Schema = {
   pattern: `^(${hostName}|${ipv6}|${mapped})$`,
 };
 
-const some4 = '([1-9]|[12]\\d|3[0-2])';
-const some6 = '([1-9]\\d?|1[01]\\d|12[0-8])';
 /** Addresses and networks but for that of every address, divided by commas, as the processes read them; files/forms.yaml has it. */
 const network = `\\s*(${ipv4}(/0*${some4})?|(${ipv6}|${mapped})(/0*${some6})?)\\s*`;
 export const networksPattern = `^${network}(,${network})*$`;

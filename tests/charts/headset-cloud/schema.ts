@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
 import { chartFolder } from './chart.ts';
 import { annotations, labels, peers, tolerations } from './kubernetes-schema.ts';
-import { addressOrName, cidr, list, object, type Schema, when } from './schema-parts.ts';
+import { addressOrName, cidr, list, object, type Schema, someCidr, when } from './schema-parts.ts';
 import { chartSettings, commonSettings, ownSettings, settingSchema } from './settings.ts';
 
 export const schemaFile = join(chartFolder, 'values.schema.json');
@@ -121,7 +121,7 @@ const values: Schema = {
       publicEndpoint: optional(`${origin}/?`),
     }),
     oidc: object({ issuer: url, audience: text, jwksUri: url }),
-    callbacks: object({ allowAddresses: list(cidr) }),
+    callbacks: object({ allowAddresses: list(someCidr) }),
     egressProxy: object({
       url: optional(`${origin}/?`),
       except: list({

@@ -1,4 +1,5 @@
 import { commonConfig } from '@headset-cloud/kit/common-config.ts';
+import { callbackAddressesConfig } from '@headset-cloud/kit/outbound/callback-addresses.ts';
 import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { chartYaml, describeWith, render, resources } from './chart.ts';
 import { at, merged, refusals, type Wrong } from './refusals.ts';
@@ -182,6 +183,30 @@ describeWith(['helm'], 'TRUSTED_PROXIES', () => {
   ])('%j is taken where its process takes it, and only there', (value) => {
     expect(taken(value)).toBe(parsed(value));
   });
+});
+
+describeWith(['helm'], 'callbacks.allowAddresses of a trial', () => {
+  const { parse } = callbackAddressesConfig.NOTIFIER_ALLOW_ADDRESSES;
+
+  it.each([
+    ...['0.0.0.0/0', '::/0', '10.0.0.0/0', 'fd00::/0', '10.0.0.0/33', 'fd00::/129', '10.0.0.0', '::::/8'],
+    ...['0.0.0.0/1', '::/1', '10.0.0.0/8', '10.0.0.1/32', '10.0.0.0/30', 'fd00::/8', '::1/128', '::/96'],
+  ])('%s is taken where its process takes it, and only there', (one) => {
+    const isTaken = (judge: () => unknown) => {
+      try {
+        judge();
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const values = { callbacks: { allowAddresses: [one] } };
+    expect(isTaken(() => render({ ...scenarios['trial'], values }))).toBe(isTaken(() => parse(one)));
+  });
+
+  refusals('trial', [
+    ['every address', at('callbacks.allowAddresses', ['0.0.0.0/0']), "'/callbacks/allowAddresses/0'"],
+  ]);
 });
 
 describeWith(['helm'], 'an exception of the egress proxy', () => {

@@ -15,7 +15,7 @@ export const fileDoors = [
     http: requests with two lengths, hidden requests, broken headers, dot segments, inner addresses | a strict parser; what follows a refused request is not read; only signed paths
     swap: changing the file after it was checked | the checked file is copied to a key that contains its hash
     stall: an upload that stalls or is cut off | aborted; nothing of it is kept
-    upload-flood: asking for ever more uploads, of a version or of ever other packages | 20 open uploads of a version and 200 of a developer, then 429
+    upload-flood: asking for ever more uploads, of a version or of ever other packages | 20 open uploads of a version and 200 of a developer, also for calls at once, then 429
     bomb: an archive that grows to gigabytes, zip64 records, 2^32 entries | sizes, ratio and entries are judged before anything is unpacked
     archive-tricks: overlapping entries, symbolic links, absolute names, two manifests, a broken directory | refused with the reason; nothing is written to a path from the archive
     manifest-bomb: a binary manifest that is cut, changed or nested without end | read within bounds of time and memory
@@ -42,7 +42,7 @@ export const fileDoors = [
     replay: a webhook again | recognised by its id or its content; one event
     credentials: a webhook's secret that is passed on to the integrator | events are forwarded without credentials
     crowd: thousands of connections without a request | the one that waits longest gives way
-    bodies: many large bodies at once, or such that never end, with a right secret | a room for all of them, half of it for one endpoint; 503
+    bodies: many large bodies at once, or such that never end, with a right secret | a room for all of them, half of it for one endpoint, taken as they come; 503
     `,
   ),
 ];

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { finished } from 'node:stream';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
-import { BodyRoom } from '@headset-cloud/kit/doors/body-room.ts';
+import { BodyRoom, smallBodyBytes } from '@headset-cloud/kit/doors/body-room.ts';
 import { type Doors, defaultDoors, doorTimes } from '@headset-cloud/kit/doors/http-door.ts';
 import { listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
@@ -12,6 +13,9 @@ import type { Receipt, Receiver } from './receive.ts';
 const defaultDrainMs = 4000;
 const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const path = /^\/webhooks\/sora\/([A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
+
+/** Room that a body of unknown size takes at a time, as it comes; bytes. */
+const roomStepBytes = 64 * 1024;
 
 /** A refusal, with the headers that go with it. */
 class Refusal extends Error {
@@ -42,7 +46,7 @@ export function createWebhookServer(options: {
   const bodies = new BodyRoom();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let giveBack = () => {};
+    const room: (() => void)[] = [];
     try {
       const endpointId = path.exec(request.url ?? '')?.[1];
       if (!endpointId) throw new Refusal(404, 'Nothing is there.');
@@ -51,33 +55,57 @@ export function createWebhookServer(options: {
       if (!(await receiver.authenticate(endpointId, token))) {
         throw new Refusal(401, 'The bearer token is missing or wrong.', { 'www-authenticate': 'Bearer' });
       }
-      giveBack = roomFor(endpointId, request);
-      const body = await readBody(request, options.maxBytes);
+      const body = await readBody(request, options.maxBytes, (bytes) => room.push(take(endpointId, bytes)));
       const outcome = await receiver.receive(endpointId, body, currentTraceparent() || traceOf(request));
       if (outcome === 'malformed') throw new Refusal(400, 'The body is not an event of Sora.');
       onAnswer(outcome);
-      answer(response, 200, {});
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     } catch (error) {
       onAnswer('refused');
-      if (error instanceof Refusal) answer(response, error.status, { message: error.message }, error.headers);
-      else {
+      if (error instanceof Refusal) {
+        refuse(request, response, error.status, error.message, error.headers);
+      } else {
         logger.error({ err: error }, 'a webhook could not be stored');
-        answer(response, 503, { message: 'It could not be stored. Try again.' }, { 'retry-after': '2' });
+        const headers = { 'retry-after': '2' };
+        refuse(request, response, 503, 'It could not be stored. Try again.', headers);
       }
-      // Reads and discards the rest of the body, within the time limit of a request.
-      request.resume();
     } finally {
-      giveBack();
+      for (const giveBack of room) giveBack();
     }
   }
 
-  function roomFor(endpointId: string, { headers }: IncomingMessage): () => void {
-    const bytes = Math.min(Number(headers['content-length'] ?? Infinity), options.maxBytes);
+  function take(endpointId: string, bytes: number): () => void {
     try {
       return bodies.take(endpointId, bytes);
     } catch {
       throw new Refusal(503, 'Too many large bodies at once.', { 'retry-after': '1' });
     }
+  }
+
+  /**
+   * Sends the answer at once, but ends it only when the rest of the body was read and discarded: a connection that is
+   * closed before would be reset by what still comes, and the sender might lose the answer. As much is discarded as a
+   * webhook may have, within the time limit of a request; who sends more is cut off.
+   */
+  function refuse(
+    request: IncomingMessage,
+    response: ServerResponse,
+    status: number,
+    message: string,
+    headers: Record<string, string>,
+  ): void {
+    if (response.destroyed) return;
+    const body = JSON.stringify({ message });
+    const length = { 'content-length': Buffer.byteLength(body) };
+    response.writeHead(status, { 'content-type': 'application/json', ...length, ...headers });
+    response.write(body);
+    let left = options.maxBytes;
+    request.on('data', (part: Buffer) => {
+      left -= part.length;
+      if (left < 0) request.destroy();
+    });
+    finished(request, () => response.end());
+    request.resume();
   }
 
   let server: Server | undefined;
@@ -119,8 +147,18 @@ function traceOf({ headers: { traceparent } }: IncomingMessage): string {
   return typeof traceparent === 'string' && traceparentForm.test(traceparent) ? traceparent : '';
 }
 
-/** Throws a Refusal when the body is too large, or did not arrive whole. */
-async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+/**
+ * Calls `take` before it keeps more: once for a body whose size is announced, else step by step. Throws a Refusal when
+ * the body is too large, or did not arrive whole.
+ */
+async function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  take: (bytes: number) => void,
+): Promise<Buffer> {
+  const announced = request.headers['content-length'];
+  let room = announced === undefined ? smallBodyBytes : Math.min(Number(announced), maxBytes);
+  take(room);
   const parts: Buffer[] = [];
   let bytes = 0;
   try {
@@ -130,6 +168,7 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buf
       if (bytes > maxBytes) {
         throw new Refusal(413, `The body is larger than ${maxBytes} bytes.`, { connection: 'close' });
       }
+      for (; room < bytes; room += roomStepBytes) take(roomStepBytes);
       parts.push(part as Buffer);
     }
   } catch (error) {
@@ -137,14 +176,4 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buf
     throw error instanceof Refusal ? error : new Refusal(400, 'The body did not arrive whole.');
   }
   return Buffer.concat(parts);
-}
-
-function answer(
-  response: ServerResponse,
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): void {
-  if (response.destroyed) return;
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }

@@ -24,7 +24,7 @@ export function putFirmwareHandler(
     if (there?.state === 'deliverable') return { artifact: artifactInfo(there), uploadUrl: '' };
     await deps.storage.requireAvailable(sizeBytes);
     const wanted = { uploadId: randomUUID(), name, developerId: '', sizeBytes };
-    await deps.opener.requireRoom(wanted);
+    await deps.opener.takePlace(wanted);
     const subject = { target: artifactId(name), fields: ['upload'] };
     const artifact = await deps.audit.change(subject, (record) => deps.opener.open(wanted, true, record));
     requireSamePackage(artifact, packageName);

@@ -60,10 +60,19 @@ export interface UploadDocument {
   closing?: boolean;
 }
 
+/** One document per developer, and one for firmware: places of uploads that are about to be stored. */
+export interface PlacesDocument {
+  _id: string;
+  places: { uploadId: string; artifactId: string; untilMs: number }[];
+  /** Changes with every place that is taken. */
+  revision: number;
+}
+
 export const collections = {
   packages: 'packages',
   artifacts: 'artifacts',
   uploads: 'uploads',
+  uploadPlaces: 'uploadPlaces',
   idempotency: 'idempotency',
 } as const;
 

@@ -37,17 +37,6 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
       return matchedCount === 1;
     },
 
-    async countOpen(of, except, nowMs) {
-      const unsettled = 'developerId' in of && { settled: false };
-      const open = await uploads
-        .find(
-          { ...of, ...unsettled, _id: { $ne: except }, expiresAtMs: { $gt: nowMs } },
-          { sort: { expiresAtMs: 1 }, projection: { expiresAtMs: 1 } },
-        )
-        .toArray();
-      return { count: open.length, firstEndMs: open[0]?.expiresAtMs ?? nowMs };
-    },
-
     async unsettled(of, limit) {
       const found = await uploads
         .find({ ...of, settled: false }, { limit, projection: { _id: 1 } })

@@ -9,11 +9,12 @@ import {
   uploadKey,
 } from '../domain/artifact.ts';
 import { refusals } from '../domain/refusals.ts';
-import type { ArtifactStorage, Catalogue, UploadStore } from '../ports.ts';
+import type { ArtifactStorage, Catalogue, UploadPlaces, UploadStore } from '../ports.ts';
 
 export interface OpenerDependencies {
   readonly catalogue: Catalogue;
   readonly uploads: UploadStore;
+  readonly places: UploadPlaces;
   readonly storage: ArtifactStorage;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
@@ -44,8 +45,11 @@ const firstLookAfterMs = 500;
 
 /** Opens uploads and signs their URLs. */
 export interface Opener {
-  /** Throws `too_many_requests` when too many other uploads of the version, or of the developer, are open. */
-  requireRoom(wanted: WantedUpload): Promise<void>;
+  /**
+   * Takes a place for the upload, which is opened or signed afterwards. Throws `too_many_requests` when too many others
+   * of the version, or of the developer, are open.
+   */
+  takePlace(wanted: WantedUpload): Promise<void>;
   /**
    * Stores the expected upload, then sets its artifact to uploading. Repeatable. Returns the artifact; if
    * its state is not uploading, no upload is needed. With `revive` a withdrawn artifact is opened, too.
@@ -57,7 +61,7 @@ export interface Opener {
 }
 
 export function createOpener(deps: OpenerDependencies): Opener {
-  const { catalogue, uploads, storage, clock, failpoints, urlSeconds } = deps;
+  const { catalogue, uploads, places, storage, clock, failpoints, urlSeconds } = deps;
 
   async function expect(wanted: WantedUpload, expiresAtMs: number): Promise<void> {
     const { uploadId: id, name, developerId, sizeBytes } = wanted;
@@ -66,15 +70,14 @@ export function createOpener(deps: OpenerDependencies): Opener {
   }
 
   return {
-    async requireRoom({ uploadId, name, developerId }) {
+    async takePlace({ uploadId, name, developerId }) {
       const now = clock.now();
-      const ofVersion = await uploads.countOpen({ artifactId: artifactId(name) }, uploadId, now);
-      if (ofVersion.count >= mostOpen) throw refusals.tooManyUploads(mostOpen, ofVersion.firstEndMs - now);
-      if (!developerId) return;
-      const all = await uploads.countOpen({ developerId }, uploadId, now);
-      if (all.count >= mostOfDeveloper) {
-        throw refusals.tooManyOfDeveloper(mostOfDeveloper, all.firstEndMs - now);
-      }
+      const upload = { uploadId, artifactId: artifactId(name), developerId };
+      const refused = await places.take(upload, { ofVersion: mostOpen, ofDeveloper: mostOfDeveloper }, now);
+      if (!refused) return;
+      const retryAfterMs = refused.firstEndMs - now;
+      if (refused.full === 'version') throw refusals.tooManyUploads(mostOpen, retryAfterMs);
+      throw refusals.tooManyOfDeveloper(mostOfDeveloper, retryAfterMs);
     },
 
     async open(wanted, revive, record) {

@@ -47,7 +47,7 @@ export async function requestUpload(
 
 /** Claims the package for the upload. Nothing is stored when it throws. */
 async function claim({ packages, opener, clock }: RequestDependencies, wanted: WantedUpload): Promise<void> {
-  await opener.requireRoom(wanted);
+  await opener.takePlace(wanted);
   const { uploadId, name, developerId } = wanted;
   refuseOthers(wanted, await packages.claim(name.package, developerId, uploadId, clock.now()));
 }
