@@ -191,6 +191,22 @@ const steps: Step[] = [
     counts: 'line',
   },
   {
+    ...jestStep(
+      'core loop, one process on MongoDB and Kafka',
+      ['-c', 'tests/jest.e2e.config.js', '--runInBand', 'tests/e2e/core-loop.test.ts'],
+      { STACK: 'real', PROCESSES: 'one' },
+    ),
+    group: 'faults',
+  },
+  {
+    name: 'crash test, one process on MongoDB and Kafka',
+    group: 'faults',
+    command: bin('node'),
+    args: ['tests/faults/main.ts'],
+    env: { STACK: 'real', PROCESSES: 'one', ROUNDS: '20', SEED: process.env['SEED'] || crashSeed },
+    counts: 'line',
+  },
+  {
     name: 'crash test, MongoDB and Kafka',
     group: 'faults',
     command: bin('node'),

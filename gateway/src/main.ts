@@ -7,6 +7,7 @@ import { openDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { addressesOf, createChannels, createMetrics, keepaliveOf, main } from '@headset-cloud/kit/host.ts';
 import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { peersPort } from '@headset-cloud/kit/rpc/peers-port.ts';
 import { openRpcSecurity } from '@headset-cloud/kit/rpc/security.ts';
 import { createTracing } from '@headset-cloud/kit/tracing.ts';
 import { assembleGateway } from './assemble.ts';
@@ -64,12 +65,13 @@ await main('gateway', async () => {
       doors,
     }),
   );
-  const { shares, components } = assembleShares(common, config, {
+  const { shares, bindings, components } = assembleShares(config, {
     security,
     logger,
     clock: systemClock,
     metrics,
   });
+  if (bindings.length > 0) await lifecycle.start(peersPort(bindings, common, { security, logger, metrics }));
   for (const component of components) await lifecycle.start(component);
   await lifecycle.start(
     assembleGateway(config, {

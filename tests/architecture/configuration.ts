@@ -31,7 +31,7 @@ function withoutShared(spec: ConfigSpec): ConfigSpec {
 
 const parts: readonly [string, ConfigSpec][] = [
   ['Every process', commonConfig],
-  ['A process of one service (MongoDB and Kafka)', distributedConfig],
+  ['A process of one service, or of all, on MongoDB and Kafka', distributedConfig],
   ['Devices, transactions, updates, communication: what they seal at rest', sealingConfig],
   ['Gateway, updates, communication, notifier: calls to the outside', egressConfig],
   ['Devices, notifier: where callbacks may go', callbackAddressesConfig],

@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { ListenAddress } from '@headset-cloud/kit/config.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { connectionAge, GrpcChannel, RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
-import { registerRpcMetrics } from '@headset-cloud/kit/rpc/metrics.ts';
+import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
 import type { RpcSecurity } from '@headset-cloud/kit/rpc/security.ts';
+import type { RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import type { Registry } from 'prom-client';
 import { createPeers, sharesBinding } from './peers.ts';
 import { createShares, type Shares } from './shares.ts';
 
-/** The counts of this gateway and, where there may be others, what tells them and listens to them. */
+/**
+ * The counts of this gateway and, where there may be others, what tells them (`components`) and what listens to them
+ * (`bindings`, for the host's gRPC port).
+ */
 export function assembleShares(
-  listen: { readonly GRPC_LISTEN: ListenAddress; readonly RPC_CONNECTION_AGE_MS: number },
   { GATEWAY_PEERS: peers }: { readonly GATEWAY_PEERS: string | undefined },
   host: {
     readonly security: RpcSecurity | undefined;
@@ -20,29 +21,19 @@ export function assembleShares(
     readonly clock: Clock;
     readonly metrics: Registry;
   },
-): { readonly shares: Shares; readonly components: readonly Component[] } {
+): {
+  readonly shares: Shares;
+  readonly bindings: readonly RpcBinding[];
+  readonly components: readonly Component[];
+} {
   const { security, logger, clock, metrics } = host;
   const shares = createShares({ clock, metrics, together: peers !== undefined });
-  if (peers === undefined) return { shares, components: [] };
+  if (peers === undefined) return { shares, bindings: [], components: [] };
   const instanceId = `gateway-${randomUUID().slice(0, 8)}`;
-  const server = new RpcServer(
-    [sharesBinding(shares, instanceId)],
-    logger,
-    connectionAge(listen.RPC_CONNECTION_AGE_MS),
-    registerRpcMetrics(metrics),
-    security,
-  );
   return {
     shares,
+    bindings: [sharesBinding(shares, instanceId)],
     components: [
-      {
-        name: 'gRPC',
-        async start() {
-          await server.listen(listen.GRPC_LISTEN);
-          server.serve();
-        },
-        stop: (forMs) => server.stop(forMs),
-      },
       createPeers({
         ...{ names: peers.split(','), instanceId, shares, logger },
         open: (address) => new GrpcChannel(address, {}, security && { security, service: 'gateway' }),

@@ -2,6 +2,7 @@ import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { peersPort } from '@headset-cloud/kit/rpc/peers-port.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Registry } from 'prom-client';
 import { assembleShares } from './assemble.ts';
@@ -17,15 +18,14 @@ afterEach(async () => {
 async function startGateways(count: number): Promise<Shares[]> {
   const ports = await freePorts(count);
   const peers = ports.map((port) => `127.0.0.1:${port}`).join(',');
-  const made = ports.map((port) =>
-    assembleShares(
-      { GRPC_LISTEN: { host: '127.0.0.1', port }, RPC_CONNECTION_AGE_MS: 60_000 },
-      { GATEWAY_PEERS: count === 1 ? undefined : peers },
-      { security: undefined, logger, clock: systemClock, metrics: new Registry() },
-    ),
-  );
-  for (const { components } of made) {
-    for (const component of components) {
+  const host = () => ({ security: undefined, logger, clock: systemClock, metrics: new Registry() });
+  const made = ports.map((port) => {
+    const its = assembleShares({ GATEWAY_PEERS: count === 1 ? undefined : peers }, host());
+    const listen = { GRPC_LISTEN: { host: '127.0.0.1', port }, RPC_CONNECTION_AGE_MS: 60_000 };
+    return { ...its, port: peersPort(its.bindings, listen, host()) };
+  });
+  for (const { port, components } of made) {
+    for (const component of [port, ...components]) {
       await component.start();
       running.push(component);
     }

@@ -1,4 +1,4 @@
-import { commonConfig, sealingConfig } from '@headset-cloud/kit/common-config.ts';
+import { commonConfig, distributedConfig, sealingConfig } from '@headset-cloud/kit/common-config.ts';
 import { address, type ConfigOf, text } from '@headset-cloud/kit/config.ts';
 
 const { SECRET_KEY, SECRET_KEY_OTHERS } = sealingConfig;
@@ -32,3 +32,11 @@ export const standaloneConfig = {
 } as const;
 
 export type StandaloneConfig = ConfigOf<typeof standaloneConfig>;
+
+/**
+ * The same process on MongoDB and Kafka: it reads what a process of one service reads. The addresses of other
+ * services are not used; GRPC_LISTEN is for other processes of this kind.
+ */
+export const sharedConfig = { ...commonConfig, ...distributedConfig, ...sealingConfig } as const;
+
+export type SharedConfig = ConfigOf<typeof sharedConfig>;

@@ -6,16 +6,15 @@ import { communication } from '@headset-cloud/communication/definition.ts';
 import { connectivity } from '@headset-cloud/connectivity/definition.ts';
 import { deviceLink } from '@headset-cloud/device-link/definition.ts';
 import { devices } from '@headset-cloud/devices/definition.ts';
-import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
-import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
-import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { assembleGateway } from '@headset-cloud/gateway/assemble.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
+import { assembleShares } from '@headset-cloud/gateway/shares/assemble.ts';
 import { adminTokensOf, createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { createOperatorsOutbox, outboxComponent } from '@headset-cloud/kit/audit/operators-outbox.ts';
 import { type AuditOutbox, auditFailpoints } from '@headset-cloud/kit/audit/outbox.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { ConfigError, type ConfigProblem, readConfig } from '@headset-cloud/kit/config.ts';
+import type { commonConfig } from '@headset-cloud/kit/common-config.ts';
+import { ConfigError, type ConfigOf, type ConfigProblem, readConfig } from '@headset-cloud/kit/config.ts';
 import { type AuditedLetters, deadLettersAdmin } from '@headset-cloud/kit/dead-letters/admin.ts';
 import {
   deadLetterFailpoints,
@@ -30,7 +29,10 @@ import { createMetrics } from '@headset-cloud/kit/host.ts';
 import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { dayMs } from '@headset-cloud/kit/retention/config.ts';
+import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { peersPort } from '@headset-cloud/kit/rpc/peers-port.ts';
+import { openRpcSecurity } from '@headset-cloud/kit/rpc/security.ts';
 import { secretsAdmin } from '@headset-cloud/kit/sealed/admin.ts';
 import { createNotedKeys } from '@headset-cloud/kit/sealed/noted-keys.ts';
 import { secretKeysOf } from '@headset-cloud/kit/secrets.ts';
@@ -40,8 +42,9 @@ import { createTracing } from '@headset-cloud/kit/tracing.ts';
 import { notifier } from '@headset-cloud/notifier/definition.ts';
 import { transactions } from '@headset-cloud/transactions/definition.ts';
 import { updates } from '@headset-cloud/updates/definition.ts';
+import { openEmbeddedBacking, openSharedBacking } from './backing.ts';
 import { createBuiltinIssuer, issuerAudience } from './builtin-issuer.ts';
-import { standaloneConfig } from './config.ts';
+import { type SharedConfig, type StandaloneConfig, sharedConfig, standaloneConfig } from './config.ts';
 
 /** The services, in the order of their start. */
 const definitions: readonly ServiceDefinition[] = [
@@ -55,22 +58,36 @@ const definitions: readonly ServiceDefinition[] = [
   deviceLink,
 ];
 
-/** The whole platform in one process on the embedded default (rule C5), until a signal. */
-export async function runPlatform(given: Record<string, string | undefined>): Promise<void> {
-  const config = readConfig(standaloneConfig, given);
+/** True: the stores are MongoDB and Kafka, which other processes may use as well. */
+function isShared(env: Readonly<Record<string, string | undefined>>): boolean {
+  return ['MONGODB_URI', 'MONGODB_URI_FILE', 'KAFKA_BROKERS'].some((key) => env[key]);
+}
+
+/** Settings of the embedded default that services do not have by themselves. */
+function embeddedDefaults(config: StandaloneConfig): Record<string, string> {
   const issuerUrl =
     config.ISSUER_PUBLIC_URL?.replace(/\/$/, '') ??
     `http://${config.ISSUER_LISTEN.host}:${config.ISSUER_LISTEN.port}`;
   // The built-in issuer is the default one; addresses on this machine may receive callbacks and recordings.
-  const env = {
+  return {
     OIDC_ISSUER: issuerUrl,
     OIDC_AUDIENCE: issuerAudience,
     NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
     COMMUNICATION_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
     // What lies on this machine, the built-in issuer too, is behind no proxy.
     EGRESS_NO_PROXY: 'localhost,127.0.0.0/8,::1',
-    ...given,
   };
+}
+
+/**
+ * The whole platform in one process, until a signal: on the embedded stores (rule C5), or, where MONGODB_URI and
+ * KAFKA_BROKERS say so, on those, beside others of its kind (ADR 0048).
+ */
+export async function runPlatform(given: Record<string, string | undefined>): Promise<void> {
+  const shared = isShared(given) ? readConfig(sharedConfig, given) : undefined;
+  const embedded = shared ? undefined : readConfig(standaloneConfig, given);
+  const config: ConfigOf<typeof commonConfig> = (shared ?? embedded) as ConfigOf<typeof commonConfig>;
+  const env = embedded ? { ...embeddedDefaults(embedded), ...given } : given;
   const problems: ConfigProblem[] = [];
   /** Collects the errors, so that a wrong configuration names the bad keys of all services. */
   const tried = <T>(read: () => T): T | undefined => {
@@ -89,6 +106,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const root = createLogger({ level: config.LOG_LEVEL, metrics });
   const logger = root.child({ service: 'platform' });
   const doors = openDoors(doorLimits(config), metrics);
+  const security = shared && openRpcSecurity(shared, { logger, metrics, env }, 'device-link', 'gateway');
   const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: config.TURN_AWAY_MS,
@@ -96,23 +114,23 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     waitsFor: () => startUp.waitsFor(),
   });
   const signal = untilSignal();
-  signal.finally(() => startUp.stop());
+  const fatal = Promise.withResolvers<never>();
+  // Resolves when the process is told to stop, or fails for good, while the start still waits for a store.
+  const ended = Promise.race([signal, fatal.promise]);
+  ended.catch(() => {}).finally(() => startUp.stop());
   // What the process writes is for its own user: secrets, tokens of the demo, files of the stores.
   process.umask(0o077);
-  mkdirSync(config.DATA_DIR, { recursive: true });
+  if (embedded) mkdirSync(embedded.DATA_DIR, { recursive: true });
 
   await lifecycle.start(createTracing('headset-cloud', given, metrics));
-  const database = openEmbeddedDatabase({ directory: config.DATA_DIR });
-  await lifecycle.start({
-    name: 'database',
-    start: async () => {},
-    stop: () => database.close(),
-    notReady: () => database.notReady(),
-  });
-  const stores = createEmbeddedStore(database);
-  const log = withMetrics(createEmbeddedLog(database, logger), metrics);
-  await lifecycle.start({ name: 'stores', start: async () => {}, stop: () => stores.close() });
-  await lifecycle.start({ name: 'event log', start: async () => {}, stop: () => log.close() });
+  const backing = embedded
+    ? openEmbeddedBacking(embedded.DATA_DIR, logger)
+    : openSharedBacking(shared as SharedConfig, {
+        ...{ env, logger, startUp },
+        onFatal: (error) => fatal.reject(error),
+      });
+  for (const component of backing.components) await lifecycle.start(component);
+  const log = withMetrics(backing.log, metrics);
 
   const channel = new LocalChannel();
   const failpoints = createFailpoints(
@@ -124,12 +142,11 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     ],
     given,
   );
-  const { SECRET_KEY = ownSecret(config.DATA_DIR), SECRET_KEY_OTHERS } = config;
-  const secrets = secretKeysOf({ SECRET_KEY, SECRET_KEY_OTHERS });
+  const secrets = secretKeysOf(shared ?? keysOf(embedded as StandaloneConfig));
   const deadLetters: AuditedLetters[] = [];
   const outboxes = new Map<ServiceName, AuditOutbox>();
   const ownOf = (name: ServiceName) => ({
-    store: stores.database(name),
+    store: backing.storeOf(name),
     logger: root.child({ service: name }),
   });
   const context = (name: ServiceName): SealingContext => {
@@ -143,15 +160,23 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     deadLetters.push({ ...keeping.deadLetters, audit });
     return {
       ...own,
-      database: (other) => stores.database(other),
+      database: (other) => backing.database(other),
       clock: systemClock,
-      log: keeping.log,
+      log: {
+        ...keeping.log,
+        ensureTopics: (names) => startUp.retry('the topics', () => keeping.log.ensureTopics(names)),
+      },
       channel: () => channel,
+      ...(shared && {
+        channelToPeer: (address) => new GrpcChannel(address, {}, security && { security, service: name }),
+        schema: shared.SCHEMA,
+        starting: startUp,
+      }),
       secrets,
       metrics,
       failpoints,
       instanceId: `${name}-${randomUUID().slice(0, 8)}`,
-      exclusive: true,
+      exclusive: embedded !== undefined,
       doors,
     };
   };
@@ -182,28 +207,52 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       doors,
     }),
   );
+  const { shares, bindings, components } = assembleShares(
+    { GATEWAY_PEERS: shared && ofGateway.GATEWAY_PEERS },
+    {
+      ...{ security, logger, metrics },
+      clock: systemClock,
+    },
+  );
   try {
+    await backing.storeOf('devices').whenReachable?.('the database', async () => {});
     for (const { noted } of sealed) await startUp.retry('the secret keys', () => noted.check());
+    for (const service of services) await lifecycle.start(service);
+    for (const outbox of outboxes.values()) await lifecycle.start(outboxComponent(outbox));
+    if (shared) {
+      // A headset's session is at one process, and what transactions have for it at any; gateways tell each other what
+      // clients take.
+      const link = services.filter(({ name }) => name === 'device-link').flatMap(({ rpc }) => rpc);
+      await lifecycle.start(peersPort([...link, ...bindings], shared, { security, logger, metrics }));
+      for (const component of components) await lifecycle.start(component);
+    }
+    if (embedded) await lifecycle.start(createBuiltinIssuer(embedded, root.child({ service: 'issuer' })));
+    await lifecycle.start(
+      assembleGateway(ofGateway, {
+        channel: () => channel,
+        logger: root.child({ service: 'gateway' }),
+        clock: systemClock,
+        metrics,
+        doors,
+        shares,
+      }),
+    );
+    lifecycle.complete();
+    logger.info('ready');
   } catch (error) {
     if (!(error instanceof StartStoppedError)) throw error;
-    return lifecycle.stop();
+    logger.info('told to stop before the start was complete');
   }
-  for (const service of services) await lifecycle.start(service);
-  for (const outbox of outboxes.values()) await lifecycle.start(outboxComponent(outbox));
-  await lifecycle.start(createBuiltinIssuer(config, root.child({ service: 'issuer' })));
-  await lifecycle.start(
-    assembleGateway(ofGateway, {
-      channel: () => channel,
-      logger: root.child({ service: 'gateway' }),
-      clock: systemClock,
-      metrics,
-      doors,
-    }),
-  );
-  lifecycle.complete();
-  logger.info('ready');
-  logger.info({ signal: await signal }, 'stopping');
-  await lifecycle.stop();
+  try {
+    logger.info({ signal: await ended }, 'stopping');
+  } finally {
+    await lifecycle.stop();
+  }
+}
+
+function keysOf(config: StandaloneConfig): { SECRET_KEY: string; SECRET_KEY_OTHERS: string | undefined } {
+  const { SECRET_KEY = ownSecret(config.DATA_DIR), SECRET_KEY_OTHERS } = config;
+  return { SECRET_KEY, SECRET_KEY_OTHERS };
 }
 
 /**

@@ -6,25 +6,26 @@ import { createAuthority } from '@headset-cloud/kit/testing/authority.ts';
 const domain = 'headset-cloud.internal';
 
 /**
- * Makes an authority and a certificate for each component in `folder`, anew at each start of the stack.
- * Returns the environment of each component's processes.
+ * Makes an authority and certificates in `folder`, anew at each start of the stack: each for the components that one
+ * process runs. Returns the environment of such processes.
  */
 export async function makeCertificates(
   folder: string,
-  components: readonly Peer[],
-): Promise<(component: Peer) => Record<string, string>> {
+  wanted: readonly (readonly Peer[])[],
+): Promise<(...components: Peer[]) => Record<string, string>> {
+  const fileOf = (components: readonly Peer[]) => components.join('+');
   const write = writer(folder);
   const authority = await createAuthority('headset-cloud, this machine only');
   write('ca.crt', authority.ca);
-  for (const component of components) {
-    const { cert, key } = await authority.issue([identityOf(component, domain)]);
-    write(`${component}.crt`, cert);
-    write(`${component}.key`, key);
+  for (const components of wanted) {
+    const { cert, key } = await authority.issue(components.map((one) => identityOf(one, domain)));
+    write(`${fileOf(components)}.crt`, cert);
+    write(`${fileOf(components)}.key`, key);
   }
-  return (component) => ({
+  return (...components) => ({
     RPC_TLS_MODE: 'required',
-    RPC_TLS_CERT_FILE: join(folder, `${component}.crt`),
-    RPC_TLS_KEY_FILE: join(folder, `${component}.key`),
+    RPC_TLS_CERT_FILE: join(folder, `${fileOf(components)}.crt`),
+    RPC_TLS_KEY_FILE: join(folder, `${fileOf(components)}.key`),
     RPC_TLS_CA_FILE: join(folder, 'ca.crt'),
     RPC_TLS_DOMAIN: domain,
   });

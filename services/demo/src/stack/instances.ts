@@ -32,3 +32,12 @@ export function grpcAddresses(
     }),
   );
 }
+
+/** PROCESSES: `each`, a process for each service and gateway, or `one` for all of them; on the real stack. */
+export function oneProcessWanted(env: NodeJS.ProcessEnv = process.env): boolean {
+  const wanted = env['PROCESSES'] || 'each';
+  if (wanted !== 'each' && wanted !== 'one') {
+    throw new Error(`PROCESSES=${wanted} is unknown: PROCESSES=one, or PROCESSES=each (the default).`);
+  }
+  return wanted === 'one';
+}

@@ -7,7 +7,13 @@ import { request } from 'undici';
 import type { AdminAddresses } from '../provision.ts';
 import { type Backing, startBacking } from './backing.ts';
 import { makeCertificates, makeHeadsetDoor } from './certificates.ts';
-import { grpcAddresses, type Instance, type InstanceCounts, instancesOf } from './instances.ts';
+import {
+  grpcAddresses,
+  type Instance,
+  type InstanceCounts,
+  instancesOf,
+  oneProcessWanted,
+} from './instances.ts';
 import { freePorts } from './ports.ts';
 import { type ManagedProcess, manageProcess, root } from './process.ts';
 
@@ -41,7 +47,9 @@ export interface Stack {
   /** Admin ports of all processes, for health and metrics. */
   readonly adminUrls: Readonly<Record<string, string>>;
   readonly clients: readonly IssuerClient[];
-  /** The platform's processes by name; the embedded stack has one, 'platform'. */
+  /** True: each process runs all services; then they are named 'platform', 'platform-2' and so on. */
+  readonly oneProcess: boolean;
+  /** The platform's processes by name. */
   readonly processes: Readonly<Record<string, ManagedProcess>>;
   /** Where packages and firmware are loaded from and to, if not S3. */
   readonly filesUrl: string;
@@ -60,6 +68,11 @@ export interface StackOptions {
   readonly clients: readonly IssuerClient[];
   /** Services of the real stack that run with several instances. */
   readonly instances?: InstanceCounts;
+  /**
+   * True: on the real stack, too, a process runs all services; there are as many as `gateways` says. Default: what
+   * PROCESSES says.
+   */
+  readonly oneProcess?: boolean;
   /** True: headsets connect by TLS, to a certificate of an authority made at this start. */
   readonly headsetTls?: boolean;
   /** Added to the environment of every process. */
@@ -92,13 +105,17 @@ export interface StackPlan {
 }
 
 const usingS3: readonly ServiceName[] = ['updates'];
+/** Services with a door for clients outside the platform. */
+const outsideServices: readonly ServiceName[] = ['device-link', 'communication', 'updates'];
 
 /** Starts the platform on either stack and waits until it is ready. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { kind, dataDir } = options;
   mkdirSync(dataDir, { recursive: true });
-  const instances = instancesOf(options.instances);
+  const oneProcess = kind === 'embedded' || (options.oneProcess ?? oneProcessWanted());
   const gateways = gatewaysOf(options.gateways);
+  const every = Object.fromEntries(serviceNames.map((service) => [service, gateways.length]));
+  const instances = instancesOf(oneProcess ? every : options.instances);
   const ports = await portsOf(options, instances, gateways);
   const clientsFile = join(dataDir, 'issuer-clients.json');
   writeFileSync(clientsFile, JSON.stringify(options.clients, null, 2), { mode: 0o600 });
@@ -123,79 +140,82 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     ...options.env,
   };
   const backing = kind === 'real' ? await startBacking(join(dataDir, 'backing')) : undefined;
-  const surroundings = await options.surround?.(planOf(backing, instances, gateways, ports));
+  const platforms = gateways.map((name) => name.replace('gateway', 'platform'));
+  const surroundings = await options.surround?.(
+    planOf(backing, oneProcess ? platforms : [...instances.map(({ name }) => name), ...gateways], ports),
+  );
   const isLater = (name: string) => options.later?.includes(name) ?? false;
   const sourcesOf = (name: string) => () => options.sourcesOf?.(name) ?? root;
   const processes: Record<string, ManagedProcess> = {};
   const adminUrls: Record<string, string> = {};
-
-  if (!backing) {
-    adminUrls['platform'] = `http://127.0.0.1:${ports.admin}`;
-    processes['platform'] = manageProcess({
-      name: 'platform',
-      entry: 'services/standalone/src/main.ts',
-      sources: sourcesOf('platform'),
-      env: { ...common, ADMIN_LISTEN: `127.0.0.1:${ports.admin}`, ...surroundings?.['platform'] },
-      logFile: logFile('platform'),
+  const add = (name: string, entry: string, admin: number | undefined, env: Record<string, string>) => {
+    if (admin !== undefined) adminUrls[name] = `http://127.0.0.1:${admin}`;
+    processes[name] = manageProcess({
+      ...{ name, entry, logFile: logFile(name) },
+      ...(admin !== undefined && { sources: sourcesOf(name) }),
+      env: { ...env, ADMIN_LISTEN: `127.0.0.1:${admin ?? 0}`, ...surroundings?.[name] },
     });
-  } else {
-    const shared = {
+  };
+  const local = (port: number | undefined) => `127.0.0.1:${port}`;
+  const peersOf = (names: readonly string[]) => names.map((name) => local(ports.grpc[name])).join(',');
+
+  if (!backing) add('platform', 'services/standalone/src/main.ts', ports.admin, common);
+  else {
+    const stores = {
       ...common,
-      ...grpcAddresses(instances, ports.grpc),
       MONGODB_URI: backing.mongodbUri,
       KAFKA_BROKERS: backing.kafkaBrokers,
       ...(backing.kafkaPrefix && { KAFKA_PREFIX: backing.kafkaPrefix }),
       KAFKA_REPLICATION_FACTOR: '1',
     };
-    const certificates = await makeCertificates(join(dataDir, 'tls'), [...serviceNames, 'gateway']);
-    processes['issuer'] = manageProcess({
-      name: 'issuer',
-      entry: 'services/standalone/src/issuer-main.ts',
-      env: { ...shared, ADMIN_LISTEN: '127.0.0.1:0', ...surroundings?.['issuer'] },
-      logFile: logFile('issuer'),
-    });
-    for (const { service, name } of instances) {
-      adminUrls[name] = `http://127.0.0.1:${ports.serviceAdmin[name]}`;
-      processes[name] = manageProcess({
-        name,
-        entry: `services/${service}/src/main.ts`,
-        sources: sourcesOf(name),
-        env: {
+    const identities = [...serviceNames, 'gateway'] as const;
+    const certificates = await makeCertificates(join(dataDir, 'tls'), [
+      ...identities.map((one) => [one]),
+      ['device-link', 'gateway'],
+    ]);
+    add('issuer', 'services/standalone/src/issuer-main.ts', undefined, stores);
+    if (oneProcess) {
+      for (const [i, name] of platforms.entries()) {
+        const gateway = gateways[i] ?? '';
+        const doors = outsideServices.map(
+          (service) => [service, ports.doors[`${service}-${i + 1}`]] as const,
+        );
+        add(name, 'services/standalone/src/main.ts', ports.serviceAdmin[gateway] ?? ports.admin, {
           // Before the rest, where a test may choose another mode.
+          ...certificates('device-link', 'gateway'),
+          ...stores,
+          ...backing.s3Environment,
+          ...Object.assign({}, ...doors.map(([service, port]) => port && doorsOf(service, local(port)))),
+          ...(gateway in ports.doors && { GATEWAY_LISTEN: local(ports.doors[gateway]) }),
+          GRPC_LISTEN: local(ports.grpc[gateway]),
+          ADVERTISE_ADDRESS: local(ports.grpc[gateway]),
+          ...(gateways.length > 1 && { GATEWAY_PEERS: peersOf(gateways) }),
+        });
+      }
+    } else {
+      const shared = { ...stores, ...grpcAddresses(instances, ports.grpc) };
+      for (const { service, name } of instances) {
+        add(name, `services/${service}/src/main.ts`, ports.serviceAdmin[name], {
           ...certificates(service),
           ...shared,
           ...(usingS3.includes(service) && backing.s3Environment),
-          ...(name in ports.doors && doorsOf(service, `127.0.0.1:${ports.doors[name]}`)),
-          GRPC_LISTEN: `127.0.0.1:${ports.grpc[name]}`,
-          ADVERTISE_ADDRESS: `127.0.0.1:${ports.grpc[name]}`,
-          ADMIN_LISTEN: `127.0.0.1:${ports.serviceAdmin[name]}`,
-          ...surroundings?.[name],
-        },
-        logFile: logFile(name),
-      });
-    }
-    const gatewayPeers = gateways.map((name) => `127.0.0.1:${ports.grpc[name]}`).join(',');
-    for (const name of gateways) {
-      const admin = `127.0.0.1:${ports.serviceAdmin[name] ?? ports.admin}`;
-      adminUrls[name] = `http://${admin}`;
-      processes[name] = manageProcess({
-        name,
-        entry: 'gateway/src/main.ts',
-        sources: sourcesOf(name),
-        env: {
+          ...(name in ports.doors && doorsOf(service, local(ports.doors[name]))),
+          GRPC_LISTEN: local(ports.grpc[name]),
+          ADVERTISE_ADDRESS: local(ports.grpc[name]),
+        });
+      }
+      for (const name of gateways) {
+        add(name, 'gateway/src/main.ts', ports.serviceAdmin[name] ?? ports.admin, {
           ...certificates('gateway'),
           ...shared,
           ...(options.gatewayReaches && reachedThrough(options.gatewayReaches, instances, ports.grpc)),
-          ...(name in ports.doors && { GATEWAY_LISTEN: `127.0.0.1:${ports.doors[name]}` }),
+          ...(name in ports.doors && { GATEWAY_LISTEN: local(ports.doors[name]) }),
           ...(gateways.length > 1 && {
-            GRPC_LISTEN: `127.0.0.1:${ports.grpc[name]}`,
-            GATEWAY_PEERS: gatewayPeers,
+            GRPC_LISTEN: local(ports.grpc[name]),
+            GATEWAY_PEERS: peersOf(gateways),
           }),
-          ADMIN_LISTEN: admin,
-          ...surroundings?.[name],
-        },
-        logFile: logFile(name),
-      });
+        });
+      }
     }
   }
 
@@ -203,6 +223,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const stack: Stack = {
     kind,
     dataDir,
+    oneProcess,
     apiUrl: `http://127.0.0.1:${ports.gateway}`,
     issuerUrl,
     tokenUrl: `${issuerUrl}/token`,
@@ -262,18 +283,18 @@ function gatewaysOf(count = 1): string[] {
   return Array.from({ length: count }, (_, i) => (i === 0 ? 'gateway' : `gateway-${i + 1}`));
 }
 
-function planOf(
-  backing: Backing | undefined,
-  instances: readonly Instance[],
-  gateways: readonly string[],
-  ports: Ports,
-): StackPlan {
-  if (!backing) return { processes: ['platform'], addresses: {} };
-  const names = instances.map(({ name }) => name);
+function planOf(backing: Backing | undefined, names: readonly string[], ports: Ports): StackPlan {
+  if (!backing) return { processes: names, addresses: {} };
+  // A process that runs all services is reached at its gateway's port.
+  const grpcOf = (name: string) => ports.grpc[name.replace('platform', 'gateway')];
   return {
-    processes: [...names, ...gateways],
+    processes: names,
     addresses: {
-      ...Object.fromEntries(names.map((name) => [name, `127.0.0.1:${ports.grpc[name]}`])),
+      ...Object.fromEntries(
+        names
+          .filter((name) => !name.startsWith('gateway'))
+          .map((name) => [name, `127.0.0.1:${grpcOf(name)}`]),
+      ),
       mongo: new URL(backing.mongodbUri).host,
       ...Object.fromEntries(
         backing.kafkaBrokers.split(',').map((address, i) => [i === 0 ? 'kafka' : `kafka-${i + 1}`, address]),

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { oneProcessWanted } from '../stack/instances.ts';
 import { isFree } from '../stack/ports.ts';
 import { root } from '../stack/process.ts';
 import type { StackKind } from '../stack/stack.ts';
@@ -38,6 +39,11 @@ export function optionsFrom(env: NodeJS.ProcessEnv): UpOptions {
   const kind = env['STACK'] || 'embedded';
   if (kind !== 'embedded' && kind !== 'real') {
     throw new Refusal(`STACK=${kind} is unknown: make up STACK=embedded (the default) or STACK=real.`);
+  }
+  try {
+    oneProcessWanted(env);
+  } catch (error) {
+    throw new Refusal((error as Error).message);
   }
   const port = env['PORT'] || '8080';
   const first = /^\d{1,5}$/.test(port) ? Number(port) : 0;

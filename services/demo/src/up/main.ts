@@ -101,7 +101,7 @@ async function run(): Promise<void> {
   stops.push(() => stack.stop());
   if (ending) return;
   step(
-    `the platform is ready (${kind === 'real' ? 'one process per service, MongoDB and Kafka' : 'one process, embedded stores'})`,
+    `the platform is ready (${stack.oneProcess ? 'one process' : 'one process per service'}, ${kind === 'real' ? 'MongoDB and Kafka' : 'embedded stores'})`,
   );
   stops.push(writeDoors(dataDir, stack.adminUrls));
   const { demo, api } = await openDemo(stack, `http://127.0.0.1:${ports.integrator}/callbacks`);

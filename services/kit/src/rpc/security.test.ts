@@ -313,7 +313,7 @@ test('a change that does not fit keeps the certificate before it, and the log sa
     cert: { setting: 'RPC_TLS_CERT_FILE', path: join(mount, '..data/tls.crt') },
     key: { setting: 'RPC_TLS_KEY_FILE', path: join(mount, '..data/tls.key') },
     ca: { setting: 'RPC_TLS_CA_FILE', path: join(mount, '..data/ca.crt') },
-    name: `billing.${domain}`,
+    names: [`billing.${domain}`],
     logger: billing.logger,
     everyMs: 20,
   });

@@ -60,13 +60,13 @@ export interface Surroundings {
 
 /**
  * Reads the certificates that the configuration names. Undefined: the configuration says plaintext. Throws
- * ConfigError when a file is missing, or something is wrong with it. `own`: the component whose name the
- * certificate must have; absent: any.
+ * ConfigError when a file is missing, or something is wrong with it. `own`: the components whose names the
+ * certificate must have; none: any.
  */
 export function openRpcSecurity(
   config: ConfigOf<typeof rpcSecurityConfig>,
   { logger, metrics, env }: Surroundings,
-  own?: Peer,
+  ...own: readonly Peer[]
 ): RpcSecurity | undefined {
   const mode = config.RPC_TLS_MODE;
   if (mode === 'none' && env['NODE_ENV'] === 'production') {
@@ -86,7 +86,7 @@ export function openRpcSecurity(
     key: named('RPC_TLS_KEY_FILE'),
     ca: named('RPC_TLS_CA_FILE'),
     logger,
-    ...(own && { name: identityOf(own, config.RPC_TLS_DOMAIN) }),
+    names: own.map((peer) => identityOf(peer, config.RPC_TLS_DOMAIN)),
   });
   return { mode, files, domain: config.RPC_TLS_DOMAIN, observe: registerSecurityMetrics(metrics, files) };
 }

@@ -34,8 +34,8 @@ export interface CertificateFilesOptions {
   readonly key: NamedFile;
   /** Absent: peers show no certificate. */
   readonly ca?: NamedFile;
-  /** The DNS name that the certificate must have; absent: any. */
-  readonly name?: string;
+  /** The DNS names that the certificate must have; absent: any. */
+  readonly names?: readonly string[];
   readonly logger: Logger;
   /** How often the files are read; milliseconds. */
   readonly everyMs?: number;
@@ -139,10 +139,13 @@ function problemOf(
   } catch {
     return wrong(options.cert, 'is not a certificate in PEM');
   }
-  const { name } = options;
-  const names = leaf.subjectAltName ?? 'no subjectAltName';
-  if (name !== undefined && !names.split(', ').includes(`DNS:${name}`)) {
-    return wrong(options.cert, `is not for ${name} (it has ${names}), so no other process would accept it`);
+  const named = leaf.subjectAltName ?? 'no subjectAltName';
+  const missing = options.names?.find((name) => !named.split(', ').includes(`DNS:${name}`));
+  if (missing !== undefined) {
+    return wrong(
+      options.cert,
+      `is not for ${missing} (it has ${named}), so no other process would accept it`,
+    );
   }
   try {
     if (!leaf.checkPrivateKey(createPrivateKey(key))) {

@@ -1,0 +1,34 @@
+import { ConfigError } from '@headset-cloud/kit/config.ts';
+import { runPlatform } from './platform.ts';
+
+/** The settings that the start refuses. */
+async function refused(env: Record<string, string>): Promise<readonly string[]> {
+  const error = await runPlatform(env).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ConfigError)) throw new Error('the start was not refused', { cause: error });
+  return error.problems.map(({ setting }) => setting);
+}
+
+const stores = { MONGODB_URI: 'mongodb://127.0.0.1:1/', KAFKA_BROKERS: '127.0.0.1:1' };
+const secret = { SECRET_KEY: '0123456789abcdef0123456789abcdef' };
+
+describe('one process on MongoDB and Kafka', () => {
+  test.each([
+    ['MongoDB without Kafka', { ...secret, MONGODB_URI: stores.MONGODB_URI }, 'KAFKA_BROKERS'],
+    ['Kafka without MongoDB', { ...secret, KAFKA_BROKERS: stores.KAFKA_BROKERS }, 'MONGODB_URI'],
+    ['no SECRET_KEY, which the embedded default draws', stores, 'SECRET_KEY'],
+    ['no issuer, which the embedded default has built in', { ...stores, ...secret }, 'OIDC_ISSUER'],
+    [
+      'no certificate where one is required',
+      {
+        ...{ ...stores, ...secret, OIDC_ISSUER: 'https://id.example.com', OIDC_AUDIENCE: 'api' },
+        RPC_TLS_MODE: 'required',
+      },
+      'RPC_TLS_CERT_FILE',
+    ],
+  ])('refuses %s', async (_, env, setting) => {
+    expect(await refused(env)).toContain(setting);
+  });
+});
