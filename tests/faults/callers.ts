@@ -1,7 +1,7 @@
 import type { ServiceName } from '@headset-cloud/kit/service.ts';
 
 /** Who calls whom over gRPC (each service's build.ts, the gateway's clients.ts). */
-const calls: Readonly<Record<string, readonly ServiceName[]>> = {
+const calls: Readonly<Record<string, readonly (ServiceName | 'platform')[]>> = {
   gateway: ['devices', 'transactions', 'updates', 'connectivity', 'communication', 'billing'],
   devices: ['transactions', 'notifier'],
   transactions: ['device-link', 'devices'],
@@ -10,6 +10,8 @@ const calls: Readonly<Record<string, readonly ServiceName[]>> = {
   connectivity: ['devices'],
   communication: ['devices', 'notifier'],
   notifier: ['devices'],
+  // Processes that run all services deliver to the one that has the session, and tell each other what clients take.
+  platform: ['platform'],
 };
 
 const serviceOf = (process: string): string => process.replace(/-\d+$/, '');
@@ -17,7 +19,7 @@ const serviceOf = (process: string): string => process.replace(/-\d+$/, '');
 /** The pairs of processes of which one calls the other, each with the lines between them. */
 export function partitionsOf(processes: readonly string[], lines: ReadonlySet<string>): string[][] {
   const calling = (from: string, to: string) =>
-    calls[serviceOf(from)]?.includes(serviceOf(to) as ServiceName) ?? false;
+    calls[serviceOf(from)]?.includes(serviceOf(to) as never) ?? false;
   return processes
     .flatMap((a, i) => processes.slice(i + 1).map((b) => [a, b] as const))
     .filter(([a, b]) => calling(a, b) || calling(b, a))

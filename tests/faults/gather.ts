@@ -256,14 +256,14 @@ export async function impatient(admin: Admin, arrivals: Evidence['arrivals']): P
 /** Periods with a wrong clock in a process that signs callbacks; such callbacks may arrive a little later. */
 function wrongClocks({ clocks }: Tally): Interruption[] {
   return clocks
-    .filter(({ process }) => process === 'platform' || process.startsWith('notifier'))
+    .filter(({ process }) => process.startsWith('platform') || process.startsWith('notifier'))
     .map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + signedBeforeMs }));
 }
 
 /** Periods in which a fault may have interrupted an upload of a recording. */
 function interruptions(supervisor: Supervisor, { outages, freezes, clocks }: Tally): Interruption[] {
   const uploads = ({ process }: { process: string }) =>
-    process === 'platform' || process.startsWith('communication');
+    process.startsWith('platform') || process.startsWith('communication');
   const deaths = [...supervisor.deaths, ...supervisor.terminations]
     .filter(uploads)
     .map(({ atMs }) => ({ fromMs: atMs, toMs: atMs }));
