@@ -40,7 +40,7 @@ unit: install ## Unit tests only (ARGS=path to choose)
 	$(JEST) $(ARGS)
 
 .PHONY: e2e
-e2e: install ## End-to-end suite (STACK=embedded or real; INSTANCES of every service on the real one)
+e2e: install ## End-to-end suite (STACK=embedded or real; on the real one INSTANCES of every service, or PROCESSES=one)
 	STACK=$(STACK) $(JEST) -c tests/jest.e2e.config.js --runInBand $(ARGS)
 
 .PHONY: faults

@@ -112,7 +112,7 @@ describeOnStack('a process killed right after a change', () => {
     });
     const api = createApiClient({ apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId, ...client });
     try {
-      const process = stack.processes[suiteStack.kind === 'embedded' ? 'platform' : 'devices'];
+      const process = stack.processes[suiteStack.oneProcess ? 'platform' : 'devices'];
       if (!process) throw new Error('the process is not there');
       await process.stop();
       process.start({ FAILPOINTS: 'audit.owed' });

@@ -64,9 +64,9 @@ export default async function setup(): Promise<void> {
     },
   });
   globalThis.headsetStack = stack;
-  const { issuerUrl, tokenUrl, filesUrl, admin, adminUrls } = stack;
+  const { issuerUrl, tokenUrl, filesUrl, admin, adminUrls, oneProcess } = stack;
   process.env['HEADSET_STACK'] = JSON.stringify({
-    ...{ kind, dataDir, issuerUrl, tokenUrl, filesUrl, admin, adminUrls },
+    ...{ kind, oneProcess, dataDir, issuerUrl, tokenUrl, filesUrl, admin, adminUrls },
     ...(await doorsTo(stack)),
     clientsFile: join(dataDir, 'issuer-clients.json'),
   });

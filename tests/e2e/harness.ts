@@ -25,6 +25,8 @@ import { noteSecret, noteSecretsIn } from './log-secrets.ts';
 
 interface StackInfo {
   readonly kind: 'embedded' | 'real';
+  /** True: each process runs all services. */
+  readonly oneProcess: boolean;
   readonly dataDir: string;
   readonly apiUrl: string;
   readonly issuerUrl: string;

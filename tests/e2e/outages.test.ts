@@ -86,7 +86,7 @@ describeOnStack('outages behind the platform', () => {
 
   /** Reports of custom data whose notifications devices has published. */
   const customDataPublished = async () => {
-    const answer = await request(`${stack.adminUrls['devices']}/metrics`);
+    const answer = await request(`${stack.admin.devices}/metrics`);
     const line = /^headset_device_reports_total\{[^}]*kind="customData"[^}]*\} (\d+)/m;
     return Number(line.exec(await answer.body.text())?.[1] ?? 0);
   };
@@ -114,9 +114,9 @@ describeOnStack('outages behind the platform', () => {
       expect(refused.status).toBe(500);
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
       expect(refused.body).toEqual({ message: expect.any(String) });
-      const ready = await request(`${stack.adminUrls['devices']}/readyz`);
+      const ready = await request(`${stack.admin.devices}/readyz`);
       expect(await ready.body.text()).toContain('MongoDB');
-      const live = await request(`${stack.adminUrls['devices']}/livez`);
+      const live = await request(`${stack.admin.devices}/livez`);
       await live.body.dump();
       expect(live.statusCode).toBe(200);
       await stack.backing?.mongo?.restart();
@@ -138,7 +138,7 @@ describeOnStack('outages behind the platform', () => {
   itWhereKillable(
     'handles what waits in Kafka once MongoDB is back, however long it was away',
     async () => {
-      const notifier = stack.processes['notifier'];
+      const notifier = stack.processes['notifier'] ?? stack.processes['platform'];
       const tries = () => (notifier?.log().match(/events could not be handled/g) ?? []).length;
       const triedBefore = tries();
       const before = await customDataPublished();
@@ -190,9 +190,9 @@ describeOnStack('outages behind the platform', () => {
   itWhereKillable(
     'a service that starts while MongoDB and Kafka are away waits for them, and comes up by itself',
     async () => {
-      const billing = stack.processes['billing'];
+      const billing = stack.processes['billing'] ?? stack.processes['platform'];
       const readyz = async () => {
-        const answer = await request(`${stack.adminUrls['billing']}/readyz`);
+        const answer = await request(`${stack.admin.billing}/readyz`);
         return { status: answer.statusCode, text: await answer.body.text() };
       };
       await billing?.stop();
@@ -263,7 +263,7 @@ describeOnStack('outages behind the platform', () => {
       expect(refused.status).toBe(503);
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
       expect(refused.body).toEqual({ message: expect.any(String) });
-      const ready = await request(`${stack.adminUrls['updates']}/readyz`);
+      const ready = await request(`${stack.admin.updates}/readyz`);
       expect([ready.statusCode, await ready.body.text()]).toEqual([200, 'ok\n']);
       expect((await api.app('GET', `/apps?package=${name}`)).body.totalCount).toBe(1);
       await ended((await command()).body.transactionId);

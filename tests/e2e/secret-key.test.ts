@@ -12,10 +12,9 @@ import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 import type { Receiver } from './receiver.ts';
 
 /** The processes that seal, in the order of the change; of devices one stays, so that reads go on. */
-const waves: readonly (readonly string[])[] =
-  suiteStack.kind === 'embedded'
-    ? [['platform']]
-    : [['devices'], ['devices-2', 'transactions', 'updates', 'communication']];
+const waves: readonly (readonly string[])[] = suiteStack.oneProcess
+  ? [['platform']]
+  : [['devices'], ['devices-2', 'transactions', 'updates', 'communication']];
 const one = waves[0]?.[0] ?? '';
 const next = randomBytes(32).toString('hex');
 

@@ -171,7 +171,7 @@ describeOnStack('what never answers', () => {
   });
 
   // In one process no network lies between the parts.
-  (suiteStack.kind === 'real' ? it : it.skip)(
+  (suiteStack.oneProcess ? it.skip : it)(
     'a service whose connection vanishes costs a call its deadline: 503; the calls after it work, over a new connection',
     async () => {
       const bill = () => own.api.app('GET', '/billing?year=2026&month=10');

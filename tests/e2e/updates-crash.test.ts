@@ -51,7 +51,7 @@ describeOnStack('uploads and kill -9', () => {
   ])(
     'version %s is deliverable once, though the process was killed at %s',
     async (version, failpoint) => {
-      const process = stack.processes[suiteStack.kind === 'embedded' ? 'platform' : 'updates'];
+      const process = stack.processes[suiteStack.oneProcess ? 'platform' : 'updates'];
       if (!process) throw new Error('the process is not there');
       await process.stop();
       process.start({ FAILPOINTS: failpoint as string });
