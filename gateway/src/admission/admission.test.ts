@@ -26,7 +26,7 @@ test('of more calls than a service does in time, some are refused at once and th
   const goOn = () => {
     const ms = performance.now() - fromMs;
     // A busy machine does less in the same time; without the limit it would do nothing for as long as they come.
-    return ms < 10_000 || (ms < 40_000 && doneLate() <= 10);
+    return ms < 10_000 || (ms < 100_000 && doneLate() <= 10);
   };
   await Promise.all(
     Array.from({ length: 200 }, async () => {
@@ -49,4 +49,4 @@ test('of more calls than a service does in time, some are refused at once and th
   expect(Number(/service="devices"\} (\d+)/.exec(shown)?.[1])).toBe(refused.length);
   // Other services are not in the way.
   expect((await gateway.request('GET', '/v1/applications/app-1/transactions')).status).toBe(200);
-}, 90_000);
+}, 150_000);
