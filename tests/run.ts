@@ -6,8 +6,8 @@ import { stripVTControlCharacters } from 'node:util';
 
 /**
  * Runs every check that CI runs, shows how long each took, and ends with the line
- * `N passed, N failed, N skipped`. The quick ones come first, the unit tests beside the others of them;
- * of the slow ones the end-to-end suite, the fuzz tests and the crash tests run in two lanes; what measures runs alone.
+ * `N passed, N failed, N skipped`. The quick ones come first, in two lanes; of the slow ones the
+ * end-to-end suite, the fuzz tests and the crash tests run in two lanes as well, and what measures runs alone.
  * `check` as an argument runs only the quick ones.
  */
 const root = resolve(import.meta.dirname, '..');
@@ -28,10 +28,11 @@ interface Step {
   /** A jest run counts its tests; anything else counts as one. */
   readonly counts?: 'jest' | 'line';
   readonly quick?: true;
-  /** Steps of one group run at the same time, in two lanes; what they print is shown when they have ended. */
-  readonly group?: 'suites' | 'fuzz' | 'faults';
-  /** Runs beside the others of its group, or of the quick ones; it takes about as long as all of them. */
-  readonly beside?: true;
+  /**
+   * The steps of a group, and the quick ones, run in two lanes: each takes the next one in this order, so the longest
+   * stand first. What they print is shown when they have ended.
+   */
+  readonly group?: 'suites' | 'faults';
 }
 
 const jestStep = (name: string, args: string[], env: Record<string, string> = {}): Step => ({
@@ -64,6 +65,7 @@ const madeUpSeed = '20261121';
 const crashSeed = '387147172';
 
 const steps: Step[] = [
+  { ...jestStep('unit', [], memoryFolder ? { TMPDIR: memoryFolder } : {}), quick: true },
   {
     name: 'format, lint, import cycles',
     command: bin('biome'),
@@ -79,7 +81,6 @@ const steps: Step[] = [
     quick: true,
   },
   { ...jestStep('architecture', ['-c', 'tests/jest.architecture.config.js']), quick: true },
-  { ...jestStep('unit', [], memoryFolder ? { TMPDIR: memoryFolder } : {}), quick: true, beside: true },
   {
     ...jestStep('end to end, MongoDB and Kafka', ['-c', 'tests/jest.e2e.config.js', '--runInBand'], {
       STACK: 'real',
@@ -93,14 +94,12 @@ const steps: Step[] = [
       '--runInBand',
     ]),
     group: 'suites',
-    beside: true,
   },
   {
     ...jestStep('end to end, embedded', ['-c', 'tests/jest.e2e.config.js', '--runInBand'], {
       STACK: 'embedded',
     }),
     group: 'suites',
-    beside: true,
   },
   {
     ...jestStep('chart (manifests, values, alerts)', [
@@ -108,44 +107,11 @@ const steps: Step[] = [
       ...['tests/charts/headset-cloud', 'tests/charts/skaffold.test.ts'],
     ]),
     group: 'suites',
-    beside: true,
   },
   {
     name: 'known vulnerabilities (npm audit)',
     command: bin('node'),
     args: ['tests/audit/main.ts'],
-    counts: 'line',
-  },
-  {
-    name: 'fuzz test of packages',
-    group: 'fuzz',
-    command: bin('node'),
-    args: ['--disable-warning=ExperimentalWarning', 'tests/fuzz/packages.ts'],
-    env: { SECONDS: '10', SEED: process.env['SEED'] || madeUpSeed },
-    counts: 'line',
-  },
-  {
-    name: 'fuzz test of the doors, embedded',
-    group: 'fuzz',
-    command: bin('node'),
-    args: ['--disable-warning=ExperimentalWarning', 'tests/fuzz/doors/main.ts'],
-    env: { STACK: 'embedded', SECONDS: '10', SEED: process.env['SEED'] || madeUpSeed },
-    counts: 'line',
-  },
-  {
-    name: 'API fuzz test, embedded',
-    group: 'fuzz',
-    command: bin('node'),
-    args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
-    env: { STACK: 'embedded', SEED: process.env['SEED'] || madeUpSeed },
-    counts: 'line',
-  },
-  {
-    name: 'API fuzz test, MongoDB and Kafka',
-    group: 'fuzz',
-    command: bin('node'),
-    args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
-    env: { STACK: 'real', SEED: process.env['SEED'] || madeUpSeed },
     counts: 'line',
   },
   {
@@ -166,11 +132,11 @@ const steps: Step[] = [
     counts: 'line',
   },
   {
-    name: 'conformance kit against the simulated headset',
-    group: 'fuzz',
-    beside: true,
+    name: 'crash test, embedded',
+    group: 'faults',
     command: bin('node'),
-    args: ['--disable-warning=ExperimentalWarning', 'tests/conformance/self.ts'],
+    args: ['tests/faults/main.ts'],
+    env: { STACK: 'embedded', ROUNDS: '20', SEED: process.env['SEED'] || crashSeed },
     counts: 'line',
   },
   {
@@ -182,12 +148,18 @@ const steps: Step[] = [
     counts: 'line',
   },
   {
-    name: 'crash test, embedded',
+    name: 'crash test, MongoDB and Kafka',
     group: 'faults',
-    beside: true,
     command: bin('node'),
     args: ['tests/faults/main.ts'],
-    env: { STACK: 'embedded', ROUNDS: '20', SEED: process.env['SEED'] || crashSeed },
+    env: { STACK: 'real', ROUNDS: '20', SEED: process.env['SEED'] || crashSeed },
+    counts: 'line',
+  },
+  {
+    name: 'conformance kit against the simulated headset',
+    group: 'faults',
+    command: bin('node'),
+    args: ['--disable-warning=ExperimentalWarning', 'tests/conformance/self.ts'],
     counts: 'line',
   },
   {
@@ -207,11 +179,35 @@ const steps: Step[] = [
     counts: 'line',
   },
   {
-    name: 'crash test, MongoDB and Kafka',
+    name: 'fuzz test of packages',
     group: 'faults',
     command: bin('node'),
-    args: ['tests/faults/main.ts'],
-    env: { STACK: 'real', ROUNDS: '20', SEED: process.env['SEED'] || crashSeed },
+    args: ['--disable-warning=ExperimentalWarning', 'tests/fuzz/packages.ts'],
+    env: { SECONDS: '10', SEED: process.env['SEED'] || madeUpSeed },
+    counts: 'line',
+  },
+  {
+    name: 'fuzz test of the doors, embedded',
+    group: 'faults',
+    command: bin('node'),
+    args: ['--disable-warning=ExperimentalWarning', 'tests/fuzz/doors/main.ts'],
+    env: { STACK: 'embedded', SECONDS: '10', SEED: process.env['SEED'] || madeUpSeed },
+    counts: 'line',
+  },
+  {
+    name: 'API fuzz test, embedded',
+    group: 'faults',
+    command: bin('node'),
+    args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
+    env: { STACK: 'embedded', SEED: process.env['SEED'] || madeUpSeed },
+    counts: 'line',
+  },
+  {
+    name: 'API fuzz test, MongoDB and Kafka',
+    group: 'faults',
+    command: bin('node'),
+    args: ['--disable-warning=ExperimentalWarning', 'tests/schemathesis/main.ts'],
+    env: { STACK: 'real', SEED: process.env['SEED'] || madeUpSeed },
     counts: 'line',
   },
 ];
@@ -236,7 +232,7 @@ const reasonsShown = 12;
 /** Where the servers of each lane listen: one that restarts finds its port again, whatever the other lane starts. */
 const portsOfLanes = ['15000-22499', '22500-29999'];
 
-async function run(step: Step, index: number, ports: string | undefined): Promise<Omit<Outcome, 'step'>> {
+async function run(step: Step, index: number, ports?: string): Promise<Omit<Outcome, 'step'>> {
   const file = join(results, `${index}.json`);
   const started = Date.now();
   const args =
@@ -333,16 +329,23 @@ function count(step: Step, code: number, file: string, output: string): Tally {
   return code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 };
 }
 
-async function runAll(some: readonly Step[], ports?: string): Promise<Outcome[]> {
+async function runAll(some: readonly Step[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const step of some) outcomes.push({ step, ...(await run(step, steps.indexOf(step), ports)) });
+  for (const step of some) outcomes.push({ step, ...(await run(step, steps.indexOf(step))) });
   return outcomes;
 }
 
-/** Those of a group at the same time, in two lanes; the others one after the other. */
+/** All of them in two lanes, each of which takes the next one when it has done its last. */
 async function runLanes(some: readonly Step[]): Promise<Outcome[]> {
-  const lanes = [some.filter((s) => !s.beside), some.filter((s) => s.beside)];
-  return (await Promise.all(lanes.map((lane, i) => runAll(lane, portsOfLanes[i])))).flat();
+  const left = [...some];
+  const lane = async (ports: string): Promise<Outcome[]> => {
+    const outcomes: Outcome[] = [];
+    for (let step = left.shift(); step; step = left.shift()) {
+      outcomes.push({ step, ...(await run(step, steps.indexOf(step), ports)) });
+    }
+    return outcomes;
+  };
+  return (await Promise.all(portsOfLanes.map(lane))).flat();
 }
 
 const slow = process.argv[2] === 'check' ? [] : steps.filter((s) => !s.quick);
