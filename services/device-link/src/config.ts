@@ -29,7 +29,7 @@ export const deviceLinkConfig = {
     max: 86_400_000,
   }),
   DEVICE_LINK_KEY_CHECK_MS: integer({
-    doc: 'How often devices is asked whether the keys of the open sessions are still registered; the session of a removed key ends, up to the default within 5 s. One check asks about 2,000 sessions, and about those of devices that have just lost a key; milliseconds.',
+    doc: 'How often devices is asked whether the keys of the open sessions are still registered; the session of a removed key ends, up to the default within 5 s. Each check asks about the sessions of devices that have just lost a key, and about so many others that all had their turn within a minute; milliseconds.',
     example: '2000',
     default: 2000,
     min: 50,

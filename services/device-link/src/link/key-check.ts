@@ -5,8 +5,12 @@ import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service
 
 /** Keys that one call asks about. */
 const keysPerCall = 1000;
-/** Calls of one turn, so that a large fleet costs no more than this; the rest is asked about in the next turns. */
-const callsPerTurn = 2;
+/** Sessions that one turn asks about in any case. */
+const leastPerTurn = 200;
+/** At most, so that a large fleet costs no more than this. */
+const mostAtOnce = 2 * keysPerCall;
+/** Time in which every session is asked about once, where a turn does not reach all of them; milliseconds. */
+const roundMs = 60_000;
 /** Shorter than other calls: a devices that hangs must not use up the 5 s; milliseconds. */
 const deadlineMs = 1000;
 
@@ -23,9 +27,9 @@ export interface KeyCheckDeps {
   readonly sessions: () => Iterable<KeyHolder>;
   readonly keys: Pick<Client<typeof HeadsetKeysService>, 'checkHeadsetKeys'>;
   readonly logger: Logger;
-  /** How often sessions are checked: all of them, or the next `mostPerTurn`; milliseconds. */
+  /** How often sessions are checked: all of them, or as many as make a round of a minute; milliseconds. */
   readonly everyMs: number;
-  /** Sessions that one turn asks about. */
+  /** Sessions that one turn asks about, at most. */
   readonly mostPerTurn?: number;
 }
 
@@ -35,7 +39,7 @@ export interface KeyCheckDeps {
  * a key are asked about in every turn. While devices does not answer, nothing ends.
  */
 export function createKeyCheck(deps: KeyCheckDeps) {
-  const { sessions, keys, logger, everyMs, mostPerTurn = callsPerTurn * keysPerCall } = deps;
+  const { sessions, keys, logger, everyMs, mostPerTurn = mostAtOnce } = deps;
   let failing = false;
   /** Those that this round has still to ask about. */
   let left: KeyHolder[] = [];
@@ -58,7 +62,8 @@ export function createKeyCheck(deps: KeyCheckDeps) {
   return repeat('the check of the keys of open sessions', everyMs, logger, async () => {
     const open = [...sessions()];
     if (left.length === 0) left = open;
-    const turn = left.slice(0, mostPerTurn);
+    const share = Math.ceil((open.length * everyMs) / roundMs);
+    const turn = left.slice(0, Math.min(mostPerTurn, Math.max(leastPerTurn, share)));
     try {
       if (turn.length < open.length) {
         // Not all have their turn, so those of devices that have just lost a key go first.

@@ -139,6 +139,34 @@ test('a turn asks about no more sessions than it may, and every session has its 
   expect(await checkFive(6, [])).toEqual([['0', '1'], ['2', '3'], ['4'], ['0', '1'], ['2', '3'], ['4']]);
 });
 
+test.each([
+  [30, 30],
+  [5000, 200],
+  [30_000, 500],
+  [1_000_000, 2000],
+])(
+  'of %i sessions a turn each second asks about %i, so that a round takes no longer than it must',
+  async (count, turn) => {
+    const asked: number[] = [];
+    const session = { deviceId: 'd', keyId: 'k', ended: false } as KeyHolder;
+    const check = createKeyCheck({
+      sessions: () => Array.from({ length: count }, () => session),
+      keys: {
+        checkHeadsetKeys: async ({ keys = [] }) => {
+          asked.push(keys.length);
+          return { removed: [], recentDeviceIds: [] } as never;
+        },
+      },
+      logger: createLogger({ level: 'silent' }),
+      everyMs: 1000,
+    });
+    await check.start();
+    await waitFor('the turn', () => asked.reduce((sum, keys) => sum + keys, 0) >= turn);
+    await check.stop();
+    expect(asked.reduce((sum, keys) => sum + keys, 0)).toBe(turn);
+  },
+);
+
 test('sessions of devices that have just lost a key do not wait for their turn', async () => {
   expect(await checkFive(4, ['4', 'not connected here', '3'])).toEqual([
     ['0', '1'],
