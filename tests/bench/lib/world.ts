@@ -75,6 +75,8 @@ export async function startWorld(
     clients: [client, neighbour],
     env: { ...withoutLimits, ...(profile && { NODE_OPTIONS: profile }), ...env },
     sourcesOf: () => sources,
+    // An earlier commit may have nothing but a process for each service.
+    ...(sources !== undefined && { oneProcess: false }),
     headsetTls,
   }).catch((error) => {
     rmSync(dir, { recursive: true, force: true });
