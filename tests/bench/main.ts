@@ -1,8 +1,11 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
+import { root } from '@headset-cloud/demo/stack/process.ts';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { closeAll } from './lib/cleanup.ts';
 import { type Figure, type Report, reached, table } from './lib/figures.ts';
+import { createProgress, type Planned } from './lib/progress.ts';
 import { readSettings, type Settings } from './lib/settings.ts';
 import { measureAgainst } from './measures/against.ts';
 import { measureCallbacks } from './measures/callbacks.ts';
@@ -80,6 +83,13 @@ function chosenStacks(): StackKind[] {
   return missing ? ['embedded'] : ['embedded', 'real'];
 }
 
+/** Times are remembered for the settings that they depend on. */
+function planned(stack: StackKind, name: string, settings: Settings): Planned {
+  const { seconds, runs, idleHeadsets, idleSeconds, idleRuns, recordingBytes, retentionRows } = settings;
+  const lengths = [seconds, runs, idleHeadsets, idleSeconds, idleRuns, recordingBytes, retentionRows ?? ''];
+  return { key: `${stack} ${name} ${lengths.join(' ')}`, name: `${stack}: ${name}` };
+}
+
 async function run(): Promise<void> {
   const settings = readSettings(process.env);
   const names = chosenMeasures();
@@ -90,10 +100,16 @@ async function run(): Promise<void> {
     `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${memoryGiB} GiB, Node ${process.version}; ` +
       `median of ${settings.runs} interleaved runs of ${settings.seconds} s`,
   );
-  for (const stack of chosenStacks()) {
+  const stacks = chosenStacks();
+  const plan = stacks.flatMap((stack) => names.map((name) => planned(stack, name, settings)));
+  const progress = createProgress(plan, join(root, '.cache', 'bench-times.json'), (line) => {
+    process.stderr.write(`${line}\n`);
+  });
+  for (const stack of stacks) {
     for (const name of names) {
       try {
-        const report = await measures[name]?.(stack, settings);
+        const measure = async () => measures[name]?.(stack, settings);
+        const report = await progress.during(planned(stack, name, settings), measure);
         for (const figure of report?.figures ?? []) rows.push({ stack, figure });
         for (const note of report?.notes ?? []) say(`${stack}: ${note}`);
       } catch (error) {

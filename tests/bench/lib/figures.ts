@@ -1,4 +1,5 @@
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
+import { turnsDone } from './progress.ts';
 
 /**
  * The goal of a measure: a minimum or maximum of the ratio or, without a floor, of the figure itself.
@@ -65,10 +66,12 @@ export async function interleave<T>(
 ): Promise<{ floor: T[]; ours: T[] }> {
   await sides.floor();
   await sides.ours();
+  turnsDone(1, runs + 1);
   const results = { floor: [] as T[], ours: [] as T[] };
   for (let run = 0; run < runs; run++) {
     results.floor.push(await sides.floor());
     results.ours.push(await sides.ours());
+    turnsDone(run + 2, runs + 1);
   }
   return results;
 }
