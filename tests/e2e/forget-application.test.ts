@@ -61,7 +61,7 @@ describeOnStack('an application that is forgotten', () => {
     const command = {
       package: 'com.example.app',
       launchType: 'activity',
-      extras: { told: 'asked of a person' },
+      action: 'asked of a person',
     };
     const commands: number[] = [];
     for (const id of [deviceId, identity.deviceId]) {

@@ -58,7 +58,7 @@ describeOnStack('a device that is forgotten', () => {
       commands.push(
         await own.command({
           ...{ package: 'com.example.app', launchType: 'activity' },
-          extras: { told: 'asked of a person' },
+          action: 'asked of a person',
         }),
       );
     }
