@@ -14,23 +14,26 @@ const collect = runInNewContext('gc') as () => void;
 const stood = monitorEventLoopDelay({ resolution: 20 });
 stood.enable();
 const folder = process.env['FUZZ_HELD'] ?? '';
-const lookMs = 500;
-/** So many looks in a row at which not much more was given back end the wait; so many end it in any case. */
-const quietLooks = 4;
-const mostLooks = 40;
+const lookMs = 1000;
+/** The wait ends when not much was given back for as long as this, and in any case after five times; milliseconds. */
+const quietMs = Number(process.env['FUZZ_QUIET_MS'] || 2000);
 const muchBytes = 4 * 1024 ** 2;
 
 process.on('SIGUSR2', () => void write(Math.round(stood.max / 1e6)));
 
-/** V8 gives collected pages and buffers back to the system over some seconds: 290 of 810 MiB in one long run. */
+/**
+ * V8 keeps the pages that it has collected in a pool, and gives them back to the system up to 20 s later
+ * (--memory-pool-timeout): hundreds of MiB after much work.
+ */
 async function givenBack(): Promise<NodeJS.MemoryUsage> {
   let least = Number.POSITIVE_INFINITY;
-  let quiet = 0;
-  for (let looks = 0; looks < mostLooks && quiet < quietLooks; looks += 1) {
+  const startedMs = performance.now();
+  let fellMs = startedMs;
+  while (performance.now() - fellMs < quietMs && performance.now() - startedMs < 5 * quietMs) {
     collect();
     await delay(lookMs);
     const { rss } = process.memoryUsage();
-    quiet = rss < least - muchBytes ? 0 : quiet + 1;
+    if (rss < least - muchBytes) fellMs = performance.now();
     least = Math.min(least, rss);
   }
   return process.memoryUsage();

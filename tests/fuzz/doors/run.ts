@@ -29,6 +29,8 @@ interface Running {
 /** Before the memory is looked at for the first time. */
 const warmUpMs = 3000;
 const restMs = 1000;
+/** After a long run V8 gives memory back for some 20 s. */
+const longQuietMs = 12_000;
 /** After so many the run ends. */
 const mostFailures = 5;
 const mostShownBytes = 2048;
@@ -37,7 +39,11 @@ const mebi = 1024 ** 2;
 /** Sends cases to all doors at the same time; returns what is wrong. */
 export async function run(options: Options): Promise<string[]> {
   const failures: string[] = [];
-  const world = await startWorld(options.kind, options.mutations);
+  const world = await startWorld(
+    options.kind,
+    options.mutations,
+    options.seconds > 60 ? longQuietMs : undefined,
+  );
   try {
     const doors: Running[] = [];
     for (const door of options.doors) {

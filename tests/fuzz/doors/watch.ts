@@ -115,7 +115,7 @@ export async function held({
     const file = join(heldFolder, `${managed.pid}.json`);
     rmSync(file, { force: true });
     managed.signal('SIGUSR2');
-    await waitFor(`what ${name} holds`, () => existsSync(file));
+    await waitFor(`what ${name} holds`, () => existsSync(file), { timeoutMs: 120_000 });
     out[name] = JSON.parse(readFileSync(file, 'utf8'));
   }
   return out;

@@ -60,8 +60,12 @@ export const spares = { json: 0, urls: 1, messages: [2, 3, 4, 5], bytes: [6, 7, 
 const spareDevices = 10;
 export const watchedPath = '/watched';
 
-/** `mutations`: safeguards of the platform that are left out. */
-export async function startWorld(kind: StackKind, mutations: readonly Mutation[] = []): Promise<World> {
+/** `mutations`: safeguards of the platform that are left out; `quietMs`: see inside.ts. */
+export async function startWorld(
+  kind: StackKind,
+  mutations: readonly Mutation[] = [],
+  quietMs = 2000,
+): Promise<World> {
   const dataDir = mkdtempSync(join(tmpdir(), `headset-cloud-fuzz-${kind}-`));
   const heldFolder = join(dataDir, 'held');
   mkdirSync(heldFolder);
@@ -85,6 +89,7 @@ export async function startWorld(kind: StackKind, mutations: readonly Mutation[]
       ...{ kind, dataDir, clients },
       env: {
         ...{ ...limits, ...sabotaged, NODE_OPTIONS: preloads, FUZZ_HELD: heldFolder },
+        FUZZ_QUIET_MS: String(quietMs),
         // The watched channel keeps its place as long as the longest run.
         COMMUNICATION_RESERVATION_MS: '86400000',
       },
