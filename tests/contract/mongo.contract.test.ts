@@ -8,6 +8,7 @@ import { isTransient, toDomainError } from '@headset-cloud/kit/errors.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { expect, it } from '@jest/globals';
+import { freeze } from '../support/freeze.ts';
 
 // These end the server, so they never run on the one that MONGODB_URI names.
 const missing = orDemanded(whyNoMongo());
@@ -67,7 +68,7 @@ test('a server that stalls holds a call up no longer than its caller waits', asy
       await things.deleteOne({ _id: 1 });
       await things.deleteMany({ _id: 2 });
     });
-    process.kill(server.pid, 'SIGSTOP');
+    await freeze(server.pid);
     const began = performance.now();
     const call = withDeadline(500, () => things.insertOne({ _id: 3 }));
     await expect(call).rejects.toMatchObject({ code: 'deadline_exceeded' });
