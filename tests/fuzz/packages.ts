@@ -88,7 +88,7 @@ if (only !== undefined) {
     await one(from, current % everyInProcess === 0);
     if (current === 500) memory.begin();
   }
-  const growth = memory.growth();
+  const growth = await memory.growth();
   if (growth) fail(growth);
   if (!counts.has('accepted') || counts.size < 4) fail(`too little was tried: ${[...counts]}`);
 }
