@@ -40,13 +40,9 @@ function collect() {
 
 /** The values of each key, in the order of their first arrival. */
 function firstArrivals(events: readonly LogEvent[]): Record<string, number[]> {
-  const byKey: Record<string, number[]> = {};
-  for (const e of events) {
-    byKey[e.key] ??= [];
-    const list = byKey[e.key] as number[];
-    if (!list.includes(Number(text(e)))) list.push(Number(text(e)));
-  }
-  return byKey;
+  const byKey = new Map<string, Set<number>>();
+  for (const e of events) byKey.set(e.key, (byKey.get(e.key) ?? new Set()).add(Number(text(e))));
+  return Object.fromEntries([...byKey].map(([key, values]) => [key, [...values]]));
 }
 
 for (const stack of [embeddedStack(), kafkaStack()]) {
@@ -493,13 +489,16 @@ function contract(stack: LogStack): void {
       await subscribe({ topic, group: 'g', handle: got.handle });
       const acknowledged: Record<string, number> = {};
       let stop = false;
+      // None ends with an event of which it does not know whether it was stored.
       const publishers = keys.map(async (key) => {
-        for (let n = 0; !stop; ) {
+        for (let n = 0, last = false; !last; ) {
+          last = stop;
           try {
             await log.publish(topic, [event(key, n)]);
             acknowledged[key] = ++n;
           } catch (error) {
             expect(error).toMatchObject({ code: 'unavailable' });
+            last = false;
           }
         }
       });
@@ -521,7 +520,14 @@ function contract(stack: LogStack): void {
       stop = true;
       await Promise.all(publishers);
       const seen = () => firstArrivals(got.events.filter((e) => keys.includes(e.key)));
-      await waitFor('all events', () => keys.every((k) => seen()[k]?.length === acknowledged[k]), patient);
+      const missing = () => {
+        const found = seen();
+        const open = keys.filter((k) => found[k]?.length !== acknowledged[k]);
+        return open.map((k) => `${k}: ${found[k]?.length ?? 0} of ${acknowledged[k]}`);
+      };
+      await waitFor('all events', () => missing().length === 0, { ...patient, intervalMs: 200 }).catch(() => {
+        throw new Error(`not all events arrived: ${missing().join(', ')}`);
+      });
       expect(seen()).toEqual(Object.fromEntries(keys.map((key) => [key, numbers(acknowledged[key] ?? 0)])));
     });
   }

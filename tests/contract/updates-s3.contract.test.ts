@@ -256,36 +256,33 @@ const missing = orDemanded(
       world.nowMs += 100;
       return (await state('6')) === 'deliverable';
     });
-    const deviceId = '350000000000026';
-    await world.updates.updateApp({ caller: callerOf(), deviceId, package: app, version: '6' });
-    const kind = world.devices.sent.at(-1)?.operation?.kind;
-    const ticket = (kind?.case === 'updateApp' && kind.value.artifact?.ticket) || new Uint8Array();
-    expect(await put(Buffer.alloc(apk.length, 'x'))).toBe(200);
-    const key = `uploads/${new URL(urls[0]?.uploadUrl ?? '').pathname.split('/').at(-1)}`;
-    const delivered = async () => {
-      const { url } = await world.downloads.getDownloadUrl({ deviceId, ticket });
-      const answer = await request(url);
-      return Buffer.from(await answer.body.arrayBuffer()).equals(apk);
-    };
-    expect(await delivered()).toBe(true);
     const { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, S3_REGION: region } = server.environment;
-    const storage = createS3Storage({
-      endpoint,
-      publicEndpoint: undefined,
-      bucket,
-      region,
-      tempDir: directory,
-    });
+    const at = { endpoint, publicEndpoint: undefined, bucket, region, tempDir: directory };
+    const storage = createS3Storage(at);
     try {
+      const key = `uploads/${new URL(urls[0]?.uploadUrl ?? '').pathname.split('/').at(-1)}`;
+      // The last step of the check, after the version became deliverable.
+      await waitFor('the end of the check', async () => (await storage.head(key)) === undefined);
+      const deviceId = '350000000000026';
+      await world.updates.updateApp({ caller: callerOf(), deviceId, package: app, version: '6' });
+      const kind = world.devices.sent.at(-1)?.operation?.kind;
+      const ticket = (kind?.case === 'updateApp' && kind.value.artifact?.ticket) || new Uint8Array();
+      expect(await put(Buffer.alloc(apk.length, 'x'))).toBe(200);
+      const delivered = async () => {
+        const { url } = await world.downloads.getDownloadUrl({ deviceId, ticket });
+        const answer = await request(url);
+        return Buffer.from(await answer.body.arrayBuffer()).equals(apk);
+      };
+      expect(await delivered()).toBe(true);
       expect(await storage.head(key)).toBeDefined();
       await waitFor('the upload to be closed', async () => {
         world.nowMs += 600_000;
         return (await storage.head(key)) === undefined;
       });
+      world.nowMs = Date.now();
+      expect(await delivered()).toBe(true);
     } finally {
       storage.close();
     }
-    world.nowMs = Date.now();
-    expect(await delivered()).toBe(true);
   });
 });

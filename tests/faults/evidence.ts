@@ -81,6 +81,8 @@ export interface ServerError {
   readonly message: string;
   /** Empty: the response had none. */
   readonly retryAfter: string;
+  /** The response's X-Request-Id, with which the gateway's log line is found. */
+  readonly requestId: string;
 }
 
 export interface Termination {

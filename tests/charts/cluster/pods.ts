@@ -26,7 +26,13 @@ export interface PodsWatch {
   close(): void;
 }
 
-export function watchEnds(cluster: Cluster, { name }: Namespace, components: readonly string[]): PodsWatch {
+/** `onPod` gets each state of the components' pods. */
+export function watchEnds(
+  cluster: Cluster,
+  { name }: Namespace,
+  components: readonly string[],
+  onPod: (pod: Pod) => void = () => {},
+): PodsWatch {
   const wasReady = new Set<string>();
   const readyAfterMs: { component: string; ms: number }[] = [];
   const ended = new Map<string, Ended>();
@@ -36,6 +42,7 @@ export function watchEnds(cluster: Cluster, { name }: Namespace, components: rea
     const component = componentOf(pod);
     const [container] = pod.status.containerStatuses ?? [];
     if (!components.includes(component) || !container) return;
+    onPod(pod);
     const { state, lastState } = container;
     const { uid } = pod.metadata;
     // A restart waits longer each time, so only first starts count.

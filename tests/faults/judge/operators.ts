@@ -59,8 +59,8 @@ function wentInOrder({ terminations }: Evidence): string[] {
     .map(({ process, how, tookMs }) => `${process} ended with ${how}, ${tookMs} ms after SIGTERM`);
 }
 
-const describe = ({ kind, status, atMs, message }: Evidence['serverErrors'][number]) =>
-  `${kind}: ${status} ${message} at ${new Date(atMs).toISOString()}`;
+const describe = ({ kind, status, atMs, message, requestId }: Evidence['serverErrors'][number]) =>
+  `${kind}: ${status} ${message} at ${new Date(atMs).toISOString()} (request ${requestId})`;
 
 function retryAfter({ serverErrors }: Evidence): string[] {
   return serverErrors.filter((e) => !/^[1-9]\d*$/.test(e.retryAfter)).map(describe);

@@ -153,5 +153,6 @@ function errorOf({ kind }: Call, { status, headers, body }: ApiAnswer): ServerEr
   return {
     ...{ kind, status, atMs: Date.now(), message: String(body?.message ?? '') },
     retryAfter: typeof retryAfter === 'string' ? retryAfter : '',
+    requestId: String(headers['x-request-id'] ?? ''),
   };
 }

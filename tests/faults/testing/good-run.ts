@@ -168,7 +168,9 @@ export function goodRun(): Evidence {
     triedBefore: [],
     impatient: [],
     poison: [{ position: 'usage/0:1', groups: ['billing-usage'] }],
-    serverErrors: [{ kind: 'command', status: 503, atMs: 5, message: 'away', retryAfter: '1' }],
+    serverErrors: [
+      { kind: 'command', status: 503, atMs: 5, message: 'away', retryAfter: '1', requestId: 'r1' },
+    ],
     restarts: [{ fromMs: 0, toMs: 10 }],
     terminations: [{ process: 'devices', how: '0', atMs: 5, tookMs: 5 }],
     wrongClocks: [],

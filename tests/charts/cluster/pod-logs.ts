@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { createWriteStream, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Cluster, Pod } from './cluster.ts';
+
+/** A line of JSON that a container of the platform wrote. */
+export interface LoggedLine {
+  readonly pod: string;
+  /** The container's image. */
+  readonly image: string;
+  readonly line: Readonly<Record<string, unknown>>;
+}
+
+/** The logs of pods, which are gone with their pods unless they are read while the pods live. */
+export interface PodLogs {
+  /** Called with each state of a pod: what a container writes is kept from its start on. */
+  note(pod: Pod): void;
+  /**
+   * What may tell why a request failed at `atMs`: the lines with its id, and every warning and error of the second
+   * before; ordered by time.
+   */
+  about(requestId: string, atMs: number): LoggedLine[];
+  close(): void;
+}
+
+/** Follows the logs of all pods that it is told of, into a file of `directory` for each container. */
+export async function keepLogs({ context }: Cluster, namespace: string, directory: string): Promise<PodLogs> {
+  mkdirSync(directory, { recursive: true });
+  // One process, which needs no certificate from us, for the streams of all pods.
+  const proxy = spawn('kubectl', ['--context', context, 'proxy', '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const killWithParent = () => proxy.kill();
+  process.once('exit', killWithParent);
+  const port = await new Promise<number>((resolve, reject) => {
+    proxy.once('exit', (code) => reject(new Error(`kubectl proxy ended with ${code}`)));
+    createInterface(proxy.stdout).on('line', (line) => {
+      const [, found] = line.match(/127\.0\.0\.1:(\d+)/) ?? [];
+      if (found) resolve(Number(found));
+    });
+  });
+  const images = new Map<string, string>();
+  let closed = false;
+
+  function follow(pod: string, containerId: string): void {
+    const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log?follow=true`;
+    const file = createWriteStream(join(directory, fileOf(pod, containerId)));
+    const asked = request({ host: '127.0.0.1', port, path }, (answer) => answer.pipe(file));
+    // The pod is gone, or the proxy: what was written is kept.
+    asked.on('error', () => file.end());
+    asked.end();
+  }
+
+  return {
+    note({ metadata: { name }, spec, status }) {
+      const [container] = status.containerStatuses ?? [];
+      if (closed || !container?.containerID || !container.state.running) return;
+      const key = fileOf(name, container.containerID);
+      if (images.has(key)) return;
+      images.set(key, spec.containers[0]?.image ?? '');
+      follow(name, container.containerID);
+    },
+    about(requestId, atMs) {
+      const timeOf = ({ line }: LoggedLine) => Date.parse(String(line['time']));
+      const near = (one: LoggedLine) =>
+        grave.has(one.line['level']) && Math.abs(atMs - 500 - timeOf(one)) <= 500;
+      return readdirSync(directory)
+        .flatMap((file) =>
+          jsonLines(readFileSync(join(directory, file), 'utf8')).map((line) => ({
+            ...{ pod: file.split('.')[0] ?? '', image: images.get(file) ?? '', line },
+          })),
+        )
+        .filter((one) => one.line['requestId'] === requestId || near(one))
+        .sort((a, b) => timeOf(a) - timeOf(b));
+    },
+    close() {
+      closed = true;
+      process.off('exit', killWithParent);
+      proxy.kill();
+    },
+  };
+}
+
+const grave: ReadonlySet<unknown> = new Set(['warn', 'error', 'fatal']);
+
+/** A pod's containers follow one another with ids of their own. */
+const fileOf = (pod: string, containerId: string): string => `${pod}.${containerId.slice(-12)}.log`;
+
+function jsonLines(text: string): Readonly<Record<string, unknown>>[] {
+  return text.split('\n').flatMap((line) => {
+    try {
+      const parsed = JSON.parse(line);
+      return typeof parsed === 'object' && parsed ? [parsed] : [];
+    } catch {
+      // The last line of a process that was killed, or no line of the platform's own.
+      return [];
+    }
+  });
+}
