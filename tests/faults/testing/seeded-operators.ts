@@ -10,7 +10,14 @@ const other = { applicationId: 'app-2', deviceId: device };
 const place = { operationId: 'notify-location', value: '1 100', taken: true };
 const dead = { notificationId: 'n', attempts: 12, ageMs: 73 * hourMs, lastOutcome: '500' };
 const reading = { applicationId: app, deviceId: device, location: '1 100', activatedAtMs: 50, readAtMs: 60 };
-const error = { kind: 'command', status: 503, atMs: 5, message: 'away', retryAfter: '1', requestId: 'r1' } as const;
+const error = {
+  kind: 'command',
+  status: 503,
+  atMs: 5,
+  message: 'away',
+  retryAfter: '1',
+  requestId: 'r1',
+} as const;
 
 /** A report of another headset that arrives after `tookMs`, reported while app's server failed. */
 const besideBacklog = (e: Evidence, tookMs: number): Evidence => ({
