@@ -75,6 +75,22 @@ test('a check answers which keys are not registered, and notes the use of the ot
   await expect(tooMany).rejects.toMatchObject({ code: 'invalid_argument' });
 });
 
+test('the uses of many keys that are checked together are noted over several checks', async () => {
+  await provision(world, { limit: 50, devices: 40 });
+  const ids = Array.from({ length: 40 }, (_, i) => imei(i));
+  const keys = await Promise.all(ids.map(async (id) => ({ deviceId: id, keyId: await add('', id) })));
+  const noted = async () => {
+    const all = await Promise.all(ids.map((id) => world.admin.listHeadsetKeys({ deviceId: id })));
+    return all.flatMap(({ keys }) => keys).filter(({ lastUsedAtMs }) => lastUsedAtMs > 0n).length;
+  };
+  const counts: number[] = [];
+  for (let check = 0; check < 5; check++) {
+    await world.keys.checkHeadsetKeys({ keys });
+    counts.push(await noted());
+  }
+  expect(counts).toEqual([10, 20, 30, 40, 40]);
+});
+
 test('the devices that lost a key in the last minute are told, the latest first, to who asks', async () => {
   const recent = async () =>
     (await world.keys.checkHeadsetKeys({ keys: [], withRecent: true })).recentDeviceIds;

@@ -5,8 +5,11 @@ import { mostKeys, useNotedEveryMs } from '../domain/headset-key.ts';
 import type { HeadsetKeyStore, KeyInUse } from '../ports.ts';
 import type { DeviceDocument } from './documents.ts';
 
-/** Uses that one check notes at most, so that a fleet that came at once is written over several checks. */
-const mostNotedAtOnce = 100;
+/**
+ * Uses that one check notes at most: a tenth of what it asks about, so that the notes of a fleet that came at once are
+ * spread over ten of its turns, and those of each hour after it, too; all where it asks about few.
+ */
+const mostNoted = (asked: number): number => Math.max(10, Math.ceil(asked / 10));
 /** For how long a removal is told: 30 turns of device-link's check by default; milliseconds. */
 const recentMs = 60_000;
 const mostRecent = 10_000;
@@ -84,7 +87,7 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
         if (!device?.keys.some((key) => key.keyId === one.keyId)) removed.push(position);
         else if ((device.keysUsedAtMs?.[one.keyId] ?? 0) <= nowMs - useNotedEveryMs) toNote.push(one);
       }
-      await noteUses(toNote.slice(0, mostNotedAtOnce), nowMs);
+      await noteUses(toNote.slice(0, mostNoted(inUse.length)), nowMs);
       return removed;
     },
   };
