@@ -2,8 +2,8 @@ import { request } from 'node:http';
 import { Gauge } from 'prom-client';
 import { type AdminServerOptions, adminTokensOf, createAdminServer } from './admin-server.ts';
 import { untilDeadline } from './deadline.ts';
-import { createMetrics } from './host.ts';
 import { createLogger } from './logger.ts';
+import { createMetrics } from './process-metrics.ts';
 
 /** Which names the admin door answers to (docs/rules.md, rule C17). */
 

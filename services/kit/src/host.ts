@@ -2,24 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { stdSerializers } from 'pino';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { adminTokensOf, createAdminServer } from './admin-server.ts';
 import { createOperatorsOutbox, outboxComponent } from './audit/operators-outbox.ts';
 import { auditFailpoints } from './audit/outbox.ts';
-import { platformVersion } from './build-info.ts';
 import { systemClock } from './clock.ts';
 import { type addressConfig, commonConfig, distributedConfig, sealingConfig } from './common-config.ts';
 import { ConfigError, type ConfigOf, readConfig } from './config.ts';
 import { deadLettersAdmin } from './dead-letters/admin.ts';
 import { deadLetterFailpoints, registerDeadLetters, withDeadLetters } from './dead-letters/log.ts';
-import { doorLimits } from './doors/config.ts';
-import { openDoors } from './doors/http-door.ts';
-import { connectKafka } from './eventlog/kafka.ts';
-import { openKafkaSecurity } from './eventlog/kafka-security.ts';
 import { withMetrics } from './eventlog/metrics.ts';
 import { createFailpoints } from './failpoints.ts';
-import { Lifecycle, untilSignal } from './lifecycle.ts';
 import { createLogger, flushLogs, type Logger } from './logger.ts';
+import { createProcess } from './process.ts';
 import { withoutPassword } from './redact.ts';
 import { dayMs } from './retention/config.ts';
 import { connectionAge, GrpcChannel, RpcServer } from './rpc/grpc.ts';
@@ -30,8 +23,7 @@ import { secretsAdmin } from './sealed/admin.ts';
 import { createNotedKeys } from './sealed/noted-keys.ts';
 import { secretKeysOf } from './secrets.ts';
 import { databaseOf, type ServiceDefinition, type ServiceName } from './service.ts';
-import { createStartUp, StartStoppedError } from './start-up.ts';
-import { openMongo } from './store/mongo.ts';
+import { openSharedStores } from './shared-stores.ts';
 import { createTracing } from './tracing.ts';
 
 const hostConfig = { ...commonConfig, ...distributedConfig } as const;
@@ -139,53 +131,13 @@ export async function hostService(
   const sealing = definition.seals ? readConfig(sealingHostConfig, env) : undefined;
   const common = sealing ?? readConfig(hostConfig, env);
   const build = definition.configure(env);
-  const metrics = createMetrics(name);
-  const logger = createLogger({ service: name, level: common.LOG_LEVEL, metrics });
-  const doors = openDoors(doorLimits(common), metrics);
+  const own = createProcess(name, common);
+  const { metrics, logger, doors, startUp, lifecycle } = own;
   const security = openRpcSecurity(common, { logger, metrics, env }, name);
-  const startUp = createStartUp(logger);
-  const lifecycle = new Lifecycle(logger, {
-    turnAwayMs: common.TURN_AWAY_MS,
-    stopGraceMs: common.STOP_GRACE_MS,
-    waitsFor: () => startUp.waitsFor(),
-  });
-  const signal = untilSignal();
-  const fatal = Promise.withResolvers<never>();
-  // Resolves when the process is told to stop, or fails for good, while the start still waits for a store.
-  const ended = Promise.race([signal, fatal.promise]);
-  ended.catch(() => {}).finally(() => startUp.stop());
 
   await lifecycle.start(createTracing(name, env, metrics));
-  const mongo = openMongo({
-    uri: common.MONGODB_URI,
-    databasePrefix: common.MONGODB_DATABASE_PREFIX,
-    appName: name,
-    whenReachable: startUp.retry,
-  });
-  await lifecycle.start({
-    name: 'MongoDB',
-    start: async () => {},
-    stop: () => mongo.close(),
-    notReady: () => mongo.notReady(),
-  });
-  const kafka = await connectKafka({
-    brokers: common.KAFKA_BROKERS.split(','),
-    clientId: name,
-    prefix: common.KAFKA_PREFIX,
-    security: openKafkaSecurity(common, { logger, env }),
-    logger,
-    partitions: common.KAFKA_PARTITIONS,
-    replicationFactor: common.KAFKA_REPLICATION_FACTOR,
-    sessionTimeoutMs: common.KAFKA_SESSION_TIMEOUT_MS,
-    makeTopics: common.SCHEMA === 'run',
-    onFatal: (error) => fatal.reject(error),
-  });
-  await lifecycle.start({
-    name: 'Kafka',
-    start: async () => {},
-    stop: () => kafka.close(),
-    notReady: () => kafka.notReady(),
-  });
+  const { mongo, log: kafka, components } = openSharedStores(name, common, { ...own, env });
+  for (const component of components) await lifecycle.start(component);
   const channels = createChannels(addressesOf(common), keepaliveOf(common), security);
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
   const store = mongo.database(databaseOf(name));
@@ -226,23 +178,11 @@ export async function hostService(
       ...{ service: name, places: service.sealed, audit, secrets },
       noted: createNotedKeys({ store, secrets, logger }),
     };
-  await lifecycle.start(
-    createAdminServer({
-      service: name,
-      listen: common.ADMIN_LISTEN,
-      ...adminTokensOf(common),
-      bindings: [
-        ...service.admin,
-        deadLettersAdmin([{ ...keeping.deadLetters, audit }]),
-        ...(sealed ? [secretsAdmin(sealed.secrets, [sealed])] : []),
-      ],
-      metrics,
-      notReady: () => lifecycle.notReady(),
-      warnings: () => lifecycle.warnings(),
-      logger,
-      doors,
-    }),
-  );
+  await own.serveAdmin([
+    ...service.admin,
+    deadLettersAdmin([{ ...keeping.deadLetters, audit }]),
+    ...(sealed ? [secretsAdmin(sealed.secrets, [sealed])] : []),
+  ]);
   const server = new RpcServer(
     service.rpc,
     logger,
@@ -258,7 +198,7 @@ export async function hostService(
     },
     stop: () => server.stop(0),
   });
-  try {
+  await own.run(async () => {
     // Needed even by a service that stores nothing but dead letters.
     await store.whenReachable?.('the database', async () => {});
     // Before the service: without a key it could not answer, and its callers use other instances.
@@ -272,31 +212,7 @@ export async function hostService(
       turnAway: () => server.turnAway(),
       stop: (forMs) => server.stop(forMs),
     });
-    lifecycle.complete();
-    logger.info('ready');
-  } catch (error) {
-    if (!(error instanceof StartStoppedError)) throw error;
-    logger.info('told to stop before the start was complete');
-  }
-  try {
-    logger.info({ signal: await ended }, 'stopping');
-  } finally {
-    await lifecycle.stop();
-  }
-}
-
-/** A registry with the process's own metrics and its version, labelled with the service. */
-export function createMetrics(service: string): Registry {
-  const metrics = new Registry();
-  metrics.setDefaultLabels({ service });
-  collectDefaultMetrics({ register: metrics });
-  new Gauge({
-    name: 'headset_build_info',
-    help: 'Always 1; the version of the platform and of Node.js that this process runs.',
-    labelNames: ['version', 'node'],
-    registers: [metrics],
-  }).set({ version: platformVersion(), node: process.versions.node }, 1);
-  return metrics;
+  });
 }
 
 export type { Logger };

@@ -1,16 +1,11 @@
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
-import type { distributedConfig } from '@headset-cloud/kit/common-config.ts';
-import type { ConfigOf } from '@headset-cloud/kit/config.ts';
-import { connectKafka } from '@headset-cloud/kit/eventlog/kafka.ts';
-import { openKafkaSecurity } from '@headset-cloud/kit/eventlog/kafka-security.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { databaseOf, type ServiceName } from '@headset-cloud/kit/service.ts';
-import type { StartUp } from '@headset-cloud/kit/start-up.ts';
-import { openMongo } from '@headset-cloud/kit/store/mongo.ts';
+import { openSharedStores } from '@headset-cloud/kit/shared-stores.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 
 /** The stores and the event log under a process that runs all services. */
@@ -44,48 +39,11 @@ export function openEmbeddedBacking(directory: string, logger: Logger): Backing 
 }
 
 /** MongoDB and Kafka, as the processes of one service each use them: one client of each for all services. */
-export function openSharedBacking(
-  config: ConfigOf<typeof distributedConfig>,
-  host: {
-    readonly env: Readonly<Record<string, string | undefined>>;
-    readonly logger: Logger;
-    readonly startUp: StartUp;
-    /** The process cannot go on. */
-    readonly onFatal: (error: Error) => void;
-  },
-): Backing {
-  const { env, logger, startUp, onFatal } = host;
-  const mongo = openMongo({
-    uri: config.MONGODB_URI,
-    databasePrefix: config.MONGODB_DATABASE_PREFIX,
-    appName: 'platform',
-    whenReachable: startUp.retry,
-  });
-  const kafka = connectKafka({
-    brokers: config.KAFKA_BROKERS.split(','),
-    clientId: 'platform',
-    prefix: config.KAFKA_PREFIX,
-    security: openKafkaSecurity(config, { logger, env }),
-    logger,
-    partitions: config.KAFKA_PARTITIONS,
-    replicationFactor: config.KAFKA_REPLICATION_FACTOR,
-    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
-    makeTopics: config.SCHEMA === 'run',
-    onFatal,
-  });
+export function openSharedBacking(...given: Parameters<typeof openSharedStores>): Backing {
+  const { mongo, log, components } = openSharedStores(...given);
   return {
-    log: kafka,
+    ...{ log, components },
     storeOf: (service) => mongo.database(databaseOf(service)),
     database: (name) => mongo.database(name),
-    components: [
-      {
-        ...{ name: 'MongoDB', start: async () => {}, stop: () => mongo.close() },
-        notReady: () => mongo.notReady(),
-      },
-      {
-        ...{ name: 'Kafka', start: async () => {}, stop: () => kafka.close() },
-        notReady: () => kafka.notReady(),
-      },
-    ],
   };
 }

@@ -9,7 +9,6 @@ import { devices } from '@headset-cloud/devices/definition.ts';
 import { assembleGateway } from '@headset-cloud/gateway/assemble.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { assembleShares } from '@headset-cloud/gateway/shares/assemble.ts';
-import { adminTokensOf, createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { createOperatorsOutbox, outboxComponent } from '@headset-cloud/kit/audit/operators-outbox.ts';
 import { type AuditOutbox, auditFailpoints } from '@headset-cloud/kit/audit/outbox.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
@@ -21,13 +20,9 @@ import {
   registerDeadLetters,
   withDeadLetters,
 } from '@headset-cloud/kit/dead-letters/log.ts';
-import { doorLimits } from '@headset-cloud/kit/doors/config.ts';
-import { openDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { withMetrics } from '@headset-cloud/kit/eventlog/metrics.ts';
 import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
-import { createMetrics } from '@headset-cloud/kit/host.ts';
-import { Lifecycle, untilSignal } from '@headset-cloud/kit/lifecycle.ts';
-import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { createProcess } from '@headset-cloud/kit/process.ts';
 import { dayMs } from '@headset-cloud/kit/retention/config.ts';
 import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
@@ -37,7 +32,6 @@ import { secretsAdmin } from '@headset-cloud/kit/sealed/admin.ts';
 import { createNotedKeys } from '@headset-cloud/kit/sealed/noted-keys.ts';
 import { secretKeysOf } from '@headset-cloud/kit/secrets.ts';
 import type { SealingContext, ServiceDefinition, ServiceName } from '@headset-cloud/kit/service.ts';
-import { createStartUp, StartStoppedError } from '@headset-cloud/kit/start-up.ts';
 import { createTracing } from '@headset-cloud/kit/tracing.ts';
 import { notifier } from '@headset-cloud/notifier/definition.ts';
 import { transactions } from '@headset-cloud/transactions/definition.ts';
@@ -102,22 +96,9 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const ofGateway = tried(() => readConfig(gatewayConfig, env));
   const builds = definitions.map((definition) => tried(() => definition.configure(env)));
   if (!ofGateway || problems.length > 0) throw new ConfigError(problems);
-  const metrics = createMetrics('platform');
-  const root = createLogger({ level: config.LOG_LEVEL, metrics });
-  const logger = root.child({ service: 'platform' });
-  const doors = openDoors(doorLimits(config), metrics);
+  const own = createProcess('platform', config);
+  const { metrics, rootLogger: root, logger, doors, startUp, lifecycle } = own;
   const security = shared && openRpcSecurity(shared, { logger, metrics, env }, 'device-link', 'gateway');
-  const startUp = createStartUp(logger);
-  const lifecycle = new Lifecycle(logger, {
-    turnAwayMs: config.TURN_AWAY_MS,
-    stopGraceMs: config.STOP_GRACE_MS,
-    waitsFor: () => startUp.waitsFor(),
-  });
-  const signal = untilSignal();
-  const fatal = Promise.withResolvers<never>();
-  // Resolves when the process is told to stop, or fails for good, while the start still waits for a store.
-  const ended = Promise.race([signal, fatal.promise]);
-  ended.catch(() => {}).finally(() => startUp.stop());
   // What the process writes is for its own user: secrets, tokens of the demo, files of the stores.
   process.umask(0o077);
   if (embedded) mkdirSync(embedded.DATA_DIR, { recursive: true });
@@ -125,10 +106,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   await lifecycle.start(createTracing('headset-cloud', given, metrics));
   const backing = embedded
     ? openEmbeddedBacking(embedded.DATA_DIR, logger)
-    : openSharedBacking(shared as SharedConfig, {
-        ...{ env, logger, startUp },
-        onFatal: (error) => fatal.reject(error),
-      });
+    : openSharedBacking('platform', shared as SharedConfig, { ...own, env });
   for (const component of backing.components) await lifecycle.start(component);
   const log = withMetrics(backing.log, metrics);
 
@@ -145,21 +123,21 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const secrets = secretKeysOf(shared ?? keysOf(embedded as StandaloneConfig));
   const deadLetters: AuditedLetters[] = [];
   const outboxes = new Map<ServiceName, AuditOutbox>();
-  const ownOf = (name: ServiceName) => ({
+  const partOf = (name: ServiceName) => ({
     store: backing.storeOf(name),
     logger: root.child({ service: name }),
   });
   const context = (name: ServiceName): SealingContext => {
-    const own = ownOf(name);
+    const part = partOf(name);
     const keeping = withDeadLetters(log, {
-      ...{ ...own, failpoints },
+      ...{ ...part, failpoints },
       keepMs: config.DEAD_LETTERS_KEEP_DAYS * dayMs,
     });
-    const audit = createOperatorsOutbox({ ...own, log, clock: systemClock, failpoints, metrics });
+    const audit = createOperatorsOutbox({ ...part, log, clock: systemClock, failpoints, metrics });
     outboxes.set(name, audit);
     deadLetters.push({ ...keeping.deadLetters, audit });
     return {
-      ...own,
+      ...part,
       database: (other) => backing.database(other),
       clock: systemClock,
       log: {
@@ -185,28 +163,16 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   registerDeadLetters(metrics, deadLetters);
   const sealed = services.flatMap(({ name, sealed: places }) => {
     if (!places) return [];
-    const { store, logger } = ownOf(name);
+    const { store, logger } = partOf(name);
     const audit = outboxes.get(name) as AuditOutbox;
     return [{ service: name, places, audit, noted: createNotedKeys({ store, logger, secrets }) }];
   });
 
-  await lifecycle.start(
-    createAdminServer({
-      service: 'platform',
-      listen: config.ADMIN_LISTEN,
-      ...adminTokensOf(config),
-      bindings: [
-        ...services.flatMap((s) => s.admin),
-        deadLettersAdmin(deadLetters),
-        secretsAdmin(secrets, sealed),
-      ],
-      metrics,
-      notReady: () => lifecycle.notReady(),
-      warnings: () => lifecycle.warnings(),
-      logger,
-      doors,
-    }),
-  );
+  await own.serveAdmin([
+    ...services.flatMap((s) => s.admin),
+    deadLettersAdmin(deadLetters),
+    secretsAdmin(secrets, sealed),
+  ]);
   const { shares, bindings, components } = assembleShares(
     { GATEWAY_PEERS: shared && ofGateway.GATEWAY_PEERS },
     {
@@ -214,7 +180,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       clock: systemClock,
     },
   );
-  try {
+  await own.run(async () => {
     await backing.storeOf('devices').whenReachable?.('the database', async () => {});
     for (const { noted } of sealed) await startUp.retry('the secret keys', () => noted.check());
     for (const service of services) await lifecycle.start(service);
@@ -237,17 +203,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
         shares,
       }),
     );
-    lifecycle.complete();
-    logger.info('ready');
-  } catch (error) {
-    if (!(error instanceof StartStoppedError)) throw error;
-    logger.info('told to stop before the start was complete');
-  }
-  try {
-    logger.info({ signal: await ended }, 'stopping');
-  } finally {
-    await lifecycle.stop();
-  }
+  });
 }
 
 function keysOf(config: StandaloneConfig): { SECRET_KEY: string; SECRET_KEY_OTHERS: string | undefined } {

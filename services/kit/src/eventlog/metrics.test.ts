@@ -1,5 +1,5 @@
 import { withDeadline } from '../deadline.ts';
-import { createMetrics } from '../host.ts';
+import { createMetrics } from '../process-metrics.ts';
 import { withMetrics } from './metrics.ts';
 import type { EventLog, Subscription } from './types.ts';
 

@@ -1,0 +1,60 @@
+import type { distributedConfig } from './common-config.ts';
+import type { ConfigOf } from './config.ts';
+import { connectKafka } from './eventlog/kafka.ts';
+import { openKafkaSecurity } from './eventlog/kafka-security.ts';
+import type { EventLog } from './eventlog/types.ts';
+import type { Component } from './lifecycle.ts';
+import type { PlatformProcess } from './process.ts';
+import { openMongo } from './store/mongo.ts';
+import type { StoreConnection } from './store/types.ts';
+
+/** MongoDB and Kafka of one process. */
+export interface SharedStores {
+  readonly mongo: StoreConnection;
+  readonly log: EventLog;
+  /** In the order of their start; they stop after everything that uses them. */
+  readonly components: readonly Component[];
+}
+
+/** Opens one client of each, named `name` at the servers. Waits for nothing; a client that fails for good ends the process. */
+export function openSharedStores(
+  name: string,
+  config: ConfigOf<typeof distributedConfig>,
+  host: Pick<PlatformProcess, 'logger' | 'startUp' | 'fail'> & {
+    readonly env: Readonly<Record<string, string | undefined>>;
+  },
+): SharedStores {
+  const { env, logger, startUp } = host;
+  const mongo = openMongo({
+    uri: config.MONGODB_URI,
+    databasePrefix: config.MONGODB_DATABASE_PREFIX,
+    appName: name,
+    whenReachable: startUp.retry,
+  });
+  const log = connectKafka({
+    brokers: config.KAFKA_BROKERS.split(','),
+    clientId: name,
+    prefix: config.KAFKA_PREFIX,
+    security: openKafkaSecurity(config, { logger, env }),
+    logger,
+    partitions: config.KAFKA_PARTITIONS,
+    replicationFactor: config.KAFKA_REPLICATION_FACTOR,
+    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
+    makeTopics: config.SCHEMA === 'run',
+    onFatal: host.fail,
+  });
+  return {
+    mongo,
+    log,
+    components: [
+      {
+        ...{ name: 'MongoDB', start: async () => {}, stop: () => mongo.close() },
+        notReady: () => mongo.notReady(),
+      },
+      {
+        ...{ name: 'Kafka', start: async () => {}, stop: () => log.close() },
+        notReady: () => log.notReady(),
+      },
+    ],
+  };
+}
