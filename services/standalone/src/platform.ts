@@ -73,17 +73,12 @@ function embeddedDefaults(config: StandaloneConfig): Record<string, string> {
   };
 }
 
-/**
- * The whole platform in one process, until a signal: on the embedded stores (rule C5), or, where MONGODB_URI and
- * KAFKA_BROKERS say so, on those, beside others of its kind (ADR 0048).
- */
-export async function runPlatform(given: Record<string, string | undefined>): Promise<void> {
+/** Reads the settings of all parts; throws a ConfigError that names the wrong ones of all of them. */
+function readSettings(given: Record<string, string | undefined>) {
   const shared = isShared(given) ? readConfig(sharedConfig, given) : undefined;
   const embedded = shared ? undefined : readConfig(standaloneConfig, given);
-  const config: ConfigOf<typeof commonConfig> = (shared ?? embedded) as ConfigOf<typeof commonConfig>;
   const env = embedded ? { ...embeddedDefaults(embedded), ...given } : given;
   const problems: ConfigProblem[] = [];
-  /** Collects the errors, so that a wrong configuration names the bad keys of all services. */
   const tried = <T>(read: () => T): T | undefined => {
     try {
       return read();
@@ -96,6 +91,18 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const ofGateway = tried(() => readConfig(gatewayConfig, env));
   const builds = definitions.map((definition) => tried(() => definition.configure(env)));
   if (!ofGateway || problems.length > 0) throw new ConfigError(problems);
+  return {
+    ...{ shared, embedded, env, ofGateway, builds },
+    config: (shared ?? embedded) as ConfigOf<typeof commonConfig>,
+  };
+}
+
+/**
+ * The whole platform in one process, until a signal: on the embedded stores (rule C5), or, where MONGODB_URI and
+ * KAFKA_BROKERS say so, on those, beside others of its kind (ADR 0048).
+ */
+export async function runPlatform(given: Record<string, string | undefined>): Promise<void> {
+  const { shared, embedded, config, env, ofGateway, builds } = readSettings(given);
   const own = createProcess('platform', config);
   const { metrics, rootLogger: root, logger, doors, startUp, lifecycle } = own;
   const security = shared && openRpcSecurity(shared, { logger, metrics, env }, 'device-link', 'gateway');
