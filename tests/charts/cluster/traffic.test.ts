@@ -197,9 +197,9 @@ describeOnCluster(
 );
 
 /**
- * The server errors but one fault of release 0.1.0, mended since: to its processes a call that the called one cut off
- * at its own end is an internal error, 500 without Retry-After. Its pods' logs say so. Of each error but a 503 the lines
- * that may tell its cause are printed.
+ * The server errors but those of release 0.1.0 that are mended since: to its processes a call that was cut off while the
+ * called process ended, and a socket of the database that did, are internal errors, 500 without Retry-After. Its pods'
+ * logs say so. Of each error but a 503 the lines that may tell its cause are printed.
  */
 function ownErrors(errors: readonly ServerError[], logs: PodLogs, last: LoadedImage): ServerError[] {
   return errors.filter((error) => {
@@ -207,11 +207,12 @@ function ownErrors(errors: readonly ServerError[], logs: PodLogs, last: LoadedIm
     const lines = logs.about(error.requestId, error.atMs);
     say(`${error.status} ${error.message} (request ${error.requestId}):`);
     for (const { pod, image, line } of lines) say(`  ${pod} (${image}): ${JSON.stringify(line)}`);
-    return !lines.some(({ image, line }) => isOf(last, image) && cutOff.test(JSON.stringify(line)));
+    return !lines.some(({ image, line }) => isOf(last, image) && brokenOff.test(JSON.stringify(line)));
   });
 }
 
-const cutOff = /Received RST_STREAM with code/;
+/** In the words of grpc-js, and of Node.js. */
+const brokenOff = /Received RST_STREAM with code|Write error: |"code":"(EPIPE|ECONNRESET|ERR_STREAM_\w+)"/;
 
 const isOf = ({ repository, tag }: LoadedImage, image: string): boolean =>
   image.endsWith(`${repository}:${tag}`);

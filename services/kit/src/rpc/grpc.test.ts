@@ -38,6 +38,14 @@ test.each<[string, Parameters<typeof peer>[0]]>([
   ['that answers UNIMPLEMENTED', (done) => done({ code: status.UNIMPLEMENTED })],
   ['that answers UNKNOWN without an error code of the platform', (done) => done({ code: status.UNKNOWN })],
   ['that is away', (done) => done({ code: status.UNAVAILABLE })],
+  // In the words of grpc-js, where a connection ends while a call is put on it.
+  ...[
+    'Write error: write after end',
+    'Failed to start HTTP/2 stream with error The session has been destroyed',
+  ].map((details): [string, Parameters<typeof peer>[0]] => [
+    `of which grpc-js says ${details}`,
+    (done) => done({ code: status.INTERNAL, details }),
+  ]),
 ])('a call to a peer %s is retried like a call to an unavailable peer', async (_, answer) => {
   const { client, close } = await peer(answer);
   try {

@@ -38,13 +38,17 @@ export function refusedCaller(): Partial<StatusObject> {
 }
 
 /**
- * How grpc-js's load balancers begin what they say when no connection was there to send a call on (version
- * 1.14: UnavailablePicker, RoundRobinLoadBalancer, DnsResolver). It tells it in no other way.
+ * How grpc-js begins what it says when no connection was there to send a call on, or it went away just then (version
+ * 1.14: UnavailablePicker, RoundRobinLoadBalancer, DnsResolver, LoadBalancingCall). It tells it in no other way.
  */
-const unsent = /^((round_robin: )?No connection established|No addresses resolved|Name resolution failed)/;
+const unsent =
+  /^((round_robin: )?No connection established|No addresses resolved|Name resolution failed|Failed to start HTTP\/2 stream)/;
 
-/** How grpc-js tells that a connection or a stream ended without an answer, where it has no better code for it. */
-const cutOff = /^Received RST_STREAM with code/;
+/**
+ * How grpc-js (1.14) tells that a connection or a stream ended without an answer, or before the call was on it, where
+ * it has no better code for it than INTERNAL.
+ */
+const cutOff = /^(Received RST_STREAM with code|Write error: |Failed to start HTTP\/2 stream with error )/;
 
 function wasCutOff(error: ServiceError): boolean {
   return error.code === status.INTERNAL && cutOff.test(error.details);
