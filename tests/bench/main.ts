@@ -9,9 +9,11 @@ import { createProgress, type Planned } from './lib/progress.ts';
 import { readSettings, type Settings } from './lib/settings.ts';
 import { measureAgainst } from './measures/against.ts';
 import { measureCallbacks } from './measures/callbacks.ts';
+import { measureCapacity } from './measures/capacity.ts';
 import { measureChannels } from './measures/channels.ts';
 import { measureCount } from './measures/count.ts';
 import { measureCreate } from './measures/create.ts';
+import { measureCrowd } from './measures/crowd.ts';
 import { measureIdle } from './measures/idle.ts';
 import { measureJobs, measureLatency } from './measures/jobs.ts';
 import { measureKeyCheck } from './measures/key-check.ts';
@@ -28,13 +30,15 @@ import { measureValidation } from './measures/validation.ts';
 
 /**
  * Speed and memory of the platform against their floors, on this machine, as ratios:
- * `node tests/bench/main.ts [create jobs latency idle key-check callbacks up scale retention revoke rpc-tls shares status-list validation channels recording package-checks count against]`, STACK=embedded or real
+ * `node tests/bench/main.ts [create jobs latency capacity crowd idle key-check callbacks up scale retention revoke rpc-tls shares status-list validation channels recording package-checks count against]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */
 const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
   create: measureCreate,
   jobs: measureJobs,
   latency: measureLatency,
+  capacity: measureCapacity,
+  crowd: measureCrowd,
   idle: measureIdle,
   'key-check': measureKeyCheck,
   callbacks: measureCallbacks,
@@ -85,8 +89,18 @@ function chosenStacks(): StackKind[] {
 
 /** Times are remembered for the settings that they depend on. */
 function planned(stack: StackKind, name: string, settings: Settings): Planned {
-  const { seconds, runs, idleHeadsets, idleSeconds, idleRuns, recordingBytes, retentionRows } = settings;
-  const lengths = [seconds, runs, idleHeadsets, idleSeconds, idleRuns, recordingBytes, retentionRows ?? ''];
+  const { seconds, runs, idleHeadsets, idleSeconds, idleRuns, recordingBytes, crowdHeadsets, retentionRows } =
+    settings;
+  const lengths = [
+    seconds,
+    runs,
+    idleHeadsets,
+    idleSeconds,
+    idleRuns,
+    recordingBytes,
+    crowdHeadsets,
+    retentionRows ?? '',
+  ];
   return { key: `${stack} ${name} ${lengths.join(' ')}`, name: `${stack}: ${name}` };
 }
 

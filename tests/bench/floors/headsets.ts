@@ -18,7 +18,7 @@ export type Send = (body: MessageInitShape<typeof ConnectResponseSchema>['body']
  * headset and passes later messages on. `streams` are the welcomed ones.
  */
 export async function serveHeadsets(
-  take: (body: Body, send: Send) => void = () => {},
+  take: (body: Body, send: Send) => unknown = () => {},
 ): Promise<{ readonly address: string; readonly streams: readonly Send[] }> {
   const streams: Send[] = [];
   const server = new Server({ 'grpc.keepalive_time_ms': 20_000, 'grpc.keepalive_timeout_ms': 8_000 });

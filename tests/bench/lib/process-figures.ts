@@ -22,3 +22,16 @@ export function processFigures(pid: number): ProcessFigures {
     cpuSeconds: (Number(fields[11]) + Number(fields[12])) / ticksPerSecond,
   };
 }
+
+/**
+ * Bytes that a process has had written to disks since its start, by /proc; what it overwrote in the page cache before the
+ * kernel wrote it counts once. Undefined where the kernel does not tell.
+ */
+export function bytesWritten(pid: number): number | undefined {
+  try {
+    const found = /^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1];
+    return found === undefined ? undefined : Number(found);
+  } catch {
+    return undefined;
+  }
+}

@@ -10,6 +10,8 @@ export interface Settings {
   readonly idleSeconds: number;
   /** Number of interleaved runs of the idle measure, each with fresh processes. BENCH_IDLE_RUNS. */
   readonly idleRuns: number;
+  /** Number of headsets in the crowd measure; half of them come at once. BENCH_CROWD_HEADSETS. */
+  readonly crowdHeadsets: number;
   /** Size of the recording; bytes. BENCH_RECORDING_BYTES. */
   readonly recordingBytes: number;
   /** Ended transactions of each platform in the retention measure; default: by stack. BENCH_RETENTION_ROWS. */
@@ -35,6 +37,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     idleHeadsets: Math.round(number('BENCH_IDLE_HEADSETS', 5000)),
     idleSeconds: number('BENCH_IDLE_SECONDS', 20),
     idleRuns: Math.round(number('BENCH_IDLE_RUNS', 1)),
+    crowdHeadsets: Math.round(number('BENCH_CROWD_HEADSETS', 10_000)),
     recordingBytes: Math.round(number('BENCH_RECORDING_BYTES', 5 * 2 ** 30)),
     retentionRows: env['BENCH_RETENTION_ROWS'] ? Math.round(number('BENCH_RETENTION_ROWS', 1)) : undefined,
     strict: env['BENCH_STRICT'] === '1',

@@ -37,11 +37,11 @@ function creator(target: CreateTarget, connections: number) {
   };
 }
 
-async function ended(transactionId: number): Promise<void> {
+async function ended(transactionId: number, afterMs = lostAfterMs): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const lost = new Promise<never>((_, reject) => {
     const error = new Error(`no verified callback of transaction ${transactionId}`);
-    timer = setTimeout(() => reject(error), lostAfterMs);
+    timer = setTimeout(() => reject(error), afterMs);
   });
   await Promise.race([receiver.processed(transactionId), lost]);
   clearTimeout(timer);
@@ -56,8 +56,8 @@ const commands = {
   },
 
   /** Waits for the processed callbacks of transactions. */
-  ended: async (transactionIds: readonly number[]) => {
-    await Promise.all(transactionIds.map(ended));
+  ended: async (o: { transactionIds: readonly number[]; withinSeconds?: number }) => {
+    await Promise.all(o.transactionIds.map((id) => ended(id, o.withinSeconds && 1000 * o.withinSeconds)));
   },
 
   /** Measure 1: calls until the time is over. */
@@ -99,6 +99,29 @@ const commands = {
     const result = await closedLoop(o.callers, o.seconds, async (i) => ended(await create(i)));
     await close();
     return result;
+  },
+
+  /**
+   * A command to each device once, by so many callers that do not wait for its result; returns the seconds until every
+   * verified callback has come.
+   */
+  eachOnce: async (o: { target: CreateTarget; callers: number; withinSeconds: number }) => {
+    const { create, close } = creator(o.target, o.callers);
+    const began = performance.now();
+    const results: Promise<void>[] = [];
+    let next = 0;
+    const caller = async () => {
+      while (next < o.target.deviceIds.length) {
+        const result = ended(await create(next++), o.withinSeconds * 1000);
+        // Told below.
+        result.catch(() => {});
+        results.push(result);
+      }
+    };
+    await Promise.all(Array.from({ length: o.callers }, caller));
+    await Promise.all(results);
+    await close();
+    return (performance.now() - began) / 1000;
   },
 
   /** Measure 2's floor: the three steps of a job over HTTP. */

@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { sourcesOf } from '../../support/sources.ts';
-import { type Figure, figure, interleave, type Report } from '../lib/figures.ts';
+import { type Figure, figure, interleave, percentile, type Report } from '../lib/figures.ts';
 import { spendingOf } from '../lib/processor-time.ts';
 import type { Settings } from '../lib/settings.ts';
 import { perSecond, type Throughput } from '../load/arrivals.ts';
 import { type JobsWorld, startJobsWorld } from './jobs-world.ts';
 
 /** Arrivals of the comparison at equal load: low enough for every machine; jobs/s. */
-const arrivals = 50;
+const arrivals = [10, 50] as const;
 
 /**
  * Compares today's platform with that of an earlier commit (BENCH_AGAINST): both run beside each other, each
@@ -34,11 +34,7 @@ export async function measureAgainst(kind: StackKind, settings: Settings): Promi
           ),
         );
       }
-      reports.push(
-        await compare(`jobs, ${arrivals} arrivals/s`, settings, { earlier, today }, (jobs) =>
-          arriving(jobs, settings.seconds),
-        ),
-      );
+      for (const rate of arrivals) reports.push(await compareLatency(rate, settings, { earlier, today }));
       await earlier.nothingLeftOver();
       await today.nothingLeftOver();
       return {
@@ -89,8 +85,33 @@ async function compare(
   };
 }
 
-async function arriving(jobs: JobsWorld, seconds: number): Promise<Throughput> {
-  const began = performance.now();
-  const times = await jobs.load.call('openJobs', { target: jobs.target, perSecond: arrivals, seconds });
-  return { done: times.length, seconds: (performance.now() - began) / 1000 };
+/** Time from the call to the verified callback, and processor time, of jobs that arrive at the same rate. */
+async function compareLatency(rate: number, settings: Settings, { earlier, today }: Sides): Promise<Report> {
+  const spending = { floor: spendingOf(earlier.world.stack), ours: spendingOf(today.world.stack) };
+  const run =
+    (side: 'floor' | 'ours', { load, target }: JobsWorld) =>
+    () =>
+      spending[side].during(
+        () => load.call('openJobs', { target, perSecond: rate, seconds: settings.seconds }),
+        ({ length }) => length,
+      );
+  const runs = await interleave(settings.runs, { floor: run('floor', earlier), ours: run('ours', today) });
+  const what = `jobs, ${rate} arrivals/s`;
+  const at = (share: number) => ({
+    floor: runs.floor.map((times) => percentile(times, share)),
+    ours: runs.ours.map((times) => percentile(times, share)),
+  });
+  // The first of each was the warm-up.
+  const spent = { floor: spending.floor.each.slice(1), ours: spending.ours.each.slice(1) };
+  return {
+    figures: [
+      figure(`${what}, p50`, 'ms', { atMost: 1.05 }, at(0.5)),
+      figure(`${what}, p99`, 'ms', undefined, at(0.99)),
+      figure(`${what}, processor time of a job`, 'ms', { atMost: 1.05 }, spent),
+    ],
+    notes: [
+      `${what}, processor time of a job: today ${spending.ours.inWords()}`,
+      `${what}, processor time of a job: earlier ${spending.floor.inWords()}`,
+    ],
+  };
 }

@@ -43,7 +43,7 @@ export async function startJobsWorld(
     await load.call('addKey', authenticationKey);
     const activations = await world.activate(keys);
     await world.headsets(keys);
-    await load.call('ended', activations);
+    await load.call('ended', { transactionIds: activations });
     const target = {
       origin: world.stack.apiUrl,
       token: await world.api.token(),

@@ -7,12 +7,14 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { HopsFloor } from '../floors/hops.ts';
 import type { JobHops } from '../floors/job-hops.ts';
 import type { JobsFloor } from '../floors/jobs.ts';
+import type { FloorStore } from '../floors/store.ts';
 import { type Figure, figure, interleave, median, percentile, type Report } from '../lib/figures.ts';
 import { spendingOf } from '../lib/processor-time.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker } from '../lib/worker.ts';
 import { startHeadsets } from '../lib/world.ts';
-import { perSecond, type Throughput } from '../load/arrivals.ts';
+import { perSecond } from '../load/arrivals.ts';
+import type { CreateTarget } from '../load/main.ts';
 import { headsets, type JobsWorld, startJobsWorld } from './jobs-world.ts';
 
 const goals = { embedded: 0.65, real: 0.35 } as const;
@@ -42,12 +44,20 @@ export async function measureJobs(kind: StackKind, settings: Settings): Promise<
       figures.push(figure(`jobs, ${callers} callers`, '/s', { atLeast: goals[kind] }, runs));
       notes.push(`processor time of a job, ${callers} callers: ${spending.inWords()}`);
     }
-    const hops = await measureHops(jobs, settings, () =>
-      jobs.load.call('floorJobs', { origin, callers: 64, seconds: settings.seconds }),
-    );
+    const hops = await besideHops(jobs, undefined, async (target) => {
+      const runs = await interleave(settings.runs, {
+        floor: async () =>
+          perSecond(await jobs.load.call('floorJobs', { origin, callers: 64, seconds: settings.seconds })),
+        ours: async () =>
+          perSecond(await jobs.load.call('jobs', { target, callers: 64, seconds: settings.seconds })),
+      });
+      return figure('jobs, their bare hops, 64 callers', '/s', undefined, runs);
+    });
+    const store = { mongodbUri: jobs.world.stack.backing?.mongodbUri, directory: `${directory}/floor-2` };
+    const second = await besideHops(jobs, store, (target) => againstFloor2(jobs, target, settings));
     await jobs.nothingLeftOver();
     return {
-      figures: [...figures, hops],
+      figures: [...figures, hops, ...second],
       notes: [
         `jobs: ${headsets} headsets in one simulator process (durability none); nothing was left over.`,
         ...notes,
@@ -60,25 +70,39 @@ export async function measureJobs(kind: StackKind, settings: Settings): Promise<
   }
 }
 
-/** The upper limit for any platform here: a job's hops without other work, against the same floor. */
-async function measureHops(
+/** Floor 2: the hops with the three durable writes, in a store of the same kind as the platform's. */
+async function againstFloor2(
   jobs: JobsWorld,
-  settings: Settings,
-  floor: () => Promise<Throughput>,
-): Promise<Figure> {
+  target: CreateTarget,
+  { runs, seconds }: Settings,
+): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const callers of [16, 64]) {
+    const both = await interleave(runs, {
+      floor: async () => perSecond(await jobs.load.call('jobs', { target, callers, seconds })),
+      ours: async () => perSecond(await jobs.run(callers, seconds)),
+    });
+    figures.push(figure(`jobs, floor 2, ${callers} callers`, '/s', undefined, both));
+  }
+  return figures;
+}
+
+/**
+ * Runs `measure` beside a job's hops without other work, which have headsets of their own; with a store they are
+ * floor 2.
+ */
+async function besideHops<T>(
+  jobs: JobsWorld,
+  store: FloorStore | undefined,
+  measure: (target: CreateTarget) => Promise<T>,
+): Promise<T> {
   const hops = startWorker<JobHops>('floors/job-hops.ts');
   let simulator: ManagedProcess | undefined;
   try {
-    const { origin, address } = await hops.call('start', jobs.callbacks);
+    const { origin, address } = await hops.call('start', { ...jobs.callbacks, ...(store && { store }) });
     simulator = startHeadsets(jobs.world.dir, address, jobs.keys);
     await waitFor('the headsets', async () => (await hops.call('streams', {})) >= headsets);
-    const { seconds } = settings;
-    const runs = await interleave(settings.runs, {
-      floor: async () => perSecond(await floor()),
-      ours: async () =>
-        perSecond(await jobs.load.call('jobs', { target: { ...jobs.target, origin }, callers: 64, seconds })),
-    });
-    return figure('jobs, their bare hops, 64 callers', '/s', undefined, runs);
+    return await measure({ ...jobs.target, origin });
   } finally {
     await simulator?.kill();
     await hops.stop();

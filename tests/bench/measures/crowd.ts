@@ -1,0 +1,98 @@
+import { execFileSync } from 'node:child_process';
+import { root } from '@headset-cloud/demo/stack/process.ts';
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
+import { sourcesOf } from '../../support/sources.ts';
+import type { Figure, Report } from '../lib/figures.ts';
+import { spendingOf } from '../lib/processor-time.ts';
+import type { Settings } from '../lib/settings.ts';
+import { startWorker } from '../lib/worker.ts';
+import { startWorld } from '../lib/world.ts';
+import type { Load } from '../load/main.ts';
+
+const callers = 64;
+/** A command whose callback has not come by then is lost. */
+const withinSeconds = 300;
+
+interface Crowd {
+  /** Processor time of the platform's processes for each headset that came; milliseconds. */
+  readonly cameMs: number;
+  readonly cameSeconds: number;
+  /** From the first call until the last verified callback. */
+  readonly commandedSeconds: number;
+  readonly came: string;
+  readonly commanded: string;
+}
+
+/**
+ * A fleet that comes at once (half of BENCH_CROWD_HEADSETS), and, when all are there, one command to each headset. With
+ * BENCH_AGAINST the earlier commit's platform does the same before; `floor` in the table is that one.
+ */
+export async function measureCrowd(kind: StackKind, settings: Settings): Promise<Report> {
+  const commit =
+    settings.against &&
+    execFileSync('git', ['rev-parse', '--verify', `${settings.against}^{commit}`], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+  const earlier = commit ? await crowd(kind, settings, sourcesOf(commit.trim())) : undefined;
+  const today = await crowd(kind, settings);
+  const half = Math.round(settings.crowdHeadsets / 2);
+  const line = (measure: string, unit: string, of: (c: Crowd) => number, goal?: Figure['goal']): Figure => ({
+    ...{ measure, unit, goal },
+    ours: of(today),
+    floor: earlier && of(earlier),
+  });
+  return {
+    figures: [
+      line(`${half} headsets that come at once, processor time each`, 'ms', (c) => c.cameMs),
+      line(`${half} headsets that come at once, until all are there`, 's', (c) => c.cameSeconds),
+      line(`${settings.crowdHeadsets} headsets, one command each`, 's', (c) => c.commandedSeconds),
+    ],
+    notes: [
+      `crowd, processor time of a headset that comes: ${today.came}`,
+      `crowd, processor time of a command: ${today.commanded}`,
+      ...(earlier ? [`crowd, earlier, of a headset that comes: ${earlier.came}`] : []),
+      ...(earlier ? [`crowd, earlier, of a command: ${earlier.commanded}`] : []),
+    ],
+  };
+}
+
+async function crowd(kind: StackKind, settings: Settings, sources?: string): Promise<Crowd> {
+  const world = await startWorld(kind, settings, {}, sources);
+  const load = startWorker<Load>('load/main.ts');
+  try {
+    const keys = await world.devices(settings.crowdHeadsets);
+    const half = Math.round(keys.length / 2);
+    const came = spendingOf(world.stack);
+    const beganMs = performance.now();
+    await came.during(
+      () => world.headsets(keys.slice(0, half)),
+      () => half,
+    );
+    const cameSeconds = (performance.now() - beganMs) / 1000;
+    await world.headsets(keys.slice(half), half);
+    const callbacks = await load.call('receiver', undefined);
+    await load.call('addKey', await world.callbacksTo(callbacks));
+    await load.call('ended', { transactionIds: await world.activate(keys), withinSeconds });
+    const target = {
+      origin: world.stack.apiUrl,
+      token: await world.api.token(),
+      applicationId: world.applicationId,
+      deviceIds: keys.map(({ deviceId }) => deviceId),
+    };
+    const commanded = spendingOf(world.stack);
+    const commandedSeconds = await commanded.during(
+      () => load.call('eachOnce', { target, callers, withinSeconds }),
+      () => keys.length,
+    );
+    return {
+      ...{ cameSeconds, commandedSeconds },
+      cameMs: came.each[0] ?? Number.NaN,
+      came: came.inWords(),
+      commanded: commanded.inWords(),
+    };
+  } finally {
+    await load.stop();
+    await world.close();
+  }
+}
