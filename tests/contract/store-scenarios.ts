@@ -368,6 +368,30 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.findOne({ _id: 1 })),
     ];
   },
+  'an update below a field changes neither what was found nor what stays': async (c) => {
+    const first = {
+      a: { b: { c: 1, kept: [1] } },
+      list: [
+        { id: 1, v: 1 },
+        { id: 2, v: 2 },
+      ],
+      other: { x: 1 },
+    };
+    await c.insertOne({ _id: 1, ...first } as never);
+    const nested = { 'a.b.c': 2, 'a.b.d': 3, 'list.1.v': 20, 'list.2': { id: 3 } };
+    const before = await answer(() => c.findOneAndUpdate({ _id: 1 }, { $set: nested }));
+    return [
+      before,
+      await answer(() => c.findOne({ _id: 1 })),
+      // One that changes nothing, and one that is refused half-way.
+      await answer(() => c.updateOne({ _id: 1 }, { $set: { 'a.b.c': 2 } })),
+      await answer(() => c.updateOne({ _id: 1 }, { $set: { 'a.b.c': 9, 'other.x.y': 1 } })),
+      await answer(() =>
+        c.findOneAndUpdate({ _id: 1 }, { $unset: { 'a.b.kept': '' }, $inc: { 'list.0.v': 1 } }),
+      ),
+      await answer(() => c.findOne({ _id: 1 })),
+    ];
+  },
   'deletes answer counts': async (c) => {
     await seed(c);
     return [

@@ -12,7 +12,6 @@ import { type Plan, planQuery, type SortOrder } from './planner.ts';
 import { sortDocuments } from './sort.ts';
 import { serverError } from './store-errors.ts';
 import { compileUpdate, upsertBase } from './update.ts';
-import { cloneValue } from './values.ts';
 
 /** A document that a query found; it belongs to the cache: do not change it. */
 export interface Match {
@@ -133,7 +132,8 @@ export class CollectionEngine {
     const table = this.#open();
     // All are found before the first is changed: a change may move a document to where it would be found again.
     for (const { rid, document } of take(this.find(filter, sort), request.many ? Infinity : 1)) {
-      const next = cloneValue(document);
+      // The parts that stay are shared: neither is changed in place any more.
+      const next = { ...document };
       const touched = apply(next, false);
       outcome.matched += 1;
       outcome.before = document;

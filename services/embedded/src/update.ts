@@ -9,7 +9,8 @@ import { assign, isDocument, ownField } from './values.ts';
 
 /**
  * Changes `document` in place and answers the names of its top-level fields that are now different
- * (none: the update changed nothing). `inserting`: the document is one that an upsert makes. Throws the
+ * (none: the update changed nothing). What lies below its fields is copied before it is changed, so that
+ * `document` may share it with another. `inserting`: the document is one that an upsert makes. Throws the
  * server's error; then `document` may be half changed, and is to be thrown away.
  */
 export type Update = (document: Document, inserting: boolean) => readonly string[];
@@ -30,6 +31,7 @@ export function compileUpdate(update: Document, filter: Document): Update {
   return (document, inserting) => {
     const run = (): readonly string[] => {
       const touched: string[] = [];
+      const own = new Set<unknown>();
       let find: ((arrayPath: string) => number) | undefined;
       for (const change of changes) {
         let { parts } = change;
@@ -37,7 +39,7 @@ export function compileUpdate(update: Document, filter: Document): Update {
           find ??= positionFinder(document, filter);
           parts = matchedPath(parts, find);
         }
-        if (applyAt(document, change, parts, inserting)) note(touched, parts);
+        if (applyAt(document, change, parts, inserting, own)) note(touched, parts);
       }
       return touched;
     };
@@ -109,7 +111,14 @@ function refuseConflicts(changes: readonly Change[]): void {
   }
 }
 
-function applyAt(document: Document, change: Change, parts: readonly string[], inserting: boolean): boolean {
+/** Answers whether it has changed something. `own`: the parts of `document` that it does not share; added to. */
+function applyAt(
+  document: Document,
+  change: Change,
+  parts: readonly string[],
+  inserting: boolean,
+  own: Set<unknown>,
+): boolean {
   // $unset and $pull make no documents on the way to their field. Where a value on the way is no
   // document, $unset and an idle $setOnInsert do nothing; any other operator is an error.
   const idle = change.name === '$setOnInsert' && !inserting;
@@ -124,7 +133,13 @@ function applyAt(document: Document, change: Change, parts: readonly string[], i
       if (!quiet && !canHold(target, part)) throw notViable(part, change.path);
       if (!makesWay) return false;
       next = {};
+      own.add(next);
       write(target, part, next);
+    } else if (!own.has(next)) {
+      const copy = copyOf(next);
+      if (copy !== next) write(target, part, copy);
+      own.add(copy);
+      next = copy;
     }
     target = next;
   }
@@ -139,6 +154,12 @@ function applyAt(document: Document, change: Change, parts: readonly string[], i
   else if (Array.isArray(target)) target[Number(part)] = null;
   else delete (target as Document)[part];
   return true;
+}
+
+/** A copy of an array or a document, with the same values in it; any other value itself. */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return [...value];
+  return isDocument(value) ? { ...value } : value;
 }
 
 function canHold(target: unknown, part: string): boolean {
@@ -193,7 +214,7 @@ export function upsertBase(filter: Document): Document {
       if (isOperators(condition)) continue;
       const operator = updateOperators['$set'] as UpdateOperator;
       const change = { name: '$set', path, parts: splitPath(path), operand: condition, operator };
-      applyAt(base, change, change.parts, true);
+      applyAt(base, change, change.parts, true, new Set());
     }
   };
   take(filter);
