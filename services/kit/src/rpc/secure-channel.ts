@@ -2,7 +2,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { checkServerIdentity, connect, createSecureContext, type SecureContext } from 'node:tls';
 import { CallCredentials, ChannelCredentials, type experimental } from '@grpc/grpc-js';
 import type { TlsMaterial } from '../tls/certificate-files.ts';
-import { failureOf, isAboutCertificate } from '../tls/refusal-reason.ts';
+import { failureOf, isBrokenOff } from '../tls/refusal-reason.ts';
 import { identityOf, type Peer } from './identity.ts';
 import type { RpcSecurity } from './security.ts';
 
@@ -69,7 +69,7 @@ export class MutualTlsCredentials extends ChannelCredentials {
     } catch (error) {
       if (this.#security.mode !== 'permissive' || !speaksNoTls(error)) {
         const failure = failureOf(error);
-        if (isAboutCertificate(failure)) {
+        if (!isBrokenOff(failure)) {
           this.#security.observe.serverNotAccepted(this.#expected, address, failure);
         }
         throw error;

@@ -8,7 +8,7 @@ import { takeProxyHeader } from '../doors/proxy-header.ts';
 import { createGatheredLog } from '../gathered-log.ts';
 import type { Logger } from '../logger.ts';
 import type { CertificateFiles, TlsMaterial } from '../tls/certificate-files.ts';
-import { failureOf, type HandshakeFailure, notAccepted } from '../tls/refusal-reason.ts';
+import { failureOf, type HandshakeFailure, notAccepted, shownBy } from '../tls/refusal-reason.ts';
 import type { RpcSecurity, SecurityObserver } from './security.ts';
 
 /** A public door (rule C21): its connections have limits. */
@@ -162,16 +162,7 @@ export class SecureListener {
       },
       { everyMs: this.#limits.logEveryMs },
     );
-    return (failure, socket) => {
-      const certificate = socket.getPeerX509Certificate();
-      tell(
-        { ...failure },
-        {
-          peer: addressOf(socket),
-          ...(certificate && { certificate: certificate.subjectAltName, validTo: certificate.validTo }),
-        },
-      );
-    };
+    return (failure, socket) => tell({ ...failure }, { peer: addressOf(socket), ...shownBy(socket) });
   }
 
   /** Listens; resolves with the port. */

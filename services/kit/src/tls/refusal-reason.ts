@@ -40,27 +40,44 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** What an error of a handshake means; `code` is one of a closed set, so it may name a kind of log lines. */
 export function failureOf(error: unknown): HandshakeFailure {
-  const { code = 'unknown' } = error as { code?: string };
+  const { code = 'unknown' } = (error ?? {}) as { code?: string };
   return { reason: reasons[code] ?? code, code };
 }
 
-/** True when it says something of a certificate: an operator has to do something. */
-export function isAboutCertificate({ reason }: HandshakeFailure): boolean {
-  return reason.includes('certificate of the peer') || reason === refusedOwn;
+const brokenOff = ['unknown', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED', 'ERR_STREAM_DESTROYED'];
+
+/** True when the connection ended without a word: its peer may just be stopping. */
+export function isBrokenOff({ code }: HandshakeFailure): boolean {
+  return brokenOff.includes(code);
 }
 
 /**
  * Why a peer whose handshake has ended is not accepted; undefined: it has shown a certificate that this process's
  * authorities signed and that is valid now. Node's own judgement (`rejectUnauthorized`) demands `authorized` alone; a
- * resumed session would have that without a certificate.
+ * resumed session would have that without a certificate. Never throws, whatever the certificate is.
  */
 export function notAccepted(socket: TLSSocket): HandshakeFailure | undefined {
-  if (socket.isSessionReused()) return { reason: 'the peer resumed a session', code: 'SESSION_REUSED' };
-  if (socket.getPeerX509Certificate() === undefined) {
-    return failureOf({ code: 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE' });
+  try {
+    if (socket.isSessionReused()) return { reason: 'the peer resumed a session', code: 'SESSION_REUSED' };
+    if (socket.getPeerX509Certificate() === undefined) {
+      return failureOf({ code: 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE' });
+    }
+    if (socket.authorized === true) return undefined;
+    // Node gives the code itself on this side, an error on the other.
+    const error: unknown = socket.authorizationError;
+    return failureOf(typeof error === 'string' ? { code: error } : error);
+  } catch {
+    return { reason: 'the certificate of the peer cannot be read', code: 'unreadable' };
   }
-  if (socket.authorized) return undefined;
-  // Node gives the code itself on this side, an error on the other.
-  const error: unknown = socket.authorizationError;
-  return failureOf(typeof error === 'string' ? { code: error } : error);
+}
+
+/** Whose certificate the peer has shown, and its end, for a log line; empty: none that can be read. */
+export function shownBy(socket: TLSSocket): { readonly certificate?: string; readonly validTo?: string } {
+  try {
+    const shown = socket.getPeerX509Certificate();
+    if (!shown) return {};
+    return { certificate: shown.subjectAltName ?? shown.subject, validTo: shown.validTo };
+  } catch {
+    return {};
+  }
 }
