@@ -77,7 +77,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
 
   const app = new Koa<RequestState>();
   app.on('error', (error: Error) => logger.debug({ err: error }, 'connection failed'));
-  app.use(observe({ logger, clock, metrics }));
+  app.use(observe({ logger, metrics, proxies }));
   app.use(router.routes());
   app.use(() => {
     throw unknownPath();

@@ -65,7 +65,7 @@ export function assembleGateway(
     clock,
     metrics,
     ...(host.doors && { proxies: host.doors.proxies }),
-    shares: host.shares ?? createShares({ clock, metrics, together: false }),
+    shares: host.shares ?? createShares({ clock, together: false }),
   });
   const server = createGatewayServer(gateway, config, logger, host.doors);
   const watch = repeat("the look at the issuer's keys", issuerWatchMs, logger, async () => {

@@ -29,7 +29,6 @@ await main('gateway', async () => {
       security,
       logger,
       clock: systemClock,
-      metrics,
     });
     if (bindings.length > 0)
       await lifecycle.start(peersPort(bindings, common, { security, logger, metrics }));

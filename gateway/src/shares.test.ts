@@ -1,3 +1,4 @@
+import { BlockList } from 'node:net';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { jest } from '@jest/globals';
@@ -122,3 +123,63 @@ describe('applications that are not the client’s', () => {
     expect((await ask('app-1', 'client-2')).status).toBe(200);
   });
 });
+
+describe('every 429 is counted by its policy, and its log line says from where it came', () => {
+  const counted = async (policy: string) => {
+    const text = await gateway.metrics.getSingleMetricAsString('headset_gateway_limited_total');
+    return Number(new RegExp(`limit="${policy}"\\} (\\d+)`).exec(text)?.[1]);
+  };
+
+  test('of a service as well', async () => {
+    const full = (policy: string) => async (): Promise<never> => {
+      throw new DomainError('too_many_requests', 'Too many.', { limit: { policy, quota: 7 } });
+    };
+    expect(await counted('device-unprocessed')).toBe(0);
+    expect(await counted('open-uploads')).toBe(0);
+    gateway.fakes.answers.resetDevice = full('device-unprocessed');
+    for (let i = 0; i < 3; i++) expect((await gateway.request('PUT', reset)).status).toBe(429);
+    expect(await counted('device-unprocessed')).toBe(3);
+    expect(await counted('calls')).toBe(0);
+  });
+
+  test('of its own limits, each once', async () => {
+    limited({ deviceChangesPerSecond: 1 });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.request('PUT', reset)));
+    const refused = answers.filter((one) => one.status === 429).length;
+    expect(refused).toBeGreaterThan(0);
+    expect(await counted('device-changes')).toBe(refused);
+  });
+});
+
+describe('the log line of an answer has the address of the caller', () => {
+  const lineOf = (status: number) => gateway.logs.find((line) => line['status'] === status);
+
+  // withstands rest/address-spoofed
+  test.each([
+    ['its own, where no proxy is trusted', new BlockList(), '127.0.0.1'],
+    ['what a trusted proxy says', trusted(), '192.0.2.7'],
+  ])('401 and 429: %s', async (_, proxies, address) => {
+    await gateway.stop();
+    gateway = await startTestGateway({}, { proxies });
+    limited({ callsPerSecond: 1, callsBurst: 1 });
+    const forwarded = { 'x-forwarded-for': '203.0.113.9, 192.0.2.7' };
+    const none = await gateway.request('GET', status, {
+      headers: { ...forwarded, authorization: undefined },
+    });
+    expect(none.status).toBe(401);
+    const many = await Promise.all(
+      Array.from({ length: 8 }, () => gateway.request('GET', status, { headers: forwarded })),
+    );
+    expect(many.map((one) => one.status)).toContain(429);
+    expect(lineOf(401)).toMatchObject({ address });
+    expect(lineOf(429)).toMatchObject({ address, clientId: 'client-1' });
+    // Who is served is known by its client.
+    expect(lineOf(200)).not.toHaveProperty('address');
+  });
+});
+
+function trusted(): BlockList {
+  const list = new BlockList();
+  list.addAddress('127.0.0.1');
+  return list;
+}

@@ -56,6 +56,16 @@ function shown(value: unknown): string {
   return `\`${String(value)}\``;
 }
 
+/** The ports that keys for listening have by default, of all processes; those that both stacks have once each. */
+export function defaultPorts(): Map<number, string[]> {
+  const ports = new Map<number, string[]>();
+  for (const [key, k] of parts.flatMap(([, spec]) => Object.entries(spec))) {
+    const port = (k.default as { readonly port?: number } | undefined)?.port;
+    if (port !== undefined) ports.set(port, [...(ports.get(port) ?? []), key]);
+  }
+  return ports;
+}
+
 /** docs/configuration.md, from the specifications that the processes read. */
 export function configurationDocument(): string {
   const sections = parts.map(([title, spec]) => {
@@ -69,7 +79,7 @@ export function configurationDocument(): string {
   });
   return `# Configuration
 
-Environment variables, read once at the start; a wrong value stops the start and names the key, the problem and an example. Written by \`make generate\` from the services' own specifications: do not edit.
+Environment variables, read once at the start; a wrong value stops the start and names the key, the problem and an example. \`NODE_ENV\` is \`production\`, \`development\` or \`test\` (unset: development); any other word is refused. A secret that is given by itself and by its \`_FILE\` is refused. Written by \`make generate\` from the services' own specifications: do not edit.
 
 ${sections.join('\n')}
 Traces: the standard OpenTelemetry variables (\`OTEL_EXPORTER_OTLP_ENDPOINT\` switches tracing on).

@@ -57,7 +57,7 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- $c := .component -}}
 {{- $env := dict "NODE_OPTIONS" "--max-old-space-size-percentage=65" -}}
 {{- /* The image says production, which refuses what trials have: issuers and secrets for trials. */ -}}
-{{- if $v.trial.enabled }}{{ $_ := set $env "NODE_ENV" "trial" }}{{ end -}}
+{{- if $v.trial.enabled }}{{ $_ := set $env "NODE_ENV" "development" }}{{ end -}}
 {{- if $v.caBundleConfigMap }}{{ $_ := set $env "NODE_EXTRA_CA_CERTS" "/etc/headset-cloud/ca/ca.crt" }}{{ end -}}
 {{- range .secrets }}{{ $_ := set $env (printf "%s_FILE" .) (printf "/etc/headset-cloud/secrets/%s" .) }}{{ end -}}
 {{- if $c.stores -}}

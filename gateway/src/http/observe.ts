@@ -1,9 +1,10 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { BlockList } from 'node:net';
+import { addressOf } from '@headset-cloud/kit/doors/address.ts';
 import { toDomainError } from '@headset-cloud/kit/errors.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { Middleware } from 'koa';
-import { Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import { sendError } from './answer.ts';
 import { requestId } from './request-id.ts';
 
@@ -15,6 +16,14 @@ export interface RequestState {
   requestId?: string;
 }
 
+/** The limits that answer 429: the gateway's own (ADR 0040), and those of transactions and of updates. */
+const policies = [
+  ...['calls', 'calls-under-way', 'device-changes', 'refused-calls'],
+  ...['device-unprocessed', 'application-unprocessed', 'open-uploads', 'developer-uploads'],
+];
+/** Answers of which an operator asks from where the caller came. */
+const refusedCaller: ReadonlySet<number> = new Set([401, 429]);
+
 const bucketsS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
@@ -23,10 +32,11 @@ const bucketsS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
  */
 export function observe(options: {
   logger: Logger;
-  clock: Clock;
   metrics: Registry;
+  /** Behind one of these addresses there are many clients. */
+  proxies: BlockList;
 }): Middleware<RequestState> {
-  const { logger, metrics } = options;
+  const { logger, metrics, proxies } = options;
   const duration = new Histogram({
     name: 'headset_gateway_request_duration_seconds',
     help: 'Time from the headers of a request to its answer.',
@@ -34,6 +44,13 @@ export function observe(options: {
     buckets: bucketsS,
     registers: [metrics],
   });
+  const limited = new Counter({
+    name: 'headset_gateway_limited_total',
+    help: 'Calls answered 429 by this gateway, by the policy of the limit that refused them, as RateLimit-Policy names it: its own limits, and those that a service judges.',
+    labelNames: ['limit'],
+    registers: [metrics],
+  });
+  for (const limit of policies) limited.inc({ limit }, 0);
   return (ctx, next) => {
     const began = performance.now();
     const id = requestId(ctx.req.headers['x-request-id']);
@@ -54,6 +71,7 @@ export function observe(options: {
       const route = ctx.state.route ?? 'unknown';
       const seconds = (performance.now() - began) / 1000;
       duration.observe({ route, method, status }, seconds);
+      if (status === 429) limited.inc({ limit: toDomainError(failure).limit?.policy ?? 'unknown' });
       span.updateName(`${method} ${route}`);
       span.setAttribute('http.request.method', method);
       span.setAttribute('http.route', route);
@@ -66,6 +84,8 @@ export function observe(options: {
         durationMs: Math.round(seconds * 1e6) / 1000,
         requestId: id,
         clientId: ctx.state.clientId,
+        // Who is refused so may be nobody's client, or somebody else with its token.
+        ...(refusedCaller.has(status) && { address: addressOf(ctx.req, proxies) }),
       };
       if (failure === undefined) logger.info(line, 'request');
       else logFailure(logger, line, failure, ctx.headerSent);

@@ -5,7 +5,6 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
 import type { RpcSecurity } from '@headset-cloud/kit/rpc/security.ts';
 import type { RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
-import type { Registry } from 'prom-client';
 import { createPeers, sharesBinding } from './peers.ts';
 import { createShares, type Shares } from './shares.ts';
 
@@ -19,15 +18,14 @@ export function assembleShares(
     readonly security: RpcSecurity | undefined;
     readonly logger: Logger;
     readonly clock: Clock;
-    readonly metrics: Registry;
   },
 ): {
   readonly shares: Shares;
   readonly bindings: readonly RpcBinding[];
   readonly components: readonly Component[];
 } {
-  const { security, logger, clock, metrics } = host;
-  const shares = createShares({ clock, metrics, together: peers !== undefined });
+  const { security, logger, clock } = host;
+  const shares = createShares({ clock, together: peers !== undefined });
   if (peers === undefined) return { shares, bindings: [], components: [] };
   const instanceId = `gateway-${randomUUID().slice(0, 8)}`;
   return {

@@ -1,7 +1,5 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { DomainError } from '@headset-cloud/kit/errors.ts';
 import { LRUCache } from 'lru-cache';
-import { Counter, type Registry } from 'prom-client';
 import type { Rate } from './bucket.ts';
 import { refusals } from './refusals.ts';
 import { type Heard, Share } from './share.ts';
@@ -60,23 +58,14 @@ const deviceBurstSeconds = 2;
 
 export function createShares(options: {
   readonly clock: Clock;
-  readonly metrics: Registry;
   /** There may be other gateways, which are told. */
   readonly together: boolean;
 }): Shares {
-  const { clock, metrics, together } = options;
+  const { clock, together } = options;
   const nowMs = () => clock.monotonicNow?.() ?? clock.now();
   const shares = new LRUCache<string, Share>({ max: mostShares });
   /** Shares of which the others may have to be told, with the limit of their calls under way. */
   const active = new Map<Share, number>();
-  const refused = new Counter({
-    name: 'headset_gateway_limited_total',
-    help: 'Calls answered 429 by this gateway, by the limit that refused them.',
-    labelNames: ['limit'],
-    registers: [metrics],
-  });
-  for (const limit of ['calls', 'calls-under-way', 'device-changes', 'refused-calls'])
-    refused.inc({ limit }, 0);
 
   function shareOf(key: string, rate: Rate): Share {
     let share = shares.get(key);
@@ -88,11 +77,6 @@ export function createShares(options: {
     }
     return share;
   }
-  function refuse(error: DomainError): never {
-    refused.inc({ limit: error.limit?.policy ?? '' });
-    throw error;
-  }
-
   return {
     enter(clientId, applicationId, limits) {
       const { callsPerSecond, callsUnderWay } = limits;
@@ -101,8 +85,8 @@ export function createShares(options: {
       const share = shareOf(`c ${clientId} ${applicationId}`, rate);
       share.ask();
       if (together) active.set(share, callsUnderWay);
-      if (!share.hasRoom(callsUnderWay, nowMs())) refuse(refusals.underWay(callsUnderWay));
-      if (!share.take()) refuse(refusals.calls(callsPerSecond, share.bucket.waitMs));
+      if (!share.hasRoom(callsUnderWay, nowMs())) throw refusals.underWay(callsUnderWay);
+      if (!share.take()) throw refusals.calls(callsPerSecond, share.bucket.waitMs);
       share.underWay += 1;
       return () => {
         share.underWay -= 1;
@@ -113,7 +97,7 @@ export function createShares(options: {
       share.ask();
       if (together) active.set(share, mostStrangers);
       if (!share.hasRoom(mostStrangers, nowMs()) || share.bucket.waitMs > 0) {
-        refuse(refusals.strangers(strangers.perSecond, Math.max(share.bucket.waitMs, tellEveryMs)));
+        throw refusals.strangers(strangers.perSecond, Math.max(share.bucket.waitMs, tellEveryMs));
       }
       share.underWay += 1;
       return {
@@ -129,7 +113,7 @@ export function createShares(options: {
       const share = shareOf(`d ${clientId} ${deviceId}`, rate);
       share.ask();
       if (together) active.set(share, Number.POSITIVE_INFINITY);
-      if (!share.take()) refuse(refusals.deviceChanges(perSecond, share.bucket.waitMs));
+      if (!share.take()) throw refusals.deviceChanges(perSecond, share.bucket.waitMs);
     },
     tell() {
       const told: ToldShare[] = [];

@@ -1,6 +1,7 @@
-import { connect } from 'node:net';
+import { type BlockList, connect } from 'node:net';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
+import { defaultDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -41,7 +42,11 @@ export interface TestGateway {
   stop(forMs?: number): Promise<void>;
 }
 
-export async function startTestGateway(env: Record<string, string> = {}): Promise<TestGateway> {
+/** `more`: proxies before it; absent: none. */
+export async function startTestGateway(
+  env: Record<string, string> = {},
+  more: { readonly proxies?: BlockList } = {},
+): Promise<TestGateway> {
   const key: TestKey = testKey('key-1', 'ES256');
   const issuer = await startTestIssuer([key]);
   const config = readConfig(gatewayConfig, {
@@ -56,7 +61,10 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
   const channel = new LocalChannel();
   channel.register(fakes.bindings);
   const metrics = new Registry();
-  const server = assembleGateway(config, { channel: () => channel, logger, clock: systemClock, metrics });
+  const server = assembleGateway(config, {
+    ...{ channel: () => channel, logger, clock: systemClock, metrics },
+    doors: { ...defaultDoors, ...more },
+  });
   try {
     await server.start();
   } catch (error) {

@@ -26,7 +26,7 @@ import { takeFirstLease } from './link/first-lease.ts';
 import { SessionHub } from './link/hub.ts';
 import { createKeyCheck } from './link/key-check.ts';
 import { createLimiter } from './link/limiter.ts';
-import { createMetrics } from './link/metrics.ts';
+import { createMetrics, createStreamRefusals } from './link/metrics.ts';
 import { Peers } from './link/peers.ts';
 import { Rejudge } from './link/rejudge.ts';
 import { ReportRoom } from './link/report-room.ts';
@@ -129,6 +129,7 @@ export function buildDeviceLink(
     maxSessions: config.DEVICE_LINK_MAX_SESSIONS,
     maxWaiting: config.DEVICE_LINK_MAX_WAITING,
     connections,
+    refused: createStreamRefusals(ctx.metrics, logger),
     closeElsewhere: async (address, deviceId, belowEpoch) => {
       await peers.at(address).closeSession({ deviceId, belowEpoch: BigInt(belowEpoch) });
     },

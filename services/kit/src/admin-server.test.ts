@@ -1,8 +1,11 @@
 import { request } from 'node:http';
+import { BlockList } from 'node:net';
+import { pino } from 'pino';
 import { Gauge } from 'prom-client';
 import { type AdminServerOptions, adminTokensOf, createAdminServer } from './admin-server.ts';
 import { untilDeadline } from './deadline.ts';
-import { createLogger } from './logger.ts';
+import { defaultDoors } from './doors/http-door.ts';
+import { createLogger, type Logger } from './logger.ts';
 import { createMetrics } from './process-metrics.ts';
 
 /** Which names the admin door answers to (docs/rules.md, rule C17). */
@@ -91,6 +94,44 @@ it('with a token the name does not count, and the token does', async () => {
   expect(await call('devices.headset.svc')).toBe(401);
   expect(await call('devices.headset.svc', { authorization: 'Bearer a-token-of-the-test' })).toBe(200);
   expect(await call('devices.headset.svc', {}, '/readyz')).toBe(200);
+});
+
+/** Lines of a log, parsed. */
+function logged() {
+  const lines: Record<string, unknown>[] = [];
+  const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  return { lines, logger: logger as unknown as Logger };
+}
+
+// withstands operators/token, operators/host, operators/log-flood
+it('counts each refusal by its reason, and logs from where, the first at once and no flood', async () => {
+  const [metrics, others] = [createMetrics('test'), createMetrics('test')];
+  const { lines, logger } = logged();
+  const proxies = new BlockList();
+  proxies.addAddress('127.0.0.1');
+  const doors = { ...defaultDoors, proxies };
+  const secured = await door('a-token-of-the-test', { metrics, logger, doors });
+  const local = await door(undefined, { metrics: others, logger, doors });
+  for (let i = 0; i < 20; i++) {
+    await secured('x', { 'x-forwarded-for': `192.0.2.${i}` }, '/status?secret=1');
+    await secured('x', { authorization: 'Bearer the-token-of-nobody' });
+    await local('evil.example.com');
+  }
+  await secured('x', { authorization: 'Bearer a-token-of-the-test' });
+  await local('localhost');
+  const shown = [metrics, others].map((one) => one.getSingleMetricAsString('headset_admin_refused_total'));
+  const counted = (await Promise.all(shown)).join('\n');
+  for (const reason of ['token_missing', 'token_wrong', 'host']) {
+    expect(counted).toContain(`{reason="${reason}",service="test"} 20`);
+  }
+  const refusals = lines.filter(({ msg }) => msg === 'a request at the admin port was refused');
+  expect(refusals.slice(0, 3)).toEqual([
+    expect.objectContaining({ reason: 'token_missing', address: '192.0.2.0', path: '/status' }),
+    expect.objectContaining({ reason: 'token_wrong', address: '127.0.0.1' }),
+    expect.objectContaining({ reason: 'host', address: '127.0.0.1' }),
+  ]);
+  expect(refusals.length).toBeLessThan(10);
+  expect(JSON.stringify(lines)).not.toContain('token-of-nobody');
 });
 
 // withstands operators/metrics-token

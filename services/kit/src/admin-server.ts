@@ -3,17 +3,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { type Code, ConnectError, type ConnectRouter, type ServiceImpl } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
-import type { Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import { inCall, withActor } from './audit/actor.ts';
 import { operatorOf } from './audit/operator.ts';
 import { platformVersion } from './build-info.ts';
 import { ConfigError, type ListenAddress } from './config.ts';
 import { withDeadline } from './deadline.ts';
+import { addressOf } from './doors/address.ts';
 import { type Doors, defaultDoors, doorTimes } from './doors/http-door.ts';
 import { errorCatalogue, toDomainError } from './errors.ts';
 import { closeNow, listenOn, portOf } from './http-listen.ts';
 import type { Component, Warning } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
+import { createRefusals } from './refusals.ts';
 import type { RpcBinding } from './rpc/types.ts';
 
 /** Longer than a slow command pauses between two calls: a connection that closes as one is sent fails it. */
@@ -88,9 +90,25 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
     },
   });
 
+  const tellRefusal = createRefusals(
+    new Counter({
+      name: 'headset_admin_refused_total',
+      help: 'Requests at the admin port that were refused: without a token, with a wrong one, or to a name that the door does not answer to.',
+      labelNames: ['reason'],
+      registers: [metrics],
+    }),
+    ['token_missing', 'token_wrong', 'host'],
+    (fields) => logger.warn(fields, 'a request at the admin port was refused'),
+  );
+  const refused = (reason: Parameters<typeof tellRefusal>[0], request: IncomingMessage) => {
+    const [path = ''] = request.url?.split('?') ?? [];
+    tellRefusal(reason, { address: addressOf(request, doors.proxies), path });
+  };
+
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!token && !isOfThisMachine(request.headers.host)) {
       // A page in an operator's browser reaches loopback by a name of its own (DNS rebinding).
+      refused('host', request);
       return send(
         response,
         421,
@@ -111,6 +129,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
     }
     const tokens = [token, options.tokenBefore, path === '/metrics' ? options.metricsToken : undefined];
     if (token && !tokens.some((one) => one !== undefined && bears(request, one))) {
+      refused(request.headers.authorization === undefined ? 'token_missing' : 'token_wrong', request);
       response.setHeader('www-authenticate', 'Bearer');
       return send(
         response,

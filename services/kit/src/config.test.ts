@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ConfigError, integer, readConfig, text } from './config.ts';
 
 const spec = {
@@ -86,5 +89,50 @@ describe('in production', () => {
     expect(problem({ TOKEN: 'abababababababab' })).toContain('TOKEN: the value repeats a few characters');
     expect(problem({ TOKEN: 'abababababababab' })).not.toContain('abab');
     expect(readConfig(keys, { TOKEN: 'abababababababab' }).TOKEN).toBe('abababababababab');
+  });
+});
+
+describe('NODE_ENV', () => {
+  it.each([undefined, 'production', 'development', 'test'])('may be %s', (word) => {
+    expect(readConfig(spec, { NODE_ENV: word })).toEqual({ LEASE_MS: 15_000 });
+  });
+
+  // withstands services/production
+  it.each(['prod', 'Production', 'production ', 'trial', ''])(
+    'is refused as "%s", with the three words, beside what else is wrong',
+    (word) => {
+      const read = () => readConfig(spec, { NODE_ENV: word, LEASE_MS: '1' });
+      expect(read).toThrow(ConfigError);
+      expect(read).toThrow(
+        `NODE_ENV: "${word}" is not one of production, development, test. Production refuses`,
+      );
+      expect(read).toThrow('LEASE_MS: "1"');
+    },
+  );
+});
+
+describe('a secret', () => {
+  const keys = {
+    TOKEN: text({ doc: 'A token.', example: 'x', secret: true }),
+    NAME: text({ doc: 'A name.', example: 'x' }),
+  };
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'config-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('given by itself and as a file is refused by name, and not shown', () => {
+    const TOKEN_FILE = join(folder, 'token');
+    writeFileSync(TOKEN_FILE, 'of-the-file\n');
+    expect(readConfig(keys, { TOKEN_FILE }).TOKEN).toBe('of-the-file');
+    for (const TOKEN of ['of-the-variable', 'of-the-file', '']) {
+      const read = () => readConfig(keys, { TOKEN, TOKEN_FILE });
+      expect(read).toThrow(
+        /^TOKEN and TOKEN_FILE are both set, and one of them would not count: unset one. A token.$/,
+      );
+    }
+    // Only secrets are read from files.
+    expect(readConfig(keys, { NAME: 'a', NAME_FILE: TOKEN_FILE }).NAME).toBe('a');
   });
 });

@@ -160,9 +160,21 @@ function checkForProduction(k: ConfigKey<unknown>, raw: string, value: unknown):
   }
 }
 
+/** What NODE_ENV may say; unset is development. */
+const environments = ['production', 'development', 'test'];
+
+/** A word that nobody knows would be taken for development: a `prod` would switch the checks of production off. */
+function environmentProblem(env: Record<string, string | undefined>): ConfigProblem | undefined {
+  const given = env['NODE_ENV'];
+  if (given === undefined || environments.includes(given)) return undefined;
+  const reason = `NODE_ENV: ${JSON.stringify(given)} is not one of ${environments.join(', ')}. Production refuses what is for trials and tests. Example: NODE_ENV=production`;
+  return { setting: 'NODE_ENV', reason };
+}
+
 /**
  * Reads a specification from environment variables, once, into a frozen value. A secret may be
- * given as KEY_FILE, the path of a file that holds it. Throws ConfigError that names every bad key.
+ * given as KEY_FILE, the path of a file that holds it. Throws ConfigError that names every bad key, also
+ * NODE_ENV where it is none of its words.
  */
 export function readConfig<const S extends ConfigSpec>(
   spec: S,
@@ -171,10 +183,16 @@ export function readConfig<const S extends ConfigSpec>(
   const values: Record<string, unknown> = {};
   const problems: ConfigProblem[] = [];
   const wrong = (setting: string, reason: string) => problems.push({ setting, reason });
+  const environment = environmentProblem(env);
+  if (environment) problems.push(environment);
   for (const [key, k] of Object.entries(spec)) {
     let raw = env[key];
     const file = env[`${key}_FILE`];
-    if (raw === undefined && k.secret && file !== undefined) {
+    if (raw !== undefined && k.secret && file !== undefined) {
+      wrong(key, `${key} and ${key}_FILE are both set, and one of them would not count: unset one. ${k.doc}`);
+      continue;
+    }
+    if (k.secret && file !== undefined) {
       try {
         raw = readFileSync(file, 'utf8').trim();
       } catch (e) {

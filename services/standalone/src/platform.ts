@@ -182,10 +182,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   ]);
   const { shares, bindings, components } = assembleShares(
     { GATEWAY_PEERS: shared && ofGateway.GATEWAY_PEERS },
-    {
-      ...{ security, logger, metrics },
-      clock: systemClock,
-    },
+    { security, logger, clock: systemClock },
   );
   await own.run(async () => {
     await backing.storeOf('devices').whenReachable?.('the database', async () => {});

@@ -29,8 +29,8 @@ export const updatesConfig = {
   }),
   UPDATES_LISTEN: address({
     doc: 'Listen address for uploads and downloads; only used if S3_BUCKET is not set.',
-    example: '127.0.0.1:8084',
-    default: { host: '127.0.0.1', port: 8084 },
+    example: '0.0.0.0:8085',
+    default: { host: '127.0.0.1', port: 8085 },
   }),
   UPDATES_PUBLIC_URL: text({
     doc: 'Address of UPDATES_LISTEN for integrators and headsets; default: http:// and UPDATES_LISTEN.',

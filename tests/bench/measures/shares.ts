@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { createShares } from '@headset-cloud/gateway/shares/shares.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
-import { Registry } from 'prom-client';
 import { prepareCreates } from '../lib/create-target.ts';
 import { type Figure, figure, interleave, median, percentile, type Report } from '../lib/figures.ts';
 import type { Settings } from '../lib/settings.ts';
@@ -82,7 +81,7 @@ export async function measureShares(kind: StackKind, settings: Settings): Promis
 
 /** The limiter's time for a changing call, of 10,000 clients with a device each and other gateways to tell. */
 function limiterCost(): Figure {
-  const shares = createShares({ clock: systemClock, metrics: new Registry(), together: true });
+  const shares = createShares({ clock: systemClock, together: true });
   const limits = {
     callsPerSecond: 1000,
     callsBurst: 1000,

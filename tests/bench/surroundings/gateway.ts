@@ -54,7 +54,7 @@ const commands = {
         logger,
         clock: systemClock,
         metrics,
-        shares: createShares({ clock: systemClock, metrics, together: false }),
+        shares: createShares({ clock: systemClock, together: false }),
       }),
       config,
       logger,

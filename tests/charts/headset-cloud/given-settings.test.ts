@@ -97,7 +97,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     const textOf = (name: string) => env.find((e) => e.name === name)?.value;
     const others = env.filter(({ name }) => !(settingOf(name, standaloneConfig) in standaloneConfig));
     // In production it refuses to start.
-    expect(others).toEqual([{ name: 'NODE_ENV', value: 'trial' }]);
+    expect(others).toEqual([{ name: 'NODE_ENV', value: 'development' }]);
     // It is known by its Service, and listens where probes and clients reach it.
     const service = all.find(
       (r) => r.kind === 'Service' && componentOf(r.metadata.labels) === 'trial-issuer',

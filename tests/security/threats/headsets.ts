@@ -31,6 +31,7 @@ export const headsetDoor = door(
   usage: a headset tells of more speech recognition than there was time | at most a day in one report, and a month in a month's bill
   log-injection: line breaks and false fields in what a headset tells | a log line is one JSON object
   log-disclosure: a token or other metadata that gRPC refuses, which its library would write to the log | a log has what the platform itself writes; that line is dropped
+  log-flood: streams that are refused again and again, so that the log is flooded | one line at most for a reason in 10 s, with the number of the others and a few examples; a metric counts each
   report-repeat: the same report again | report ids take effect once
   report-flood: headsets report more than the log takes, or report on while it is away | a bound for each session and one for all of an instance; beyond them streams are not read, and nothing is lost
   crowd: connections without a stream, streams without a hello | the one that waits longest gives way; of one device only the newest stream waits

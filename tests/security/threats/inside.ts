@@ -8,6 +8,8 @@ export const insideDoors = [
     "whoever reaches the pods' network; a service that was taken over",
     `
     no-certificate: a caller without TLS, or with a certificate that is expired (also with a kept session), not valid yet, or of another authority | mutual TLS; no session is resumed
+    log-flood: callers and connections that are refused again and again, so that the log is flooded | one line at most for a reason in 10 s, with the number of the others and examples; metrics count each
+    renegotiation: a peer that shows another certificate after its own was accepted (TLS 1.2) | no renegotiation
     half-handshakes: connections that do not begin, or do not end their handshake | disconnected after 10 s; the oldest of more than 500 gives way
     other-service: a service's certificate used for a method that is another one's | each method names its callers in the proto; others are refused, logged and counted
     other-platform: a certificate of the same authority for another platform's service | the identity is the full name, with the platform's domain
@@ -32,6 +34,7 @@ export const insideDoors = [
     record-values: secrets in the records | records have names and ids, never values
     key-file: reading a generated key of another user of the machine | files of 0600
     secrets-shown: secrets in lists and in dead letters | never shown again; left out at any depth
+    log-flood: callers that are refused again and again under ever new names, so that the log is flooded and memory fills | one line at most for a kind in 10 s, with the number of the others and a few examples; kinds and texts are bounded
     terminal: escape codes, false lines and bidirectional marks in what a headset or a client tells, as ctl shows it | shown as escapes, in tables, single values, errors and JSON
     passwords-logged: passwords in addresses of stores, in the logs | left out of every message
     run-secrets: any secret of a run in any log | the end of every test run looks for them; this test shows that it finds them

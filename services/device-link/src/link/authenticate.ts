@@ -9,16 +9,29 @@ import jwt from 'jsonwebtoken';
 import { limits } from '../domain/limits.ts';
 import { checkClaims, readClaims, type TokenClaims, TokenRefused } from '../domain/token.ts';
 import type { Limiter } from './limiter.ts';
+import type { StreamRefusal } from './metrics.ts';
 
 /** How a stream ends before it began; what grpc-js takes as an error. */
 export class LinkFailure extends Error {
   override readonly name = 'LinkFailure';
+  /** Why, for the operator. */
+  readonly refusal: StreamRefusal;
+  /** The device that the stream says it is of; undefined: it said nothing that could be read. */
+  readonly claimedDeviceId: string | undefined;
   readonly code: status;
   readonly details: string;
   readonly metadata: Metadata;
 
-  constructor(code: status, details: string, trailers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    refusal: StreamRefusal,
+    code: status,
+    details: string,
+    trailers: Readonly<Record<string, string>> = {},
+    claimedDeviceId?: string,
+  ) {
     super(details);
+    this.refusal = refusal;
+    this.claimedDeviceId = claimedDeviceId;
     this.code = code;
     this.details = details;
     this.metadata = new MetadataValue();
@@ -29,14 +42,20 @@ export class LinkFailure extends Error {
 /** One reason for an unknown device, an unknown key and a wrong signature. */
 const notAccepted = 'the key or the signature is not accepted';
 
-function tokenRefused(reason: string, clock: Clock): LinkFailure {
-  return new LinkFailure(status.UNAUTHENTICATED, `The token was refused: ${reason}.`, {
-    'x-server-time-ms': String(clock.now()),
-  });
+function tokenRefused(
+  refusal: 'token' | 'key_removed',
+  reason: string,
+  clock: Clock,
+  deviceId?: string,
+): LinkFailure {
+  const trailers = { 'x-server-time-ms': String(clock.now()) };
+  const details = `The token was refused: ${reason}.`;
+  return new LinkFailure(refusal, status.UNAUTHENTICATED, details, trailers, deviceId);
 }
 
 /** The key of a token that was accepted is registered no more: the same answer as to a new stream with it. */
-export const keyNotAccepted = (clock: Clock): LinkFailure => tokenRefused(notAccepted, clock);
+export const keyNotAccepted = (clock: Clock, deviceId: string): LinkFailure =>
+  tokenRefused('key_removed', notAccepted, clock, deviceId);
 
 export interface AuthenticatorDeps {
   readonly keys: Pick<Client<typeof HeadsetKeysService>, 'getHeadsetKeys'>;
@@ -55,7 +74,7 @@ export interface AuthenticatorDeps {
  * wrong clock can correct itself; UNAVAILABLE when the keys cannot be read at the moment.
  */
 export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadata) => Promise<TokenClaims> {
-  const refuse = (reason: string) => tokenRefused(reason, deps.clock);
+  const refuse = (reason: string, deviceId?: string) => tokenRefused('token', reason, deps.clock, deviceId);
 
   async function publicKey(deviceId: string, keyId: string): Promise<KeyObject | undefined> {
     try {
@@ -66,9 +85,9 @@ export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadat
       if (error instanceof DomainError && error.code === 'not_found') return undefined;
       deps.onTrouble();
       deps.logger.warn({ deviceId, err: error }, 'the keys of a headset could not be read');
-      throw new LinkFailure(status.UNAVAILABLE, 'The service cannot check tokens at the moment.', {
-        'x-retry-after-ms': '2000',
-      });
+      const trailers = { 'x-retry-after-ms': '2000' };
+      const details = 'The service cannot check tokens at the moment.';
+      throw new LinkFailure('unavailable', status.UNAVAILABLE, details, trailers, deviceId);
     }
   }
 
@@ -76,9 +95,11 @@ export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadat
     const header = metadata.get('authorization')[0]?.toString() ?? '';
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(header)?.[1];
     if (!token || token.length > 4096) throw refuse('authorization must be "Bearer <token>"');
+    let claimed: string | undefined;
     try {
       const decoded = decode(token);
       const { deviceId, keyId } = readClaims(decoded?.header, decoded?.payload);
+      claimed = deviceId;
       const key = await publicKey(deviceId, keyId);
       const payload = key && verify(token, key);
       // One answer for an unknown device, an unknown key and a wrong signature: it tells nobody
@@ -87,7 +108,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadat
       checkClaims(payload, deps.audience, deps.clock.now());
       return { deviceId, keyId };
     } catch (error) {
-      if (error instanceof TokenRefused) throw refuse(error.message);
+      if (error instanceof TokenRefused) throw refuse(error.message, claimed);
       throw error;
     }
   };

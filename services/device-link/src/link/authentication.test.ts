@@ -104,3 +104,46 @@ describe('a headset is let in', () => {
     expect(world.online).toEqual([]);
   });
 });
+
+describe('who is refused is counted by reason, and logged with address and device, the first at once and no flood', () => {
+  const counted = async (reason: string) => {
+    const text = await world.metrics.getSingleMetricAsString('headset_streams_refused_total');
+    return Number(new RegExp(`reason="${reason}"\\} (\\d+)`).exec(text)?.[1]);
+  };
+  const told = () => world.lines.filter(({ msg }) => msg === 'a stream of a headset was refused');
+
+  // withstands headsets/log-flood
+  it('by its token', async () => {
+    for (let i = 0; i < 20; i++) {
+      await world.dial(instance, { token: 'Basic YTpi', hello: {} }).ended(status.UNAUTHENTICATED);
+    }
+    expect(await counted('token')).toBe(20);
+    expect(told()[0]).toMatchObject({
+      ...{ reason: 'token', address: '127.0.0.1' },
+      details: expect.stringContaining('authorization must be'),
+    });
+    expect(told().length).toBeLessThan(5);
+  });
+
+  it('by a token that says whose it is', async () => {
+    const token = sign(valid(), { subject: '350000000000000' });
+    await world.dial(instance, { token, hello: {} }).ended(status.UNAUTHENTICATED);
+    expect(told()).toEqual([expect.objectContaining({ reason: 'token', deviceId: '350000000000000' })]);
+    expect(JSON.stringify(world.lines)).not.toContain(token.slice('Bearer '.length));
+  });
+
+  it('by its hello, and not who is let in', async () => {
+    await world.dial(instance, { hello: {} }).next('welcome');
+    expect(told()).toEqual([]);
+    await world.dial(instance, { hello: { protocolVersion: 2 } }).ended(status.FAILED_PRECONDITION);
+    expect(await counted('protocol')).toBe(1);
+    expect(told()).toEqual([expect.objectContaining({ reason: 'protocol', deviceId, address: '127.0.0.1' })]);
+  });
+
+  it('because tokens cannot be checked', async () => {
+    world.keys = undefined;
+    await world.dial(instance, { hello: {} }).ended(status.UNAVAILABLE);
+    expect(await counted('unavailable')).toBe(1);
+    expect(told()).toEqual([expect.objectContaining({ reason: 'unavailable', deviceId })]);
+  });
+});

@@ -2,6 +2,7 @@ import { status } from '@grpc/grpc-js';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Connections } from '@headset-cloud/kit/doors/connections.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Refusals } from '@headset-cloud/kit/refusals.ts';
 import type { ConnectRequest, Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { limits } from '../domain/limits.ts';
 import { checkHello } from '../domain/messages.ts';
@@ -10,6 +11,7 @@ import type { Registration, SessionDirectory } from '../ports.ts';
 import { type createAuthenticator, keyNotAccepted, LinkFailure } from './authenticate.ts';
 import type { SessionHub } from './hub.ts';
 import type { KeyHolder } from './key-check.ts';
+import type { StreamRefusal } from './metrics.ts';
 import { pause, retryWhile } from './retry.ts';
 import { Session, type SessionDeps } from './session.ts';
 import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
@@ -26,7 +28,9 @@ export interface DoorDeps {
   /** Streams without a session that are held beyond `maxSessions`; a crowd that comes back may take the sessions' room. */
   readonly maxWaiting: number;
   /** The port's connections. */
-  readonly connections: Pick<Connections, 'busy' | 'idle'>;
+  readonly connections: Pick<Connections, 'busy' | 'idle' | 'addressOf'>;
+  /** Counts and logs whom it does not let in. */
+  readonly refused: Refusals<StreamRefusal>;
   readonly instanceId: string;
   /** Tells another instance that it holds an older session. */
   readonly closeElsewhere: (address: string, deviceId: string, belowEpoch: number) => Promise<void>;
@@ -85,7 +89,9 @@ export class Door {
         visitor,
         error instanceof LinkFailure
           ? error
-          : new LinkFailure(status.UNAVAILABLE, 'The service has a problem.', { 'x-retry-after-ms': '2000' }),
+          : new LinkFailure('unavailable', status.UNAVAILABLE, 'The service has a problem.', {
+              'x-retry-after-ms': '2000',
+            }),
       );
     });
   };
@@ -98,7 +104,10 @@ export class Door {
         this.#visitors.delete(visitor);
         cutOff(visitor.call);
       } else if (visitor.cutOffAtMs === 0 && visitor.deadlineMs <= now) {
-        this.#refuse(visitor, new LinkFailure(status.DEADLINE_EXCEEDED, 'No hello came in time.'));
+        this.#refuse(
+          visitor,
+          new LinkFailure('hello_missing', status.DEADLINE_EXCEEDED, 'No hello came in time.'),
+        );
       }
     }
   }
@@ -130,7 +139,7 @@ export class Door {
           { deviceId, keyId },
           'a stream ends before its session began, because its key was removed',
         );
-        this.#refuse(visitor, keyNotAccepted(this.#deps.clock));
+        this.#refuse(visitor, keyNotAccepted(this.#deps.clock, deviceId));
       },
     };
   }
@@ -140,7 +149,9 @@ export class Door {
     const { hub } = this.#deps;
     if (hub.draining) throw draining();
     if (hub.size >= this.#deps.maxSessions) {
-      throw new LinkFailure(status.UNAVAILABLE, 'This instance is full.', { 'x-retry-after-ms': '5000' });
+      throw new LinkFailure('full', status.UNAVAILABLE, 'This instance is full.', {
+        'x-retry-after-ms': '5000',
+      });
     }
     const claims = await this.#deps.authenticate(call.metadata);
     const { deviceId } = claims;
@@ -314,9 +325,19 @@ export class Door {
     if (visitor.cutOffAtMs > 0) return;
     visitor.cutOffAtMs = this.#deps.clock.now() + 2000;
     if (visitor.call.destroyed) return;
+    this.#tellRefusal(visitor, failure);
     visitor.call.emit('error', failure);
     // Whatever the peer still sends is thrown away, so that the stream can end.
     visitor.call.resume();
+  }
+
+  #tellRefusal({ call, holder }: Visitor, { refusal, claimedDeviceId, details }: LinkFailure): void {
+    const peer = call.getPeer();
+    this.#deps.refused(refusal, {
+      address: this.#deps.connections.addressOf(peer) ?? peer,
+      deviceId: holder?.deviceId ?? claimedDeviceId,
+      details,
+    });
   }
 
   /** Tries until the other instance has heard of it, is dead, or this session is over as well. */
@@ -352,23 +373,23 @@ function firstProblem(message: Incoming): LinkFailure | undefined {
   const problem = checkHello(body.value);
   if (!problem) return undefined;
   return problem.kind === 'wrong-version'
-    ? new LinkFailure(status.FAILED_PRECONDITION, problem.reason)
+    ? new LinkFailure('protocol', status.FAILED_PRECONDITION, problem.reason)
     : outOfForm(problem.reason);
 }
 
 /** A defect of the client, which is there again in its next session: it need not come at once. */
 function outOfForm(problem: string): LinkFailure {
-  return new LinkFailure(status.INVALID_ARGUMENT, problem, { 'x-retry-after-ms': '5000' });
+  return new LinkFailure('protocol', status.INVALID_ARGUMENT, problem, { 'x-retry-after-ms': '5000' });
 }
 
 function crowded(): LinkFailure {
-  return new LinkFailure(status.UNAVAILABLE, 'Too many streams wait for a session.', {
+  return new LinkFailure('crowded', status.UNAVAILABLE, 'Too many streams wait for a session.', {
     'x-retry-after-ms': '5000',
   });
 }
 
 function draining(): LinkFailure {
-  return new LinkFailure(status.UNAVAILABLE, 'The server drains; connect again.', {
+  return new LinkFailure('draining', status.UNAVAILABLE, 'The server drains; connect again.', {
     'x-retry-after-ms': '0',
   });
 }

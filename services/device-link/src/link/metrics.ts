@@ -1,3 +1,5 @@
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { createRefusals, type Refusals } from '@headset-cloud/kit/refusals.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export type IncomingKind = 'hello' | 'ready' | 'report' | 'urlRequest' | 'invalid';
@@ -10,6 +12,37 @@ export type OutgoingKind =
   | 'reportAck'
   | 'goAway'
   | 'urlAnswer';
+
+const refusals = [
+  'token',
+  'key_removed',
+  'hello_missing',
+  'protocol',
+  'full',
+  'crowded',
+  'draining',
+  'unavailable',
+] as const;
+/** Why a stream ends before its session began. */
+export type StreamRefusal = (typeof refusals)[number];
+
+/** Registers headset_streams_refused_total; each refusal is counted, and logged gathered. */
+export function createStreamRefusals(registry: Registry, logger: Logger): Refusals<StreamRefusal> {
+  return createRefusals(
+    new Counter({
+      name: 'headset_streams_refused_total',
+      help: 'Streams of headsets that were refused before their session began: token, key_removed, hello_missing (none in time), protocol (a hello out of form, or of another version), full (DEVICE_LINK_MAX_SESSIONS), crowded (a newer stream took the place), draining (this instance stops), unavailable (tokens cannot be checked, or a fault of the service).',
+      labelNames: ['reason'],
+      registers: [registry],
+    }),
+    refusals,
+    (fields) => {
+      // All headsets of an instance that stops, some of which come back too soon.
+      if (fields['reason'] === 'draining') logger.debug(fields, 'a stream of a headset was refused');
+      else logger.warn(fields, 'a stream of a headset was refused');
+    },
+  );
+}
 
 /** What device-link counts. */
 export interface LinkMetrics {

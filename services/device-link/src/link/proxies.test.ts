@@ -92,7 +92,9 @@ describe.each([
 ])('behind a proxy, %s', (_, withTls) => {
   test('a headset is counted by the address that the PROXY header names', async () => {
     const door = await open(withTls);
-    await through(door, client('192.0.2.7'));
+    const first = await through(door, client('192.0.2.7'));
+    // What a log line about its streams says.
+    expect(door.connections.addressOf(`127.0.0.1:${first.socket.localPort}`)).toBe('192.0.2.7');
     await through(door, client('192.0.2.7'));
     // Both are too young to be replaced.
     await expect(through(door, client('192.0.2.7'))).rejects.toThrow('closed');

@@ -5,6 +5,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { GrpcChannel, RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
@@ -39,6 +40,7 @@ import {
   type GetDownloadUrlResponseSchema,
 } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import jwt from 'jsonwebtoken';
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { buildDeviceLink } from '../build.ts';
 import { type DeviceLinkConfig, deviceLinkConfig } from '../config.ts';
@@ -89,6 +91,8 @@ export class MovableClock implements Clock {
 export class World {
   readonly clock = new MovableClock();
   readonly metrics = new Registry();
+  /** Lines of the logs of all instances, parsed. */
+  readonly lines: Record<string, unknown>[] = [];
   /** What transactions were asked, and how they answer. */
   readonly online: HeadsetOnlineRequest[] = [];
   readonly accepts: AcceptRequest[] = [];
@@ -220,6 +224,14 @@ export class World {
     });
   }
 
+  #logger(): Logger {
+    const write = (line: string) => {
+      this.lines.push(JSON.parse(line));
+      if (process.env['TEST_LOG']) process.stdout.write(line);
+    };
+    return pino({ level: 'debug' }, { write }) as unknown as Logger;
+  }
+
   /** Builds and starts a device-link; `address`: another one to advertise than its own. */
   async start(
     config: Partial<DeviceLinkConfig> = {},
@@ -241,6 +253,7 @@ export class World {
         log: this.#faultyLog(),
         channel: () => this.#channel,
         channelToPeer: (address) => new GrpcChannel(address),
+        logger: this.#logger(),
         metrics: this.#cleanups.length === 0 ? this.metrics : new Registry(),
         instanceId: `instance-${this.#cleanups.length}`,
         failpoints: cutAtOf(() => this),

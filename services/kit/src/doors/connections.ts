@@ -101,6 +101,13 @@ export class Connections {
     return true;
   }
 
+  /** The address that a connection counts for; a proxy's header may have named it. Undefined: it has closed. */
+  addressOf(peer: string): string | undefined {
+    const socket = this.#byPeer.get(peer);
+    const state = socket && this.#of.get(socket);
+    return state && this.#waiting[state].get(socket)?.address;
+  }
+
   /**
    * One more request or stream on it that the platform works for: it is not closed to make room. A peer is
    * `address:port`, as gRPC names it. Answers how many there are on it now.

@@ -155,7 +155,7 @@ export class RpcServer {
         this.#observe(method, code, (performance.now() - startedAtMs) / 1000);
         done(error, answer);
       };
-      const refusal = guard?.(call.getAuthContext());
+      const refusal = guard?.(call.getAuthContext(), call.getPeer());
       if (refusal) return callback(refusal);
       if (!this.#serving) return callback(notBegun(starting()));
       if (this.#underWay >= mostUnderWay) return callback(toStatus(overloaded(method)));

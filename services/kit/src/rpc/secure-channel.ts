@@ -2,6 +2,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { checkServerIdentity, connect, createSecureContext, type SecureContext } from 'node:tls';
 import { CallCredentials, ChannelCredentials, type experimental } from '@grpc/grpc-js';
 import type { TlsMaterial } from '../tls/certificate-files.ts';
+import { failureOf, isBrokenOff } from '../tls/refusal-reason.ts';
 import { identityOf, type Peer } from './identity.ts';
 import type { RpcSecurity } from './security.ts';
 
@@ -66,7 +67,13 @@ export class MutualTlsCredentials extends ChannelCredentials {
     try {
       return { socket: await this.#handshake(socket), secure: true };
     } catch (error) {
-      if (this.#security.mode !== 'permissive' || !speaksNoTls(error)) throw error;
+      if (this.#security.mode !== 'permissive' || !speaksNoTls(error)) {
+        const failure = failureOf(error);
+        if (!isBrokenOff(failure)) {
+          this.#security.observe.serverNotAccepted(this.#expected, address, failure);
+        }
+        throw error;
+      }
       this.#plaintext.set(address, performance.now() + plaintextForMs);
       return { socket: await dial(host, port), secure: false };
     }

@@ -4,7 +4,7 @@ import { BlockList, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, createSecureContext } from 'node:tls';
 import { Server } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { Connections } from '../doors/connections.ts';
@@ -62,7 +62,10 @@ async function open(mode: Mode, limits: Partial<HandshakeLimits>) {
       ? { mode, files, observe: { handshakeFailed }, connections: anyNumber() }
       : {
           ...{ mode, files, domain: 'test.internal' },
-          observe: { handshakeFailed, callRefused: () => {}, plaintextAccepted: () => {} },
+          observe: {
+            ...{ handshakeFailed, callRefused: () => {}, plaintextAccepted: () => {} },
+            serverNotAccepted: () => {},
+          },
         },
     logger,
     limits,
@@ -126,8 +129,123 @@ test('failed handshakes are all counted, and logged now and then with their numb
     await silent(port, Buffer.from('no TLS at all\r\n\r\n'));
     return lines().length >= 2;
   });
-  expect(JSON.parse(lines()[1] ?? '').failures).toBeGreaterThanOrEqual(20);
+  expect(JSON.parse(lines()[1] ?? '').count).toBeGreaterThanOrEqual(20);
 });
+
+// withstands services/no-certificate
+describe('a peer whose certificate is not accepted gets nothing, and the log says why, and from where', () => {
+  const hourMs = 3_600_000;
+  const cases: Record<string, { reason: string; shows: () => Promise<Issued | undefined> }> = {
+    'no certificate': {
+      reason: 'the peer showed no certificate',
+      shows: async () => undefined,
+    },
+    'an expired one': {
+      reason: 'the certificate of the peer has expired',
+      shows: () => authority.issue(['gateway.test.internal'], { untilMs: Date.now() - hourMs }),
+    },
+    'one that is not valid yet': {
+      reason: 'the certificate of the peer is not valid yet',
+      shows: () => authority.issue(['gateway.test.internal'], { fromMs: Date.now() + hourMs }),
+    },
+    'one of another authority': {
+      reason: 'the certificate of the peer is of another authority',
+      shows: async () => (await createAuthority('another')).issue(['gateway.test.internal']),
+    },
+  };
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    for (const mode of ['required', 'permissive'] as const) {
+      test.each(Object.entries(cases))(`%s, by ${version}, ${mode}`, async (_, { reason, shows }) => {
+        const { port, failures, lines } = await open(mode, {});
+        const shown = await shows();
+        const { received } = await greeted(port, version, shown);
+        expect(received).toBe(0);
+        await waitFor('the line', () => lines().length === 1);
+        expect(failures()).toBe(1);
+        const line = JSON.parse(lines()[0] ?? '');
+        expect(line).toMatchObject({ reason, peer: '127.0.0.1' });
+        if (shown) expect(line).toMatchObject({ certificate: 'DNS:gateway.test.internal' });
+        // The same with a right one: what is told apart is the certificate.
+        expect((await greeted(port, version, issued)).received).toBeGreaterThan(0);
+      });
+    }
+  }
+});
+
+test('a peer that does not accept the certificate of this process is told with its address', async () => {
+  const { port, lines } = await open('required', {});
+  const { ca } = await createAuthority('another');
+  expect((await greeted(port, 'TLSv1.3', issued, ca)).received).toBe(0);
+  await waitFor('the line', () => lines().length === 1);
+  expect(JSON.parse(lines()[0] ?? '')).toMatchObject({
+    reason: "the peer ended the connection: it may not accept this process's certificate",
+    peer: '127.0.0.1',
+  });
+});
+
+// withstands services/no-certificate
+test.each(['TLSv1.2', 'TLSv1.3'] as const)(
+  'a peer without a certificate is not accepted with a session that it kept, by %s',
+  async (version) => {
+    const { port, failures } = await open('required', {});
+    const first = await greeted(port, version, undefined);
+    expect(first.received).toBe(0);
+    const { received } = await greeted(port, version, undefined, authority.ca, first.session);
+    expect(received).toBe(0);
+    await waitFor('both to be counted', () => failures() === 2);
+  },
+);
+
+// withstands services/renegotiation
+test('a peer cannot show another certificate once its own was accepted', async () => {
+  const { port } = await open('required', {});
+  const socket = connectTls({
+    ...{ host: 'localhost', port, ca: authority.ca, maxVersion: 'TLSv1.2', ALPNProtocols: ['h2'] },
+    ...{ cert: issued.cert, key: issued.key },
+  });
+  closing.push(() => socket.destroy());
+  socket.resume();
+  await once(socket, 'secureConnect');
+  const { cert, key } = await (await createAuthority('another')).issue(['gateway.test.internal']);
+  socket.setKeyCert(createSecureContext({ cert, key }));
+  const renegotiated = await new Promise((resolve) => {
+    socket.on('error', () => resolve(false));
+    socket.once('close', () => resolve(false));
+    socket.renegotiate({}, (error) => resolve(error === null));
+  });
+  expect(renegotiated).toBe(false);
+});
+
+/** How many bytes a peer with this certificate is sent: a server that accepts a connection speaks HTTP/2 first. */
+function greeted(
+  port: number,
+  version: 'TLSv1.2' | 'TLSv1.3',
+  shown: Issued | undefined,
+  ca = authority.ca,
+  kept?: Buffer,
+): Promise<{ received: number; session: Buffer | undefined }> {
+  return new Promise((resolve) => {
+    const socket = connectTls({
+      ...{ host: 'localhost', port, ca, minVersion: version, maxVersion: version, ALPNProtocols: ['h2'] },
+      ...(shown && { cert: shown.cert, key: shown.key }),
+      ...(kept && { session: kept }),
+    });
+    let received = 0;
+    let session: Buffer | undefined;
+    socket.on('session', (newest: Buffer) => {
+      session = newest;
+    });
+    socket.once('secureConnect', () => {
+      session ??= socket.getSession();
+    });
+    socket.on('error', () => {});
+    socket.once('data', (bytes: Buffer) => {
+      received = bytes.length;
+      socket.destroy();
+    });
+    socket.once('close', () => resolve({ received, session }));
+  });
+}
 
 // withstands services/half-handshakes
 describe('between services, the oldest handshake that is under way gives way to one more', () => {

@@ -1,12 +1,14 @@
 import { constants } from 'node:crypto';
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { ListenAddress } from '../config.ts';
 import type { Connections } from '../doors/connections.ts';
 import { takeProxyHeader } from '../doors/proxy-header.ts';
+import { createGatheredLog } from '../gathered-log.ts';
 import type { Logger } from '../logger.ts';
 import type { CertificateFiles, TlsMaterial } from '../tls/certificate-files.ts';
+import { failureOf, type HandshakeFailure, notAccepted, shownBy } from '../tls/refusal-reason.ts';
 import type { RpcSecurity, SecurityObserver } from './security.ts';
 
 /** A public door (rule C21): its connections have limits. */
@@ -33,7 +35,7 @@ export interface HandshakeLimits {
   readonly withinMs: number;
   /** Connections between services that have not ended their handshake; one more replaces the oldest. */
   readonly most: number;
-  /** At most one log line about failed handshakes in this time; milliseconds. */
+  /** At most one log line about handshakes that fail for one reason in this time; milliseconds. */
   readonly logEveryMs: number;
 }
 
@@ -103,29 +105,38 @@ export class SecureListener {
     const mutual = security.mode !== 'server';
     // A public door has a limit for all its connections.
     const handshakes = mutual ? new Handshakes(most) : undefined;
-    const asked = { requestCert: mutual, rejectUnauthorized: mutual };
+    // With `rejectUnauthorized` Node would end the connection before anybody knows why, and whose it was: peers are
+    // judged below.
+    const asked = { requestCert: mutual, rejectUnauthorized: false };
     const contextOf = ({ cert, key, ca }: TlsMaterial) => ({
       ...{ cert, key, minVersion: 'TLSv1.2' as const },
       // A resumed session is not judged by the peer's certificate, nor by its authority: it would be accepted after
       // both have ended. Without tickets sessions need a store, which Node has only by its event resumeSession.
-      ...(mutual && { ca, secureOptions: constants.SSL_OP_NO_TICKET }),
+      // A renegotiation (TLS 1.2) could change the certificate after it was judged.
+      ...(mutual && {
+        ca,
+        secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
+      }),
     });
+    const tell = this.#failures(mutual, logger);
+    const fail = (failure: HandshakeFailure, socket: TLSSocket) => {
+      observe.handshakeFailed();
+      tell(failure, socket);
+      socket.destroy();
+    };
     const tls: TlsServer = createTlsServer(
       { ...contextOf(files.current()), ...asked, ALPNProtocols: ['h2'], handshakeTimeout: withinMs },
       (socket) => {
         // A peer that breaks off after the handshake; HTTP/2 handles it from then on.
         socket.on('error', () => {});
         handshakes?.ended(socket);
-        handOver(socket);
+        const failure = mutual ? notAccepted(socket) : undefined;
+        if (failure) fail(failure, socket);
+        else handOver(socket);
       },
     );
-    const tell = this.#failures(mutual, logger);
-    tls.on('tlsClientError', (error, socket) => {
-      observe.handshakeFailed();
-      tell(error, socket);
-      // Node only tells of a handshake that takes too long, and leaves the connection open.
-      socket.destroy();
-    });
+    // Node only tells of a handshake that takes too long, and leaves the connection open.
+    tls.on('tlsClientError', (error, socket) => fail(failureOf(error), socket));
     files.onChange((material) => tls.setSecureContext(contextOf(material)));
     if (security.mode !== 'permissive') {
       tls.prependListener('connection', (socket: Socket) => handshakes?.began(socket));
@@ -142,22 +153,16 @@ export class SecureListener {
     });
   }
 
-  /** Logs failed handshakes, but not each: whoever reaches the port could fill the log. */
-  #failures(mutual: boolean, logger: Logger): (error: Error, socket: Socket) => void {
-    const { logEveryMs } = this.#limits;
-    let failures = 0;
-    let toldAtMs = Number.NEGATIVE_INFINITY;
-    return (error, socket) => {
-      failures += 1;
-      const nowMs = performance.now();
-      if (nowMs - toldAtMs < logEveryMs) return;
-      // With those since the last line.
-      const why = { peer: socket.remoteAddress, reason: error.message, failures };
-      if (mutual) logger.warn(why, 'a connection of another service failed in its TLS handshake');
-      else logger.debug(why, 'a connection failed in its TLS handshake');
-      failures = 0;
-      toldAtMs = nowMs;
-    };
+  /** Logs failed handshakes by their reason, but not each: whoever reaches the port could fill the log. */
+  #failures(mutual: boolean, logger: Logger): (failure: HandshakeFailure, socket: TLSSocket) => void {
+    const tell = createGatheredLog(
+      (fields) => {
+        if (mutual) logger.warn(fields, 'a connection of another service failed in its TLS handshake');
+        else logger.debug(fields, 'a connection failed in its TLS handshake');
+      },
+      { everyMs: this.#limits.logEveryMs },
+    );
+    return (failure, socket) => tell({ ...failure }, { peer: addressOf(socket), ...shownBy(socket) });
   }
 
   /** Listens; resolves with the port. */
@@ -216,6 +221,11 @@ class Handshakes {
 }
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`;
+
+/** A connection that its peer has ended knows its address no more, but the socket below, which Node keeps there, does. */
+function addressOf(socket: TLSSocket): string | undefined {
+  return socket.remoteAddress ?? (socket as { readonly _parent?: Socket })._parent?.remoteAddress;
+}
 
 /**
  * A port that takes the PROXY header off the connections of trusted proxies, and hands all on to `port`. From anybody

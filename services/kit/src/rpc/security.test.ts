@@ -135,8 +135,34 @@ test('a caller that the method names is served; any other identity is refused, l
   const counted = await billing.metrics.getSingleMetricAsString('headset_rpc_callers_refused_total');
   expect(counted).toContain('{rpc_method="headset.billing.v1.BillingService/GetBill",caller="notifier"} 1');
   expect(counted).toContain('caller="unknown"} 1');
-  expect(billing.lines()).toContain('a call was refused');
+  const told = linesOf(billing, 'a call was refused');
+  expect(told).toHaveLength(2);
+  expect(told[0]).toMatchObject({
+    ...{ rpc: 'headset.billing.v1.BillingService/GetBill', caller: 'notifier' },
+    peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+    certificate: `DNS:notifier.${domain}`,
+  });
+  expect(told[1]).toMatchObject({ caller: 'unknown', certificate: 'DNS:gateway.another-platform.internal' });
 });
+
+// withstands services/log-flood
+test('a caller that is refused again and again is counted each time, and logged now and then', async () => {
+  const billing = processWith(await named('billing'));
+  const { port } = await serve(billing);
+  const notifier = callerOf(port, processWith(await named('notifier')));
+  for (let i = 0; i < 30; i++) await failureOf(notifier.getBill({}));
+  const counted = await billing.metrics.getSingleMetricAsString('headset_rpc_callers_refused_total');
+  expect(counted).toContain('caller="notifier"} 30');
+  expect(linesOf(billing, 'a call was refused').length).toBeLessThan(5);
+});
+
+/** The log lines of a process that begin so. */
+const linesOf = (process: Process, message: string) =>
+  process
+    .lines()
+    .split('\n')
+    .filter((line) => line.includes(`"msg":"${message}`))
+    .map((line) => JSON.parse(line));
 
 // withstands services/no-certificate
 describe('a caller does not get through the handshake', () => {
@@ -215,12 +241,18 @@ function greeted(
 // withstands services/false-server
 test('a server that proves to be another service gets no call, whatever address it has', async () => {
   const { port, handled } = await serve(processWith(await named('notifier')));
-  const failure = await failureOf(
-    callerOf(port, processWith(await named('gateway'))).getBill({}, { deadlineMs: 1000 }),
-  );
+  const gateway = processWith(await named('gateway'));
+  const failure = await failureOf(callerOf(port, gateway).getBill({}, { deadlineMs: 1000 }));
   expect(failure.code).toBe('unavailable');
   expect(failure.internal).toContain(`billing.${domain}`);
   expect(handled()).toBe(0);
+  // It tries on and on, with one line.
+  expect(linesOf(gateway, 'a connection to another service failed')).toEqual([
+    expect.objectContaining({
+      ...{ reason: 'the certificate of the peer is not for this name', name: `billing.${domain}` },
+      peer: `127.0.0.1:${port}`,
+    }),
+  ]);
 });
 
 /** Changes a folder of files as Kubernetes does: by swapping the link that leads to it. */

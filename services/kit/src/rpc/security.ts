@@ -1,7 +1,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { ConfigError, type ConfigOf, choice, text } from '../config.ts';
+import { createGatheredLog } from '../gathered-log.ts';
 import type { Logger } from '../logger.ts';
 import { type CertificateFiles, openCertificateFiles } from '../tls/certificate-files.ts';
+import type { HandshakeFailure } from '../tls/refusal-reason.ts';
 import { identityOf, type Peer } from './identity.ts';
 
 /** How the platform's processes know each other (ADR 0037). */
@@ -41,6 +43,8 @@ export interface SecurityObserver {
   plaintextAccepted(): void;
   /** A connection that did not get through the handshake. */
   handshakeFailed(): void;
+  /** A server at this address, dialled as `name`, whose certificate this process does not accept, or that does not accept this process's. */
+  serverNotAccepted(name: string, address: string, failure: HandshakeFailure): void;
 }
 
 /** Mutual TLS of one process, as a server and as a client. */
@@ -88,10 +92,22 @@ export function openRpcSecurity(
     logger,
     names: own.map((peer) => identityOf(peer, config.RPC_TLS_DOMAIN)),
   });
-  return { mode, files, domain: config.RPC_TLS_DOMAIN, observe: registerSecurityMetrics(metrics, files) };
+  return {
+    mode,
+    files,
+    domain: config.RPC_TLS_DOMAIN,
+    observe: registerSecurityMetrics(metrics, files, logger),
+  };
 }
 
-function registerSecurityMetrics(registry: Registry, files: CertificateFiles): SecurityObserver {
+function registerSecurityMetrics(
+  registry: Registry,
+  files: CertificateFiles,
+  logger: Logger,
+): SecurityObserver {
+  const tellServer = createGatheredLog((fields) =>
+    logger.warn(fields, 'a connection to another service failed in its TLS handshake'),
+  );
   const refused = new Counter({
     name: 'headset_rpc_callers_refused_total',
     help: 'Calls that were refused because the caller is not one that the method names.',
@@ -120,5 +136,6 @@ function registerSecurityMetrics(registry: Registry, files: CertificateFiles): S
     callRefused: (method, caller) => refused.inc({ rpc_method: method, caller }),
     plaintextAccepted: () => plaintext.inc(),
     handshakeFailed: () => handshakes.inc(),
+    serverNotAccepted: (name, address, failure) => tellServer({ ...failure, name }, { peer: address }),
   };
 }
