@@ -15,6 +15,7 @@ import { deadLetterFailpoints, registerDeadLetters, withDeadLetters } from './de
 import { doorLimits } from './doors/config.ts';
 import { openDoors } from './doors/http-door.ts';
 import { connectKafka } from './eventlog/kafka.ts';
+import { warnOfOneReplica } from './eventlog/kafka-replicas.ts';
 import { openKafkaSecurity } from './eventlog/kafka-security.ts';
 import { withMetrics } from './eventlog/metrics.ts';
 import { createFailpoints } from './failpoints.ts';
@@ -168,6 +169,7 @@ export async function hostService(
     stop: () => mongo.close(),
     notReady: () => mongo.notReady(),
   });
+  warnOfOneReplica(common, { logger, env });
   const kafka = await connectKafka({
     brokers: common.KAFKA_BROKERS.split(','),
     clientId: name,

@@ -4,6 +4,7 @@ import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import type { distributedConfig } from '@headset-cloud/kit/common-config.ts';
 import type { ConfigOf } from '@headset-cloud/kit/config.ts';
 import { connectKafka } from '@headset-cloud/kit/eventlog/kafka.ts';
+import { warnOfOneReplica } from '@headset-cloud/kit/eventlog/kafka-replicas.ts';
 import { openKafkaSecurity } from '@headset-cloud/kit/eventlog/kafka-security.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
@@ -61,6 +62,7 @@ export function openSharedBacking(
     appName: 'platform',
     whenReachable: startUp.retry,
   });
+  warnOfOneReplica(config, { logger, env });
   const kafka = connectKafka({
     brokers: config.KAFKA_BROKERS.split(','),
     clientId: 'platform',
