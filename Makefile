@@ -16,7 +16,7 @@ node_modules/.installed: package-lock.json package.json $(wildcard proto/package
 install: node_modules/.installed ## Install what the project needs
 
 .PHONY: up
-up: install ## Run the platform with a headset and an integrator's server (STACK=real: MongoDB and Kafka; PROCESSES=one: all services in one process on them)
+up: install ## Run the platform with a headset and an integrator's server (STACK=real: MongoDB and Kafka; PROCESSES=one: all services in one process on them; DATA_DIR, PORT, HEADSET_TLS=1; SETTINGS=file of KEY=VALUE lines for all services)
 	@STACK=$(STACK) exec $(NODE) services/demo/src/up/main.ts
 
 .PHONY: prepare

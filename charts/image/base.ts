@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { contents, readImage, writeImage } from './archive.ts';
+import { licencesOf } from './debian-licences.ts';
 import { normalised, readTar, type TarEntry, writeTar } from './tar.ts';
 
 /** A package of the base, as dpkg knows it. */
@@ -12,6 +13,8 @@ export interface DebianPackage {
   readonly architecture: string;
   /** `debian-12`. */
   readonly distribution: string;
+  /** Short names of its licences, or NOASSERTION. */
+  readonly licences: readonly string[];
 }
 
 const suite = 'bookworm';
@@ -168,6 +171,7 @@ function debianPackages(files: ReadonlyMap<string, TarEntry>): DebianPackage[] {
       version: field(text, 'Version'),
       architecture: field(text, 'Architecture'),
       distribution,
+      licences: licencesOf(field(text, 'Package'), files),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

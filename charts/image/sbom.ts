@@ -124,10 +124,13 @@ function nodeComponent(file: string): Component {
   };
 }
 
-function debianComponent({ name, version, architecture, distribution }: DebianPackage): Component {
+function debianComponent(of: DebianPackage): Component {
+  const { name, version, architecture, distribution } = of;
   const at = encodeURIComponent(version);
   const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${at}?arch=${architecture}&distro=${distribution}`;
-  return { type: 'library', 'bom-ref': purl, name, version, purl };
+  // Debian's names are not all SPDX's, and so no expression.
+  const licenses = of.licences.map((one) => ({ license: { name: one } }));
+  return { type: 'library', 'bom-ref': purl, name, version, purl, licenses };
 }
 
 function libatomicComponent(file: string): Component {

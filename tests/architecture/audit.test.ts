@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { auditActions } from '@headset-cloud/kit/audit/actions.ts';
 import { notRecorded, reads, recorded } from './audit.ts';
 import { methodsOfProtos, namedCallers } from './callers.ts';
 import { root } from './imports.ts';
@@ -26,6 +27,14 @@ test('no call of operators that changes something is without a record', async ()
   expect(ofOperators.length).toBeGreaterThan(30);
   const without = ofOperators.filter((method) => !reads.test(method.name)).map(nameOf);
   expect(without.filter((name) => !(name in recorded))).toEqual([]);
+});
+
+test('operators may ask for each recorded call, and for no other', () => {
+  const named = Object.keys(recorded).map((name) => {
+    const [service = '', rpc] = name.split('/');
+    return `${service.split('.')[1]}.${rpc}`;
+  });
+  expect(auditActions).toEqual([...new Set(named)].sort());
 });
 
 test('the handler of each recorded call owes a record', () => {

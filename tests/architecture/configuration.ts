@@ -29,7 +29,8 @@ function withoutShared(spec: ConfigSpec): ConfigSpec {
   return Object.fromEntries(Object.entries(spec).filter(([key]) => !(key in shared)));
 }
 
-const parts: readonly [string, ConfigSpec][] = [
+/** Every key that a process reads, by those who read it. */
+export const parts: readonly [string, ConfigSpec][] = [
   ['Every process', commonConfig],
   ['A process of one service, or of all, on MongoDB and Kafka', distributedConfig],
   ['Devices, transactions, updates, communication: what they seal at rest', sealingConfig],

@@ -77,6 +77,33 @@ describeOnStack('the record of who did what', () => {
     expect(text.out).toMatch(/^TIME +ACTOR +FROM +ACTION +CHANGED +FIELDS/);
   });
 
+  it('a change of a contract names what it changed, and leaves the rest', async () => {
+    const before = (await ctlJson('contracts', 'show', tenant.applicationId)).contract;
+    const imei = `35${String(Date.now()).slice(-13)}`;
+    const as = { DEVICES_ADMIN: suiteStack.admin.devices, OPERATOR: 'Lee' };
+    for (const change of [
+      ['--add', imei],
+      ['--remove', imei],
+    ]) {
+      const given = await ctlWith(as, 'contracts', 'put', tenant.applicationId, ...change);
+      expect([given.exitCode, given.err]).toEqual([0, '']);
+    }
+    const records = await waitFor('both records', async () => {
+      const found = await listed('--actor', 'Lee', '--action', 'PutContract');
+      return found.length === 2 && found;
+    });
+    expect(records.map(({ fields }) => fields)).toEqual([['removeDeviceIds'], ['addDeviceIds']]);
+    expect((await ctlJson('contracts', 'show', tenant.applicationId)).contract).toEqual(before);
+  });
+
+  it('an action that no record has is refused with those that there are', async () => {
+    const { exitCode, err } = await ctl('audit', 'list', '--action', 'PutContracts');
+    expect([exitCode, err]).toEqual([
+      1,
+      expect.stringMatching(/^action "PutContracts" is not one of billing.AddUsage, .*devices.PutContract,/),
+    ]);
+  });
+
   it('activation and deactivation are recorded with their device', async () => {
     const [device] = tenant.devices;
     await tenant.activate();

@@ -107,6 +107,14 @@ describeOnStack('the keys of headsets', () => {
       '--dry-run',
     );
     expect(dry.devices).toContainEqual({ deviceId: device.deviceId, keyIds: [device.keyId] });
+    const developer = `developer-${tenant.clientId}`;
+    const { devices } = await ctlJson('headset-keys', 'list', '--developer', developer);
+    expect(devices).toContainEqual(
+      expect.objectContaining({
+        deviceId: device.deviceId,
+        keys: [expect.objectContaining({ keyId: device.keyId })],
+      }),
+    );
     expect(headset.sessionEpoch).toBeGreaterThan(0);
     const done = await ctl('headset-keys', 'revoke-all', '--application', tenant.applicationId);
     expect(done.exitCode).toBe(0);

@@ -112,7 +112,9 @@ describeOnStack('a change of SECRET_KEY', () => {
     expect(exitCode).toBe(0);
     expect(out).toMatch(new RegExp(`${keyIdOf(next)} +seals +.*devices`));
     expect(out).toMatch(new RegExp(`${keyIdOf(former)} +opens only +.*devices`));
-    expect(out).toMatch(new RegExp(`devices +authentication keys +${keyIdOf(former)} +1\n`));
+    expect(out).toMatch(new RegExp(`\nauthentication keys +${keyIdOf(former)} +1\n`));
+    const each = (await ctl('status', '--services')).out;
+    expect(each).toMatch(new RegExp(`devices +authentication keys +${keyIdOf(former)} +1\n`));
   }, 180_000);
 
   it('a process without the former key is not ready before everything is moved, and names the key', async () => {
@@ -144,7 +146,7 @@ describeOnStack('a change of SECRET_KEY', () => {
     const moved = await ctl('reseal');
     expect([moved.exitCode, moved.err]).toEqual([0, expect.stringMatching(/\d+ values moved\.\n$/)]);
     expect(moved.out).toMatch(new RegExp(`${keyIdOf(former)} +opens only +-\n`));
-    expect(moved.out).toMatch(new RegExp(`devices +authentication keys +${keyIdOf(next)} +1\n`));
+    expect(moved.out).toMatch(new RegExp(`\nauthentication keys +${keyIdOf(next)} +1\n`));
     expect(moved.out).not.toMatch(new RegExp(`${keyIdOf(former)} +\\d+\n`));
 
     await roll(next);

@@ -17,6 +17,7 @@ import { callbacksIn } from '@headset-cloud/demo/stack/callbacks.ts';
 import { isFree } from '@headset-cloud/demo/stack/ports.ts';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { ctlWith } from './ctl.ts';
 import { describeOnStack, stack } from './harness.ts';
 
 const ready = 'Ctrl-C stops everything';
@@ -238,6 +239,58 @@ describeOnStack('make up', () => {
     await stop(refused);
   }, 300_000);
 
+  it('makes a new application where ctl has forgotten its own, says so, and goes on with that', async () => {
+    const on = { DATA_DIR: dataDir, PORT: String(otherPort) };
+    const operators = { CTL_DOORS_FILE: join(dataDir, 'doors.json') };
+    const run = up(on);
+    await untilReady(run);
+    const { apiUrl, applicationId, deviceId } = demo();
+    await shell(
+      `${line(run, 'TOKEN=')}\ncurl -sf -X DELETE ${apiUrl}/v1/applications/${applicationId}/devices/${deviceId} -H "Authorization: Bearer $TOKEN"`,
+    );
+    const forget = ['applications', 'forget', applicationId, '--reference', 'up-1', '--end-open'];
+    const forgotten = await waitFor('the application to be forgotten', async () => {
+      const answer = await ctlWith(operators, ...forget);
+      return answer.exitCode === 0 && answer;
+    });
+    expect(forgotten.out).toMatch(/devices +name and owner +1/);
+    await stop(run);
+
+    const said = `application ${applicationId} was forgotten (ctl applications forget)`;
+    const again = up(on);
+    await untilReady(again);
+    expect(again.output).toContain(`${said}, and its id is never given again: a new one is made`);
+    expect(again.output).toMatch(/command: its signed callback arrived and was verified/);
+    const made = demo();
+    expect(made.applicationId).not.toBe(applicationId);
+    await stop(again);
+
+    const third = up(on);
+    await untilReady(third);
+    expect(third.output).not.toContain('a new one is made');
+    expect(demo()).toEqual(made);
+    await stop(third);
+  }, 300_000);
+
+  it('SETTINGS names a file of settings that every service gets', async () => {
+    const file = join(folder, 'my.settings');
+    const token = 'a-token-for-this-test';
+    writeFileSync(file, `# mine\nADMIN_TOKEN=${token}\n\nLOG_LEVEL=warn\nNOTIFIER_BACKOFF_FIRST_MS=77\n`);
+    const run = up({ DATA_DIR: dataDir, PORT: String(otherPort), SETTINGS: file });
+    await untilReady(run);
+    expect(run.output).toContain(
+      `settings of ${file}: ADMIN_TOKEN, LOG_LEVEL (in place of info), NOTIFIER_BACKOFF_FIRST_MS\n`,
+    );
+    expect(run.output).not.toContain(token);
+    const operators = { CTL_DOORS_FILE: join(dataDir, 'doors.json') };
+    expect((await ctlWith(operators, 'status')).exitCode).toBe(4);
+    const status = await ctlWith({ ...operators, ADMIN_TOKEN: token }, '--json', 'status');
+    expect(status.exitCode).toBe(0);
+    // Each process of the platform has answered with the token.
+    expect(status.out).not.toContain('answers 401');
+    await stop(run);
+  }, 180_000);
+
   it('a folder of another platform, or with a damaged demo.json, gets a demo of its own', async () => {
     const elsewhere = join(folder, 'elsewhere');
     mkdirSync(elsewhere);
@@ -266,6 +319,30 @@ describeOnStack('make up', () => {
       ['PORT', '65000', 'PORT=65000 is not a port from 1 to 64515'],
     ])('%s=%s', async (name, value, message) => {
       expect(await refused(up({ DATA_DIR: join(folder, 'none'), [name]: value }))).toContain(message);
+    });
+
+    it('settings that no process reads, that make up makes itself, or that are none', async () => {
+      const file = join(folder, 'wrong.settings');
+      const lines = [
+        'LOG_LEVL=debug',
+        'DATA_DIR=/elsewhere',
+        'SECRET_KEY_FILE=/key',
+        'LOG_LEVEL',
+        'LOG_LEVEL=debug',
+      ];
+      writeFileSync(file, [...lines, 'LOG_LEVEL=info'].join('\n'));
+      const output = await refused(up({ DATA_DIR: join(folder, 'none'), SETTINGS: file }));
+      expect(output).toContain(
+        [
+          `${file}, line 1 sets LOG_LEVL, which no process reads: docs/configuration.md lists all settings.`,
+          `${file}, line 2 sets DATA_DIR, which make up sets itself: the README names what can be chosen`,
+        ].join('\n'),
+      );
+      expect(output).toContain(`${file}, line 3 sets SECRET_KEY_FILE, which make up sets itself`);
+      expect(output).toContain(`${file}, line 4 is not KEY=VALUE, for example LOG_LEVEL=debug.`);
+      expect(output).toContain(`${file}, line 6 sets LOG_LEVEL again.`);
+      const missing = up({ DATA_DIR: join(folder, 'none'), SETTINGS: join(folder, 'missing') });
+      expect(await refused(missing)).toMatch(/SETTINGS=\S+\/missing cannot be read: ENOENT/);
     });
 
     it('a folder that cannot be made', async () => {

@@ -60,7 +60,7 @@ test('each filter shows its records only, the newest first', async () => {
   expect(await list({ deviceId: '356938035000001' })).toEqual(['record-20']);
   expect(await list({ action: 'UpdateSettings' })).toEqual(['record-20', 'record-10']);
   expect(await list({ action: 'billing.PutPlans' })).toEqual(['record-40']);
-  expect(await list({ action: 'devices.PutPlans' })).toEqual([]);
+  expect(await list({ action: 'devices.PutDevice' })).toEqual([]);
   expect(await list({ fromMs: 20n, toMs: 40n })).toEqual(['record-30', 'record-20']);
   expect(await list({ applicationId: 'app', actor: 'client', fromMs: 11n })).toEqual([]);
 });
@@ -77,4 +77,15 @@ test('pages follow each other without a gap, also where many have the same time'
   expect(found).toEqual([5, 4, 3, 2, 1].map((n) => `record-${n}`));
   await expect(world.audit.listAuditRecords({ cursor: 'x' })).rejects.toThrow('cursor');
   await expect(world.audit.listAuditRecords({ limit: 1001 })).rejects.toThrow('1000');
+});
+
+test('an action that no record has is refused with those that there are', async () => {
+  for (const action of ['PutPlan', 'devices.PutPlans', 'putPlans']) {
+    await expect(list({ action })).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringMatching(
+        `^action "${action}" is not one of billing.AddUsage, billing.PutPlans, .*devices.PutContract`,
+      ),
+    });
+  }
 });

@@ -1,5 +1,5 @@
 import { address, type ConfigOf, integer, text } from '@headset-cloud/kit/config.ts';
-import { parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
+import { parseNetworks, refuseThisMachine } from '@headset-cloud/kit/outbound/address-rules.ts';
 import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 
 const MiB = 1024 * 1024;
@@ -149,9 +149,10 @@ export const communicationConfig = {
   }),
   COMMUNICATION_ALLOW_ADDRESSES: {
     ...text({
-      doc: 'Addresses that are not public, but to which recordings may be uploaded all the same: networks, divided by commas.',
-      example: '127.0.0.0/8,::1/128',
+      doc: 'Addresses that are not public, but to which recordings may be uploaded all the same: networks, divided by commas. In production no network of the machine itself (127.0.0.0/8, ::1/128).',
+      example: '10.20.0.0/16,fd00:20::/64',
     }),
+    productionCheck: refuseThisMachine,
     parse: (value: string): string => {
       parseNetworks(value);
       return value;

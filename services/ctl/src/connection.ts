@@ -229,6 +229,8 @@ export interface NoStatus {
   readonly reason: string;
   /** False: nobody answered. */
   readonly answered: boolean;
+  /** It wants another admin token. */
+  readonly refusesToken: boolean;
 }
 
 /** What a process tells of itself. Never rejects. */
@@ -239,6 +241,7 @@ export async function askStatus(
 ): Promise<ProcessStatus | NoStatus> {
   let reason = '';
   let answered = false;
+  let refusesToken = false;
   for (const address of addresses) {
     try {
       const answer = await withinTime(timeoutMs, 'no answer', async (signal) => {
@@ -252,13 +255,15 @@ export async function askStatus(
       if (typeof answer !== 'number') return answer;
       reason = `${address} answers ${answer}`;
       answered = true;
+      refusesToken = answer === 401;
     } catch (error) {
       reason = `${address}: ${networkReason(error) ?? (error as Error).message}`;
       answered = false;
+      refusesToken = false;
       if (!neverReached(error)) break;
     }
   }
-  return { reason, answered };
+  return { reason, answered, refusesToken };
 }
 
 /** Nothing listens there, or nothing has the name: in Kubernetes, while no pod of a Service is ready. */

@@ -1,7 +1,7 @@
 /** The exit codes; also listed in `--help` and README.md. */
 export const exitCodes = {
   ok: 0,
-  /** The service refused the call, or failed. */
+  /** The service refused the call, or failed. `status`: a process is not ready, or one of them is not reached. */
   refused: 1,
   /** The command line is wrong. */
   usage: 2,

@@ -93,6 +93,38 @@ describe('headset keys', () => {
     );
   });
 
+  test('are listed of all devices of an application, or of a developer, application by application and page by page', async () => {
+    door = await openDoor({ applications: ['a', 'b'] });
+    const { code, out } = await ctl('headset-keys list --developer acme');
+    const key = 'k1   at the factory  1970-01-01T00:00:01.000Z  1970-01-01T00:00:02.000Z';
+    const none = '-    -               -                         -';
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: [
+        'DEVICE  KEY  NAME            REGISTERED                LAST USED',
+        ...[`a-1     ${key}`, `a-2     ${none}`, `b-1     ${key}`, `b-2     ${none}`, ''],
+      ].join('\n'),
+    });
+    const json = JSON.parse((await ctl('headset-keys list --application b --json')).out);
+    expect(json.devices.map((one: { deviceId: string }) => one.deviceId)).toEqual(['b-1', 'b-2']);
+    expect((await ctl(`headset-keys list --device ${imei}`)).out).toBe(
+      (await ctl(`headset-keys list ${imei}`)).out,
+    );
+  });
+
+  test.each(['', ` ${imei} --developer acme`, ' --developer ', ` ${imei} --device ${imei}`])(
+    'whose are to be listed is told once: "%s"',
+    async (flags) => {
+      door = await openDoor({ applications: ['a'] });
+      expect(await ctl(`headset-keys list${flags}`)).toMatchObject({
+        ...{ code: 2, out: '' },
+        err: expect.stringMatching(
+          /^Give (one of --device, --application and --developer|the IMEI once)\.\n$/,
+        ),
+      });
+    },
+  );
+
   test('are generated with a name, and revoked one by one', async () => {
     door = await openDoor({ keyIdOf: thumbprint });
     const path = join(directory, 'key.json');
@@ -247,6 +279,44 @@ test('a contract of thousands of IMEIs is put in parts', async () => {
   expect(door.contractCalls.map((call) => call.addDeviceIds.length)).toEqual([1000, 1000, 500]);
   expect(door.contractCalls.map((call) => call.removeDeviceIds.length)).toEqual([1, 0, 0]);
   expect(new Set(door.contractCalls.map((call) => call.activationLimit))).toEqual(new Set([9]));
+  // Only the first part changes the limit.
+  expect(door.contractCalls.map((call) => call.keepActivationLimit)).toEqual([false, true, true]);
+});
+
+describe('what a change of a contract does not name stays as it is', () => {
+  test('the limit of devices, also where the service is of a version that sets what it is given', async () => {
+    door = await openDoor({ contract: [imei], contractLimit: 7 });
+    expect((await ctl(`contracts put app --add ${imei}`)).code).toBe(0);
+    expect((await ctl('contracts put app --calls-per-second 5')).code).toBe(0);
+    expect((await ctl('contracts put app --limit 0')).code).toBe(0);
+    expect(door.contractCalls.map((call) => [call.keepActivationLimit, call.activationLimit])).toEqual([
+      [true, 7],
+      [true, 7],
+      [false, 0],
+    ]);
+    expect((await ctl(`contracts put app --add ${imei} --dry-run`)).out).toMatch(/limit +7 → 7\n/);
+  });
+
+  test.each([`--add ${imei}`, `--add ${imei} --dry-run`])(
+    'a first contract needs a limit: contracts put app %s',
+    async (options) => {
+      door = await openDoor();
+      expect(await ctl(`contracts put app ${options}`)).toEqual({
+        ...{ code: 2, out: '' },
+        err: 'The application app has no contract yet: its first one needs a limit, for example ctl contracts put app --limit 10\n',
+      });
+      expect(door.contractCalls).toEqual([]);
+    },
+  );
+
+  test('a command line that names no change is refused', async () => {
+    door = await openDoor({ contract: [imei] });
+    expect(await ctl('contracts put app')).toMatchObject({
+      ...{ code: 2, out: '' },
+      err: expect.stringContaining('Nothing to change: give --limit, --add,'),
+    });
+    expect(door.contractCalls).toEqual([]);
+  });
 });
 
 describe('a change of a contract is only shown in a dry run', () => {
@@ -403,6 +473,48 @@ test('an endpoint is put with the secret of a file, and listed', async () => {
   );
   expect(await ctl(`${put} --secret-file ${path}-not-there`)).toMatchObject({ code: 2, out: '' });
   expect(await ctl('sora endpoints remove two')).toMatchObject({ code: 1, out: '' });
+});
+
+describe('how much a list shows is a number from 1 to 1000', () => {
+  const lists = [
+    ...['audit list', 'devices list', `transactions list ${imei}`, 'transactions find', 'artifacts list'],
+    ...['firmware list', 'recordings list', 'deliveries list', 'dead-letters list'],
+    'usage list app --month 2026-11',
+  ];
+  test.each(lists)('ctl %s', async (list) => {
+    door = await openDoor();
+    for (const limit of ['0', '-1', '1001', '99999999999', '1e2']) {
+      const { code, out, err } = await ctl(`${list} --limit ${limit}`);
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toContain('It is not a whole number from 1 to 1000.');
+    }
+  });
+
+  test('every list that takes one is among these', async () => {
+    door = await openDoor();
+    const words = (text: string) =>
+      [...text.slice(text.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+) /gm)].map(([, word]) => word ?? '');
+    const limited: string[] = [];
+    for (const group of words((await ctl('--help')).out.split('Examples:')[0] ?? '')) {
+      for (const command of words((await ctl(`${group} --help`)).out)) {
+        const { out } = await ctl(`${group} ${command} --help`);
+        if (/--limit <\w+> +most to (show|list)/.test(out)) {
+          limited.push(`${group} ${command}`);
+        }
+      }
+    }
+    expect(limited.sort()).toEqual(lists.map((list) => list.split(' ').slice(0, 2).join(' ')).sort());
+  });
+});
+
+test('the help of audit says what can be filtered, with an example, and names the actions', async () => {
+  door = await openDoor();
+  const { out } = await ctl('audit --help');
+  expect(out).toContain('by actor, application, developer, device, action and time');
+  expect(out).toContain('$ ctl audit list --application acme-field --actor kim --action PutContract --from');
+  const list = (await ctl('audit list --help')).out;
+  expect(list).toContain('$ ctl audit list --application acme-field');
+  expect(list).toMatch(/Actions:\n(.*\n)*.* devices\.PutContract/);
 });
 
 describe('failures say what to do, each with its exit code', () => {
@@ -608,7 +720,7 @@ describe('status', () => {
     try {
       const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`;
       const { code, out } = await ctl('--timeout-ms 200 status --json', { ADMIN_URL: url });
-      expect([code, JSON.parse(out).services[0].reason]).toEqual([1, `${url}: no answer within 200 ms`]);
+      expect([code, JSON.parse(out).services[0].reason]).toEqual([3, `${url}: no answer within 200 ms`]);
     } finally {
       hanging.closeAllConnections();
       hanging.close();
@@ -629,9 +741,26 @@ describe('status', () => {
     }
   });
 
+  test('where no process answers, the exit code is another than that of a process that is not ready', async () => {
+    const away = await ctl('status', { ADMIN_URL: 'http://127.0.0.1:2' });
+    expect([away.code, away.err]).toEqual([3, expect.stringMatching(/^No process can be asked\. Start the/)]);
+    expect(away.out).toContain('ECONNREFUSED');
+    door = await openDoor({ notReady: ['MongoDB'] });
+    expect((await ctl('status')).code).toBe(1);
+    expect((await ctl('status --nonsense')).code).toBe(2);
+    expect((await ctl('--help')).out).toMatch(
+      /status ends with 1 when a process is not ready,.*\n? *.*3 or 4/,
+    );
+  });
+
   test('needs the admin token, as all calls do', async () => {
     door = await openDoor({ token: 'a token of sixteen' });
-    expect((await ctl('status')).out).toContain('answers 401');
+    const refused = await ctl('status');
+    expect([refused.code, refused.err]).toEqual([
+      4,
+      'No process accepts the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file.\n',
+    ]);
+    expect(refused.out).toContain('answers 401');
     const { code } = await ctl('status', { ADMIN_URL: door.url, ADMIN_TOKEN: 'a token of sixteen' });
     expect(code).toBe(0);
   });

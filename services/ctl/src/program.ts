@@ -35,6 +35,7 @@ Examples:
   Change a headset's key, or take all keys of a developer's headsets out of use:
     $ ctl headset-keys add 356938035643809 new.pub.pem --name "since May"
     $ ctl headset-keys list 356938035643809
+    $ ctl headset-keys list --developer acme
     $ ctl headset-keys revoke 356938035643809 OLD-KEY
     $ ctl headset-keys revoke-all --developer acme --dry-run
 
@@ -44,7 +45,7 @@ Examples:
   Files through a pod whose root is read-only (- is standard input or output):
     $ ctl headset-keys generate 356938035643809 --out - > headset.key.json
     $ ctl headset-keys add 356938035643809 - < new.pub.pem
-    $ ctl contracts put acme-field --limit 500 --add-file - < imeis.txt
+    $ ctl contracts put acme-field --add-file - < imeis.txt
     $ ctl firmware put com.vendor.firmware 9.002.0 - --size $(wc -c < firmware.bin) < firmware.bin
 
   Look after what goes on:
@@ -89,6 +90,7 @@ Addresses:
 Exit codes:
   ${exitCodes.ok} done, ${exitCodes.refused} refused or failed, ${exitCodes.usage} wrong command line, ${exitCodes.unreachable} cannot reach the service, ${exitCodes.unauthenticated} admin token missing or wrong,
   ${exitCodes.warnings} (status only) all services are ready, with warnings: an issuer or a bucket that cannot be used
+  status ends with ${exitCodes.refused} when a process is not ready, or does not answer while others do; with ${exitCodes.unreachable} or ${exitCodes.unauthenticated} when none could be asked
 `;
 
 /** Runs one command line (without node and script); returns the exit code. */

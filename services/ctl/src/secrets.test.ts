@@ -112,8 +112,8 @@ test('reseal moves everything, and then nothing needs the former key', async () 
       'KEY           ROLE        NEEDED BY',
       ...[`${formerId}  opens only  devices`, `${nextId}  seals       devices`],
       '',
-      'SERVICE  WHAT    KEY           VALUES',
-      `devices  things  ${formerId}  201`,
+      'WHAT    KEY           VALUES',
+      `things  ${formerId}  201`,
       '',
     ].join('\n'),
     err: 'devices: things: 201 looked at\n',
@@ -125,7 +125,7 @@ test('reseal moves everything, and then nothing needs the former key', async () 
     'devices: things: 201 looked at, 201 moved\ndevices: things: 201 looked at, 0 moved\n201 values moved.\n',
   );
   expect(moved.out).toContain(`${formerId}  opens only  -\n`);
-  expect(moved.out).toContain(`devices  things  ${nextId}  201\n`);
+  expect(moved.out).toContain(`\nthings  ${nextId}  201\n`);
   expect(await ctl(`secrets forget ${nextId}`, env)).toMatchObject({
     code: 1,
     err: expect.stringContaining('it cannot be forgotten'),
@@ -146,7 +146,7 @@ test('a value that no key opens is told by its document, the rest is moved, and 
   expect(run.code).toBe(1);
   expect(run.err).toContain('2 values moved.\n1 values are opened by no configured key.');
   expect(run.out).toMatch(/devices {2}things {6}lost-0 {2}-\n/);
-  expect(run.out).toContain(`devices  things  ${nextId}  2\n`);
+  expect(run.out).toContain(`\nthings  ${nextId}  2\n`);
 });
 
 test('while services seal by several keys nothing is moved', async () => {
@@ -220,4 +220,29 @@ test('while the log of records is away the change keeps its record, which comes 
   const owing = bed.store.collection<{ _id: string; auditAtMs?: number }>('secretKeys');
   await waitFor('nothing is owed', async () => !(await owing.findOne({ auditAtMs: { $gt: 0 } })));
   expect(await records()).toHaveLength(1);
+});
+
+test('a kind of data that several services have is one line for each key; --services tells them apart', async () => {
+  await put(former, 3);
+  await put(next, 2, 'new');
+  // Both look at the same things.
+  const [DEVICES_ADMIN, UPDATES_ADMIN] = [
+    await serve('devices', next, former),
+    await serve('updates', next, former),
+  ];
+  const env = { ...{ DEVICES_ADMIN, UPDATES_ADMIN }, TRANSACTIONS_ADMIN: DEVICES_ADMIN };
+  const all = { ...env, COMMUNICATION_ADMIN: DEVICES_ADMIN };
+  const lines = async (args: string) =>
+    (await ctl(args, all)).out.split('\n').filter((line) => / {2}\d+$/.test(line));
+  expect((await lines('secrets status')).sort()).toEqual(
+    [`things  ${formerId}  6`, `things  ${nextId}  4`].sort(),
+  );
+  const each = [
+    `devices  things  ${formerId}  3`,
+    `devices  things  ${nextId}  2`,
+    `updates  things  ${formerId}  3`,
+    `updates  things  ${nextId}  2`,
+  ];
+  expect((await lines('secrets status --services')).sort()).toEqual(each.sort());
+  expect((await lines('secrets reseal --dry-run --services')).sort()).toEqual(each);
 });

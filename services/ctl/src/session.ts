@@ -83,8 +83,21 @@ export function createSession(
 
 /** Parses a whole number from 0 for commander. */
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It is not a whole number.');
+  if (!/^\d{1,9}$/.test(text))
+    throw new InvalidArgumentError('It is not a whole number from 0 to 999999999.');
   return Number(text);
+}
+
+/** Most that a service lists in one answer. */
+const mostListed = 1000;
+
+/** Parses how much a list shows for commander. The services would take 0 for their default. */
+export function listLimit(text: string): number {
+  const n = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (n < 1 || n > mostListed) {
+    throw new InvalidArgumentError(`It is not a whole number from 1 to ${mostListed}.`);
+  }
+  return n;
 }
 
 /** Parses a limit for commander: a quota of zero would refuse every call. */

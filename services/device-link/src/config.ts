@@ -125,6 +125,9 @@ export const deviceLinkConfig = {
   }),
 } as const;
 
+/** For refusals of ADVERTISE_ADDRESS. */
+export const advertiseExample = `Example: ADVERTISE_ADDRESS=${deviceLinkConfig.ADVERTISE_ADDRESS.example}`;
+
 /** Shortest lease in production: a pause of the garbage collector or of the store must not end it. */
 const productionLeaseMs = 10_000;
 
@@ -138,7 +141,7 @@ export function requireProductionReady(
     throw new ConfigError([
       {
         setting: 'ADVERTISE_ADDRESS',
-        reason: 'ADVERTISE_ADDRESS is not set, but NODE_ENV is production: set host:port.',
+        reason: `ADVERTISE_ADDRESS is not set, but NODE_ENV is production: set host:port. ${advertiseExample}`,
       },
     ]);
   }
@@ -146,7 +149,7 @@ export function requireProductionReady(
     throw new ConfigError([
       {
         setting: 'DEVICE_LINK_LEASE_MS',
-        reason: `DEVICE_LINK_LEASE_MS is below ${productionLeaseMs}, but NODE_ENV is production: leave it out.`,
+        reason: `DEVICE_LINK_LEASE_MS is below ${productionLeaseMs}, but NODE_ENV is production: leave it out, or raise it. Example: DEVICE_LINK_LEASE_MS=${deviceLinkConfig.DEVICE_LINK_LEASE_MS.example}`,
       },
     ]);
   }

@@ -251,6 +251,32 @@ describe('provisioning', () => {
     await world.devices.activateDevice({ caller, deviceId: imei(2), clientId: 'x' });
   });
 
+  test('a contract keeps its limit where a change says so; without a contract there is nothing to keep', async () => {
+    await provision(world, { limit: 2, devices: 1 });
+    const keep = { applicationId: 'app', keepActivationLimit: true };
+    await world.admin.putContract({ ...keep, addDeviceIds: [imei(1)] });
+    const { contract } = await world.admin.putContract({ ...keep, limits: { callsPerSecond: 7 } });
+    expect(contract).toMatchObject({
+      ...{ activationLimit: 2, deviceIds: [imei(0), imei(1)] },
+      limits: { callsPerSecond: 7 },
+    });
+    for (const n of [0, 1]) {
+      await world.devices.activateDevice({ caller, deviceId: imei(n), clientId: `c${n}` });
+    }
+    await world.admin.createApplication({ application: { applicationId: 'new', developerId: 'dev' } });
+    const first = world.admin.putContract({ ...keep, applicationId: 'new', addDeviceIds: [imei(5)] });
+    await expect(first).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('ctl contracts put new --limit 10'),
+    });
+    await expect(world.admin.getContract({ applicationId: 'new' })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    // Nothing of the change is left for a contract that comes later.
+    await world.admin.putContract({ applicationId: 'new', activationLimit: 1 });
+    expect((await world.admin.getContract({ applicationId: 'new' })).contract?.deviceIds).toEqual([]);
+  });
+
   test("a contract's limits are set one by one, dropped together, and answered with the ownership", async () => {
     await provision(world);
     const put = async (limits: object, defaultLimits = false) =>

@@ -160,6 +160,27 @@ test("a gateway of release 0.1.0 names no actor: the record has the call's clien
   expect(records.map(({ actor }) => actor?.clientId)).toContain('dev-client');
 });
 
+test('a change of a contract names the fields that it changed, and no other', async () => {
+  const put = { applicationId: 'app', keepActivationLimit: true };
+  await withActor({ operator: 'kim' }, async () => {
+    await world.admin.putContract({ ...put, addDeviceIds: [imei(7)] });
+    await world.admin.putContract({ ...put, removeDeviceIds: [imei(7)], limits: { callsUnderWay: 3 } });
+    await world.admin.putContract({ ...put, defaultLimits: true });
+    await world.admin.putContract({ applicationId: 'app', activationLimit: 9 });
+    const none = world.admin.putContract({ ...put, applicationId: 'none', addDeviceIds: [imei(7)] });
+    await expect(none).rejects.toMatchObject({ code: 'not_found' });
+  });
+  const ofKim = async () => (await published()).filter(({ actor }) => actor?.operator === 'kim');
+  await waitFor('four', async () => (await ofKim()).length >= 4);
+  await nothingIsOwed();
+  expect((await ofKim()).map(({ fields }) => fields.join())).toEqual([
+    'addDeviceIds',
+    'removeDeviceIds,limits.callsUnderWay',
+    'defaultLimits',
+    'activationLimit',
+  ]);
+});
+
 test('what operators put leaves a record that names them and what was changed', async () => {
   const operator = { operator: 'kim', address: '127.0.0.1', requestId: 'request-2' };
   await withActor(operator, async () => {

@@ -149,6 +149,28 @@ test('all keys of a device, or of the devices that an application has activated,
   await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
 });
 
+test('keys are listed of all devices that an application has activated, in pages', async () => {
+  const ids = Array.from({ length: 101 }, (_, n) => imei(n));
+  await world.admin.putContract({ applicationId: 'app', activationLimit: 200, addDeviceIds: ids });
+  const keyId = await add('at the factory');
+  for (const id of ids) await world.devices.activateDevice({ caller, deviceId: id, clientId: `c${id}` });
+  await world.keys.checkHeadsetKeys({ keys: [{ deviceId, keyId }] });
+  const first = await world.admin.listHeadsetKeys({ applicationId: 'app' });
+  expect(first.devices.map((one) => one.deviceId)).toEqual(ids.slice(0, 100));
+  expect(first.devices[0]?.keys).toMatchObject([
+    { keyId, name: 'at the factory', lastUsedAtMs: BigInt(world.nowMs) },
+  ]);
+  expect(first.keys).toEqual([]);
+  const next = { applicationId: 'app', afterDeviceId: first.nextAfterDeviceId };
+  expect(await world.admin.listHeadsetKeys(next)).toMatchObject({
+    ...{ devices: [{ deviceId: ids[100], keys: [] }], nextAfterDeviceId: '' },
+  });
+  const both = world.admin.listHeadsetKeys({ deviceId, applicationId: 'app' });
+  await expect(both).rejects.toMatchObject({ code: 'invalid_argument' });
+  const nobody = world.admin.listHeadsetKeys({ applicationId: 'none' });
+  await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
+});
+
 // withstands headsets/shared-key
 describe('a key that another device has', () => {
   const publicKeyPem = pem();

@@ -252,6 +252,9 @@ export interface KeyInUse {
   readonly keyId: string;
 }
 
+/** A key, and when a session with it was last seen; absent: never. */
+export type ListedKey = RegisteredKey & { readonly lastUsedAtMs?: number };
+
 /** The keys that headsets sign in with (rule C6). */
 export interface HeadsetKeyStore {
   /** 'none': the device is unknown or has too many keys. Idempotent: 'had' by a repeat. */
@@ -263,13 +266,13 @@ export interface HeadsetKeyStore {
   /** Devices that lost a key in the last minute, the latest first; at most 10,000. */
   recent(nowMs: number): Promise<string[]>;
   /** In the order of registration; undefined: unknown device. */
-  list(deviceId: string): Promise<(RegisteredKey & { readonly lastUsedAtMs?: number })[] | undefined>;
+  list(deviceId: string): Promise<ListedKey[] | undefined>;
   /** The keys of the devices that the application has activated now, by device id. */
   ofApplication(
     applicationId: string,
     afterDeviceId: string,
     limit: number,
-  ): Promise<{ readonly deviceId: string; readonly keyIds: readonly string[] }[]>;
+  ): Promise<{ readonly deviceId: string; readonly keys: readonly ListedKey[] }[]>;
   /** Positions of the keys that are not registered; the use of the others is noted now and then. */
   check(inUse: readonly KeyInUse[], nowMs: number): Promise<number[]>;
 }
@@ -294,7 +297,8 @@ export interface Contract {
 
 /** A change of a contract. */
 export interface ContractChange {
-  readonly activationLimit: number;
+  /** Undefined: the contract's own stays. */
+  readonly activationLimit: number | undefined;
   readonly add: readonly string[];
   readonly remove: readonly string[];
   /** Limits to set. */
@@ -338,8 +342,11 @@ export interface ContractStore {
   get(applicationId: string): Promise<Contract | undefined>;
   /** The IMEIs that the contract names, in order. */
   devices(applicationId: string, afterDeviceId: string, limit: number): Promise<string[]>;
-  /** The first of its writes owes the record. */
-  put(applicationId: string, change: ContractChange, nowMs: number, record: OwedRecord): Promise<void>;
+  /**
+   * The first of its writes owes the record. False, and nothing is changed: there is no contract yet, and the change
+   * names no activation limit.
+   */
+  put(applicationId: string, change: ContractChange, nowMs: number, record: OwedRecord): Promise<boolean>;
   /** The contract's own limits; none without a contract. */
   limits(applicationId: string): Promise<Partial<Limits>>;
 }

@@ -76,7 +76,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
         setting: 'ADMIN_TOKEN',
         reason:
           `ADMIN_LISTEN: ${listen.host}:${listen.port} is reachable from outside, and ADMIN_TOKEN is not set. ` +
-          'Set ADMIN_TOKEN (or ADMIN_TOKEN_FILE), or listen on 127.0.0.1.',
+          'Set ADMIN_TOKEN (or ADMIN_TOKEN_FILE), or listen on this machine only. Example: ADMIN_LISTEN=127.0.0.1:9100',
       },
     ]);
   }

@@ -206,7 +206,7 @@ export const distributedConfig = {
     max: 1000,
   }),
   KAFKA_REPLICATION_FACTOR: integer({
-    doc: 'Replicas of a topic when it is created; 3 in production, 1 on a single broker.',
+    doc: 'Replicas of a topic when it is created; 3 in production, 1 on a single broker, of which a process warns in production.',
     example: '3',
     default: 3,
     min: 1,

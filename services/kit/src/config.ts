@@ -19,6 +19,8 @@ export interface ConfigKey<T> {
   readonly productionMin?: number;
   /** What a value must be besides where NODE_ENV is production, and why. */
   readonly productionForm?: { readonly pattern: RegExp; readonly reason: string };
+  /** Throws an Error that says why a value that is valid elsewhere is not in production. */
+  productionCheck?(value: T): void;
   /** A switch of tests: any value is refused where NODE_ENV is production. */
   readonly refusedInProduction?: boolean;
   /** Never shown in messages or logs; may be given as a file by KEY_FILE. */
@@ -126,7 +128,7 @@ export function address<const O extends KeyOptions<ListenAddress>>(o: O) {
 /** One key that is wrong. */
 export interface ConfigProblem {
   readonly setting: string;
-  /** Sentences that name the key, its problem and what to set; never a secret's value. */
+  /** Sentences that name the key, its problem and an example of what to set; never a secret's value. */
   readonly reason: string;
 }
 
@@ -152,6 +154,7 @@ function checkForProduction(k: ConfigKey<unknown>, raw: string, value: unknown):
   if (k.productionForm && !k.productionForm.pattern.test(raw)) {
     throw new Error(`is refused in production: ${k.productionForm.reason}`);
   }
+  k.productionCheck?.(value);
   if (!k.secret) return;
   if (raw === k.example)
     throw new Error('is the example of the documentation, which is refused in production');
@@ -196,7 +199,8 @@ export function readConfig<const S extends ConfigSpec>(
       try {
         raw = readFileSync(file, 'utf8').trim();
       } catch (e) {
-        wrong(`${key}_FILE`, `${key}_FILE cannot be read (${(e as Error).message}). ${k.doc}`);
+        const example = `Example: ${key}_FILE=/run/secrets/${key}`;
+        wrong(`${key}_FILE`, `${key}_FILE cannot be read (${(e as Error).message}). ${k.doc} ${example}`);
         continue;
       }
     }

@@ -1,6 +1,7 @@
 import type { distributedConfig } from './common-config.ts';
 import type { ConfigOf } from './config.ts';
 import { connectKafka } from './eventlog/kafka.ts';
+import { warnOfOneReplica } from './eventlog/kafka-replicas.ts';
 import { openKafkaSecurity } from './eventlog/kafka-security.ts';
 import type { EventLog } from './eventlog/types.ts';
 import type { Component } from './lifecycle.ts';
@@ -31,6 +32,7 @@ export function openSharedStores(
     appName: name,
     whenReachable: startUp.retry,
   });
+  warnOfOneReplica(config, { logger, env });
   const log = connectKafka({
     brokers: config.KAFKA_BROKERS.split(','),
     clientId: name,

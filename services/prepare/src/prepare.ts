@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { auditSteps } from '@headset-cloud/billing/audit/documents.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { connectKafka } from '@headset-cloud/kit/eventlog/kafka.ts';
+import { warnOfOneReplica } from '@headset-cloud/kit/eventlog/kafka-replicas.ts';
 import { openKafkaSecurity } from '@headset-cloud/kit/eventlog/kafka-security.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
@@ -43,6 +44,7 @@ export async function prepare(
     databasePrefix: config.MONGODB_DATABASE_PREFIX,
     appName: 'prepare',
   });
+  warnOfOneReplica(config, { logger, env });
   const log = connectKafka({
     brokers: config.KAFKA_BROKERS.split(','),
     clientId: 'prepare',

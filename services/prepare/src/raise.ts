@@ -28,7 +28,9 @@ export function raiseOptions(args: readonly string[]): RaiseOptions {
     });
     return { dryRun: values['dry-run'] ?? false, logLost: values['log-lost'] ?? false };
   } catch (error) {
-    throw new ConfigError([{ setting: 'arguments', reason: (error as Error).message }]);
+    throw new ConfigError([
+      { setting: 'arguments', reason: `${(error as Error).message}. Example: --dry-run` },
+    ]);
   }
 }
 

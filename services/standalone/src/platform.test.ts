@@ -14,6 +14,23 @@ async function refused(env: Record<string, string>): Promise<readonly string[]> 
 const stores = { MONGODB_URI: 'mongodb://127.0.0.1:1/', KAFKA_BROKERS: '127.0.0.1:1' };
 const secret = { SECRET_KEY: '0123456789abcdef0123456789abcdef' };
 
+describe('in production', () => {
+  const env = { NODE_ENV: 'production', OIDC_ISSUER: 'http://id.example.com', DATA_DIR: '/nonexistent' };
+
+  test('addresses of this machine are refused for callbacks and recordings', async () => {
+    const local = { NOTIFIER_ALLOW_ADDRESSES: '127.0.0.1/32', COMMUNICATION_ALLOW_ADDRESSES: '::1/128' };
+    expect([...new Set(await refused({ ...env, ...local }))].sort()).toEqual([
+      'COMMUNICATION_ALLOW_ADDRESSES',
+      'NOTIFIER_ALLOW_ADDRESSES',
+      'OIDC_ISSUER',
+    ]);
+  });
+
+  test('the embedded default allows none by itself', async () => {
+    expect(await refused(env)).toEqual(['OIDC_ISSUER']);
+  });
+});
+
 describe('one process on MongoDB and Kafka', () => {
   test.each([
     ['MongoDB without Kafka', { ...secret, MONGODB_URI: stores.MONGODB_URI }, 'KAFKA_BROKERS'],

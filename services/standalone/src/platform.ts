@@ -58,16 +58,23 @@ function isShared(env: Readonly<Record<string, string | undefined>>): boolean {
 }
 
 /** Settings of the embedded default that services do not have by themselves. */
-function embeddedDefaults(config: StandaloneConfig): Record<string, string> {
+function embeddedDefaults(
+  config: StandaloneConfig,
+  { NODE_ENV }: { readonly NODE_ENV?: string | undefined },
+): Record<string, string> {
   const issuerUrl =
     config.ISSUER_PUBLIC_URL?.replace(/\/$/, '') ??
     `http://${config.ISSUER_LISTEN.host}:${config.ISSUER_LISTEN.port}`;
-  // The built-in issuer is the default one; addresses on this machine may receive callbacks and recordings.
+  // Addresses on this machine may receive callbacks and recordings, except in production, which refuses them.
+  const local = '127.0.0.0/8,::1/128';
+  // The built-in issuer is the default one.
   return {
     OIDC_ISSUER: issuerUrl,
     OIDC_AUDIENCE: issuerAudience,
-    NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
-    COMMUNICATION_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
+    ...(NODE_ENV !== 'production' && {
+      NOTIFIER_ALLOW_ADDRESSES: local,
+      COMMUNICATION_ALLOW_ADDRESSES: local,
+    }),
     // What lies on this machine, the built-in issuer too, is behind no proxy.
     EGRESS_NO_PROXY: 'localhost,127.0.0.0/8,::1',
   };
@@ -77,7 +84,7 @@ function embeddedDefaults(config: StandaloneConfig): Record<string, string> {
 function readSettings(given: Record<string, string | undefined>) {
   const shared = isShared(given) ? readConfig(sharedConfig, given) : undefined;
   const embedded = shared ? undefined : readConfig(standaloneConfig, given);
-  const env = embedded ? { ...embeddedDefaults(embedded), ...given } : given;
+  const env = embedded ? { ...embeddedDefaults(embedded, given), ...given } : given;
   const problems: ConfigProblem[] = [];
   const tried = <T>(read: () => T): T | undefined => {
     try {

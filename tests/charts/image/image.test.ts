@@ -356,6 +356,15 @@ suite('the image of all processes', () => {
     expect(purls).toContain(`pkg:generic/node@${process.versions.node}`);
     for (const name of ['libc6', 'libatomic1', 'libstdc%2B%2B6', 'ca-certificates', 'tzdata'])
       expect(purls.filter((purl) => purl.startsWith(`pkg:deb/debian/${name}@`))).toHaveLength(1);
+    const ofDebian = bill.components.filter(({ purl }: { purl: string }) => purl.startsWith('pkg:deb/'));
+    const licences = Object.fromEntries(
+      ofDebian.map((c: { name: string; licenses: { license: { name: string } }[] }) => [
+        c.name,
+        c.licenses.map(({ license }) => license.name).join(),
+      ]),
+    );
+    expect(licences).toMatchObject({ tzdata: 'public-domain', libc6: 'NOASSERTION' });
+    expect(Object.values(licences)).not.toContain('');
     // Every package folder of the image is in it.
     const installed = files
       .filter((file) => /(^|\/)node_modules\/(@[^/]+\/)?[^/@]+\/package\.json$/.test(file))

@@ -13,6 +13,7 @@ export const callbackDoors = [
     ssrf-mixed: a name with public and internal addresses | only the public ones are connected to
     ssrf-redirect: a public address that redirects inside | redirects are not followed
     ssrf-proxy: getting inside by way of the egress proxy | addresses are judged before the proxy is asked, and it gets the judged address
+    ssrf-configured: a configuration that allows the machine's own addresses, where the doors of services and operators are | refused in production, at the start
     ssrf-signed-urls: signed URLs (recordings) that lead inside | the same rules as for callbacks
     scheme: settings with another scheme, user data, line breaks or spaces | addresses are http or https, parsed, without control characters
     forged: a stranger sends a callback in the platform's name | two signatures over the very bytes, with the application's key

@@ -1,3 +1,4 @@
+import { auditActions, isAuditAction } from '@headset-cloud/kit/audit/actions.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { AuditAdminService } from '@headset-cloud/proto/audit/v1/admin_pb.ts';
@@ -5,6 +6,7 @@ import { messageOf } from './records.ts';
 import type { AuditStore } from './store.ts';
 
 const mostListed = 1000;
+const mostQuoted = 100;
 
 /** The operators' view of the audit store. */
 export function auditAdmin(store: Pick<AuditStore, 'list'>): RpcBinding {
@@ -12,6 +14,13 @@ export function auditAdmin(store: Pick<AuditStore, 'list'>): RpcBinding {
     async listAuditRecords({ actor, applicationId, developerId, deviceId, action, ...more }) {
       if (more.limit > mostListed) {
         throw new DomainError('invalid_argument', `limit ${more.limit} is more than ${mostListed}.`);
+      }
+      if (action !== '' && !isAuditAction(action)) {
+        const there = auditActions.join(', ');
+        throw new DomainError(
+          'invalid_argument',
+          `action ${JSON.stringify(action.slice(0, mostQuoted))} is not one of ${there}, with or without what stands before the dot.`,
+        );
       }
       const given = { actor, applicationId, developerId, deviceId, action, cursor: more.cursor };
       const { records, nextCursor } = await store.list({

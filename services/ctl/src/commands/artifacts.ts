@@ -8,7 +8,7 @@ import {
 } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { type Command, Option } from 'commander';
 import { fields, table, time } from '../output.ts';
-import { type Session, wholeNumber } from '../session.ts';
+import { listLimit, type Session } from '../session.ts';
 
 const kinds: Readonly<Record<string, ArtifactKind>> = {
   software: ArtifactKind.SOFTWARE,
@@ -26,7 +26,7 @@ export function addArtifacts(program: Command, session: Session): void {
     .description('by package, newest version first')
     .addOption(new Option('--kind <kind>', 'only of this kind').choices(Object.keys(kinds)))
     .option('--package <package>', 'only of this package', '')
-    .option('--limit <versions>', 'most to show, up to 1000', wholeNumber, 100)
+    .option('--limit <versions>', 'most to show, up to 1000', listLimit, 100)
     .action(async (options: { kind?: string; package: string; limit: number }) => {
       const kind = kinds[options.kind ?? ''] ?? ArtifactKind.UNSPECIFIED;
       const answer = await session.call('updates', UpdatesAdminService, (c) =>

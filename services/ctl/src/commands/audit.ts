@@ -1,3 +1,4 @@
+import { auditActions } from '@headset-cloud/kit/audit/actions.ts';
 import {
   AuditAdminService,
   type ListAuditRecordsResponse,
@@ -6,7 +7,7 @@ import {
 import type { AuditRecord } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import { table, time, visible } from '../output.ts';
-import { type Session, wholeNumber } from '../session.ts';
+import { listLimit, type Session } from '../session.ts';
 
 interface ListOptions {
   actor: string;
@@ -20,9 +21,20 @@ interface ListOptions {
   cursor: string;
 }
 
+const example = `
+Filters may be combined; a record must pass each of them. For example, what an operator changed of an application's
+contract on one day:
+  $ ctl audit list --application acme-field --actor kim --action PutContract --from 2026-11-24 --to 2026-11-25
+`;
+
 /** `audit list`. */
 export function addAudit(program: Command, session: Session): void {
-  const group = program.command('audit').description('who changed what');
+  const group = program
+    .command('audit')
+    .description(
+      'who changed what: by actor, application, developer, device, action and time (audit list --help)',
+    )
+    .addHelpText('after', example);
 
   group
     .command('list')
@@ -31,11 +43,12 @@ export function addAudit(program: Command, session: Session): void {
     .option('--application <applicationId>', 'only of this application', '')
     .option('--developer <developerId>', 'only of this developer', '')
     .option('--device <imei>', 'only of this device', '')
-    .option('--action <action>', 'only this one: devices.UpdateSettings, or UpdateSettings', '')
+    .option('--action <action>', 'only this one: devices.UpdateSettings, or UpdateSettings (see below)', '')
     .option('--from <time>', 'from this time on (2026-11-24T10:00:00Z, or 2026-11-24)', instant)
     .option('--to <time>', 'before this time', instant)
-    .option('--limit <records>', 'most to show, up to 1000', wholeNumber, 100)
+    .option('--limit <records>', 'most to show, up to 1000', listLimit, 100)
     .option('--cursor <cursor>', 'the next page, as the page before names it', '')
+    .addHelpText('after', `${example}\nActions:\n${wrapped(auditActions)}`)
     .action(async (options: ListOptions) => {
       const { actor, developer, device, action, from = 0n, to = 0n, limit, cursor } = options;
       const answer = await session.call('billing', AuditAdminService, (c) =>
@@ -74,4 +87,15 @@ function instant(given: string): bigint {
   const ms = /^\d{4}-\d{2}-\d{2}/.test(given) ? Date.parse(given) : Number.NaN;
   if (!(ms > 0)) throw new InvalidArgumentError('It is not a time such as 2026-11-24T10:00:00Z.');
   return BigInt(ms);
+}
+
+/** Words in lines for a terminal. */
+function wrapped(words: readonly string[]): string {
+  const lines = [''];
+  for (const word of words) {
+    const line = `${lines.at(-1)} ${word}`;
+    if (line.length > 110) lines.push(` ${word}`);
+    else lines[lines.length - 1] = line;
+  }
+  return lines.map((line) => ` ${line}\n`).join('');
 }

@@ -8,11 +8,13 @@ import {
   PutContractResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
+import { CtlError, exitCodes } from '../exit-codes.ts';
 import { fields } from '../output.ts';
 import { quota, type Session, wholeNumber } from '../session.ts';
 
 interface PutOptions {
-  limit: number;
+  /** Absent: the contract's own stays. */
+  limit?: number;
   add: string[];
   addFile?: string;
   remove: string[];
@@ -45,8 +47,10 @@ export function addContracts(program: Command, session: Session): void {
 
   group
     .command('put <applicationId>')
-    .description("create an application's contract or change it; IMEIs are added to those it names")
-    .requiredOption('--limit <devices>', 'most devices activated at once', wholeNumber)
+    .description(
+      "create an application's contract (with --limit), or change what the options name; the rest of it stays",
+    )
+    .option('--limit <devices>', 'most devices activated at once; a new contract needs it', wholeNumber)
     .option('--add <imei...>', 'IMEIs to add', [])
     .option('--add-file <path>', 'file of IMEIs to add, one a line; -: standard input')
     .option('--remove <imei...>', 'IMEIs to remove; a device that is activated stays so', [])
@@ -65,6 +69,7 @@ export function addContracts(program: Command, session: Session): void {
     .action(async (applicationId: string, options: PutOptions) => {
       const listed = options.addFile ? await session.files.text(options.addFile, '--add-file') : '';
       const add = [...options.add, ...listed.split(/\s+/).filter(Boolean)];
+      requireChange({ ...options, add });
       if (options.dryRun) {
         const before = await session.call('devices', DevicesAdminService, (client) =>
           contractOf(client, applicationId),
@@ -74,17 +79,20 @@ export function addContracts(program: Command, session: Session): void {
         return;
       }
       const answer = await session.call('devices', DevicesAdminService, async (client) => {
-        const put = (addDeviceIds: string[], removeDeviceIds: string[]) =>
-          client.putContract({
-            applicationId,
-            activationLimit: options.limit,
-            addDeviceIds,
-            removeDeviceIds,
-            limits: limitsOf(options),
-            defaultLimits: options.defaultLimits,
-          });
-        let last = await put(add.slice(0, atOnce), options.remove);
-        for (let i = atOnce; i < add.length; i += atOnce) last = await put(add.slice(i, i + atOnce), []);
+        // For a service of an earlier version, which sets the limit it gets in each call.
+        const activationLimit = options.limit ?? (await limitOf(client, applicationId));
+        const keeps = { applicationId, activationLimit, keepActivationLimit: true };
+        let last = await client.putContract({
+          ...keeps,
+          keepActivationLimit: options.limit === undefined,
+          addDeviceIds: add.slice(0, atOnce),
+          removeDeviceIds: options.remove,
+          limits: limitsOf(options),
+          defaultLimits: options.defaultLimits,
+        });
+        for (let i = atOnce; i < add.length; i += atOnce) {
+          last = await client.putContract({ ...keeps, addDeviceIds: add.slice(i, i + atOnce) });
+        }
         return withAllDevices(client, last);
       });
       session.show(PutContractResponseSchema, answer, ({ contract }) => describe(contract));
@@ -99,6 +107,33 @@ export function addContracts(program: Command, session: Session): void {
       );
       session.show(GetContractResponseSchema, answer, ({ contract }) => describe(contract));
     });
+}
+
+/** Refuses a command line that names no change. */
+function requireChange({ limit, add, remove, defaultLimits, ...options }: PutOptions): void {
+  const isChange = limit !== undefined || add.length > 0 || remove.length > 0 || defaultLimits;
+  if (isChange || Object.keys(limitsOf({ ...options, add, remove, defaultLimits })).length > 0) return;
+  throw new CtlError(
+    exitCodes.usage,
+    'Nothing to change: give --limit, --add, --add-file, --remove or one of the limits (contracts put --help).',
+  );
+}
+
+function limitIsMissing(applicationId: string): CtlError {
+  return new CtlError(
+    exitCodes.usage,
+    `The application ${applicationId} has no contract yet: its first one needs a limit, for example ctl contracts put ${applicationId} --limit 10`,
+  );
+}
+
+/** The activation limit of the application's contract. */
+async function limitOf(client: Client<typeof DevicesAdminService>, applicationId: string): Promise<number> {
+  try {
+    return (await client.getContract({ applicationId })).contract?.activationLimit ?? 0;
+  } catch (error) {
+    if (ConnectError.from(error).code === Code.NotFound) throw limitIsMissing(applicationId);
+    throw error;
+  }
 }
 
 /** The limits that options name. */
@@ -135,7 +170,9 @@ function wouldBe(
   applicationId: string,
   options: PutOptions,
 ): { contract: Contract; text: string } {
-  const { limit, add, remove, defaultLimits } = options;
+  const { add, remove, defaultLimits } = options;
+  const limit = options.limit ?? before?.activationLimit;
+  if (limit === undefined) throw limitIsMissing(applicationId);
   const limits = { ...(defaultLimits ? {} : before?.limits), ...limitsOf(options) };
   const named = new Set(before?.deviceIds);
   const added = [...new Set(add)].filter((deviceId) => !named.has(deviceId));

@@ -12,7 +12,7 @@ import {
 import { type Command, Option } from 'commander';
 import type { AdminService } from '../connection.ts';
 import { fields, table, time } from '../output.ts';
-import { type Session, wholeNumber } from '../session.ts';
+import { listLimit, type Session } from '../session.ts';
 
 /** The services that consume events: each stores the dead letters of its own groups. */
 const consumers = ['transactions', 'devices', 'notifier', 'billing', 'connectivity'] as const;
@@ -28,7 +28,7 @@ export function addDeadLetters(program: Command, session: Session): void {
   group
     .command('list')
     .description('the newest ones of each service, oldest first')
-    .option('--limit <events>', 'most to show of a service, up to 1000', wholeNumber, 100)
+    .option('--limit <events>', 'most to show of a service, up to 1000', listLimit, 100)
     .option('--all', 'also those that were replayed or discarded; they are kept for 30 days')
     .addOption(inServices())
     .action(async ({ limit, all, service }: { limit: number; all?: boolean; service: AdminService[] }) => {

@@ -8,7 +8,7 @@ import {
 import { type Command, Option } from 'commander';
 import { CtlError, exitCodes } from '../exit-codes.ts';
 import { fields, table, time, visible } from '../output.ts';
-import { type Session, wholeNumber } from '../session.ts';
+import { listLimit, type Session } from '../session.ts';
 
 /** `deliveries list|show|redeliver`. */
 export function addDeliveries(program: Command, session: Session): void {
@@ -24,7 +24,7 @@ export function addDeliveries(program: Command, session: Session): void {
         .choices(['pending', 'delivered', 'dead', 'replaced'])
         .default(''),
     )
-    .option('--limit <deliveries>', 'most to show, up to 1000', wholeNumber, 100)
+    .option('--limit <deliveries>', 'most to show, up to 1000', listLimit, 100)
     .action(async (options: { application: string; status: string; oldest: boolean; limit: number }) => {
       const answer = await session.call('notifier', NotifierAdminService, (c) =>
         c.listDeliveries({

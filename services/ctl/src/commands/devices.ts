@@ -6,7 +6,7 @@ import {
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { table, visible } from '../output.ts';
-import { type Session, wholeNumber } from '../session.ts';
+import { listLimit, type Session } from '../session.ts';
 import { deviceText } from './device-text.ts';
 import { addForget } from './forget.ts';
 import { addKeyCommands } from './headset-keys.ts';
@@ -43,7 +43,7 @@ export function addDevices(program: Command, session: Session): void {
     .command('list')
     .description('devices by IMEI')
     .option('--after <imei>', 'start after this one', '')
-    .option('--limit <devices>', 'most devices to show, up to 1000', wholeNumber, 100)
+    .option('--limit <devices>', 'most to show, up to 1000', listLimit, 100)
     .action(async ({ after, limit }: { after: string; limit: number }) => {
       const answer = await session.call('devices', DevicesAdminService, (c) =>
         c.listDevices({ afterDeviceId: after, limit }),

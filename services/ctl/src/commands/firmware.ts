@@ -11,7 +11,7 @@ import {
 import { type Command, InvalidArgumentError } from 'commander';
 import { CtlError, exitCodes } from '../exit-codes.ts';
 import { visible } from '../output.ts';
-import { type Session, wholeNumber } from '../session.ts';
+import { listLimit, type Session, wholeNumber } from '../session.ts';
 import { standard } from '../standard-streams.ts';
 import { upload } from '../upload.ts';
 import { artifactFields, artifactTable } from './artifacts.ts';
@@ -64,7 +64,7 @@ export function addFirmware(program: Command, session: Session): void {
     .command('list')
     .description('firmware, by package, newest version first')
     .option('--package <package>', 'only of this package', '')
-    .option('--limit <versions>', 'most to show, up to 1000', wholeNumber, 100)
+    .option('--limit <versions>', 'most to show, up to 1000', listLimit, 100)
     .action(async (options: { package: string; limit: number }) => {
       const answer = await session.call('updates', UpdatesAdminService, (c) =>
         c.listArtifacts({ kind: ArtifactKind.FIRMWARE, package: options.package, limit: options.limit }),

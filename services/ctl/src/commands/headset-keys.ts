@@ -3,6 +3,8 @@ import {
   AddHeadsetKeyResponseSchema,
   DevicesAdminService,
   type HeadsetKey,
+  HeadsetKeySchema,
+  type HeadsetKeysOfDevice,
   ListHeadsetKeysResponseSchema,
   type RemoveAllHeadsetKeysRequest,
   RemoveAllHeadsetKeysResponseSchema,
@@ -11,7 +13,7 @@ import {
 import type { Command } from 'commander';
 import { CtlError, exitCodes } from '../exit-codes.ts';
 import { generateHeadsetKey, keyFileText, removeKeyFile, writeKeyFile } from '../key-file.ts';
-import { fields, table, time } from '../output.ts';
+import { type Column, fields, table, time } from '../output.ts';
 import type { Session } from '../session.ts';
 import { standard } from '../standard-streams.ts';
 
@@ -23,13 +25,33 @@ export function addHeadsetKeys(program: Command, session: Session): void {
   addKeyCommands(group, session, 'revoke');
 
   group
-    .command('list <imei>')
-    .description("a device's keys: names, registration, last use (a running session counts, to the hour)")
-    .action(async (deviceId: string) => {
-      const answer = await session.call('devices', DevicesAdminService, (c) =>
-        c.listHeadsetKeys({ deviceId }),
+    .command('list [imei]')
+    .description(
+      'the keys of a device, or of all devices that an application or a developer has activated now: names, registration, last use (a running session counts, to the hour)',
+    )
+    .option('--device <imei>', 'the same as the IMEI alone')
+    .option('--application <applicationId>', 'of the devices that this application has activated')
+    .option('--developer <developerId>', "the same, for all of the developer's applications")
+    .action(async (imei: string | undefined, options: Scope) => {
+      const [one, ...more] = [imei, options.device].filter((given) => given !== undefined);
+      if (more.length > 0) throw new CtlError(exitCodes.usage, 'Give the IMEI once.');
+      const listed = create(ListHeadsetKeysResponseSchema);
+      const scopes = await scopesOf({ ...options, ...(one !== undefined && { device: one }) }, session);
+      for (const { case: kind, value = '' } of scopes) {
+        const of = kind === 'deviceId' ? { deviceId: value } : { applicationId: value };
+        for (let afterDeviceId = ''; ; ) {
+          const page = await session.call('devices', DevicesAdminService, (c) =>
+            c.listHeadsetKeys({ ...of, afterDeviceId }),
+          );
+          listed.keys.push(...page.keys);
+          listed.devices.push(...page.devices);
+          afterDeviceId = page.nextAfterDeviceId;
+          if (afterDeviceId === '') break;
+        }
+      }
+      session.show(ListHeadsetKeysResponseSchema, listed, ({ keys, devices }) =>
+        one === undefined ? deviceTable(devices) : keyTable(one, keys),
       );
-      session.show(ListHeadsetKeysResponseSchema, answer, ({ keys }) => keyTable(deviceId, keys));
     });
 
   group
@@ -143,7 +165,7 @@ interface Scope {
   readonly developer?: string;
 }
 
-/** Whose keys are to be revoked; exactly one of the three must be given. */
+/** Whose keys are meant; exactly one of the three must be given. */
 async function scopesOf(
   { device, application, developer }: Scope,
   session: Session,
@@ -164,15 +186,28 @@ async function scopesOf(
   return applications.map(({ applicationId }) => ({ case: 'applicationId', value: applicationId }));
 }
 
+const keyColumns: readonly Column<HeadsetKey>[] = [
+  ['KEY', (k) => k.keyId],
+  ['NAME', (k) => k.name],
+  ['REGISTERED', (k) => time(k.createdAtMs)],
+  ['LAST USED', (k) => time(k.lastUsedAtMs)],
+];
+
 function keyTable(deviceId: string, keys: readonly HeadsetKey[]): string {
+  return table(keys, keyColumns, `No keys. Make one: ctl headset-keys generate ${deviceId}`);
+}
+
+/** A line for each key, and one for each device that has none. */
+function deviceTable(devices: readonly HeadsetKeysOfDevice[]): string {
+  const rows = devices.flatMap(({ deviceId, keys }) =>
+    (keys.length === 0 ? [create(HeadsetKeySchema)] : keys).map((key) => ({ deviceId, key })),
+  );
   return table(
-    keys,
+    rows,
     [
-      ['KEY', (k) => k.keyId],
-      ['NAME', (k) => k.name],
-      ['REGISTERED', (k) => time(k.createdAtMs)],
-      ['LAST USED', (k) => time(k.lastUsedAtMs)],
+      ['DEVICE', (row) => row.deviceId],
+      ...keyColumns.map(([head, text]): Column<(typeof rows)[number]> => [head, (row) => text(row.key)]),
     ],
-    `No keys. Make one: ctl headset-keys generate ${deviceId}`,
+    'No device is activated.',
   );
 }

@@ -4,7 +4,7 @@ import {
 } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import { table, time } from '../output.ts';
-import { type Session, wholeNumber } from '../session.ts';
+import { listLimit, type Session } from '../session.ts';
 
 /** `recordings list`. */
 export function addRecordings(program: Command, session: Session): void {
@@ -14,7 +14,7 @@ export function addRecordings(program: Command, session: Session): void {
     .command('list')
     .description('newest first')
     .option('--application <applicationId>', 'of one application only', '')
-    .option('--limit <recordings>', 'most to list, up to 1000', wholeNumber, 100)
+    .option('--limit <recordings>', 'most to list, up to 1000', listLimit, 100)
     .action(async ({ application, limit }: { application: string; limit: number }) => {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.listRecordings({ applicationId: application, limit }),

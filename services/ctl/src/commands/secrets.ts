@@ -18,17 +18,20 @@ const sealing = ['devices', 'transactions', 'updates', 'communication'] as const
 /** A run that moves nothing proves that nothing is left; each process that seals by a former key needs another one. */
 const mostRuns = 10;
 
+const byService = 'a line for each service, instead of their sum';
+
 /** `secrets status|reseal|forget`. */
 export function addSecrets(program: Command, session: Session): void {
   const group = program.command('secrets').description('what SECRET_KEY seals, and by which key');
 
   group
     .command('status')
-    .description('how many values each key opens; looks through all of them')
-    .action(async () => {
+    .description('how many values of each kind each key opens; looks through all of them')
+    .option('--services', byService, false)
+    .action(async ({ services }: { services: boolean }) => {
       const doors = await findDoors(session);
       const report = await lookThroughAll(session, doors, false);
-      session.show(SecretsReportSchema, report, describe);
+      session.show(SecretsReportSchema, report, (shown) => describe(shown, services));
       refuseUnopened(report);
     });
 
@@ -36,7 +39,8 @@ export function addSecrets(program: Command, session: Session): void {
     .command('reseal')
     .description('move everything to SECRET_KEY; may be interrupted and run again')
     .option('--dry-run', 'only show how many values each key opens', false)
-    .action(async ({ dryRun }: { dryRun: boolean }) => {
+    .option('--services', byService, false)
+    .action(async ({ dryRun, ...shown }: { dryRun: boolean; services: boolean }) => {
       const doors = await findDoors(session);
       requireOneKey(doors);
       let report = await lookThroughAll(session, doors, !dryRun);
@@ -56,7 +60,7 @@ export function addSecrets(program: Command, session: Session): void {
         session.terminal.err(`${moved} values moved.\n`);
       }
       const services = [...(await findDoors(session)).values()].map(({ secrets }) => secrets);
-      session.show(SecretsReportSchema, { ...report, services }, describe);
+      session.show(SecretsReportSchema, { ...report, services }, (all) => describe(all, shown.services));
       refuseUnopened(report);
     });
 
@@ -187,7 +191,28 @@ function refuseUnopened({ places }: SecretsReport): void {
   );
 }
 
-function describe({ services, places }: SecretsReport): string {
+/** How many values of a kind a key opens. */
+interface Count {
+  /** Of one service; absent: of all together. */
+  readonly service?: string;
+  readonly place: string;
+  readonly key: string;
+  readonly values: number;
+}
+
+function countsOf(places: readonly PlaceReport[], ofEach: boolean): Count[] {
+  const sums = new Map<string, Count>();
+  for (const { service, place, keys } of places) {
+    for (const { key, values } of keys) {
+      const id = [key, place, ...(ofEach ? [service] : [])].join('\0');
+      const sum = values + (sums.get(id)?.values ?? 0);
+      sums.set(id, { ...(ofEach && { service }), place, key, values: sum });
+    }
+  }
+  return [...sums.values()];
+}
+
+function describe({ services, places }: SecretsReport, ofEach: boolean): string {
   const roles = new Map<string, string>();
   for (const { sealingKey, otherKeys, notedKeys } of services) {
     for (const key of notedKeys) if (!roles.has(key)) roles.set(key, 'not configured');
@@ -214,9 +239,9 @@ function describe({ services, places }: SecretsReport): string {
     ),
     '\n',
     table(
-      places.flatMap((one) => one.keys.map((count) => ({ ...one, ...count }))),
+      countsOf(places, ofEach),
       [
-        ['SERVICE', (one) => one.service],
+        ...(ofEach ? [['SERVICE', (one: Count) => one.service ?? ''] as const] : []),
         ['WHAT', (one) => one.place],
         ['KEY', (one) => one.key],
         ['VALUES', (one) => String(one.values)],

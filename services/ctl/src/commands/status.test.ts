@@ -1,7 +1,16 @@
 import { type Line, settled } from './status.ts';
 
 const line = (service: string, more: Partial<Line> = {}): Line => ({
-  ...{ service, version: '1', ready: true, since: '', reason: '', warnings: [], silent: false },
+  ...{
+    service,
+    version: '1',
+    ready: true,
+    since: '',
+    reason: '',
+    warnings: [],
+    silent: false,
+    refusesToken: false,
+  },
   ...more,
 });
 const gone = { ready: false, silent: true, reason: 'ECONNREFUSED' };

@@ -28,6 +28,8 @@ export interface Line {
   readonly warnings: readonly Warning[];
   /** True: nobody answered. */
   readonly silent: boolean;
+  /** True: somebody answered who wants another admin token. */
+  readonly refusesToken: boolean;
 }
 
 /** `status`: every process with its version, whether it is ready, and since when it runs. */
@@ -41,7 +43,7 @@ export function addStatus(program: Command, session: Session): void {
       const shown = await settled(() => linesOfAll(session));
       session.terminal.out(
         session.json
-          ? `${JSON.stringify({ services: shown.map(({ silent, ...line }) => line) }, null, 2)}\n`
+          ? `${JSON.stringify({ services: shown.map(({ silent, refusesToken, ...line }) => line) }, null, 2)}\n`
           : table(
               shown,
               [
@@ -54,6 +56,7 @@ export function addStatus(program: Command, session: Session): void {
               'No services.',
             ),
       );
+      refuseUnasked(shown);
       if (shown.some((line) => !line.ready && !isReplaced(line, shown))) {
         throw new CtlError(exitCodes.refused, 'Not all services are ready.');
       }
@@ -61,6 +64,22 @@ export function addStatus(program: Command, session: Session): void {
         throw new CtlError(exitCodes.warnings, 'All services are ready, with warnings.');
       }
     });
+}
+
+/** Throws where no process has told how it is: nothing is known of the platform. */
+function refuseUnasked(shown: readonly Line[]): void {
+  // A process that tells of itself says since when it runs.
+  if (shown.some(({ since }) => since !== '')) return;
+  if (shown.some(({ refusesToken }) => refusesToken)) {
+    throw new CtlError(
+      exitCodes.unauthenticated,
+      'No process accepts the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file.',
+    );
+  }
+  throw new CtlError(
+    exitCodes.unreachable,
+    'No process can be asked. Start the platform (make up; on Kubernetes see whether its pods run), or name the right address with --admin URL.',
+  );
 }
 
 function reasons({ reason, warnings }: Line): string {
@@ -109,8 +128,9 @@ async function linesOf(session: Session, service: AdminProcess): Promise<Line[]>
   const instances = await session.status(service);
   return instances.map(({ name, answer }) => {
     if ('reason' in answer) {
-      const { reason, answered } = answer;
-      return { service: name, version: '', ready: false, since: '', reason, warnings: [], silent: !answered };
+      const { reason, answered, refusesToken } = answer;
+      const unknown = { version: '', ready: false, since: '', warnings: [] };
+      return { service: name, ...unknown, reason, silent: !answered, refusesToken };
     }
     const { version, startedAtMs, notReady, warnings = [] } = answer;
     return {
@@ -122,6 +142,7 @@ async function linesOf(session: Session, service: AdminProcess): Promise<Line[]>
       reason: notReady.join('; '),
       warnings,
       silent: false,
+      refusesToken: false,
     };
   });
 }

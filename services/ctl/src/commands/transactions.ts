@@ -7,7 +7,7 @@ import {
 import { type Transaction, TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Column, fields, table, time } from '../output.ts';
-import { type Session, transactionId, wholeNumber } from '../session.ts';
+import { listLimit, type Session, transactionId } from '../session.ts';
 
 const columns: readonly Column<Transaction>[] = [
   ['TRANSACTION', (t) => String(t.transactionId)],
@@ -36,7 +36,7 @@ export function addTransactions(program: Command, session: Session): void {
     .command('list <imei>')
     .description("a device's transactions, newest first")
     .option('--open', 'only unprocessed ones', false)
-    .option('--limit <transactions>', 'most to show, up to 1000', wholeNumber, 100)
+    .option('--limit <transactions>', 'most to show, up to 1000', listLimit, 100)
     .action(async (deviceId: string, { open, limit }: { open: boolean; limit: number }) => {
       const answer = await session.call('transactions', TransactionsAdminService, (c) =>
         c.listTransactionsOfDevice({ deviceId, openOnly: open, limit }),
@@ -71,7 +71,7 @@ export function addTransactions(program: Command, session: Session): void {
       ),
     )
     .option('--older-than <time>', 'only such as were created longer ago: 90s, 15m, 2h, 1d', duration)
-    .option('--limit <transactions>', 'most to show, up to 1000', wholeNumber, 100)
+    .option('--limit <transactions>', 'most to show, up to 1000', listLimit, 100)
     .action(async (options: FindOptions) => {
       const { application, status, olderThan, limit } = options;
       const answer = await session.call('transactions', TransactionsAdminService, (c) =>

@@ -6,7 +6,7 @@ import {
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fields, table, time } from '../output.ts';
-import { type Month, month, type Session, wholeNumber } from '../session.ts';
+import { listLimit, type Month, month, type Session, wholeNumber } from '../session.ts';
 
 interface AddOptions {
   kind: keyof typeof kinds;
@@ -45,7 +45,7 @@ export function addUsage(program: Command, session: Session): void {
     .command('list <applicationId>')
     .description('what was used in a month, oldest first')
     .requiredOption('--month <month>', 'which month, as 2026-11', month)
-    .option('--limit <usages>', 'most to show, up to 1000', wholeNumber, 100)
+    .option('--limit <usages>', 'most to show, up to 1000', listLimit, 100)
     .option('--offset <usages>', 'how many to leave out first', wholeNumber, 0)
     .action(async (applicationId: string, options: { month: Month; limit: number; offset: number }) => {
       const { month, limit, offset } = options;

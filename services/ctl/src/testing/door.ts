@@ -119,6 +119,8 @@ export async function openDoor(
     };
     /** The IMEIs that every contract names, in order; absent: there is no contract. */
     contract?: readonly string[];
+    /** Its activation limit; default 0. */
+    contractLimit?: number;
   } = {},
 ): Promise<Door> {
   const contractCalls: PutContractRequest[] = [];
@@ -148,7 +150,12 @@ export async function openDoor(
     },
     getContract: ({ applicationId }) =>
       options.contract
-        ? Promise.resolve({ contract: { applicationId, deviceIds: options.contract.slice(0, 1000) } })
+        ? Promise.resolve({
+            contract: {
+              ...{ applicationId, deviceIds: options.contract.slice(0, 1000) },
+              ...(options.contractLimit !== undefined && { activationLimit: options.contractLimit }),
+            },
+          })
         : missing(),
     listContractDevices: async ({ afterDeviceId, limit }) => {
       const rest = (options.contract ?? []).filter((deviceId) => deviceId > afterDeviceId);
@@ -179,12 +186,15 @@ export async function openDoor(
       removedKeys.push(keyId);
       return {};
     },
-    listHeadsetKeys: async () => ({
-      keys: [
-        { keyId: 'k1', name: 'at the factory', createdAtMs: 1000n, lastUsedAtMs: 2000n },
-        { keyId: 'k2' },
-      ],
-    }),
+    // Two devices for each application, one a page; the second has no key.
+    listHeadsetKeys: async ({ applicationId, afterDeviceId }) => {
+      const key = { keyId: 'k1', name: 'at the factory', createdAtMs: 1000n, lastUsedAtMs: 2000n };
+      if (applicationId === '') return { keys: [key, { keyId: 'k2' }] };
+      const [first, second] = [`${applicationId}-1`, `${applicationId}-2`];
+      return afterDeviceId === ''
+        ? { devices: [{ deviceId: first, keys: [key] }], nextAfterDeviceId: first }
+        : { devices: [{ deviceId: second, keys: [] }] };
+    },
     // Two devices for each application, one a page.
     removeAllHeadsetKeys: async ({ of, afterDeviceId, dryRun }) => {
       if (of.case === 'deviceId') {

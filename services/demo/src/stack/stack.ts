@@ -14,6 +14,7 @@ import {
   instancesOf,
   oneProcessWanted,
 } from './instances.ts';
+import { defaultSettings, ownSettings } from './own-settings.ts';
 import { freePorts } from './ports.ts';
 import { type ManagedProcess, manageProcess, root } from './process.ts';
 
@@ -124,7 +125,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const headsetDoor = options.headsetTls ? await makeHeadsetDoor(join(dataDir, 'headset-tls')) : undefined;
   const common: Record<string, string> = {
     ...headsetDoor?.env,
-    LOG_LEVEL: 'info',
+    ...defaultSettings,
     SECRET_KEY: secretOf(dataDir),
     DATA_DIR: dataDir,
     GATEWAY_LISTEN: `127.0.0.1:${ports.gateway}`,
@@ -135,8 +136,6 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     ISSUER_CLIENTS_FILE: clientsFile,
     OIDC_ISSUER: issuerUrl,
     OIDC_AUDIENCE: 'urn:headset-cloud:api',
-    NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
-    COMMUNICATION_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
     ...options.env,
   };
   const backing = kind === 'real' ? await startBacking(join(dataDir, 'backing')) : undefined;
@@ -149,6 +148,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const processes: Record<string, ManagedProcess> = {};
   const adminUrls: Record<string, string> = {};
   const add = (name: string, entry: string, admin: number | undefined, env: Record<string, string>) => {
+    requireNamed(env, options.env);
     if (admin !== undefined) adminUrls[name] = `http://127.0.0.1:${admin}`;
     processes[name] = manageProcess({
       ...{ name, entry, logFile: logFile(name) },
@@ -276,6 +276,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     throw error;
   }
   return stack;
+}
+
+/** So that whoever gives settings of their own is told which ones they would replace. */
+function requireNamed(env: Readonly<Record<string, string>>, given: StackOptions['env'] = {}): void {
+  const named = (key: string) => key in defaultSettings || key in given || ownSettings.has(key);
+  const unnamed = Object.keys(env).filter((key) => !named(key));
+  if (unnamed.length > 0) throw new Error(`own-settings.ts does not name ${unnamed.join(', ')}`);
 }
 
 /** The gateways' names, like those of instances. */

@@ -23,22 +23,29 @@ export interface Demo {
 
 type Known = Omit<Demo, 'apiUrl' | 'tokenUrl' | 'clientId' | 'clientSecret' | 'deviceLinkUrl'>;
 
+/** Who owns the demo's applications. */
+const developerId = 'demo-developer';
+
 /** Where the integrator's server finds the key that it verifies with. */
 export const integratorKeyFile = (dataDir: string): string => join(dataDir, 'integrator.key');
 
 /**
  * The demo's application and headset, written to demo.json with the addresses of this run. Those of an
- * earlier run are reused if the platform knows them; it may not, because the folder was used with another
- * stack, or the database is new.
+ * earlier run are reused if the platform knows them; it may not, because the application was forgotten, the
+ * folder was used with another stack, or the database is new. `note`: what the user should know of that.
  */
-export async function openDemo(stack: Stack, integratorUrl: string): Promise<{ demo: Demo; api: ApiClient }> {
+export async function openDemo(
+  stack: Stack,
+  { integratorUrl, adminToken }: { integratorUrl: string; adminToken: string | undefined },
+): Promise<{ demo: Demo; api: ApiClient; note: string | undefined }> {
   const { dataDir } = stack;
   const client = stack.clients[0];
   if (!client) throw new Error('the issuer has no client');
-  const admin = createAdmin(stack.admin);
+  const admin = createAdmin(stack.admin, adminToken);
   const file = join(dataDir, 'demo.json');
   const earlier = read(file);
-  const known = earlier && (await isKnown(admin, earlier)) ? earlier : undefined;
+  const standing = earlier ? await standingOf(admin, earlier) : undefined;
+  const known = standing === 'known' ? earlier : undefined;
   const { applicationId, deviceId, headsetKeyFile } = known ?? (await provision(admin, client, dataDir));
   const { apiUrl, tokenUrl, deviceLinkUrl } = stack;
   const api = createApiClient({ ...client, apiUrl, tokenUrl, applicationId });
@@ -52,7 +59,12 @@ export async function openDemo(stack: Stack, integratorUrl: string): Promise<{ d
   const keyFile = integratorKeyFile(dataDir);
   if (!known || !existsSync(keyFile)) writeSecret(keyFile, authenticationKey);
   writeSecret(file, `${JSON.stringify(demo, null, 2)}\n`);
-  return { demo, api };
+  const gone = known ? undefined : earlier?.applicationId;
+  const note =
+    standing === 'forgotten'
+      ? `application ${gone} was forgotten (ctl applications forget), and its id is never given again: a new one is made`
+      : gone && `application ${gone} of demo.json is not known to these databases: a new one is made`;
+  return { demo, api, note };
 }
 
 /** Where the demo's headset stores its state: one folder per headset, as on a device. */
@@ -70,12 +82,18 @@ function read(file: string): Known | undefined {
   }
 }
 
-async function isKnown(admin: Admin, { applicationId }: Known): Promise<boolean> {
+/** Whether the platform knows the application of an earlier run. A forgotten one leaves an empty contract. */
+async function standingOf(
+  admin: Admin,
+  { applicationId }: Known,
+): Promise<'known' | 'forgotten' | 'unknown'> {
+  const { applications } = await admin.devices.listApplications({ developerId });
+  if (applications.some((one) => one.applicationId === applicationId)) return 'known';
   try {
     await admin.devices.getContract({ applicationId });
-    return true;
+    return 'forgotten';
   } catch (error) {
-    if (ConnectError.from(error).code === Code.NotFound) return false;
+    if (ConnectError.from(error).code === Code.NotFound) return 'unknown';
     throw error;
   }
 }
@@ -90,7 +108,7 @@ async function provision(
   const keyFile = join(dataDir, 'headset-key.json');
   writeSecret(keyFile, JSON.stringify(await provisionDevice(admin, deviceId), null, 2));
   const applicationId = await provisionApplication(admin, {
-    developerId: 'demo-developer',
+    developerId,
     clientIds: [clientId],
     name: 'Demo',
     activationLimit: 10,

@@ -29,12 +29,14 @@ export interface UpOptions {
   readonly ports: UpPorts;
   /** Headsets connect by TLS. */
   readonly headsetTls: boolean;
+  /** File with settings of the user; absolute. */
+  readonly settingsFile: string | undefined;
 }
 
 const adminOffset = 1020;
 const highestPort = 65_535 - adminOffset;
 
-/** STACK, DATA_DIR, PORT and HEADSET_TLS. Throws a Refusal for invalid values. */
+/** STACK, DATA_DIR, PORT, HEADSET_TLS and SETTINGS. Throws a Refusal for invalid values. */
 export function optionsFrom(env: NodeJS.ProcessEnv): UpOptions {
   const kind = env['STACK'] || 'embedded';
   if (kind !== 'embedded' && kind !== 'real') {
@@ -57,6 +59,7 @@ export function optionsFrom(env: NodeJS.ProcessEnv): UpOptions {
   return {
     kind,
     headsetTls: tls === '1',
+    settingsFile: env['SETTINGS'] ? resolve(root, env['SETTINGS']) : undefined,
     dataDir: resolve(root, env['DATA_DIR'] || '.data'),
     ports: {
       gateway: first,

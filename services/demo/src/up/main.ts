@@ -16,6 +16,7 @@ import {
   writeDoors,
 } from './folder.ts';
 import { hints } from './hints.ts';
+import { adminTokenOf, readSettings, settingsText } from './settings.ts';
 import { showcase } from './showcase.ts';
 
 // `make up`: the platform with a demo, a simulated headset and an integrator's server, until Ctrl-C.
@@ -79,7 +80,8 @@ function outsiders(stack: Stack, port: number, callbacks: string, demo: Demo) {
 }
 
 async function run(): Promise<void> {
-  const { kind, dataDir, ports, headsetTls } = optionsFrom(process.env);
+  const { kind, dataDir, ports, headsetTls, settingsFile } = optionsFrom(process.env);
+  const settings = settingsFile === undefined ? {} : readSettings(settingsFile);
   prepareFolder(dataDir);
   refuseSecondRun(dataDir);
   await refuseBusyPorts(ports);
@@ -97,14 +99,26 @@ async function run(): Promise<void> {
   process.on('SIGINT', () => void end(0));
   process.on('SIGTERM', () => void end(0));
 
-  const stack = await startStack({ kind, dataDir, clients: issuerClients(dataDir), ports, headsetTls });
+  const stack = await startStack({
+    kind,
+    dataDir,
+    clients: issuerClients(dataDir),
+    ports,
+    headsetTls,
+    env: settings,
+  });
   stops.push(() => stack.stop());
   if (ending) return;
   step(
     `the platform is ready (${stack.oneProcess ? 'one process' : 'one process per service'}, ${kind === 'real' ? 'MongoDB and Kafka' : 'embedded stores'})`,
   );
+  if (settingsFile !== undefined) step(`settings of ${shown(settingsFile)}: ${settingsText(settings)}`);
   stops.push(writeDoors(dataDir, stack.adminUrls));
-  const { demo, api } = await openDemo(stack, `http://127.0.0.1:${ports.integrator}/callbacks`);
+  const { demo, api, note } = await openDemo(stack, {
+    integratorUrl: `http://127.0.0.1:${ports.integrator}/callbacks`,
+    adminToken: adminTokenOf(settings),
+  });
+  if (note) step(note);
   step(`application ${demo.applicationId} and headset ${demo.deviceId} are provisioned`);
 
   const callbacks = join(dataDir, 'integrator.jsonl');

@@ -1,4 +1,5 @@
 import { ConfigError } from '@headset-cloud/kit/config.ts';
+import { advertiseExample } from '../config.ts';
 import type { Leases } from '../store/leases.ts';
 import { pause } from './retry.ts';
 
@@ -26,8 +27,7 @@ export async function takeFirstLease(
         throw new ConfigError([
           {
             setting: 'ADVERTISE_ADDRESS',
-            reason:
-              'Another device-link without ADVERTISE_ADDRESS is running on the same database: set ADVERTISE_ADDRESS (host:port) for each instance.',
+            reason: `Another device-link without ADVERTISE_ADDRESS is running on the same database: set ADVERTISE_ADDRESS (host:port) for each instance. ${advertiseExample}`,
           },
         ]);
       }

@@ -23,12 +23,14 @@ export function contractHandlers({
   async function contractOf(applicationId: string) {
     const found = await contracts.get(applicationId);
     if (found) return found;
-    throw new DomainError('not_found', `The application ${applicationId} has no contract. Put one first.`);
+    throw withoutContract(applicationId);
   }
 
   return {
-    async putContract({ applicationId, activationLimit, addDeviceIds, removeDeviceIds, ...more }) {
-      requireActivationLimit(activationLimit);
+    async putContract({ applicationId, addDeviceIds, removeDeviceIds, ...more }) {
+      const activationLimit = more.keepActivationLimit
+        ? undefined
+        : requireActivationLimit(more.activationLimit);
       const limits = requireLimits(more.limits ?? {});
       requireContractDevices(addDeviceIds, removeDeviceIds);
       if (!(await applications.get(applicationId))) {
@@ -40,15 +42,16 @@ export function contractHandlers({
       const { defaultLimits } = more;
       const change = { activationLimit, add: addDeviceIds, remove: removeDeviceIds, limits, defaultLimits };
       const fields = [
-        'activationLimit',
+        ...(activationLimit === undefined ? [] : ['activationLimit']),
         ...(addDeviceIds.length > 0 ? ['addDeviceIds'] : []),
         ...(removeDeviceIds.length > 0 ? ['removeDeviceIds'] : []),
         ...Object.keys(limits).map((name) => `limits.${name}`),
         ...(defaultLimits ? ['defaultLimits'] : []),
       ];
-      await audit.change({ applicationId, fields }, (record) =>
+      const put = await audit.change({ applicationId, fields }, (record) =>
         contracts.put(applicationId, change, clock.now(), record),
       );
+      if (!put) throw withoutContract(applicationId);
       // After the contract, whose write owes the record. A contract may name devices before their keys are
       // registered; where a crash leaves one out, the operator's repeat registers it.
       await registry.register(addDeviceIds);
@@ -61,4 +64,11 @@ export function contractHandlers({
       return { deviceIds: await contracts.devices(applicationId, afterDeviceId, most) };
     },
   };
+}
+
+function withoutContract(applicationId: string): DomainError {
+  return new DomainError(
+    'not_found',
+    `The application ${applicationId} has no contract. Put one first, with its limit: ctl contracts put ${applicationId} --limit 10`,
+  );
 }

@@ -2,10 +2,11 @@ import { namesOf } from '@headset-cloud/kit/audit/record.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { mostKeys, readHeadsetKey } from '../domain/headset-key.ts';
 import { requireDeviceId, requireId, requireName } from '../domain/provisioning.ts';
+import type { ListedKey } from '../ports.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 import { unknownDevice } from './devices.ts';
 
-/** Devices whose keys one call removes. */
+/** Devices whose keys one call lists or removes. */
 const pageOfDevices = 100;
 
 /** The public keys that headsets sign with (rule C6). */
@@ -28,6 +29,10 @@ export function headsetKeyHandlers({
     audit.change({ deviceId, target: keyId, fields: ['key'] }, (record) =>
       keys.remove(deviceId, keyId, clock.now(), record),
     );
+  async function requireApplication(applicationId: string) {
+    if (await applications.get(requireId('application_id', applicationId))) return;
+    throw new DomainError('not_found', `The application ${applicationId} does not exist.`);
+  }
   /** Who has the key speaks for the device, so no two have the same one; `before` comes before the refusal. */
   async function requireNoOther(deviceId: string, keyId: string, before?: () => Promise<void>) {
     const other = await keys.otherWith(keyId, deviceId);
@@ -67,34 +72,44 @@ export function headsetKeyHandlers({
       }
       return {};
     },
-    async listHeadsetKeys({ deviceId }) {
+    async listHeadsetKeys({ deviceId, applicationId, afterDeviceId }) {
+      if (applicationId === '') return { keys: (await ofDevice(deviceId)).map(messageOf) };
+      if (deviceId !== '') {
+        throw new DomainError('invalid_argument', 'Both device_id and application_id are given.');
+      }
+      await requireApplication(applicationId);
+      const page = await keys.ofApplication(applicationId, afterDeviceId, pageOfDevices);
       return {
-        keys: (await ofDevice(deviceId)).map(({ keyId, name = '', createdAtMs = 0, lastUsedAtMs = 0 }) => ({
-          ...{ keyId, name },
-          createdAtMs: BigInt(createdAtMs),
-          lastUsedAtMs: BigInt(lastUsedAtMs),
-        })),
+        devices: page.map((device) => ({ deviceId: device.deviceId, keys: device.keys.map(messageOf) })),
+        nextAfterDeviceId: nextAfter(page),
       };
     },
     async removeAllHeadsetKeys({ of, afterDeviceId, dryRun }) {
       if (of.case === undefined) {
         throw new DomainError('invalid_argument', 'Neither device_id nor application_id is given.');
       }
-      if (of.case === 'applicationId' && !(await applications.get(requireId('application_id', of.value)))) {
-        throw new DomainError('not_found', `The application ${of.value} does not exist.`);
-      }
+      if (of.case === 'applicationId') await requireApplication(of.value);
       const page =
         of.case === 'deviceId'
-          ? [{ deviceId: of.value, keyIds: (await ofDevice(of.value)).map(({ keyId }) => keyId) }]
+          ? [{ deviceId: of.value, keys: await ofDevice(of.value) }]
           : await keys.ofApplication(of.value, afterDeviceId, pageOfDevices);
       const devices = [];
-      for (const { deviceId, keyIds } of page) {
+      for (const { deviceId, keys: registered } of page) {
         const removed = [];
-        for (const keyId of keyIds) if (dryRun || (await removeKey(deviceId, keyId))) removed.push(keyId);
+        for (const { keyId } of registered)
+          if (dryRun || (await removeKey(deviceId, keyId))) removed.push(keyId);
         if (removed.length > 0) devices.push({ deviceId, keyIds: removed });
       }
-      const more = of.case === 'applicationId' && page.length === pageOfDevices;
-      return { devices, nextAfterDeviceId: (more && page.at(-1)?.deviceId) || '' };
+      return { devices, nextAfterDeviceId: of.case === 'applicationId' ? nextAfter(page) : '' };
     },
   };
+}
+
+/** Where the page after this one begins; empty: there is none. */
+function nextAfter(page: readonly { readonly deviceId: string }[]): string {
+  return page.length === pageOfDevices ? (page.at(-1)?.deviceId ?? '') : '';
+}
+
+function messageOf({ keyId, name = '', createdAtMs = 0, lastUsedAtMs = 0 }: ListedKey) {
+  return { keyId, name, createdAtMs: BigInt(createdAtMs), lastUsedAtMs: BigInt(lastUsedAtMs) };
 }

@@ -178,7 +178,8 @@ export function createContractStore(
     },
 
     async put(applicationId, { activationLimit, add, remove, limits, defaultLimits }, nowMs, record) {
-      await setLimit(applicationId, activationLimit, nowMs, record);
+      if (activationLimit !== undefined) await setLimit(applicationId, activationLimit, nowMs, record);
+      else if (!(await change({ _id: applicationId }, owing({}, record)))) return false;
       const set = Object.entries(limits).map(([name, value]) => [`limits.${name}`, value]);
       if (defaultLimits) await contracts.updateOne({ _id: applicationId }, { $set: { limits } });
       else if (set.length > 0)
@@ -196,6 +197,7 @@ export function createContractStore(
         })),
       ];
       if (operations.length > 0) await contractDevices.bulkWrite(operations, { ordered: false });
+      return true;
     },
   };
 

@@ -2,7 +2,7 @@ import { owing } from '@headset-cloud/kit/audit/record.ts';
 import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { mostKeys, useNotedEveryMs } from '../domain/headset-key.ts';
-import type { HeadsetKeyStore, KeyInUse } from '../ports.ts';
+import type { HeadsetKeyStore, KeyInUse, ListedKey } from '../ports.ts';
 import type { DeviceDocument } from './documents.ts';
 
 /**
@@ -13,6 +13,7 @@ const mostNoted = (asked: number): number => Math.max(10, Math.ceil(asked / 10))
 /** For how long a removal is told: 30 turns of device-link's check by default; milliseconds. */
 const recentMs = 60_000;
 const mostRecent = 10_000;
+const keyFields = { keys: 1, keysUsedAtMs: 1 } as const;
 
 /** The keys in the devices' documents. */
 export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>): HeadsetKeyStore {
@@ -59,20 +60,17 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
       return found.map(({ _id }) => _id);
     },
     async list(deviceId) {
-      const found = await devices.findOne({ _id: deviceId }, { projection: { keys: 1, keysUsedAtMs: 1 } });
-      return found?.keys.map((key) => {
-        const lastUsedAtMs = found.keysUsedAtMs?.[key.keyId];
-        return { ...key, ...(lastUsedAtMs !== undefined && { lastUsedAtMs }) };
-      });
+      const found = await devices.findOne({ _id: deviceId }, { projection: keyFields });
+      return found ? listed(found) : undefined;
     },
     async ofApplication(applicationId, afterDeviceId, limit) {
       const found = await devices
         .find(
           { 'activation.applicationId': applicationId, _id: { $gt: afterDeviceId } },
-          { sort: { _id: 1 }, limit, projection: { 'keys.keyId': 1 } },
+          { sort: { _id: 1 }, limit, projection: keyFields },
         )
         .toArray();
-      return found.map(({ _id, keys }) => ({ deviceId: _id, keyIds: keys.map((key) => key.keyId) }));
+      return found.map((device) => ({ deviceId: device._id, keys: listed(device) }));
     },
     async check(inUse, nowMs) {
       const ids = [...new Set(inUse.map(({ deviceId }) => deviceId))];
@@ -103,6 +101,13 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
       { ordered: false },
     );
   }
+}
+
+function listed({ keys, keysUsedAtMs }: Pick<DeviceDocument, 'keys' | 'keysUsedAtMs'>): ListedKey[] {
+  return keys.map((key) => {
+    const lastUsedAtMs = keysUsedAtMs?.[key.keyId];
+    return { ...key, ...(lastUsedAtMs !== undefined && { lastUsedAtMs }) };
+  });
 }
 
 /** Key ids are thumbprints in base64url: no dots and no dollar signs. */

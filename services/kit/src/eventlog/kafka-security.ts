@@ -174,5 +174,7 @@ function certificate(config: Config, setting: FileSetting, pem: string): X509Cer
 }
 
 function wrong(config: Config, setting: FileSetting, why: string): ConfigError {
-  return new ConfigError([{ setting, reason: `${setting}: ${config[setting]} ${why}.` }]);
+  return new ConfigError([
+    { setting, reason: `${setting}: ${config[setting]} ${why}. ${exampleOf(setting)}` },
+  ]);
 }

@@ -1,5 +1,7 @@
 import ipaddr from 'ipaddr.js';
+import { readConfig } from '../config.ts';
 import { addressRules, parseNetworks } from './address-rules.ts';
+import { callbackAddressesConfig } from './callback-addresses.ts';
 
 const publicOnly = addressRules([]);
 
@@ -140,4 +142,26 @@ test('a list that cannot be read names the wrong part', () => {
   for (const all of ['0.0.0.0/0', '::/0']) {
     expect(() => parseNetworks(`127.0.0.0/8,${all}`)).toThrow(`has "${all}", which is every address`);
   }
+});
+
+// withstands callbacks/ssrf-configured
+test.each([
+  ...['127.0.0.0/8', '127.0.0.1/32', '126.0.0.0/7', '0.0.0.0/1', '0.0.0.0/8', '0.0.0.0/32'],
+  ...['::1/128', '::/127', '::/16', '::/128'],
+])('in production %s cannot be allowed: this machine is in it', (network) => {
+  const read = (list: string, NODE_ENV: string) =>
+    readConfig(callbackAddressesConfig, { NOTIFIER_ALLOW_ADDRESSES: list, NODE_ENV });
+  expect(() => read(`10.0.0.0/8,${network}`, 'production')).toThrow(
+    `has "${network}", which reaches this machine itself`,
+  );
+  expect(() => read(network, 'production')).toThrow(
+    /refused in production\. .* Example: NOTIFIER_ALLOW_ADDRESSES=10\.20\.0\.0\/16,fd00:20::\/64$/,
+  );
+  expect(read(network, 'trial').NOTIFIER_ALLOW_ADDRESSES).toBe(network);
+});
+
+test('private networks beside this machine can be allowed in production', () => {
+  const list = '10.0.0.0/8,192.168.0.0/16,128.0.0.0/1,fd00::/8,::2/127';
+  const env = { NOTIFIER_ALLOW_ADDRESSES: list, NODE_ENV: 'production' };
+  expect(readConfig(callbackAddressesConfig, env).NOTIFIER_ALLOW_ADDRESSES).toBe(list);
 });

@@ -39,6 +39,28 @@ export function parseNetworks(list: string | undefined): Network[] {
     });
 }
 
+/** What reaches the machine itself; Linux connects to itself for 0.0.0.0 and :: as well. */
+const thisMachine = ['127.0.0.0/8', '0.0.0.0/8', '::1/128', '::/128'].map((one) => ipaddr.parseCIDR(one));
+
+/**
+ * Throws an Error that names a network in which this machine is: whoever chooses the address could then call what
+ * listens for the services and operators of the same pod or host.
+ */
+export function refuseThisMachine(list: string): void {
+  const own = parseNetworks(list).find((network) => thisMachine.some((one) => overlap(one, network)));
+  if (own) {
+    const name = JSON.stringify(`${own[0]}/${own[1]}`);
+    throw new Error(
+      `has ${name}, which reaches this machine itself, and so the doors of services and operators: that is refused in production`,
+    );
+  }
+}
+
+/** Networks are parts of each other, or have nothing in common. */
+function overlap([a, bitsOfA]: Network, [b, bitsOfB]: Network): boolean {
+  return a.kind() === b.kind() && a.match(b as never, Math.min(bitsOfA, bitsOfB) as never);
+}
+
 /**
  * Public addresses only (rule C10): everything that IANA lists as special (loopback, private,
  * link-local with the metadata services, carrier-grade NAT, multicast, reserved, tunnels, …), and all

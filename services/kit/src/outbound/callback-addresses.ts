@@ -1,13 +1,14 @@
 import { type ConfigOf, text } from '../config.ts';
-import { type AddressRules, addressRules, parseNetworks } from './address-rules.ts';
+import { type AddressRules, addressRules, parseNetworks, refuseThisMachine } from './address-rules.ts';
 
 /** Keys of devices, where destinations are registered, and notifier, which sends to them (rule C10). */
 export const callbackAddressesConfig = {
   NOTIFIER_ALLOW_ADDRESSES: {
     ...text({
-      doc: 'Addresses that are not public, but to which callbacks may go all the same: networks, divided by commas. Devices and notifier need the same value: what devices does not allow cannot be registered.',
-      example: '127.0.0.0/8,::1/128',
+      doc: 'Addresses that are not public, but to which callbacks may go all the same: networks, divided by commas. Devices and notifier need the same value: what devices does not allow cannot be registered. In production no network of the machine itself (127.0.0.0/8, ::1/128).',
+      example: '10.20.0.0/16,fd00:20::/64',
     }),
+    productionCheck: refuseThisMachine,
     parse: (value: string): string => {
       parseNetworks(value);
       return value;

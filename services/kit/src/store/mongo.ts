@@ -54,7 +54,8 @@ function clientOf(uri: string, options: MongoClientOptions): MongoClient {
   } catch {
     const reason =
       'MONGODB_URI: the value is not an address that the driver can read: look at its hosts, its options, and at ' +
-      'characters of the password that must be percent-encoded.';
+      'characters of the password that must be percent-encoded. ' +
+      'Example: MONGODB_URI=mongodb://USER:PASSWORD@mongo-0.mongo:27017/?replicaSet=rs0';
     throw new ConfigError([{ setting: 'MONGODB_URI', reason }]);
   }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { ConfigError } from '@headset-cloud/kit/config.ts';
 import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
 import type { SealingContext } from '@headset-cloud/kit/service.ts';
-import type { UpdatesConfig } from '../config.ts';
+import { type UpdatesConfig, updatesConfig } from '../config.ts';
 import type { ArtifactStorage } from '../ports.ts';
 import { createLocalStorage } from './local.ts';
 import { createLocalServer, type UploadAnswer } from './local-server.ts';
@@ -44,7 +44,10 @@ export function chooseStorage(
   }
   if (config.S3_ENDPOINT) {
     throw new ConfigError([
-      { setting: 'S3_BUCKET', reason: 'S3_BUCKET is missing, but S3_ENDPOINT is set. Set both, or neither.' },
+      {
+        setting: 'S3_BUCKET',
+        reason: `S3_BUCKET is missing, but S3_ENDPOINT is set. Set both, or neither. Example: S3_BUCKET=${updatesConfig.S3_BUCKET.example}`,
+      },
     ]);
   }
   const { UPDATES_LISTEN: listen, UPDATES_PUBLIC_URL: publicUrl } = config;

@@ -1,0 +1,20 @@
+import { warnOfOneReplica } from './kafka-replicas.ts';
+
+/** What is warned of in a process with this configuration. */
+function warnings(KAFKA_REPLICATION_FACTOR: number, env: Record<string, string>): [object, string][] {
+  const lines: [object, string][] = [];
+  const warn = (fields: object, message: string) => void lines.push([fields, message]);
+  warnOfOneReplica({ KAFKA_REPLICATION_FACTOR }, { logger: { warn } as never, env });
+  return lines;
+}
+
+test('topics that are kept once are warned of in production, by the name of the setting and a better value', () => {
+  const line = [
+    { setting: 'KAFKA_REPLICATION_FACTOR', value: 1 },
+    expect.stringMatching(/^KAFKA_REPLICATION_FACTOR is 1, but NODE_ENV is production: .*=3$/),
+  ];
+  expect(warnings(1, { NODE_ENV: 'production' })).toEqual([line]);
+  expect(warnings(2, { NODE_ENV: 'production' })).toEqual([]);
+  expect(warnings(1, { NODE_ENV: 'trial' })).toEqual([]);
+  expect(warnings(1, {})).toEqual([]);
+});
