@@ -100,9 +100,9 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
     ['token_missing', 'token_wrong', 'host'],
     (fields) => logger.warn(fields, 'a request at the admin port was refused'),
   );
-  const refused = (reason: Parameters<typeof tellRefusal>[0], request: IncomingMessage) => {
+  const refused = (why: Parameters<typeof tellRefusal>[0], request: IncomingMessage) => {
     const [path = ''] = request.url?.split('?') ?? [];
-    tellRefusal(reason, { address: addressOf(request, doors.proxies), path });
+    tellRefusal(why, { address: addressOf(request, doors.proxies), path });
   };
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -15,6 +15,6 @@ test('topics that are kept once are warned of in production, by the name of the 
   ];
   expect(warnings(1, { NODE_ENV: 'production' })).toEqual([line]);
   expect(warnings(2, { NODE_ENV: 'production' })).toEqual([]);
-  expect(warnings(1, { NODE_ENV: 'trial' })).toEqual([]);
+  expect(warnings(1, { NODE_ENV: 'development' })).toEqual([]);
   expect(warnings(1, {})).toEqual([]);
 });

@@ -157,7 +157,7 @@ test.each([
   expect(() => read(network, 'production')).toThrow(
     /refused in production\. .* Example: NOTIFIER_ALLOW_ADDRESSES=10\.20\.0\.0\/16,fd00:20::\/64$/,
   );
-  expect(read(network, 'trial').NOTIFIER_ALLOW_ADDRESSES).toBe(network);
+  expect(read(network, 'development').NOTIFIER_ALLOW_ADDRESSES).toBe(network);
 });
 
 test('private networks beside this machine can be allowed in production', () => {
