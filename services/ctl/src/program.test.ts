@@ -631,7 +631,12 @@ describe('status', () => {
 
   test('needs the admin token, as all calls do', async () => {
     door = await openDoor({ token: 'a token of sixteen' });
-    expect((await ctl('status')).out).toContain('answers 401');
+    expect((await ctl('status')).out).toContain('answers 401: it does not accept the admin token');
+    const refused = await ctl('developers list');
+    expect([refused.code, refused.err]).toEqual([
+      4,
+      expect.stringContaining("start the operators' pod anew"),
+    ]);
     const { code } = await ctl('status', { ADMIN_URL: door.url, ADMIN_TOKEN: 'a token of sixteen' });
     expect(code).toBe(0);
   });
