@@ -253,7 +253,7 @@ export async function askStatus(
         return given.ok ? ((await given.json()) as ProcessStatus) : given.status;
       });
       if (typeof answer !== 'number') return answer;
-      reason = `${address} answers ${answer}`;
+      reason = `${address} answers ${answer}${answer === 401 ? ': it does not accept the admin token' : ''}`;
       answered = true;
       refusesToken = answer === 401;
     } catch (error) {
@@ -311,7 +311,7 @@ function explain(error: unknown, service: AdminService, tried: readonly string[]
     case Code.Unauthenticated:
       return new CtlError(
         exitCodes.unauthenticated,
-        `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file.`,
+        `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file; on Kubernetes start the operators' pod anew, which then has the present one.`,
       );
     case Code.Unimplemented:
     // No operators' call has this error; the public API gives it for every unknown path.

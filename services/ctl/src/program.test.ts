@@ -760,7 +760,9 @@ describe('status', () => {
       4,
       'No process accepts the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file.\n',
     ]);
-    expect(refused.out).toContain('answers 401');
+    expect(refused.out).toContain('answers 401: it does not accept the admin token');
+    const other = await ctl('developers list');
+    expect([other.code, other.err]).toEqual([4, expect.stringContaining("start the operators' pod anew")]);
     const { code } = await ctl('status', { ADMIN_URL: door.url, ADMIN_TOKEN: 'a token of sixteen' });
     expect(code).toBe(0);
   });

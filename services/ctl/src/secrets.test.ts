@@ -8,7 +8,7 @@ import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { secretsAdmin } from '@headset-cloud/kit/sealed/admin.ts';
 import { createNotedKeys } from '@headset-cloud/kit/sealed/noted-keys.ts';
-import { sealedFields } from '@headset-cloud/kit/sealed/places.ts';
+import { type SealedPlace, sealedFields } from '@headset-cloud/kit/sealed/places.ts';
 import { createSecretBox, keyIdOf } from '@headset-cloud/kit/secrets.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
@@ -32,10 +32,13 @@ let things: StoreCollection<Thing>;
 const open: { stop(): Promise<void> }[] = [];
 /** Where records go; a test may have it refuse them. */
 let log: Pick<EventLog, 'publish'>;
+/** False: no value can be moved, as tickets that headsets have copies of. */
+let movable: boolean;
 beforeEach(async () => {
   bed = openTestBed('devices', { onMongo: true });
   await bed.log.ensureTopics([topics.audit]);
   log = bed.log;
+  movable = true;
   things = bed.store.collection<Thing>('things');
 });
 afterEach(async () => {
@@ -57,11 +60,18 @@ async function serve(service: string, secret: string, ...others: string[]): Prom
   });
   audit.start();
   open.push(audit);
-  const place = sealedFields(things, {
+  const fields = sealedFields(things, {
     name: 'things',
     projection: { secret: 1 },
     fields: ({ _id, secret: text }) => [{ path: 'secret', text, purpose: _id }],
   });
+  const place: SealedPlace = {
+    name: fields.name,
+    async page(after, limit) {
+      const { values, ...rest } = await fields.page(after, limit);
+      return { ...rest, values: movable ? values : values.map(({ replace, ...value }) => value) };
+    },
+  };
   const server = createAdminServer({
     service,
     listen: { host: '127.0.0.1', port: 0 },
@@ -135,6 +145,32 @@ test('reseal moves everything, and then nothing needs the former key', async () 
     services: [{ service: 'devices', sealingKey: nextId, otherKeys: [], notedKeys: [nextId] }],
     places: [{ service: 'devices', place: 'things', keys: [{ key: nextId, values: 201 }], unopened: [] }],
   });
+});
+
+test('a key that opens nothing any more, but is still needed, is told; so is what reseal could not move', async () => {
+  await put(former, 2);
+  await serve('devices', former);
+  const env = { ADMIN_URL: await serve('devices', next, former) };
+  movable = false;
+  const left = await ctl('secrets reseal', env);
+  expect(left.code).toBe(0);
+  expect(left.out).toContain(`${formerId}  opens only  devices\n`);
+  expect(left.err).toBe(
+    'devices: things: 2 looked at, 0 moved\n0 values moved.\n' +
+      `2 values cannot be moved from key ${formerId} (devices: things). Leave it in SECRET_KEY_OTHERS, and run \`ctl secrets reseal\` again when they are gone.\n`,
+  );
+  expect((await ctl('secrets reseal --dry-run', env)).err).toBe('devices: things: 2 looked at\n');
+  await things.deleteMany({});
+  const gone = `No value needs key ${formerId} any more: \`ctl secrets reseal\` has devices forget it. Until then a process without it waits at its start.\n`;
+  expect(await ctl('secrets status', env)).toMatchObject({
+    code: 0,
+    err: `devices: things: 0 looked at\n${gone}`,
+  });
+  expect(await ctl('secrets reseal', env)).toMatchObject({
+    code: 0,
+    err: 'devices: things: 0 looked at, 0 moved\n0 values moved.\n',
+  });
+  expect((await ctl('secrets status', env)).err).toBe('devices: things: 0 looked at\n');
 });
 
 test('a value that no key opens is told by its document, the rest is moved, and the exit code is 1', async () => {

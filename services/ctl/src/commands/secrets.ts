@@ -32,6 +32,7 @@ export function addSecrets(program: Command, session: Session): void {
       const doors = await findDoors(session);
       const report = await lookThroughAll(session, doors, false);
       session.show(SecretsReportSchema, report, (shown) => describe(shown, services));
+      for (const line of needlessKeys(report)) session.terminal.err(line);
       refuseUnopened(report);
     });
 
@@ -58,6 +59,7 @@ export function addSecrets(program: Command, session: Session): void {
       if (!dryRun) {
         await forgetUnused(session, doors, report);
         session.terminal.err(`${moved} values moved.\n`);
+        for (const line of leftOver(report)) session.terminal.err(line);
       }
       const services = [...(await findDoors(session)).values()].map(({ secrets }) => secrets);
       session.show(SecretsReportSchema, { ...report, services }, (all) => describe(all, shown.services));
@@ -180,6 +182,38 @@ async function forgetUnused(
       await session.call(door, SecretsAdminService, (c) => c.forgetSecretKey({ service, key }));
     }
   }
+}
+
+/** Keys that services note, though they open nothing any more: as after the end of the last update with a ticket. */
+function needlessKeys({ services, places }: SecretsReport): string[] {
+  // A value that does not open may be of any key that its process lacks.
+  if (places.some(({ unopened }) => unopened.length > 0)) return [];
+  const needed = new Set([
+    ...services.map(({ sealingKey }) => sealingKey),
+    ...places.flatMap(({ keys }) => keys.map(({ key }) => key)),
+  ]);
+  const needless = new Set(services.flatMap(({ notedKeys }) => notedKeys.filter((key) => !needed.has(key))));
+  return [...needless].map((key) => {
+    const noting = services.filter(({ notedKeys }) => notedKeys.includes(key)).map(({ service }) => service);
+    return `No value needs key ${key} any more: \`ctl secrets reseal\` has ${noting.join(', ')} forget it. Until then a process without it waits at its start.\n`;
+  });
+}
+
+/** What a run that moved nothing has left under other keys: tickets of which headsets have copies. */
+function leftOver({ services, places }: SecretsReport): string[] {
+  const sealing = new Set(services.map(({ sealingKey }) => sealingKey));
+  const left = new Map<string, { values: number; where: string[] }>();
+  for (const { service, place, keys } of places) {
+    for (const { key, values } of keys) {
+      if (sealing.has(key)) continue;
+      const { values: before = 0, where = [] } = left.get(key) ?? {};
+      left.set(key, { values: before + values, where: [...where, `${service}: ${place}`] });
+    }
+  }
+  return [...left].map(
+    ([key, { values, where }]) =>
+      `${values} values cannot be moved from key ${key} (${where.join(', ')}). Leave it in SECRET_KEY_OTHERS, and run \`ctl secrets reseal\` again when they are gone.\n`,
+  );
 }
 
 function refuseUnopened({ places }: SecretsReport): void {

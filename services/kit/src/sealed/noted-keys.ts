@@ -80,6 +80,7 @@ export function createNotedKeys(options: {
 }
 
 function lacking(keys: readonly string[]): string {
-  const named = keys.length === 1 ? `key ${keys[0]} is` : `keys ${keys.join(', ')} are`;
-  return `values are sealed by a key that is not configured: ${named} neither SECRET_KEY nor in SECRET_KEY_OTHERS`;
+  const [named, belongs] =
+    keys.length === 1 ? [`key ${keys[0]} is`, 'it belongs'] : [`keys ${keys.join(', ')} are`, 'they belong'];
+  return `values are sealed by a key that is not configured: ${named} neither SECRET_KEY nor in SECRET_KEY_OTHERS; ${belongs} in one of the two until \`ctl secrets reseal\` has moved everything to another key`;
 }

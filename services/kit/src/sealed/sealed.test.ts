@@ -128,7 +128,7 @@ describe('a start without a needed key is told which', () => {
     await right.check();
     await expect(wrong.check()).rejects.toMatchObject({
       code: 'unavailable',
-      message: `values are sealed by a key that is not configured: key ${oldId} is neither SECRET_KEY nor in SECRET_KEY_OTHERS`,
+      message: `values are sealed by a key that is not configured: key ${oldId} is neither SECRET_KEY nor in SECRET_KEY_OTHERS; it belongs in one of the two until \`ctl secrets reseal\` has moved everything to another key`,
     });
     expect(await right.list()).toEqual([oldId]);
     await right.check();
