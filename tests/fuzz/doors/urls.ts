@@ -11,6 +11,8 @@ import { expected, spares, type World } from './world.ts';
 
 const name = 'com.example.fuzz';
 const type = 'application/vnd.android.package-archive';
+/** An address is valid for an hour; a long run asks for others before. Milliseconds. */
+const renewedAfterMs = 1_800_000;
 
 /**
  * Signed URLs of uploads and downloads: path, method, type, length, range and body changed. What the signature does
@@ -48,11 +50,31 @@ export const urls = fuzz('changed signed URLs give nothing and store nothing', {
       if (status !== 200) throw new Error(`a right upload was answered with ${status}`);
     };
     await put(await uploadPath(world, '1', apk.length), apk);
-    const download = await downloadPath(world);
-    const upload = await uploadPath(world, '2', content.length);
+    const addresses = async () => ({
+      madeMs: performance.now(),
+      upload: await uploadPath(world, '2', content.length),
+      download: await downloadPath(world),
+    });
+    let current = await addresses();
+    let renewing: Promise<void> | undefined;
+    /** Right addresses that will still be right for a while. */
+    const valid = async () => {
+      if (performance.now() - current.madeMs > renewedAfterMs) {
+        renewing ??= addresses()
+          .then((made) => {
+            current = made;
+          })
+          .finally(() => {
+            renewing = undefined;
+          });
+        await renewing;
+      }
+      return current;
+    };
     const stored = storedFiles(stack.dataDir);
     return {
       async one(random) {
+        const { upload, download } = await valid();
         const isUpload = random.chance(0.5);
         const right = isUpload ? upload : download;
         const path = random.chance(0.6) ? otherPath(right, isUpload ? download : upload, random) : right;
@@ -85,6 +107,7 @@ export const urls = fuzz('changed signed URLs give nothing and store nothing', {
         const same = await waitFor('nothing more to be stored', () => now() === stored.join(), {
           timeoutMs: 10_000,
         }).catch(() => false);
+        const { upload, download } = await valid();
         await put(upload, content);
         const { body } = await send('GET', download, []);
         return [
