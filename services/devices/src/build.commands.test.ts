@@ -9,7 +9,7 @@ import {
   type OperationSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -121,6 +121,7 @@ test('a command whose creation comes after the deactivation is refused', async (
 onEmbedded('a command costs two reads by id', async () => {
   await provision(world);
   await activate(0);
+  await atRest(world);
   const before = world.documentsExamined();
   await send(0);
   expect(world.documentsExamined() - before).toBe(2);

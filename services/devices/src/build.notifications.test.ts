@@ -10,9 +10,8 @@ import {
   UrlRefusal,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { owingCollections } from './store/documents.ts';
 import { notifications, receivedAtMs, report, usage } from './testing/reports.ts';
-import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -301,16 +300,7 @@ onEmbedded('a batch of many devices costs one lookup', async () => {
   await activate('app', imei(1));
   await activate('app', imei(2));
   // The activations' pending work, and the records that changes owe, read documents, too, so wait for their end.
-  await waitFor('the activations to be settled', async () => {
-    const left = { $or: [{ dueAtMs: { $exists: true } }, { 'lifecycle.0': { $exists: true } }] };
-    const unchecked = { checkAtMs: { $lte: world.nowMs } };
-    const devices = await world.store.collection('devices').countDocuments(left);
-    const contracts = await world.store.collection('contracts').countDocuments(unchecked);
-    const owing = owingCollections.map((name) =>
-      world.store.collection(name).countDocuments({ auditAtMs: { $exists: true } }),
-    );
-    return [devices, contracts, ...(await Promise.all(owing))].every((count) => count === 0);
-  });
+  await atRest(world);
   // While a first report waits for the log, the others queue up: they form one batch on any machine.
   world.logFailure = new DomainError('unavailable', 'away');
   await publish(signal({ deviceId: imei(0) }));

@@ -3,7 +3,7 @@ import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
 import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -168,6 +168,7 @@ onEmbedded('statuses are listed for the devices activated now, in pages, by inde
     const caller = callerOf('app');
     await world.devices.activateDevice({ caller, deviceId: imei(n), clientId: `c${n}` });
   }
+  await atRest(world);
   const before = world.documentsExamined();
   const first = await world.devices.listDeviceStatuses({ applicationId: 'app', limit: 10 });
   expect(world.documentsExamined() - before).toBeLessThanOrEqual(12);

@@ -18,7 +18,7 @@ import type {
   ContractDocument,
   DeviceDocument,
 } from './store/documents.ts';
-import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { callerOf, imei, openWorld, provision, recordsPublished, type World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -228,6 +228,7 @@ onEmbedded('a full contract refuses at once, for the same cost with many devices
     await provision(world, { name, limit: devices - 1, devices });
     for (let n = 0; n < devices - 1; n += 1) await activate(n, undefined, name);
     await waitFor('rest', async () => (await contracts().findOne({ _id: name }))?.takes.length === 0);
+    await recordsPublished(world);
     const before = world.documentsExamined();
     await expect(activate(devices - 1, undefined, name)).rejects.toMatchObject(full);
     return world.documentsExamined() - before;

@@ -4,6 +4,7 @@ import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import {
   ApplicationsService,
@@ -14,6 +15,7 @@ import {
 import { Registry } from 'prom-client';
 import { buildDevices } from '../build.ts';
 import type { DevicesConfig } from '../config.ts';
+import { owingCollections } from '../store/documents.ts';
 import { RecordingTransactions } from './recording-transactions.ts';
 import { SignedUrlsFake } from './signed-urls.ts';
 
@@ -123,6 +125,31 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
   channel.register([transactions.binding, signedUrls.binding, ...service.rpc, ...service.admin]);
   await service.start();
   return world;
+}
+
+/** Waits until no document owes a record of a change any more: the service publishes it and takes it off by itself. */
+export async function recordsPublished({ store }: Pick<World, 'store'>): Promise<void> {
+  const owing = { auditAtMs: { $exists: true } };
+  await waitFor('the records', async () => {
+    const counts = owingCollections.map((name) => store.collection(name).countDocuments(owing));
+    return (await Promise.all(counts)).every((count) => count === 0);
+  });
+}
+
+/**
+ * Waits until the service has nothing left to do by itself: pending work of devices, counts of contracts, records that
+ * changes owe. Only then a test sees what a call alone reads and writes.
+ */
+export async function atRest(world: Pick<World, 'store' | 'nowMs'>): Promise<void> {
+  const { store, nowMs } = world;
+  const pending = { $or: [{ dueAtMs: { $exists: true } }, { 'lifecycle.0': { $exists: true } }] };
+  await waitFor('the service to be at rest', async () => {
+    const devices = await store.collection('devices').countDocuments(pending);
+    return (
+      devices + (await store.collection('contracts').countDocuments({ checkAtMs: { $lte: nowMs } })) === 0
+    );
+  });
+  await recordsPublished(world);
 }
 
 /** The n-th test device's IMEI. */
