@@ -1,5 +1,5 @@
-import { runCtl } from './program.ts';
 import { type Door, openDoor } from './testing/door.ts';
+import { run } from './testing/run.ts';
 
 const imei = '356938035643809';
 /** Colour, line break, C1's start of a control sequence, bidirectional mark, line separator, an invisible tag. */
@@ -9,20 +9,7 @@ let door: Door;
 
 afterEach(() => door.close());
 
-async function ctl(args: string) {
-  let out = '';
-  let err = '';
-  const terminal = {
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-  };
-  const code = await runCtl(args.split(' '), terminal, { ADMIN_URL: door.url });
-  return { code, out, err };
-}
+const ctl = (args: string) => run(args, { ADMIN_URL: door.url });
 
 // withstands operators/terminal
 describe('what others have written is shown without its control characters', () => {

@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { runCtl } from './program.ts';
 import { type Door, openDoor } from './testing/door.ts';
+import { run } from './testing/run.ts';
 
 let door: Door;
 afterEach(() => door.close());
@@ -59,19 +59,7 @@ function platform({ open = 0, pending = 0, devices = '' } = {}) {
   };
 }
 
-async function ctl(args: string) {
-  let [out, err] = ['', ''];
-  const terminal = {
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-  };
-  const code = await runCtl(args.split(' '), terminal, { ADMIN_URL: door.url });
-  return { code, out, err };
-}
+const ctl = (args: string) => run(args, { ADMIN_URL: door.url });
 const forget = (more = '') => ctl(`applications forget app --reference R-1${more}`);
 
 test('devices goes first, communication after notifier has waited, all in one run, and the table says how much of what', async () => {

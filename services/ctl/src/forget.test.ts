@@ -1,8 +1,8 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { ForgetDeviceRequest as ForgetCallbacks } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import type { ForgetDeviceRequest as ForgetTransactions } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
-import { runCtl } from './program.ts';
 import { type Door, openDoor } from './testing/door.ts';
+import { run } from './testing/run.ts';
 
 const imei = '356938035643809';
 let door: Door;
@@ -55,19 +55,7 @@ function platform(left: Set<bigint>, { pending = new Set<bigint>(), open = 0 } =
   };
 }
 
-async function ctl(args: string) {
-  let [out, err] = ['', ''];
-  const terminal = {
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-  };
-  const code = await runCtl(args.split(' '), terminal, { ADMIN_URL: door.url });
-  return { code, out, err };
-}
+const ctl = (args: string) => run(args, { ADMIN_URL: door.url });
 const forget = (more = '') => ctl(`devices forget ${imei} --reference R-1${more}`);
 
 test('each page goes after its callbacks, and the table says how much of what', async () => {

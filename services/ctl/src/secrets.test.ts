@@ -14,7 +14,7 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { Registry } from 'prom-client';
-import { runCtl } from './program.ts';
+import { run } from './testing/run.ts';
 
 const former = 'the former key of more than thirty-two characters';
 const next = 'the next key of more than thirty-two characters';
@@ -88,20 +88,7 @@ async function serve(service: string, secret: string, ...others: string[]): Prom
   return `http://127.0.0.1:${server.port()}`;
 }
 
-async function ctl(args: string, env: Record<string, string>) {
-  let out = '';
-  let err = '';
-  const terminal = {
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-  };
-  const code = await runCtl(args.split(' '), terminal, env);
-  return { code, out, err };
-}
+const ctl = (args: string, env: Record<string, string>) => run(args, env);
 
 const put = async (secret: string, count: number, prefix = 'thing') => {
   for (let n = 0; n < count; n += 1) {

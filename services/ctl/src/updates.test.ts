@@ -13,7 +13,7 @@ import {
   UpdatesAdminService,
 } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { Registry } from 'prom-client';
-import { runCtl } from './program.ts';
+import { run } from './testing/run.ts';
 
 interface Uploaded {
   readonly method: string | undefined;
@@ -103,20 +103,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-async function ctl(...args: string[]) {
-  let out = '';
-  let err = '';
-  const terminal = {
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-  };
-  const code = await runCtl(args, terminal, { ADMIN_URL: `http://127.0.0.1:${door.port()}` });
-  return { code, out, err };
-}
+const ctl = (...args: string[]) => run(args, { ADMIN_URL: `http://127.0.0.1:${door.port()}` });
 
 const put = (version: string, ...more: string[]) =>
   ctl('firmware', 'put', 'com.vendor.fw', version, join(directory, 'fw.bin'), ...more);

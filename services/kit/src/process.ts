@@ -10,25 +10,15 @@ import { createMetrics } from './process-metrics.ts';
 import type { RpcBinding } from './rpc/types.ts';
 import { createStartUp, StartStoppedError, type StartUp } from './start-up.ts';
 
-const {
-  LOG_LEVEL,
-  ADMIN_LISTEN,
-  ADMIN_TOKEN,
-  ADMIN_TOKEN_BEFORE,
-  METRICS_TOKEN,
-  TURN_AWAY_MS,
-  STOP_GRACE_MS,
-} = commonConfig;
-
 /** What `createProcess` reads: the keys of a process without stores; commonConfig has them, too. */
 export const processConfig = {
-  LOG_LEVEL,
-  ADMIN_LISTEN,
-  ADMIN_TOKEN,
-  ADMIN_TOKEN_BEFORE,
-  METRICS_TOKEN,
-  TURN_AWAY_MS,
-  STOP_GRACE_MS,
+  LOG_LEVEL: commonConfig.LOG_LEVEL,
+  ADMIN_LISTEN: commonConfig.ADMIN_LISTEN,
+  ADMIN_TOKEN: commonConfig.ADMIN_TOKEN,
+  ADMIN_TOKEN_BEFORE: commonConfig.ADMIN_TOKEN_BEFORE,
+  METRICS_TOKEN: commonConfig.METRICS_TOKEN,
+  TURN_AWAY_MS: commonConfig.TURN_AWAY_MS,
+  STOP_GRACE_MS: commonConfig.STOP_GRACE_MS,
   ...doorConfig,
 } as const;
 

@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { root } from '@headset-cloud/demo/stack/process.ts';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { sourcesOf } from '../../support/sources.ts';
+import { commitOf } from '../lib/commit.ts';
 import { type Figure, figure, interleave, percentile, type Report } from '../lib/figures.ts';
 import { spendingOf } from '../lib/processor-time.ts';
 import type { Settings } from '../lib/settings.ts';
@@ -18,10 +17,7 @@ const arrivals = [10, 50] as const;
  */
 export async function measureAgainst(kind: StackKind, settings: Settings): Promise<Report> {
   if (!settings.against) throw new Error('BENCH_AGAINST must name the commit to compare with.');
-  const commit = execFileSync('git', ['rev-parse', '--verify', `${settings.against}^{commit}`], {
-    cwd: root,
-    encoding: 'utf8',
-  }).trim();
+  const commit = commitOf(settings.against);
   const earlier = await startJobsWorld(kind, settings, {}, sourcesOf(commit));
   try {
     const today = await startJobsWorld(kind, settings);

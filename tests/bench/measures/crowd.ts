@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { root } from '@headset-cloud/demo/stack/process.ts';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { sourcesOf } from '../../support/sources.ts';
+import { commitOf } from '../lib/commit.ts';
 import type { Figure, Report } from '../lib/figures.ts';
 import { spendingOf } from '../lib/processor-time.ts';
 import type { Settings } from '../lib/settings.ts';
@@ -28,13 +27,8 @@ interface Crowd {
  * BENCH_AGAINST the earlier commit's platform does the same before; `floor` in the table is that one.
  */
 export async function measureCrowd(kind: StackKind, settings: Settings): Promise<Report> {
-  const commit =
-    settings.against &&
-    execFileSync('git', ['rev-parse', '--verify', `${settings.against}^{commit}`], {
-      cwd: root,
-      encoding: 'utf8',
-    });
-  const earlier = commit ? await crowd(kind, settings, sourcesOf(commit.trim())) : undefined;
+  const { against } = settings;
+  const earlier = against ? await crowd(kind, settings, sourcesOf(commitOf(against))) : undefined;
   const today = await crowd(kind, settings);
   const half = Math.round(settings.crowdHeadsets / 2);
   const line = (measure: string, unit: string, of: (c: Crowd) => number, goal?: Figure['goal']): Figure => ({

@@ -62,25 +62,32 @@ export async function keepLogs({ context }: Cluster, namespace: string, director
       images.set(key, spec.containers[0]?.image ?? '');
       follow(name, container.containerID);
     },
-    about(requestId, atMs) {
-      const timeOf = ({ line }: LoggedLine) => Date.parse(String(line['time']));
-      const near = (one: LoggedLine) =>
-        grave.has(one.line['level']) && Math.abs(atMs - 500 - timeOf(one)) <= 500;
-      return readdirSync(directory)
-        .flatMap((file) =>
-          jsonLines(readFileSync(join(directory, file), 'utf8')).map((line) => ({
-            ...{ pod: file.split('.')[0] ?? '', image: images.get(file) ?? '', line },
-          })),
-        )
-        .filter((one) => one.line['requestId'] === requestId || near(one))
-        .sort((a, b) => timeOf(a) - timeOf(b));
-    },
+    about: (requestId, atMs) => linesAbout(directory, images, requestId, atMs),
     close() {
       closed = true;
       process.off('exit', killWithParent);
       proxy.kill();
     },
   };
+}
+
+/** `about` of PodLogs, from the files of a folder; `images`: of each file's container. */
+export function linesAbout(
+  directory: string,
+  images: ReadonlyMap<string, string>,
+  requestId: string,
+  atMs: number,
+): LoggedLine[] {
+  const timeOf = ({ line }: LoggedLine) => Date.parse(String(line['time']));
+  const near = (one: LoggedLine) => grave.has(one.line['level']) && Math.abs(atMs - 500 - timeOf(one)) <= 500;
+  return readdirSync(directory)
+    .flatMap((file) =>
+      jsonLines(readFileSync(join(directory, file), 'utf8')).map((line) => ({
+        ...{ pod: file.split('.')[0] ?? '', image: images.get(file) ?? '', line },
+      })),
+    )
+    .filter((one) => one.line['requestId'] === requestId || near(one))
+    .sort((a, b) => timeOf(a) - timeOf(b));
 }
 
 const grave: ReadonlySet<unknown> = new Set(['warn', 'error', 'fatal']);

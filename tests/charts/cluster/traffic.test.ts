@@ -17,6 +17,7 @@ import { gatherEvidence } from './evidence.ts';
 import { figuresOf, type Phase, type PhaseFigures, passing, quantile } from './figures.ts';
 import { type LoadedImage, loadImage } from './images.ts';
 import { type Integrators, startIntegrators } from './integrators.ts';
+import { isOfLastRelease } from './last-release.ts';
 import { makeNamespace, type Namespace } from './namespace.ts';
 import { applyStores, components, deploy, openDoors, trialValues } from './platform.ts';
 import { keepLogs, type PodLogs } from './pod-logs.ts';
@@ -196,26 +197,17 @@ describeOnCluster(
   realStackMissing,
 );
 
-/**
- * The server errors but those of release 0.1.0 that are mended since: to its processes a call that was cut off while the
- * called process ended, and a socket of the database that did, are internal errors, 500 without Retry-After. Its pods'
- * logs say so. Of each error but a 503 the lines that may tell its cause are printed.
- */
+/** The server errors but those of the last release. Of each but a 503 the lines that may tell its cause are printed. */
 function ownErrors(errors: readonly ServerError[], logs: PodLogs, last: LoadedImage): ServerError[] {
+  const isLast = (image: string) => image.endsWith(`${last.repository}:${last.tag}`);
   return errors.filter((error) => {
     if (error.status === 503) return true;
     const lines = logs.about(error.requestId, error.atMs);
     say(`${error.status} ${error.message} (request ${error.requestId}):`);
     for (const { pod, image, line } of lines) say(`  ${pod} (${image}): ${JSON.stringify(line)}`);
-    return !lines.some(({ image, line }) => isOf(last, image) && brokenOff.test(JSON.stringify(line)));
+    return !isOfLastRelease(lines, error.requestId, isLast);
   });
 }
-
-/** In the words of grpc-js, and of Node.js. */
-const brokenOff = /Received RST_STREAM with code|Write error: |"code":"(EPIPE|ECONNRESET|ERR_STREAM_\w+)"/;
-
-const isOf = ({ repository, tag }: LoadedImage, image: string): boolean =>
-  image.endsWith(`${repository}:${tag}`);
 
 function describePhase(one: Phase, f: PhaseFigures): string {
   return [

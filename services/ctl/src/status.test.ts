@@ -1,0 +1,246 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { platformVersion } from '@headset-cloud/kit/build-info.ts';
+import { instancesOf } from './connection.ts';
+import { type Door, openDoor } from './testing/door.ts';
+import { run } from './testing/run.ts';
+
+let door: Door;
+let directory: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'ctl-'));
+});
+afterEach(async () => {
+  await door?.close();
+  rmSync(directory, { recursive: true });
+});
+
+const ctl = (args: string, env: Record<string, string> = { ADMIN_URL: door.url }) => run(args, env);
+
+describe('status', () => {
+  test('shows one process that is the whole platform once', async () => {
+    door = await openDoor();
+    const { code, out } = await ctl('status');
+    expect(code).toBe(0);
+    const [head, line, ...rest] = out.trimEnd().split('\n');
+    expect(head).toMatch(/^SERVICE +VERSION +READY +SINCE +REASON$/);
+    const since = /^platform +(\S+) +yes +(\S+Z) +-$/.exec(line ?? '');
+    expect(since?.[1]).toBe(platformVersion());
+    expect(Math.abs(Date.parse(since?.[2] ?? '') - (Date.now() - process.uptime() * 1000))).toBeLessThan(
+      5000,
+    );
+    expect(rest).toEqual([]);
+  });
+
+  test('shows each of several processes, why one is not ready, and which cannot be reached', async () => {
+    door = await openDoor({ service: 'devices', notReady: ['starting: waits for the indexes'] });
+    const away = 'http://127.0.0.1:2';
+    const { code, out, err } = await ctl(`--admin ${away} --devices-admin ${door.url} status --json`, {});
+    expect([code, err]).toEqual([1, 'Not all services are ready.\n']);
+    const { services } = JSON.parse(out);
+    expect(services).toHaveLength(9);
+    expect(services).toContainEqual(
+      expect.objectContaining({
+        service: 'devices',
+        ready: false,
+        reason: 'starting: waits for the indexes',
+      }),
+    );
+    expect(services).toContainEqual({
+      ...{ service: 'gateway', version: '', ready: false, since: '', warnings: [] },
+      reason: `${away}: ECONNREFUSED`,
+    });
+  });
+
+  test('shows what ready processes go on without: exit code 5, so that a script can tell it from not ready', async () => {
+    const warning = { name: 'storage_unavailable', message: 'bucket b at AWS, eu-1: not found' };
+    door = await openDoor({ warnings: [warning, { name: 'other', message: 'too' }] });
+    const { code, out, err } = await ctl('status');
+    expect([code, err]).toEqual([5, 'All services are ready, with warnings.\n']);
+    expect(out).toMatch(
+      /^platform +\S+ +yes +\S+Z +warning: storage_unavailable: bucket b at AWS, eu-1: not found; warning: other: too$/m,
+    );
+    const json = await ctl('status --json');
+    expect([json.code, JSON.parse(json.out).services[0].warnings[0]]).toEqual([5, warning]);
+    const away = 'http://127.0.0.1:2';
+    expect((await ctl(`--admin ${away} --devices-admin ${door.url} status`, {})).code).toBe(1);
+  });
+
+  test('names the time-out of a process that hangs', async () => {
+    const hanging = createServer(() => {});
+    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
+    try {
+      const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`;
+      const { code, out } = await ctl('--timeout-ms 200 status --json', { ADMIN_URL: url });
+      expect([code, JSON.parse(out).services[0].reason]).toEqual([3, `${url}: no answer within 200 ms`]);
+    } finally {
+      hanging.closeAllConnections();
+      hanging.close();
+    }
+  });
+
+  test('reads a process of a version that knows no warnings', async () => {
+    const old = createServer((_, response) =>
+      response.end(JSON.stringify({ service: 'platform', version: '0.1.0', startedAtMs: 1, notReady: [] })),
+    );
+    await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = old.address() as AddressInfo;
+      expect((await ctl('status', { ADMIN_URL: `http://127.0.0.1:${port}` })).code).toBe(0);
+    } finally {
+      old.closeAllConnections();
+      old.close();
+    }
+  });
+
+  test('where no process answers, the exit code is another than that of a process that is not ready', async () => {
+    const away = await ctl('status', { ADMIN_URL: 'http://127.0.0.1:2' });
+    expect([away.code, away.err]).toEqual([3, expect.stringMatching(/^No process can be asked\. Start the/)]);
+    expect(away.out).toContain('ECONNREFUSED');
+    door = await openDoor({ notReady: ['MongoDB'] });
+    expect((await ctl('status')).code).toBe(1);
+    expect((await ctl('status --nonsense')).code).toBe(2);
+    expect((await ctl('--help')).out).toMatch(
+      /status ends with 1 when a process is not ready,.*\n? *.*3 or 4/,
+    );
+  });
+
+  test('needs the admin token, as all calls do', async () => {
+    door = await openDoor({ token: 'a token of sixteen' });
+    const refused = await ctl('status');
+    expect([refused.code, refused.err]).toEqual([
+      4,
+      'No process accepts the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file.\n',
+    ]);
+    expect(refused.out).toContain('answers 401: it does not accept the admin token');
+    const other = await ctl('developers list');
+    expect([other.code, other.err]).toEqual([4, expect.stringContaining("start the operators' pod anew")]);
+    const { code } = await ctl('status', { ADMIN_URL: door.url, ADMIN_TOKEN: 'a token of sixteen' });
+    expect(code).toBe(0);
+  });
+});
+
+describe('processes behind one name, as the pods of a headless Service', () => {
+  const url = 'http://headset-devices:9100,http://headset-devices-admin:9100';
+  const of = (given: string, found: Record<string, string[]>) =>
+    instancesOf('devices', { admin: given, timeoutMs: 1000 }, {}, async (name) => {
+      const addresses = found[name];
+      if (!addresses) throw Object.assign(new Error(name), { code: 'EAI_AGAIN' });
+      return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    });
+
+  test.each([
+    ['several pods', url, ['10.1.0.9', '10.1.0.3'], ['http://10.1.0.3:9100', 'http://10.1.0.9:9100']],
+    ['one on both families', url, ['10.1.0.9', 'fd00::9'], url.split(',')],
+    ['several on IPv6', 'http://a', ['fd00::9', 'fd00::3'], ['http://[fd00::3]:80', 'http://[fd00::9]:80']],
+    ['a certificate’s name', 'https://a', ['10.1.0.9', '10.1.0.3'], ['https://a']],
+  ])('%s', async (_, given, found, asked) => {
+    const instances = await of(given, { 'headset-devices-admin': found, a: found });
+    expect(instances.flatMap(({ addresses }) => addresses)).toEqual(asked);
+    expect(instances.map(({ name }) => name)).toEqual(
+      instances.length === 1 ? ['devices'] : ['devices', 'devices-2'],
+    );
+  });
+
+  test('a name that is not known is asked as it is', async () => {
+    expect(await of(url, {})).toEqual([{ name: 'devices', addresses: url.split(',') }]);
+  });
+
+  test('a command goes to the next address where the first name is not known', async () => {
+    door = await openDoor();
+    const { out } = await ctl(`--admin http://no-such-name.invalid:9100,${door.url} developers list`, {});
+    expect(out).toContain('acme');
+    expect((await ctl(`--admin ${door.url},nonsense developers list`, {})).code).toBe(2);
+  });
+});
+
+test('a process that stops beside a ready one of its service is no failure', async () => {
+  door = await openDoor({ service: 'notifier' });
+  const second = await openDoor({ service: 'notifier', notReady: ['shutting down'] });
+  try {
+    const names = ['gateway', 'devices', 'transactions', 'device-link', 'updates', 'connectivity'];
+    const doors = Object.fromEntries(
+      [...names, 'communication', 'billing', 'notifier'].map((name) => [name, door.url]),
+    );
+    const file = join(directory, 'doors.json');
+    const code = async () => (await ctl('status', { CTL_DOORS_FILE: file })).code;
+    writeFileSync(file, JSON.stringify({ ...doors, 'notifier-2': second.url }));
+    expect(await code()).toBe(0);
+    writeFileSync(file, JSON.stringify({ ...doors, 'billing-2': second.url, notifier: second.url }));
+    expect(await code()).toBe(1);
+  } finally {
+    await second.close();
+  }
+});
+
+test('a process that has gone beside a ready one of its service, and that DNS still names, is asked again', async () => {
+  door = await openDoor({ service: 'notifier' });
+  const names = ['gateway', 'devices', 'transactions', 'device-link', 'updates', 'connectivity'];
+  const doors = Object.fromEntries(
+    [...names, 'communication', 'billing', 'notifier'].map((name) => [name, door.url]),
+  );
+  const file = join(directory, 'doors.json');
+  writeFileSync(file, JSON.stringify({ ...doors, 'notifier-2': 'http://127.0.0.1:2' }));
+  const answer = ctl('status --json', { CTL_DOORS_FILE: file });
+  setTimeout(() => writeFileSync(file, JSON.stringify(doors)), 500);
+  const { code, out } = await answer;
+  expect([code, JSON.parse(out).services.at(0)]).toEqual([
+    0,
+    expect.not.objectContaining({ silent: expect.anything() }),
+  ]);
+});
+
+test('status reads every instance of a service that make up has written', async () => {
+  door = await openDoor({ service: 'notifier' });
+  const second = await openDoor({ service: 'notifier', notReady: ['draining'] });
+  try {
+    const file = join(directory, 'doors.json');
+    const env = { CTL_DOORS_FILE: file };
+    const doors = {
+      ...{ 'notifier-10': 'http://127.0.0.1:2', 'notifier-2': second.url, notifier: door.url },
+      ...{ 'gateway-2': 'http://127.0.0.1:2', gateway: 'http://127.0.0.1:2' },
+    };
+    writeFileSync(file, JSON.stringify(doors));
+    const status = async (args: string) => {
+      const { services } = JSON.parse((await ctl(`${args}status --json`, env)).out);
+      return (services as { service: string; ready: boolean; reason: string }[])
+        .filter(({ service }) => /^(notifier|gateway)/.test(service))
+        .map(({ service, ready, reason }) => [service, ready, reason]);
+    };
+    const away = 'http://127.0.0.1:2: ECONNREFUSED';
+    expect(await status('')).toEqual([
+      ['gateway', false, away],
+      ['gateway-2', false, away],
+      ['notifier', true, ''],
+      ['notifier-2', false, 'draining'],
+      ['notifier-10', false, away],
+    ]);
+    // An address that is given is the only one.
+    expect(await status(`--notifier-admin ${second.url} `)).toEqual([
+      ['gateway', false, away],
+      ['gateway-2', false, away],
+      ['notifier', false, 'draining'],
+    ]);
+  } finally {
+    await second.close();
+  }
+});
+
+test('without addresses the doors are those that make up has written', async () => {
+  door = await openDoor();
+  const file = join(directory, 'doors.json');
+  const env = { CTL_DOORS_FILE: file };
+  writeFileSync(file, JSON.stringify({ devices: door.url, gateway: 'http://127.0.0.1:2' }));
+  expect((await ctl('developers list', env)).out).toContain('acme');
+  expect((await ctl('status --json', env)).out).toContain('http://127.0.0.1:2: ECONNREFUSED');
+  writeFileSync(file, '{');
+  expect((await ctl('status', { ...env, ADMIN_URL: door.url })).code).toBe(0);
+  expect(await ctl('developers list', env)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('The file of the doors cannot be read'),
+  });
+});
