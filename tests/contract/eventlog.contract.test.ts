@@ -298,6 +298,63 @@ function contract(stack: LogStack): void {
     ).toEqual(numbers(10, 50));
   });
 
+  test('what is handled and not stored yet keeps the offset back, and nothing else', async () => {
+    const stored = Promise.withResolvers<void>();
+    const got = collect();
+    const held: boolean[] = [];
+    const handle: Subscription['handle'] = async (events, batch) => {
+      await batch.durable();
+      held.push(batch.held());
+      if (events.some((e) => text(e) === '0'))
+        batch.settlesWith({ durable: stored.promise, hurry: () => {} });
+      await got.handle(events);
+    };
+    await subscribe({ topic, group: 'g', handle });
+    for (const n of numbers(3)) {
+      await log.publish(topic, [event('k', n)]);
+      await waitFor('it is handled', () => got.values().includes(String(n)), patient);
+    }
+    // Longer than an offset that could move would take to do so.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(await log.lag('g', topic)).toBe(3);
+    expect(new Set(held)).toEqual(new Set([true]));
+    stored.resolve();
+    await waitFor('the offset', async () => (await log.lag('g', topic)) === 0, patient);
+  });
+
+  test('a member that leaves asks for what is not stored; what it could not store comes again, in order', async () => {
+    let asked = 0;
+    let held: () => boolean = () => false;
+    const got = collect();
+    const member = await subscribe({
+      topic,
+      group: 'g',
+      handle: async (events, batch) => {
+        held = batch.held;
+        const never = new Promise<void>(() => {});
+        const soon = Promise.withResolvers<void>();
+        const hurry = () => {
+          asked++;
+          soon.resolve();
+        };
+        batch.settlesWith({ durable: events.some((e) => text(e) === '1') ? never : soon.promise, hurry });
+        await got.handle(events);
+      },
+    });
+    for (const n of numbers(3)) {
+      await log.publish(topic, [event('k', n)]);
+      await waitFor('it is handled', () => got.values().includes(String(n)), patient);
+    }
+    expect(held()).toBe(true);
+    await member.close();
+    expect(asked).toBe(3);
+    expect(held()).toBe(false);
+    const next = collect();
+    await subscribe({ topic, group: 'g', handle: next.handle });
+    await waitFor('the last one', () => next.values().includes('2'), patient);
+    expect(next.values()).toEqual(['1', '2']);
+  });
+
   test('poison goes to the dead letters with its reason, and the rest goes on in order', async () => {
     await log.publish(
       topic,

@@ -1,9 +1,12 @@
 import { deliver } from '@headset-cloud/kit/eventlog/runtime.ts';
+import { Settling } from '@headset-cloud/kit/eventlog/settling.ts';
 import type { LogEvent, RunningSubscription, Subscription } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { LogTopic } from './log-topic.ts';
 
 const defaultMaxBatch = 500;
+/** So long a member that leaves waits for what it handled and has not stored yet; the rest is delivered again. */
+const settleMs = 1000;
 
 /** What a group needs. */
 export interface LogGroupOptions {
@@ -14,6 +17,8 @@ export interface LogGroupOptions {
   readonly logger: Logger;
   /** Publishes a dead letter, for subscriptions without a `setAside` of their own. */
   readonly deadLetter: (event: LogEvent, error: unknown) => Promise<void>;
+  /** Resolves when everything that was published so far is durable. */
+  readonly durable: () => Promise<void>;
   /** Called when the position has changed: it should be stored soon. */
   readonly onMoved: () => void;
 }
@@ -31,6 +36,10 @@ interface Member {
 export class LogGroup {
   readonly #options: LogGroupOptions;
   readonly #members: Member[] = [];
+  readonly #settling: Settling<number>;
+  /** The offset of the last event that was read and handled. */
+  #handled: number;
+  /** The offset up to which everything is durable as well. */
   #position: number;
   #turn = 0;
   #running = false;
@@ -38,7 +47,12 @@ export class LogGroup {
 
   constructor(options: LogGroupOptions) {
     this.#options = options;
+    this.#handled = options.position;
     this.#position = options.position;
+    this.#settling = new Settling((offset) => {
+      this.#position = offset;
+      options.onMoved();
+    });
     options.topic.listeners.add(() => this.#wake?.());
   }
 
@@ -46,7 +60,7 @@ export class LogGroup {
     return this.#options.group;
   }
 
-  /** The offset up to which all events are handled; it is stored a little later. */
+  /** The offset up to which all events are handled and durable; it is stored a little later. */
   get position(): number {
     return this.#position;
   }
@@ -75,18 +89,27 @@ export class LogGroup {
     if (index >= 0) this.#members.splice(index, 1);
     this.#wake?.();
     await member.inHand;
+    await this.#settling.finish(settleMs);
+    if (this.#members.length > 0) return;
+    this.#settling.forget();
+    this.#handled = this.#position;
   }
 
   async #run(): Promise<void> {
     for (;;) {
       const member = this.#members[this.#turn++ % (this.#members.length || 1)];
       if (!member) break;
-      if (this.#position >= this.#options.topic.committed) {
+      if (this.#handled >= this.#options.topic.committed) {
         // No commit is missed: the check and the new listener are in one turn of the event loop.
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
         this.#wake = undefined;
+        continue;
+      }
+      if (this.#settling.full) {
+        this.#settling.hurry();
+        await this.#settling.progress(settleMs);
         continue;
       }
       member.inHand = this.#batch(member);
@@ -97,20 +120,25 @@ export class LogGroup {
   }
 
   async #batch(member: Member): Promise<void> {
-    const { topic, logger, group, deadLetter, onMoved } = this.#options;
+    const { topic, logger, group, deadLetter, durable } = this.#options;
     const { subscription, closing } = member;
-    const rows = topic.read(this.#position, subscription.maxBatch ?? defaultMaxBatch);
+    const rows = topic.read(this.#handled, subscription.maxBatch ?? defaultMaxBatch);
+    let handled = 0;
     const finished = await deliver(
       rows.map((row) => row.event),
       {
         group,
         logger,
         deadLetter: subscription.setAside ?? deadLetter,
-        handle: (events) => subscription.handle(events),
+        handle: (events, batch) => subscription.handle(events, batch),
+        held: () => !closing.signal.aborted,
+        durable,
         signal: closing.signal,
-        onDurable: (count) => {
-          this.#position = rows[count - 1]?.offset ?? this.#position;
-          onMoved();
+        onHandled: (count, unsettled) => {
+          const offset = rows[count - 1]?.offset ?? this.#handled;
+          this.#settling.add(offset, count - handled, unsettled);
+          this.#handled = offset;
+          handled = count;
         },
       },
     );

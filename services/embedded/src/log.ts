@@ -158,6 +158,7 @@ class EmbeddedLog implements EventLog {
       logger: this.#logger,
       deadLetter: (event, error) =>
         this.publish(deadLetterTopic(event.topic), [deadLetterOf(event, name, error)]),
+      durable: () => this.#durable(),
       onMoved: () => this.#flushLater(group, topic),
     });
     groups.set(name, group);

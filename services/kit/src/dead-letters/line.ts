@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { DomainError, isTransient } from '../errors.ts';
 import { errorText } from '../eventlog/events.ts';
-import { type LogEvent, NewerVersionError, PoisonEventError, type Subscription } from '../eventlog/types.ts';
+import { handleAndStore } from '../eventlog/settling.ts';
+import {
+  type Batch,
+  type LogEvent,
+  NewerVersionError,
+  PoisonEventError,
+  type Subscription,
+} from '../eventlog/types.ts';
 import type { Failpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
 import { type Repetition, repeat } from '../repeat.ts';
@@ -65,7 +72,7 @@ export class SubscriptionLines {
   }
 
   /** Subscription.handle; events that belong to a line are set aside behind it. */
-  async handle(events: readonly LogEvent[]): Promise<void> {
+  async handle(events: readonly LogEvent[], batch: Batch): Promise<void> {
     const [first] = events;
     const last = events.at(-1);
     if (!first || !last) return;
@@ -73,7 +80,7 @@ export class SubscriptionLines {
     // Another member may have consumed the partition meanwhile and set events of it aside.
     if (this.#next.get(partition) !== offset) await this.#locked(() => this.#read());
     const free = this.#heads.size === 0 ? events : await this.#locked(() => this.#putBehind(events));
-    if (free.length > 0) await this.#subscription.handle(free);
+    if (free.length > 0) await this.#subscription.handle(free, batch);
     this.#next.set(partition, placeOf(last).offset + 1);
   }
 
@@ -179,7 +186,7 @@ export class SubscriptionLines {
     const event = eventOf(letter);
     for (let tries = 1; ; tries++) {
       try {
-        await this.#subscription.handle([event]);
+        await handleAndStore(this.#subscription, [event]);
         break;
       } catch (error) {
         if (error instanceof NewerVersionError || isTransient(error)) {

@@ -74,7 +74,7 @@ export function withDeadLetters(
         const lines = new SubscriptionLines(subscription, { letters, logger, failpoints, replayEveryMs });
         const running = await log.subscribe({
           ...subscription,
-          handle: (events) => lines.handle(events),
+          handle: (events, batch) => lines.handle(events, batch),
           setAside: (event, error) => lines.setAside(event, error),
         });
         all.add(lines);

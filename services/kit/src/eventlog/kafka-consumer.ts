@@ -3,6 +3,7 @@ import type { Logger } from '../logger.ts';
 import { isKafkaAway, settle } from './kafka-client.ts';
 import type { KafkaNames } from './kafka-names.ts';
 import { deliver } from './runtime.ts';
+import { Settling } from './settling.ts';
 import type { LogEvent, RunningSubscription, Subscription } from './types.ts';
 
 /** What a subscription needs from its log. */
@@ -24,6 +25,8 @@ const commitIntervalMs = 250;
 const maxWaitMs = 250;
 /** How long a rejoin or an outage may last before it counts as not ready. */
 const graceMs = 10_000;
+/** So long a close waits for what is handled and not stored yet; what is not stored then is delivered again. */
+const settleMs = 1000;
 
 /** One member of a consumer group on one topic. */
 export class KafkaSubscription implements RunningSubscription {
@@ -35,8 +38,16 @@ export class KafkaSubscription implements RunningSubscription {
   #reason: string | undefined = 'has not joined its consumer group yet';
   #rejoiningSinceMs: number | undefined;
   #lastAnswerMs = Date.now();
+  /** When the group's coordinator last said that this member is one; by `performance.now()`. */
+  #memberSinceMs = Number.NEGATIVE_INFINITY;
+  /** Counts how often the partitions may have changed hands. */
+  #generation = 0;
   #inHand = 0;
-  #commit: (() => Promise<void>) | undefined;
+  /** By partition. */
+  readonly #settling = new Map<number, Settling<string>>();
+  /** By partition: the offset that is to be committed. */
+  readonly #settled = new Map<number, string>();
+  #commit: EachBatchPayload['commitOffsetsIfNecessary'] | undefined;
   #commitTimer: NodeJS.Timeout | undefined;
   #closed: Promise<void> | undefined;
 
@@ -70,7 +81,7 @@ export class KafkaSubscription implements RunningSubscription {
     const consumer = this.#consumer;
     if (!consumer) return;
     // stop() waits for the running batches, each of which commits at its end, and leaves the group.
-    await this.#commitNow();
+    await this.#finish();
     await consumer.stop().catch(() => {});
     clearTimeout(this.#commitTimer);
     await settle(consumer.disconnect(), 2000);
@@ -130,10 +141,17 @@ export class KafkaSubscription implements RunningSubscription {
     consumer.on(events.GROUP_JOIN, () => {
       this.#lastAnswerMs = Date.now();
       this.#rejoiningSinceMs = undefined;
+      this.#changeHands();
+      this.#memberSinceMs = performance.now();
       if (!this.#closing.signal.aborted) this.#reason = undefined;
+    });
+    consumer.on(events.HEARTBEAT, () => {
+      this.#memberSinceMs = performance.now();
     });
     consumer.on(events.REBALANCING, () => {
       this.#rejoiningSinceMs = Date.now();
+      this.#generation += 1;
+      for (const settling of this.#settling.values()) settling.hurry();
     });
     consumer.on(events.FETCH, () => {
       this.#lastAnswerMs = Date.now();
@@ -173,14 +191,25 @@ export class KafkaSubscription implements RunningSubscription {
       this.#inHand -= 1;
       this.#lastAnswerMs = Date.now();
     }
-    if (this.#closing.signal.aborted || !payload.isRunning()) await this.#commitNow();
+    if (this.#closing.signal.aborted || !payload.isRunning()) await this.#finish();
+  }
+
+  /** All partitions are as new: what is unsettled of before comes again, and is committed by whoever has it. */
+  #changeHands(): void {
+    this.#generation += 1;
+    for (const settling of this.#settling.values()) settling.forget();
+    this.#settling.clear();
+    this.#settled.clear();
   }
 
   async #deliver(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
     const { group, maxBatch = defaultMaxBatch, topic } = this.#subscription;
     const { signal } = this.#closing;
-    this.#commit = () => payload.commitOffsetsIfNecessary(payload.uncommittedOffsets());
+    this.#commit = payload.commitOffsetsIfNecessary;
+    const generation = this.#generation;
+    const settling = this.#settlingOf(batch.partition);
+    let handled = 0;
     for (let at = 0; at < batch.messages.length; at += maxBatch) {
       if (signal.aborted || !payload.isRunning() || payload.isStale()) return;
       const messages = batch.messages.slice(at, at + maxBatch);
@@ -188,19 +217,50 @@ export class KafkaSubscription implements RunningSubscription {
         messages.map((message) => toLogEvent(topic, batch.partition, message)),
         {
           group,
-          handle: (events) => this.#subscription.handle(events),
+          handle: (events, of) => this.#subscription.handle(events, of),
+          held: () => this.#holds(generation),
           deadLetter: this.#options.deadLetter,
           heartbeat: payload.heartbeat,
           logger: this.#options.logger,
           signal,
-          onDurable: (count) => {
-            payload.resolveOffset((messages[count - 1] as KafkaMessage).offset);
-            this.#commitLater();
+          onHandled: (count, unsettled) => {
+            const { offset } = messages[count - 1] as KafkaMessage;
+            payload.resolveOffset(offset);
+            settling.add(String(BigInt(offset) + 1n), at + count - handled, unsettled);
+            handled = at + count;
           },
         },
       );
       if (!finished) return;
+      while (settling.full && generation === this.#generation && !signal.aborted) {
+        settling.hurry();
+        await settling.progress(1000);
+        await payload.heartbeat();
+      }
     }
+  }
+
+  #settlingOf(partition: number): Settling<string> {
+    let settling = this.#settling.get(partition);
+    if (!settling) {
+      settling = new Settling((offset) => {
+        this.#settled.set(partition, offset);
+        this.#commitLater();
+      });
+      this.#settling.set(partition, settling);
+    }
+    return settling;
+  }
+
+  #holds(generation: number): boolean {
+    const fresh = performance.now() - this.#memberSinceMs < this.#options.sessionTimeoutMs / 2;
+    return fresh && generation === this.#generation && !this.#closing.signal.aborted;
+  }
+
+  /** Commits everything that can be stored soon. */
+  async #finish(): Promise<void> {
+    await Promise.all([...this.#settling.values()].map((settling) => settling.finish(settleMs)));
+    await this.#commitNow();
   }
 
   #commitLater(): void {
@@ -208,13 +268,19 @@ export class KafkaSubscription implements RunningSubscription {
   }
 
   /**
-   * Commits resolved offsets; after a failure they are committed later, or the events are delivered again.
+   * Commits settled offsets; after a failure they are committed later, or the events are delivered again.
    */
   async #commitNow(): Promise<void> {
     clearTimeout(this.#commitTimer);
     this.#commitTimer = undefined;
+    const { topic } = this.#subscription;
+    const partitions = [...this.#settled].map(([partition, offset]) => ({ partition, offset }));
+    if (partitions.length === 0) return;
     try {
-      await this.#commit?.();
+      await this.#commit?.({ topics: [{ topic: this.#options.names.topic(topic), partitions }] });
+      for (const { partition, offset } of partitions) {
+        if (this.#settled.get(partition) === offset) this.#settled.delete(partition);
+      }
     } catch (error) {
       this.#options.logger.debug({ ...this.#names(), err: error }, 'offsets were not committed');
       if (!this.#closing.signal.aborted) this.#commitLater();

@@ -36,8 +36,8 @@ export function withMetrics(log: EventLog, registry: Registry): EventLog {
       subscriptions.push({ group, topic });
       return log.subscribe({
         ...subscription,
-        async handle(events) {
-          await subscription.handle(events);
+        async handle(events, batch) {
+          await subscription.handle(events, batch);
           handled.inc({ group, topic }, events.length);
         },
       });

@@ -36,7 +36,8 @@ function setUp(handle: (numbers: number[], events: readonly LogEvent[]) => Promi
     deadLetter: async (event, error) => {
       dead.push({ event: number(event), error });
     },
-    onDurable: (count) => durable.push(count),
+    held: () => true,
+    onHandled: (count) => durable.push(count),
   };
   return { calls, dead, durable, closing, options };
 }

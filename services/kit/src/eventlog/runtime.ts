@@ -1,7 +1,7 @@
 import { asRetry } from '../deadline.ts';
 import { isTooSlow, isTransient } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { type LogEvent, PoisonEventError, type Subscription } from './types.ts';
+import { type LogEvent, PoisonEventError, type Subscription, type Unsettled } from './types.ts';
 
 /** What one batch's delivery needs from the adapter that read it. */
 export interface DeliveryOptions {
@@ -9,8 +9,15 @@ export interface DeliveryOptions {
   readonly handle: Subscription['handle'];
   /** Stores an event among the dead letters; resolves when it is durable there. */
   readonly deadLetter: (event: LogEvent, error: unknown) => Promise<void>;
-  /** Called when the first `count` events of the batch are durable; `count` only rises. */
-  readonly onDurable: (count: number) => void;
+  /** See Batch. */
+  readonly held: () => boolean;
+  /** See Batch; absent: whatever is delivered is durable. */
+  readonly durable?: () => Promise<void>;
+  /**
+   * Called when the first `count` events of the batch are handled; `count` only rises. They are durable then,
+   * or once everything is that `unsettled` names, here and in earlier calls.
+   */
+  readonly onHandled: (count: number, unsettled: readonly Unsettled[]) => void;
   /** Called while working and while waiting; rejects when the member has lost the partition. */
   readonly heartbeat?: () => Promise<void>;
   /** Aborted when the subscription closes: nothing more is begun, waits end at once. */
@@ -31,7 +38,7 @@ const heartbeatIntervalMs = 1000;
  * retried without end, in halves when the batch took too long. A named poison event goes to the dead
  * letters. After any other failure the batch is retried a few times, then in halves down to single events,
  * of which the failing ones become dead letters. Events are never handed over out of order. Returns true
- * when every event is durable or a dead letter; false when it was stopped before (closing, or the partition
+ * when every event is handled or a dead letter; false when it was stopped before (closing, or the partition
  * was lost). Never rejects.
  */
 export async function deliver(events: readonly LogEvent[], options: DeliveryOptions): Promise<boolean> {
@@ -80,8 +87,8 @@ class Delivery {
         whole || segment.events.length === 1 ? maxTries : 1,
       );
       if (outcome === 'stopped') return false;
-      if (outcome === 'durable') {
-        this.#options.onDurable(segment.end);
+      if ('unsettled' in outcome) {
+        this.#options.onHandled(segment.end, outcome.unsettled);
         if (this.#stopped && stack.length > 0) return false;
         continue;
       }
@@ -98,19 +105,28 @@ class Delivery {
     return this.#lost || this.#options.signal.aborted;
   }
 
-  /** Tries until every event is durable or a dead letter, or the segment has to be split. */
+  /** Tries until every event is handled or a dead letter, or the segment has to be split. */
   async #deliver(
     events: readonly LogEvent[],
     tries: number,
-  ): Promise<'durable' | 'stopped' | { split: readonly LogEvent[] }> {
+  ): Promise<'stopped' | { unsettled: readonly Unsettled[] } | { split: readonly LogEvent[] }> {
+    // Of every try: one that failed may have taken on some.
+    const unsettled: Unsettled[] = [];
+    const batch = {
+      held: this.#options.held,
+      durable: this.#options.durable ?? (() => Promise.resolve()),
+      settlesWith: (some: Unsettled) => {
+        unsettled.push(some);
+      },
+    };
     let rest = events;
     let failures = 0;
     let slow = 0;
     for (let waits = 0; rest.length > 0; ) {
       try {
-        const handle = () => this.#options.handle(rest);
+        const handle = () => this.#options.handle(rest, batch);
         await (waits === 0 ? handle() : asRetry(handle));
-        return 'durable';
+        return { unsettled };
       } catch (error) {
         const poison = error instanceof PoisonEventError ? find(rest, error.event) : undefined;
         if (poison) {
@@ -127,14 +143,14 @@ class Delivery {
         } else {
           failures += 1;
           const only = rest.length === 1 ? rest[0] : undefined;
-          if (failures >= tries && only) return (await this.#bury(only, error)) ? 'durable' : 'stopped';
+          if (failures >= tries && only) return (await this.#bury(only, error)) ? { unsettled } : 'stopped';
           if (failures >= tries) return this.#stopped ? 'stopped' : { split: rest };
         }
       }
       if (!(await this.#wait(waits))) return 'stopped';
       waits += 1;
     }
-    return 'durable';
+    return { unsettled };
   }
 
   /** Dead-letters one event, retrying without end; false when stopped before that. */

@@ -19,22 +19,44 @@ export interface LogEvent {
   readonly timestampMs: number;
 }
 
+/** Writes because of events that a handler has taken on, and that go on after it has resolved. */
+export interface Unsettled {
+  /** Resolves when all of them have resolved. Never rejects. */
+  readonly durable: Promise<void>;
+  /** Asks to store the rest now: much is unsettled, or other members may get the events. */
+  hurry(): void;
+}
+
+/** The batch that a handler is called with. */
+export interface Batch {
+  /**
+   * True while no other member can have the batch's partition. Kafka: the last heartbeat that was answered is
+   * younger than half the session time-out, by the monotonic clock, and no rebalance has begun since.
+   */
+  held(): boolean;
+  /** Resolves when the events are durable (`handle` says when they may not be). Rejects as a write does. */
+  durable(): Promise<void>;
+  /** The group's offset moves past the batch only once these writes have resolved as well. */
+  settlesWith(unsettled: Unsettled): void;
+}
+
 export interface Subscription {
   readonly topic: string;
   /** Members of one group share the topic's events; each group sees all. */
   readonly group: string;
   /**
-   * Handles a batch, in order of each key. Resolves when all its writes have resolved; only then does the
-   * group's offset move past the batch. On the embedded log an event may be delivered before it is durable;
+   * Handles a batch, in order of each key. Resolves when all its writes have resolved, but those that it named
+   * by `batch.settlesWith`; only when those have, too, does the group's offset move past the batch. On the embedded log an event may be delivered before it is durable;
    * a durable write that the handler makes because of it makes the event durable, too (ADR 0012). So
-   * nothing may leave the platform because of an event alone, without such a write. When it throws:
+   * nothing may leave the platform because of an event before such a write, or before `batch.durable`. When
+   * it throws:
    *  - a transient error (kit/errors.ts isTransient): the batch is tried again, without end;
    *  - a PoisonEventError: the event it names is set aside, the rest is tried again;
    *  - any other error: tried again a few times, then event by event, and an event that still fails alone
    *    is set aside. May be called again with events it has handled before (crash, rebalance): be
    *    idempotent.
    */
-  handle(events: readonly LogEvent[]): Promise<void>;
+  handle(events: readonly LogEvent[], batch: Batch): Promise<void>;
   /** Most events a batch; default 500. */
   readonly maxBatch?: number;
   /**
