@@ -37,6 +37,7 @@ import { FinishedOrders } from './scheduling/finished-orders.ts';
 import { Probes } from './scheduling/probes.ts';
 import { ReadinessCheck } from './scheduling/readiness.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
+import { Unrecorded } from './scheduling/unrecorded.ts';
 import { SignedUrls } from './signed-urls/request.ts';
 import { DestinationSlots } from './signed-urls/slots.ts';
 import { MongoDeliveryStore } from './store/deliveries.ts';
@@ -95,13 +96,15 @@ export function buildNotifier(
   const writer = new ChangeWriter(store, logger, ctx.failpoints);
   const finished = new FinishedOrders();
   const leaseMs = config.NOTIFIER_LEASE_MS;
+  const { failpoints } = ctx;
+  const unrecorded = new Unrecorded({ clock, instanceId, leaseMs, writer, failpoints });
   const rules = {
     backoff: { firstMs: config.NOTIFIER_BACKOFF_FIRST_MS, maxMs: config.NOTIFIER_BACKOFF_MAX_MS },
     limit,
   };
   const metrics = createMetrics(ctx.metrics, store, clock);
   const destinations = createDestinations(ctx.channel('devices'));
-  const readiness = new ReadinessCheck({ clock, store, writer, finished, leaseMs });
+  const readiness = new ReadinessCheck({ clock, store, writer, finished, unrecorded, leaseMs });
   const attempts = new Attempts({ ctx, readiness, destinations, sender, metrics, rules, random });
   const signedUrlsInFlight = config.NOTIFIER_SIGNED_URLS_PER_DESTINATION;
   const signedUrls = new SignedUrls({
@@ -126,7 +129,7 @@ export function buildNotifier(
     probesOf: (destination) => new Probes(destination, { store: probes, clock, logger }),
   });
   const scheduler = new Scheduler({
-    ...{ clock, logger, random, instanceId, store, writer, finished, attempts, healths, leaseMs },
+    ...{ clock, logger, random, instanceId, store, writer, finished, unrecorded, attempts, healths, leaseMs },
     onDead: () => metrics.dead.inc(),
     lanes: {
       limit,
@@ -145,8 +148,9 @@ export function buildNotifier(
     store,
     forgottenApplications,
     scheduler,
+    unrecorded,
     clock,
-    failpoints: ctx.failpoints,
+    failpoints,
   });
   const audit = createAuditOutbox({
     ...{ log: ctx.log, clock, logger, failpoints: ctx.failpoints },

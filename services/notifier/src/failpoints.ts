@@ -1,2 +1,11 @@
-/** Where tests may stop this service (kit/failpoints.ts): stored, answered with 2xx, outcome stored. */
-export const notifierFailpoints = ['notifier.stored', 'notifier.sent', 'notifier.marked'] as const;
+/**
+ * Where tests may stop this service (kit/failpoints.ts): stored, to be sent without a record, answered with 2xx,
+ * to be recorded before its end, outcome stored.
+ */
+export const notifierFailpoints = [
+  'notifier.stored',
+  'notifier.unrecorded',
+  'notifier.sent',
+  'notifier.recorded-pending',
+  'notifier.marked',
+] as const;

@@ -15,6 +15,8 @@ import type { Deadline } from './http/deadline.ts';
 export interface ConditionalChange {
   readonly id: string;
   readonly change: DeliveryChange;
+  /** The delivery before the change, where it is not stored yet: it is stored with it. */
+  readonly whole?: Delivery | undefined;
   /** Stored only while it is pending and this instance owns it; undefined: whatever happened meanwhile. */
   readonly onlyIfOwner: string | undefined;
 }
@@ -42,6 +44,8 @@ export interface LaneWork {
 export interface DeliveryStore {
   /** Stores new ones in one write; answers the ids of those that were there already. */
   insert(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>>;
+  /** Which of these are stored. */
+  known(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /**
    * Makes this instance the owner, until `untilMs`, of up to `limit` deliveries of a lane that are
    * due and owned by nobody (or whose owner's lease ran out), the longest due first.
@@ -54,8 +58,11 @@ export interface DeliveryStore {
   ): Promise<{ claimed: Delivery[]; more: boolean }>;
   /** Renews leases; answers the ids that this instance still owns. */
   renew(ids: readonly string[], untilMs: number): Promise<ReadonlySet<string>>;
-  /** Stores changes together, in no particular order: at most one for each delivery. */
-  apply(changes: readonly ConditionalChange[]): Promise<void>;
+  /**
+   * Stores changes together, in no particular order: at most one for each delivery. Answers the ids of those
+   * that were to be stored whole, have not been delivered, and are another instance's: nothing of them is stored.
+   */
+  apply(changes: readonly ConditionalChange[]): Promise<ReadonlySet<string>>;
   /** Unfinished ones that are still in that order: at most `predecessorLimit`, the nearest first. */
   predecessors(orderKey: string, before: number, order: Order): Promise<Predecessor[]>;
   /**

@@ -7,12 +7,13 @@ const deadlineMs = 3000;
 
 /**
  * Reads addresses and keys from devices, anew for each attempt: the old key is out of use as soon as
- * a new one was issued (rules A6, A18). Only reads that begin within one turn of the event loop
- * are one read.
+ * a new one was issued (rules A6, A18). A read serves those that asked before it began. One destination has one
+ * read at a time: whoever asks meanwhile shares the next one.
  */
 export function createDestinations(channel: Channel): Destinations {
   const applications = createClient(ApplicationsService, channel, { deadlineMs });
-  const thisTurn = new Map<string, Promise<DestinationAddress | undefined>>();
+  const underWay = new Map<string, Promise<unknown>>();
+  const next = new Map<string, Promise<DestinationAddress | undefined>>();
 
   const read: Destinations['get'] = async (applicationId, setting) => {
     try {
@@ -26,16 +27,29 @@ export function createDestinations(channel: Channel): Destinations {
     }
   };
 
+  const readNext = async (key: string, begin: () => Promise<DestinationAddress | undefined>) => {
+    await underWay.get(key)?.catch(() => {});
+    // All that ask in this turn of the event loop.
+    await new Promise((resolve) => setImmediate(resolve));
+    next.delete(key);
+    const reading = begin();
+    underWay.set(key, reading);
+    try {
+      return await reading;
+    } finally {
+      if (underWay.get(key) === reading) underWay.delete(key);
+    }
+  };
+
   return {
     get(applicationId, setting) {
       const key = `${applicationId}/${setting}`;
-      let reading = thisTurn.get(key);
-      if (!reading) {
-        if (thisTurn.size === 0) setImmediate(() => thisTurn.clear());
-        reading = read(applicationId, setting);
-        thisTurn.set(key, reading);
+      let waiting = next.get(key);
+      if (!waiting) {
+        waiting = readNext(key, () => read(applicationId, setting));
+        next.set(key, waiting);
       }
-      return reading;
+      return waiting;
     },
   };
 }

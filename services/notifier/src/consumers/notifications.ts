@@ -1,6 +1,6 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
-import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
+import { type Batch, type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import {
   Destination,
@@ -11,6 +11,7 @@ import { type Delivery, type DestinationSetting, laneOf } from '../domain/delive
 import { Neighbours } from '../domain/neighbours.ts';
 import type { DeliveryStore, ForgottenApplications } from '../ports.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
+import type { Unrecorded } from '../scheduling/unrecorded.ts';
 
 const settings: Readonly<Partial<Record<Destination, DestinationSetting>>> = {
   [Destination.DEVICE_EVENT]: 'deviceEvent',
@@ -20,32 +21,50 @@ const settings: Readonly<Partial<Record<Destination, DestinationSetting>>> = {
 };
 
 /**
- * Makes deliveries of notifications: stored in one write, then handed on. Nothing is sent in here.
- * An event that comes again finds its id stored and is dropped, and so is one of an application that is forgotten.
+ * Makes deliveries of notifications and hands them on: most once they are stored, in one write; those that can go
+ * at once when their events are durable and known to be new (ADR 0050). Nothing is sent in here. An event that
+ * comes again finds its id and is dropped, and so is one of an application that is forgotten.
  */
 export function createNotificationsHandler(options: {
   store: DeliveryStore;
   forgottenApplications: Pick<ForgottenApplications, 'read'>;
   scheduler: Pick<Scheduler, 'plan' | 'accept'>;
+  unrecorded: Unrecorded;
   clock: Clock;
   failpoints: Failpoints;
-}): (events: readonly LogEvent[]) => Promise<void> {
-  const { store, forgottenApplications, scheduler, clock, failpoints } = options;
+}): (events: readonly LogEvent[], batch: Batch) => Promise<void> {
+  const { store, forgottenApplications, scheduler, unrecorded, clock, failpoints } = options;
   const neighbours = new Neighbours();
-  return async (events) => {
+  const withoutKnown = async (deliveries: readonly Delivery[], batch: Batch) => {
+    if (deliveries.length === 0) return [];
+    const [known] = await Promise.all([store.known(deliveries.map(({ id }) => id)), batch.durable()]);
+    return deliveries.filter(({ id }) => !known.has(id));
+  };
+  return async (events, batch) => {
     const nowMs = clock.now();
     const forgotten = await forgottenApplications.read();
     const unique = new Map<string, Delivery>();
+    const again = new Set<string>();
     for (const event of events) {
       const delivery = toDelivery(event, nowMs);
       const after = neighbours.before(event.position, delivery);
       if (forgotten.has(delivery.applicationId)) continue;
-      if (!unique.has(delivery.id)) unique.set(delivery.id, { ...delivery, after });
+      if (unrecorded.has(delivery.id)) again.add(delivery.id);
+      else if (!unique.has(delivery.id)) unique.set(delivery.id, { ...delivery, after });
     }
-    const planned = scheduler.plan([...unique.values()]);
-    const known = await store.insert(planned);
-    failpoints('notifier.stored');
-    scheduler.accept(known.size === 0 ? planned : planned.filter((delivery) => !known.has(delivery.id)));
+    // The first of two such events was of an earlier batch, whose position another one may not pass alone.
+    if (again.size > 0) batch.settlesWith(unrecorded.settling([...again]));
+    const { toSend, toStore } = scheduler.plan([...unique.values()], batch.held());
+    const fresh = await withoutKnown(toSend, batch);
+    const stored = await store.insert(toStore);
+    const accepted = toStore.filter(({ id }) => !stored.has(id));
+    if (toStore.length > 0) failpoints('notifier.stored');
+    if (fresh.length > 0) {
+      failpoints('notifier.unrecorded');
+      unrecorded.take(fresh, batch);
+      batch.settlesWith(unrecorded.settling(fresh.map(({ id }) => id)));
+    }
+    scheduler.accept([...fresh, ...accepted]);
   };
 }
 

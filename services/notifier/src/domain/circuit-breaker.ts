@@ -34,6 +34,11 @@ export class CircuitBreaker {
     return this.#inFlight;
   }
 
+  /** How many more it lets through now while it is healthy. */
+  get room(): number {
+    return this.#failing ? 0 : Math.max(0, this.#rules.maxInFlight - this.#inFlight);
+  }
+
   /** Before this time nothing starts; monotonic milliseconds. */
   get notBeforeMs(): number {
     return this.#notBeforeMs;

@@ -36,12 +36,17 @@ export class ChangeWriter {
 
   /** Called when there is room again. */
   onRoom: () => void = () => {};
+  /** Called when a delivery is stored that was not before; `lost`: it is another instance's. */
+  onRecorded: (id: string, lost: boolean) => void = () => {};
 
   add(added: ConditionalChange): void {
     const { id, change } = added;
     const earlier = this.#waiting.get(id);
     // One write has at most one change of a delivery: a later one goes over the earlier one.
-    this.#waiting.set(id, earlier ? { ...added, change: { ...earlier.change, ...change } } : added);
+    this.#waiting.set(
+      id,
+      earlier ? { ...added, whole: earlier.whole, change: { ...earlier.change, ...change } } : added,
+    );
     this.#running ??= this.#run();
   }
 
@@ -93,8 +98,9 @@ export class ChangeWriter {
       while (this.#writing.size > 0) {
         const some = [...this.#writing.values()].slice(0, this.#most);
         try {
-          await this.#store.apply(some);
+          const lost = await this.#store.apply(some);
           for (const { id } of some) this.#writing.delete(id);
+          for (const { id, whole } of some) if (whole) this.onRecorded(id, lost.has(id));
           this.#wroteSome();
           failures = 0;
           this.#most = Math.min(maxBatch, this.#most + Math.ceil(this.#most / 8));

@@ -10,6 +10,7 @@ import type { Claims } from './claims.ts';
 import type { DestinationHealth, DestinationHealths, DestinationUser } from './destination-health.ts';
 import { LaneQueue, type Taken } from './lane-queue.ts';
 import type { StepRunner } from './step-runner.ts';
+import type { Unrecorded } from './unrecorded.ts';
 
 /** What is configured for every lane. */
 export interface LaneSettings {
@@ -30,10 +31,14 @@ export interface LaneContext {
   readonly attempts: Attempts;
   readonly steps: StepRunner;
   readonly claims: Claims;
+  readonly unrecorded: Pick<Unrecorded, 'has' | 'mayGo' | 'record'>;
   readonly healths: DestinationHealths;
   readonly memory: Memory;
   readonly stopping: () => boolean;
 }
+
+/** So long a lane is kept that has nothing to do: what it knows of its destination lets the next callback go first. */
+const keptForMs = 60_000;
 
 /** Works on one application's setting: when what starts, and refills from the database. */
 export class Lane implements DestinationUser {
@@ -41,6 +46,8 @@ export class Lane implements DestinationUser {
   readonly #c: LaneContext;
   readonly #queue = new LaneQueue(() => this.dispatch());
   #health: DestinationHealth;
+  /** When deliveries came last; by `performance.now()`. */
+  #usedAtMs = performance.now();
   /** Tries that are under way. */
   #active = 0;
   /** There may be unowned work in the database. */
@@ -49,6 +56,8 @@ export class Lane implements DestinationUser {
   #pulling = 0;
   /** Places that each of the last claimed ones takes. */
   #claimedPlaces = 1;
+  /** The health is that of the setting's address, as of the last look. */
+  #attached = false;
   /** The setting has no address or key, as of the last look. */
   #unset = false;
   #unknownInARow = 0;
@@ -71,9 +80,10 @@ export class Lane implements DestinationUser {
     return this.#active > 0 || this.#claiming || this.#pulling > 0;
   }
 
-  /** True when nothing would be lost by forgetting the lane. */
+  /** True when nothing would be lost by forgetting the lane: it was not used for a while, either. */
   get idle(): boolean {
-    return this.size === 0 && !this.busy && !this.#health.breaker.failing;
+    const unused = performance.now() - this.#usedAtMs > keptForMs;
+    return unused && this.size === 0 && !this.busy && !this.#health.breaker.failing;
   }
 
   /** How many more it would take now; none while older ones wait in the database. */
@@ -89,12 +99,24 @@ export class Lane implements DestinationUser {
     return windowOf(this.#c.settings.windowSize, this.#taking);
   }
 
+  /**
+   * How many more could go at once to a destination that is known to be set and to take callbacks; of those
+   * the record may come after the attempt.
+   */
+  get roomAtOnce(): number {
+    const now = performance.now();
+    const { breaker } = this.#health;
+    if (this.#unset || !this.#attached || now < Math.max(this.#pausedUntilMs, breaker.notBeforeMs)) return 0;
+    return Math.min(this.room, breaker.room - this.#queue.readyCount);
+  }
+
   entries(): Iterable<QueueEntry> {
     return this.#queue.entries();
   }
 
   /** Takes in deliveries that this instance owns. */
   accept(deliveries: readonly Delivery[]): void {
+    this.#usedAtMs = performance.now();
     const patientUntilMs = performance.now() + this.#c.settings.orderWaitMs;
     for (const delivery of deliveries) {
       for (const replaced of this.#queue.add({ delivery, patientUntilMs })) this.#c.steps.replace(replaced);
@@ -213,9 +235,12 @@ export class Lane implements DestinationUser {
   }
 
   async #try(entry: QueueEntry, entered: DestinationHealth): Promise<TryOutcome> {
-    const { attempts, healths, stopping } = this.#c;
+    const { attempts, healths, unrecorded, stopping } = this.#c;
+    const { id } = entry.delivery;
     let admission: Admission;
     try {
+      const mine = unrecorded.mayGo(id) || (await unrecorded.record(id));
+      if (!mine) return { kind: 'lost' };
       admission = await attempts.admit(this.name, entry);
     } finally {
       // Its place is free for this try itself before any other can take it: no await follows until `send`.
@@ -228,6 +253,10 @@ export class Lane implements DestinationUser {
     const health = healths.of(laneParts(this.name).applicationId, admission.to.url.origin);
     this.#attach(health);
     if (stopping() || !health.breaker.mayStart(performance.now())) return { kind: 'deferred' };
+    if (unrecorded.has(id) && (health.breaker.failing || !unrecorded.mayGo(id))) {
+      void unrecorded.record(id);
+      return { kind: 'deferred' };
+    }
     return await attempts.send(entry, admission.to, health);
   }
 
@@ -278,6 +307,7 @@ export class Lane implements DestinationUser {
   }
 
   #attach(health: DestinationHealth): void {
+    this.#attached = true;
     if (health === this.#health) return;
     this.#health.leave(this);
     health.join(this);

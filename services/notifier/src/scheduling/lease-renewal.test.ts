@@ -31,6 +31,7 @@ test('a slow database is asked for one renewal of leases at a time', async () =>
     lanes: { windowSize: 10, unsetRetryMs: 1000 },
     maxInMemory: 10,
     writer: { add: () => {}, flush: async () => {} },
+    unrecorded: { has: () => false, handOver: () => false, stop: () => {} },
     // Nothing is sent: only the leases are looked at.
     attempts: { cut: () => {} },
     healths: new DestinationHealths({

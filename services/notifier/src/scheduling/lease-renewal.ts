@@ -3,6 +3,7 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import { leaseIsAging } from '../domain/lease.ts';
 import type { DeliveryStore } from '../ports.ts';
+import type { Unrecorded } from './unrecorded.ts';
 
 /** Leases that one write renews. */
 const renewAtOnce = 100;
@@ -17,6 +18,7 @@ export interface LeaseRenewalOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly store: Pick<DeliveryStore, 'renew'>;
+  readonly unrecorded: Pick<Unrecorded, 'has'>;
   readonly leaseMs: number;
   readonly holders: () => Iterable<LeaseHolder>;
 }
@@ -62,11 +64,12 @@ export class LeaseRenewal {
   }
 
   #aging(untilMs: number): [LeaseHolder, QueueEntry][] {
-    const { holders, leaseMs } = this.#o;
+    const { holders, unrecorded, leaseMs } = this.#o;
     const aging: [LeaseHolder, QueueEntry][] = [];
     for (const holder of holders()) {
       for (const entry of holder.entries()) {
-        if (leaseIsAging(entry.delivery.dueAtMs, untilMs, leaseMs)) aging.push([holder, entry]);
+        const { id, dueAtMs } = entry.delivery;
+        if (leaseIsAging(dueAtMs, untilMs, leaseMs) && !unrecorded.has(id)) aging.push([holder, entry]);
       }
     }
     return aging;

@@ -9,6 +9,7 @@ import { openWorld, type World } from '../testing/world.ts';
 import { ChangeWriter } from './change-writer.ts';
 import { FinishedOrders } from './finished-orders.ts';
 import { ReadinessCheck } from './readiness.ts';
+import { Unrecorded } from './unrecorded.ts';
 
 // Two instances, a and b, on one database: what keeps the order when one of them is stopped for a
 // while, or when events of an order key come to both.
@@ -34,8 +35,13 @@ function instance(instanceId: string) {
   const store = new MongoDeliveryStore(world.store, instanceId, { deliveredMs: 1000, deadMs: 1000 });
   const writer = new ChangeWriter(store, logger, noFailpoints);
   const finished = new FinishedOrders();
-  const readiness = new ReadinessCheck({ clock: systemClock, store, writer, finished, leaseMs });
-  return { store, writer, readiness, finished };
+  const unrecorded = new Unrecorded({
+    ...{ clock: systemClock, instanceId, leaseMs, writer },
+    failpoints: noFailpoints,
+  });
+  writer.onRecorded = (id, lost) => unrecorded.recorded(id, lost);
+  const readiness = new ReadinessCheck({ clock: systemClock, store, writer, finished, unrecorded, leaseMs });
+  return { store, writer, readiness, finished, unrecorded };
 }
 
 function delivery(id: string, more: Partial<Delivery> = {}): Delivery {
@@ -204,7 +210,7 @@ test('where the report before is known and was tried, the database is not asked'
 test('reports that were tried and are not stored so yet hide none that was not, however many they are', async () => {
   const many = Array.from({ length: 120 }, (_, n) => report(`n-${n}`, 10 + n, owned('a')));
   await a.store.insert([report('untried', 5, owned('b')), ...many]);
-  const apply = Promise.withResolvers<void>();
+  const apply = Promise.withResolvers<ReadonlySet<string>>();
   a.store.apply = () => apply.promise;
   for (const { id } of many) a.writer.add({ id, change: { order: 'none' }, onlyIfOwner: 'a' });
   const last = report('last', 500, owned('a'));
@@ -212,7 +218,7 @@ test('reports that were tried and are not stored so yet hide none that was not, 
   expect(await a.readiness.of(entry(last))).toEqual({ kind: 'blocked', untilMs: expect.any(Number) });
   await a.store.insert([report('near', 400, owned('b'))]);
   expect(await a.readiness.of(entry(last))).toEqual({ kind: 'blocked', untilMs: expect.any(Number) });
-  apply.resolve();
+  apply.resolve(new Set());
 });
 
 test('progresses that are replaced hide nothing before them, however many they are', async () => {

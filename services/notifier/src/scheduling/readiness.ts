@@ -5,9 +5,12 @@ import { lookAgainAtMs, patienceMs } from '../domain/order.ts';
 import { type DeliveryStore, predecessorLimit } from '../ports.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import type { FinishedOrders } from './finished-orders.ts';
+import type { Unrecorded } from './unrecorded.ts';
 
 /** A lease that ends sooner than this is renewed before a request goes out. */
 const leaseMarginMs = 1000;
+/** How soon to look again at an earlier one that is not recorded. */
+const unrecordedWaitMs = 50;
 
 /**
  * Whether a delivery may go out now; blocked: an earlier one of its order key is not finished.
@@ -23,6 +26,7 @@ export interface ReadinessOptions {
   readonly store: DeliveryStore;
   readonly writer: Pick<ChangeWriter, 'endOf' | 'left' | 'stored'>;
   readonly finished: FinishedOrders;
+  readonly unrecorded: Pick<Unrecorded, 'has' | 'hasLater' | 'showEarlier'>;
   readonly leaseMs: number;
 }
 
@@ -40,14 +44,17 @@ export class ReadinessCheck {
    * when the database cannot tell.
    */
   async of(entry: QueueEntry): Promise<Readiness> {
-    const { store, finished } = this.#o;
+    const { store, finished, unrecorded, clock } = this.#o;
     const { delivery } = entry;
     const { order, orderKey, sequence } = delivery;
     // An event can come late: published by an instance that was stopped before, or once more after a crash.
-    if (order === 'ended' && delivery.replaceable && (await store.isOvertaken(delivery)))
-      return { kind: 'overtaken' };
+    if (order === 'ended' && delivery.replaceable) {
+      if (unrecorded.hasLater(delivery) || (await store.isOvertaken(delivery))) return { kind: 'overtaken' };
+    }
     const patience = patienceMs(delivery, entry.patientUntilMs, performance.now());
     if (patience > 0 && !finished.knows(delivery)) {
+      if (!(await unrecorded.showEarlier(delivery)))
+        return { kind: 'blocked', untilMs: clock.now() + unrecordedWaitMs };
       const untilMs = await this.#blockedUntilMs(delivery, patience);
       if (untilMs > 0) return { kind: 'blocked', untilMs };
       finished.set(orderKey, sequence - 1);
@@ -57,8 +64,10 @@ export class ReadinessCheck {
 
   /** Renews the lease where it is about to end; false: another instance has taken the delivery. */
   async #owns(entry: QueueEntry): Promise<boolean> {
-    const { store, clock, leaseMs } = this.#o;
+    const { store, unrecorded, clock, leaseMs } = this.#o;
     const { id, dueAtMs } = entry.delivery;
+    // Its lease begins with its record; until then the log's partition is what this instance must have.
+    if (unrecorded.has(id)) return true;
     const now = clock.now();
     if (dueAtMs - now > Math.min(leaseMarginMs, leaseMs / 2)) return true;
     const leaseUntilMs = now + leaseMs;

@@ -11,6 +11,7 @@ import type { FinishedOrders } from './finished-orders.ts';
 import { Lane, type LaneContext, type LaneSettings } from './lane.ts';
 import { LeaseRenewal } from './lease-renewal.ts';
 import { StepRunner } from './step-runner.ts';
+import type { Unrecorded } from './unrecorded.ts';
 
 export interface SchedulerOptions {
   readonly clock: Clock;
@@ -20,6 +21,7 @@ export interface SchedulerOptions {
   readonly store: DeliveryStore;
   readonly writer: ChangeWriter;
   readonly finished: FinishedOrders;
+  readonly unrecorded: Unrecorded;
   /** A delivery is given up. */
   readonly onDead: () => void;
   readonly attempts: Attempts;
@@ -58,9 +60,9 @@ export class Scheduler {
 
   constructor(options: SchedulerOptions) {
     this.#o = options;
-    const { clock, logger, random, attempts, healths, maxInMemory } = options;
+    const { clock, logger, random, attempts, healths, unrecorded, maxInMemory } = options;
     this.#context = {
-      ...{ clock, logger, random, attempts, healths },
+      ...{ clock, logger, random, attempts, healths, unrecorded },
       settings: options.lanes,
       steps: new StepRunner(options),
       claims: new Claims(options),
@@ -69,6 +71,10 @@ export class Scheduler {
     };
     this.#leases = new LeaseRenewal({ ...options, holders: () => this.#lanes.values() });
     options.writer.onRoom = () => this.#dispatchAll();
+    options.writer.onRecorded = (id, lost) => {
+      unrecorded.recorded(id, lost);
+      if (lost) this.#drop(id);
+    };
   }
 
   start(): void {
@@ -77,10 +83,30 @@ export class Scheduler {
   }
 
   /**
-   * Says for each new delivery whether this instance takes it at once (it is then stored with this
-   * instance as its owner), or whether it is to wait in the database.
+   * Says for each new delivery whether this instance takes it at once (it then has this instance as its
+   * owner), or whether it is to wait in the database; and, if the batch is surely this instance's, which of those
+   * that it takes may go out before they are stored (ADR 0050).
    */
-  plan(deliveries: readonly Delivery[]): Delivery[] {
+  plan(deliveries: readonly Delivery[], held: boolean): { toStore: Delivery[]; toSend: Delivery[] } {
+    const planned = this.#withOwners(deliveries);
+    const atOnce = new Map<string, number>();
+    let unrecorded = held && !this.#stopping && !this.#o.writer.full ? this.#o.unrecorded.room : 0;
+    const goesAtOnce = ({ applicationId, destination, order, replaceable, owner }: Delivery) => {
+      const name = laneOf(applicationId, destination);
+      const left = atOnce.get(name) ?? this.#lane(name).roomAtOnce;
+      const goes = owner !== null && order !== 'tried' && !replaceable && left > 0 && unrecorded > 0;
+      // When one has to be stored first, those after it have, too.
+      atOnce.set(name, goes ? left - 1 : 0);
+      if (goes) unrecorded--;
+      return goes;
+    };
+    const { toSend = [], toStore = [] } = Object.groupBy(planned, (delivery) =>
+      goesAtOnce(delivery) ? 'toSend' : 'toStore',
+    );
+    return { toSend, toStore };
+  }
+
+  #withOwners(deliveries: readonly Delivery[]): Delivery[] {
     const now = this.#o.clock.now();
     const room = new Map<string, number>();
     let total = this.#room();
@@ -97,7 +123,7 @@ export class Scheduler {
     });
   }
 
-  /** Starts on what was planned and is stored now. */
+  /** Starts on what was planned, and is stored now or may be later. */
   accept(deliveries: readonly Delivery[]): void {
     const lanes = new Map<Lane, Delivery[]>();
     for (const delivery of deliveries) {
@@ -139,6 +165,7 @@ export class Scheduler {
     this.#o.attempts.cut();
     await this.#drained(lastMs);
     this.#leases.stop();
+    this.#o.unrecorded.stop();
     await Promise.race([this.#sweeping, new Promise((resolve) => setTimeout(resolve, lastMs).unref())]);
     for (const lane of this.#lanes.values()) lane.close();
     // What is not stored as given back waits for a lease to lapse: it gets all the time that is left.
@@ -150,6 +177,13 @@ export class Scheduler {
     const end = performance.now() + timeoutMs;
     const active = () => [...this.#lanes.values()].some((lane) => lane.busy);
     while (active() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  /** Another instance has it. */
+  #drop(id: string): void {
+    for (const lane of this.#lanes.values()) {
+      for (const entry of lane.entries()) if (entry.delivery.id === id) lane.drop(entry);
+    }
   }
 
   #lane(name: string): Lane {

@@ -9,12 +9,15 @@ import { StepRunner } from './step-runner.ts';
 const now = 1_700_000_000_000;
 let stored: ConditionalChange[];
 let finished: FinishedOrders;
+/** What is not recorded yet. */
+let owed: Set<string>;
 let queue: LaneQueue;
 let steps: StepRunner;
 
 beforeEach(() => {
   stored = [];
   finished = new FinishedOrders();
+  owed = new Set();
   queue = new LaneQueue(() => {});
   const writer = { add: (change: ConditionalChange) => stored.push(change) } as unknown as ChangeWriter;
   steps = new StepRunner({
@@ -22,6 +25,7 @@ beforeEach(() => {
     instanceId: 'i-1',
     writer,
     finished,
+    unrecorded: { handOver: (id) => owed.delete(id) },
     onDead: () => {},
   });
 });

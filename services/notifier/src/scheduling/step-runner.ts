@@ -6,12 +6,14 @@ import { ended } from '../domain/outcome.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import type { FinishedOrders } from './finished-orders.ts';
 import type { LaneQueue, Taken } from './lane-queue.ts';
+import type { Unrecorded } from './unrecorded.ts';
 
 export interface StepRunnerOptions {
   readonly clock: Clock;
   readonly instanceId: string;
   readonly writer: ChangeWriter;
   readonly finished: FinishedOrders;
+  readonly unrecorded: Pick<Unrecorded, 'handOver'>;
   /** A delivery is given up. */
   readonly onDead: () => void;
 }
@@ -119,9 +121,11 @@ export class StepRunner {
     return now;
   }
 
-  #store({ id }: Pick<Delivery, 'id'>, change: DeliveryChange): void {
-    const { writer, instanceId, onDead } = this.#o;
+  #store(delivery: Delivery, change: DeliveryChange): void {
+    const { writer, instanceId, unrecorded, onDead } = this.#o;
+    const { id } = delivery;
     if (change.status === 'dead') onDead();
-    writer.add({ id, change, onlyIfOwner: needsOwnership(change) ? instanceId : undefined });
+    const whole = unrecorded.handOver(id) ? delivery : undefined;
+    writer.add({ id, whole, change, onlyIfOwner: needsOwnership(change) ? instanceId : undefined });
   }
 }

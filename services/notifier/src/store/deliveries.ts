@@ -35,12 +35,17 @@ export class MongoDeliveryStore implements DeliveryStore {
   }
 
   async insert(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
+    return await this.#insert(deliveries.map(toDocument));
+  }
+
+  /** Answers the ids of those that were there already. */
+  async #insert(documents: DeliveryDocument[]): Promise<Set<string>> {
     const known = new Set<string>();
-    if (deliveries.length === 0) return known;
+    if (documents.length === 0) return known;
     try {
-      await this.#deliveries.insertMany(deliveries.map(toDocument), { ordered: false });
+      await this.#deliveries.insertMany(documents, { ordered: false });
     } catch (error) {
-      for (const index of duplicateIndexes(error)) known.add((deliveries[index] as Delivery).id);
+      for (const index of duplicateIndexes(error)) known.add((documents[index] as DeliveryDocument)._id);
     }
     return known;
   }
@@ -101,7 +106,44 @@ export class MongoDeliveryStore implements DeliveryStore {
     return new Set(left.map((d) => d._id));
   }
 
-  async apply(changes: readonly ConditionalChange[]): Promise<void> {
+  async known(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    if (ids.length === 0) return new Set();
+    const found = await this.#deliveries.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
+    return new Set(found.map((d) => d._id));
+  }
+
+  async apply(changes: readonly ConditionalChange[]): Promise<ReadonlySet<string>> {
+    const [lost] = await Promise.all([
+      this.#record(changes.filter(({ whole }) => whole !== undefined)),
+      this.#change(changes.filter(({ whole }) => whole === undefined)),
+    ]);
+    return lost;
+  }
+
+  /**
+   * Stores deliveries with what came of them. One that is stored already is so by an earlier try, which may
+   * have failed after it, or by an instance that has read its event, too: then what was delivered stays so.
+   */
+  async #record(changes: readonly ConditionalChange[]): Promise<ReadonlySet<string>> {
+    const known = await this.#insert(
+      changes.map(({ whole, change }) => ({
+        ...toDocument(whole as Delivery),
+        ...changedFields(change, this.#retention),
+      })),
+    );
+    if (known.size === 0) return known;
+    const stored = changes.filter(({ id }) => known.has(id));
+    await this.#change(stored.filter(({ change }) => change.status === 'delivered'));
+    const open = stored.filter(({ change }) => change.status !== 'delivered').map(({ id }) => id);
+    if (open.length === 0) return new Set();
+    const mine = await this.#deliveries
+      .find({ _id: { $in: open }, owner: this.#instanceId }, { projection: { _id: 1 } })
+      .toArray();
+    return new Set(open).difference(new Set(mine.map((d) => d._id)));
+  }
+
+  async #change(changes: readonly ConditionalChange[]): Promise<void> {
+    if (changes.length === 0) return;
     await this.#deliveries.bulkWrite(
       changes.map(({ id, change, onlyIfOwner }) => ({
         updateOne: {

@@ -9,7 +9,7 @@ import { diskOf } from '@headset-cloud/embedded/testing/disk.ts';
 import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
@@ -64,14 +64,18 @@ export async function openWorld() {
 
   const start = async (
     env: Record<string, string> = {},
-    overrides: NotifierOverrides & { failpoints?: (name: string) => void; clock?: Clock } = {},
+    overrides: NotifierOverrides & {
+      failpoints?: (name: string) => void;
+      clock?: Clock;
+      log?: (log: EventLog) => EventLog;
+    } = {},
   ): Promise<TestNotifier> => {
     const metrics = new Registry();
     const ctx: ServiceContext = {
       logger,
       clock: overrides.clock ?? systemClock,
       store: connection.database('notifier'),
-      log,
+      log: overrides.log ? overrides.log(log) : log,
       channel: () => devices,
       metrics,
       failpoints: overrides.failpoints ?? noFailpoints,

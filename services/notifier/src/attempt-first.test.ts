@@ -1,0 +1,260 @@
+import type { Answer, IntegratorServer } from '@headset-cloud/demo/integrator/server.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { DeliveryDocument } from './store/documents.ts';
+import { key, seen, status, useWorld } from './testing/fixture.ts';
+import type { TestNotifier } from './testing/world.ts';
+
+const use = useWorld();
+
+const deliveries = () => use.world.store.collection<DeliveryDocument>('deliveries');
+const record = (id: string) => deliveries().findOne({ _id: id });
+const lag = () => use.world.log.lag('notifier', topics.notifications);
+const event = (id: string, more: { orderKey?: string; sequence?: number } = {}) => ({
+  ...{ notificationId: id, applicationId: 'a-1', orderKey: id, sequence: 1, ...more },
+});
+
+/** Answers of the integrator by callback, and the records that were stored when each arrived. */
+let answers: Map<string, () => Answer | Promise<Answer>>;
+let atArrival: Map<string, DeliveryDocument | null>;
+let server: IntegratorServer;
+
+beforeEach(async () => {
+  answers = new Map();
+  atArrival = new Map();
+  server = await use.integrator(async ({ webhookId }) => {
+    if (!atArrival.has(webhookId)) atArrival.set(webhookId, await record(webhookId));
+    return (await answers.get(webhookId)?.()) ?? { status: 204 };
+  });
+  use.pointTo('a-1', server);
+});
+
+/** Holds the answer to a callback back until it is let go. */
+function hold(id: string): PromiseWithResolvers<Answer> {
+  const answer = Promise.withResolvers<Answer>();
+  answers.set(id, () => answer.promise);
+  return answer;
+}
+
+/** A notifier that knows the destination takes callbacks: it has taken one. */
+async function knowing(...options: Parameters<typeof use.world.start>): Promise<TestNotifier> {
+  const notifier = await use.world.start(...options);
+  await use.world.publish(event('known'));
+  await delivered(notifier, 'known');
+  return notifier;
+}
+
+const delivered = (notifier: TestNotifier, id: string) =>
+  waitFor(`${id} is stored as delivered`, async () => {
+    return (await status(notifier, id).catch(() => '')) === 'delivered';
+  });
+const arrived = (id: string) => waitFor(`${id} has arrived`, () => atArrival.has(id));
+
+test('a callback to a destination that takes them goes out first, and is stored once, with its attempt', async () => {
+  const notifier = await knowing();
+  const answer = hold('n-1');
+  await use.world.publish(event('n-1'));
+  await arrived('n-1');
+  expect(atArrival.get('known')).toMatchObject({ status: 'pending' });
+  expect(atArrival.get('n-1')).toBeNull();
+  // Its event is what a new process would begin with.
+  expect(await lag()).toBe(1);
+  answer.resolve({ status: 204 });
+  await delivered(notifier, 'n-1');
+  const { delivery, recentAttempts } = await notifier.admin.getDelivery({ notificationId: 'n-1' });
+  expect(delivery).toMatchObject({ attempts: 1, lastOutcome: '204' });
+  expect(recentAttempts).toMatchObject([{ statusCode: 204 }]);
+  await waitFor('the log goes on', async () => (await lag()) === 0);
+  expect(seen(server)).toEqual(['known', 'n-1']);
+});
+
+test('what is on its way for a second is stored, with a lease, and the log goes on', async () => {
+  const notifier = await knowing({ NOTIFIER_LEASE_MS: '60000' });
+  const answer = hold('n-1');
+  await use.world.publish(event('n-1'));
+  await arrived('n-1');
+  await waitFor('the record', async () => (await record('n-1'))?.status === 'pending');
+  expect(await record('n-1')).toMatchObject({ owner: expect.any(String), attempts: 0 });
+  await waitFor('the log goes on', async () => (await lag()) === 0);
+  answer.resolve({ status: 204 });
+  await delivered(notifier, 'n-1');
+  expect(seen(server)).toEqual(['known', 'n-1']);
+});
+
+test('others of the log do not wait for one that is on its way', async () => {
+  const notifier = await knowing();
+  const answer = hold('n-1');
+  await use.world.publish(event('n-1'));
+  await arrived('n-1');
+  await use.world.publish(event('n-2'));
+  await delivered(notifier, 'n-2');
+  expect(await record('n-1')).toBeNull();
+  answer.resolve({ status: 204 });
+  await delivered(notifier, 'n-1');
+});
+
+test('a failed attempt is stored, and those behind it go in their order', async () => {
+  const notifier = await knowing();
+  let tries = 0;
+  answers.set('n-1', () => ({ status: tries++ === 0 ? 500 : 204 }));
+  const order = { orderKey: 't-1' };
+  await use.world.publish(...[1, 2, 3].map((sequence) => event(`n-${sequence}`, { ...order, sequence })));
+  await delivered(notifier, 'n-3');
+  expect(seen(server)).toEqual(['known', 'n-1', 'n-1', 'n-2', 'n-3']);
+  expect(atArrival.get('n-1')).toBeNull();
+  await waitFor('all are stored', async () => (await lag()) === 0);
+  expect(await record('n-1')).toMatchObject({ status: 'delivered', attempts: 2 });
+});
+
+test('one that is refused for good finishes its order only once that is stored', async () => {
+  const notifier = await knowing();
+  answers.set('n-1', () => ({ status: 410 }));
+  const stored: unknown[] = [];
+  answers.set('n-2', async () => {
+    stored.push((await record('n-1'))?.status);
+    return { status: 204 };
+  });
+  await use.world.publish(...[1, 2].map((sequence) => event(`n-${sequence}`, { orderKey: 't-1', sequence })));
+  await delivered(notifier, 'n-2');
+  expect(stored).toEqual(['dead']);
+});
+
+test('an event that comes again while its callback is on its way causes no second one', async () => {
+  const notifier = await knowing();
+  const answer = hold('n-1');
+  await use.world.publish(event('n-1'));
+  await arrived('n-1');
+  await use.world.publish(event('n-1'), event('n-2'));
+  await delivered(notifier, 'n-2');
+  expect(await lag()).toBeGreaterThan(0);
+  answer.resolve({ status: 204 });
+  await delivered(notifier, 'n-1');
+  await waitFor('the log goes on', async () => (await lag()) === 0);
+  await use.world.publish(event('n-1'), event('n-3'));
+  await delivered(notifier, 'n-3');
+  expect(seen(server).sort()).toEqual(['known', 'n-1', 'n-2', 'n-3']);
+});
+
+test('before the disk has its event, none goes out', async () => {
+  const notifier = await knowing();
+  const other = await use.integrator();
+  use.world.destinations.set('a-2', { url: other.url, authenticationKey: key });
+  use.world.disk.hold();
+  const published = use.world.publish(event('n-1'));
+  // A whole request that needs no disk goes out meanwhile.
+  const request = { applicationId: 'a-2', setting: 'fileUploadGetUrl', body: Buffer.from('{}') };
+  await notifier.signedUrls.requestSignedUrls(request).catch(() => {});
+  expect(other.arrivals).toHaveLength(1);
+  expect(seen(server)).toEqual(['known']);
+  use.world.disk.release();
+  await published;
+  await delivered(notifier, 'n-1');
+  expect(atArrival.get('n-1')).toBeNull();
+});
+
+test('to a destination that is failing or not set, none goes out before it is stored', async () => {
+  const notifier = await knowing({ NOTIFIER_FAILING_AFTER: '1' });
+  answers.set('n-1', () => ({ status: 503 }));
+  await use.world.publish(event('n-1'));
+  await waitFor('it has failed', async () => ((await record('n-1'))?.attempts ?? 0) > 0);
+  await use.world.publish(event('n-2'));
+  await waitFor('it is stored', async () => (await record('n-2')) !== null);
+  answers.delete('n-1');
+  await delivered(notifier, 'n-2');
+  expect(atArrival.get('n-2')).toMatchObject({ status: 'pending' });
+  use.world.destinations.set('a-1', { url: '', authenticationKey: '' });
+  await use.world.publish(event('n-3'));
+  await waitFor('it is stored', async () => (await record('n-3')) !== null);
+  await use.world.publish(event('n-4'));
+  await waitFor('it is stored', async () => (await record('n-4')) !== null);
+  use.pointTo('a-1', server);
+  await delivered(notifier, 'n-4');
+  expect(atArrival.get('n-4')).toMatchObject({ status: 'pending' });
+});
+
+test('where the partition may be another instance’s, none goes out before it is stored', async () => {
+  let held = true;
+  const notifier = await knowing(
+    {},
+    {
+      log: (log) => ({
+        ensureTopics: (topics) => log.ensureTopics(topics),
+        publish: (topic, events) => log.publish(topic, events),
+        readNewest: (topic, limit) => log.readNewest(topic, limit),
+        lag: (group, topic) => log.lag(group, topic),
+        notReady: () => log.notReady(),
+        close: () => log.close(),
+        subscribe: (subscription) =>
+          log.subscribe({
+            ...subscription,
+            handle: (events, batch) =>
+              subscription.handle(events, {
+                held: () => held,
+                durable: () => batch.durable(),
+                settlesWith: (unsettled) => batch.settlesWith(unsettled),
+              }),
+          }),
+      }),
+    },
+  );
+  await use.world.publish(event('n-1'));
+  await delivered(notifier, 'n-1');
+  expect(atArrival.get('n-1')).toBeNull();
+  held = false;
+  await use.world.publish(event('n-2'));
+  await delivered(notifier, 'n-2');
+  expect(atArrival.get('n-2')).toMatchObject({ status: 'pending' });
+});
+
+test('a notifier that stops stores what is on its way at once, and nothing is sent twice', async () => {
+  const config = { NOTIFIER_LEASE_MS: '60000' };
+  const first = await knowing(config);
+  const answer = hold('n-1');
+  await use.world.publish(event('n-1'), event('n-2', { orderKey: 'n-1', sequence: 2 }));
+  await arrived('n-1');
+  const stopped = first.stop(30_000);
+  await waitFor('the record', async () => (await record('n-1'))?.status === 'pending');
+  const second = await use.world.start(config);
+  answer.resolve({ status: 204 });
+  await stopped;
+  await delivered(second, 'n-1');
+  await delivered(second, 'n-2');
+  expect(seen(server)).toEqual(['known', 'n-1', 'n-2']);
+});
+
+describe('where another instance has stored the same callback meanwhile', () => {
+  const stored = async (id: string) => {
+    const { _id: _, expireAt: __, ...known } = (await record('known')) as DeliveryDocument;
+    const untilMs = Date.now() + 60_000;
+    await deliveries().insertOne({
+      ...{ ...known, _id: id, status: 'pending', owner: 'other', dueAtMs: untilMs },
+      ...{ orderKey: id, sequence: 1, attempts: 0, deliveredAtMs: 0, recentAttempts: [] },
+    });
+  };
+
+  test('what was delivered here is delivered', async () => {
+    const notifier = await knowing();
+    const answer = hold('n-1');
+    await use.world.publish(event('n-1'));
+    await arrived('n-1');
+    await stored('n-1');
+    answer.resolve({ status: 204 });
+    await delivered(notifier, 'n-1');
+    expect(await record('n-1')).toMatchObject({ owner: null });
+    await waitFor('the log goes on', async () => (await lag()) === 0);
+  });
+
+  test('what failed here is the other’s', async () => {
+    await knowing();
+    const answer = hold('n-1');
+    await use.world.publish(event('n-1'));
+    await arrived('n-1');
+    await stored('n-1');
+    answer.resolve({ status: 500 });
+    await waitFor('the log goes on', async () => (await lag()) === 0);
+    await use.world.publish(event('n-2'));
+    await arrived('n-2');
+    expect(await record('n-1')).toMatchObject({ status: 'pending', owner: 'other', attempts: 0 });
+    expect(seen(server)).toEqual(['known', 'n-1', 'n-2']);
+  });
+});

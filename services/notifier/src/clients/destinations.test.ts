@@ -1,0 +1,71 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { bind, type Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { createDestinations } from './destinations.ts';
+
+/** Devices, whose reads end when they are let go; each answers the key that was valid when it began. */
+function devices() {
+  let key = 'first';
+  const reads: { application: string; answer(): void; fail(): void }[] = [];
+  const handlers: Partial<Handlers<typeof ApplicationsService>> = {
+    async getDestination({ applicationId }) {
+      const answered = { url: 'https://example.com/', authenticationKey: key };
+      await new Promise<void>((resolve, reject) => {
+        const fail = () => reject(new DomainError('unavailable', 'away'));
+        reads.push({ application: applicationId, answer: resolve, fail });
+      });
+      return answered;
+    },
+  };
+  const channel = new LocalChannel();
+  channel.register([bind(ApplicationsService, handlers as Handlers<typeof ApplicationsService>)]);
+  const destinations = createDestinations(channel);
+  return {
+    reads,
+    ask: (application = 'a-1') =>
+      destinations.get(application, 'deviceEvent').then((found) => found?.authenticationKey),
+    issue: (issued: string) => {
+      key = issued;
+    },
+  };
+}
+
+test('a read serves those that asked before it began, and the next one all that asked since', async () => {
+  const { reads, ask, issue } = devices();
+  const early = [ask(), ask()];
+  await waitFor('the first read', () => reads.length === 1);
+  issue('second');
+  const late = [ask(), ask(), ask()];
+  reads[0]?.answer();
+  expect(await Promise.all(early)).toEqual(['first', 'first']);
+  await waitFor('the next read', () => reads.length === 2);
+  reads[1]?.answer();
+  expect(await Promise.all(late)).toEqual(['second', 'second', 'second']);
+  expect(reads).toHaveLength(2);
+});
+
+test('a read that fails fails those that it served; the next one is made', async () => {
+  const { reads, ask } = devices();
+  const early = ask().catch((error: unknown) => (error as Error).message);
+  await waitFor('the first read', () => reads.length === 1);
+  const late = ask();
+  reads[0]?.fail();
+  expect(await early).toBe('away');
+  await waitFor('the next read', () => reads.length === 2);
+  reads[1]?.answer();
+  expect(await late).toBe('first');
+});
+
+test('one destination does not wait for another', async () => {
+  const { reads, ask } = devices();
+  const first = ask('a-1');
+  await waitFor('the first read', () => reads.length === 1);
+  const other = ask('a-2');
+  await waitFor('the other read', () => reads.length === 2);
+  reads[1]?.answer();
+  expect(await other).toBe('first');
+  reads[0]?.answer();
+  await first;
+});

@@ -1,0 +1,174 @@
+import type { Batch, Unsettled } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import type { ChangeWriter } from './change-writer.ts';
+
+/** So many deliveries may be without a record. */
+const maxUnrecorded = 500;
+/** A delivery that has not ended is recorded after this long. */
+const recordAfterMs = 1000;
+const lookEveryMs = 100;
+
+export interface UnrecordedOptions {
+  readonly clock: { now(): number };
+  readonly instanceId: string;
+  readonly leaseMs: number;
+  readonly writer: Pick<ChangeWriter, 'add' | 'endOf' | 'stored'>;
+  readonly failpoints: Failpoints;
+}
+
+interface Item {
+  readonly delivery: Delivery;
+  readonly batch: Pick<Batch, 'held'>;
+  readonly sinceMs: number;
+  readonly recorded: PromiseWithResolvers<void>;
+  /** The writer has its record, which may not be durable yet. */
+  handedOver: boolean;
+  lost: boolean;
+}
+
+/**
+ * Deliveries whose first attempt may come before their record (ADR 0050): the log has their event, the database
+ * does not know them. The log's position passes the event once the record, final or pending, is durable, so a
+ * crash before that repeats the callback. Each is recorded at its first change, after a second, or when it is
+ * asked for.
+ */
+export class Unrecorded {
+  readonly #o: UnrecordedOptions;
+  readonly #items = new Map<string, Item>();
+  readonly #byOrder = new Map<string, Set<Item>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: UnrecordedOptions) {
+    this.#o = options;
+  }
+
+  /** How many more may be taken. */
+  get room(): number {
+    return maxUnrecorded - this.#items.size;
+  }
+
+  /** Takes on deliveries of a batch of the log. They are this instance's. */
+  take(deliveries: readonly Delivery[], batch: Pick<Batch, 'held'>): void {
+    const sinceMs = performance.now();
+    for (const delivery of deliveries) {
+      const item = {
+        delivery,
+        batch,
+        sinceMs,
+        recorded: Promise.withResolvers<void>(),
+        handedOver: false,
+        lost: false,
+      };
+      this.#items.set(delivery.id, item);
+      if (delivery.order === 'none') continue;
+      const ofOrder = this.#byOrder.get(delivery.orderKey) ?? new Set<Item>();
+      this.#byOrder.set(delivery.orderKey, ofOrder.add(item));
+    }
+    this.#lookSoon();
+  }
+
+  /** When these deliveries, as far as they are here, have durable records. */
+  settling(ids: readonly string[]): Unsettled {
+    const items = ids.flatMap((id) => this.#items.get(id) ?? []);
+    return {
+      durable: Promise.all(items.map(({ recorded }) => recorded.promise)).then(() => {}),
+      hurry: () => {
+        for (const item of items) if (!item.handedOver) this.#record(item);
+      },
+    };
+  }
+
+  /** True while a delivery's record is not durable. */
+  has(id: string): boolean {
+    return this.#items.has(id);
+  }
+
+  /** True while a delivery is without a record, and no other instance can have it. */
+  mayGo(id: string): boolean {
+    const item = this.#items.get(id);
+    return item !== undefined && !item.handedOver && item.batch.held();
+  }
+
+  /** True when a delivery's record is still to be made: whoever asks makes it, with the first change. */
+  handOver(id: string): boolean {
+    const item = this.#items.get(id);
+    if (!item || item.handedOver) return false;
+    item.handedOver = true;
+    return true;
+  }
+
+  /**
+   * Has a delivery recorded as it is, if it is not yet. Resolves when its record is durable, or storing was given
+   * up at a shutdown. False: it is another instance's.
+   */
+  async record(id: string): Promise<boolean> {
+    const item = this.#items.get(id);
+    if (!item) return true;
+    if (!item.handedOver) this.#record(item);
+    await this.#o.writer.stored([id]);
+    return !item.lost;
+  }
+
+  /** To be called when a delivery's record is durable; `lost`: it is another instance's. */
+  recorded(id: string, lost: boolean): void {
+    const item = this.#items.get(id);
+    if (!item) return;
+    item.lost = lost;
+    this.#items.delete(id);
+    const { orderKey } = item.delivery;
+    const ofOrder = this.#byOrder.get(orderKey);
+    ofOrder?.delete(item);
+    if (ofOrder?.size === 0) this.#byOrder.delete(orderKey);
+    item.recorded.resolve();
+  }
+
+  /** True when something later of its order key is here. */
+  hasLater({ orderKey, sequence }: Pick<Delivery, 'orderKey' | 'sequence'>): boolean {
+    return this.#ofOrder(orderKey).some(({ delivery }) => delivery.sequence > sequence);
+  }
+
+  /**
+   * Resolves when what is before a delivery under its order key is delivered, or can be found in the
+   * database. False: some of it is not finished, nor recorded.
+   */
+  async showEarlier({ orderKey, sequence }: Pick<Delivery, 'orderKey' | 'sequence'>): Promise<boolean> {
+    const { writer } = this.#o;
+    const earlier = this.#ofOrder(orderKey).filter(
+      ({ delivery: { id, sequence: its } }) => its < sequence && writer.endOf(id) !== 'delivered',
+    );
+    await writer.stored(earlier.filter((item) => item.handedOver).map(({ delivery }) => delivery.id));
+    return earlier.every((item) => item.handedOver);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #ofOrder(orderKey: string): Item[] {
+    return [...(this.#byOrder.get(orderKey) ?? [])];
+  }
+
+  #record(item: Item): void {
+    const { clock, instanceId, leaseMs, writer, failpoints } = this.#o;
+    item.handedOver = true;
+    const { delivery } = item;
+    writer.add({
+      id: delivery.id,
+      whole: delivery,
+      change: { owner: instanceId, dueAtMs: clock.now() + leaseMs },
+      onlyIfOwner: instanceId,
+    });
+    failpoints('notifier.recorded-pending');
+  }
+
+  #lookSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      const beforeMs = performance.now() - recordAfterMs;
+      for (const item of this.#items.values())
+        if (!item.handedOver && item.sinceMs < beforeMs) this.#record(item);
+      if (this.#items.size > 0) this.#lookSoon();
+    }, lookEveryMs);
+  }
+}
