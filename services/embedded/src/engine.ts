@@ -102,6 +102,11 @@ export class CollectionEngine {
       if (match && fits(match.document)) yield match;
       return;
     }
+    const ids = sort.length === 0 ? plainIdsOf(id) : undefined;
+    if (ids) {
+      yield* this.#named(table, ids, fits);
+      return;
+    }
     const plan = planQuery<IdTable | IndexTable>(filter, sort, [table.ids, ...table.indexes]);
     const found = this.#fitting(table, plan, fits);
     if (sort.length === 0 || (plan.kind === 'index' && plan.sorted)) yield* found;
@@ -207,6 +212,21 @@ export class CollectionEngine {
     outcome.after = document;
   }
 
+  /** Those of some documents that fit, in the order of their ids, as an index has them. */
+  *#named(
+    table: DocumentTable,
+    ids: readonly unknown[],
+    fits: (document: Document) => boolean,
+  ): Generator<Match> {
+    const keys = ids.map((id) => encodeKey(id)).sort(Buffer.compare);
+    for (const [i, key] of keys.entries()) {
+      if (i > 0 && Buffer.compare(key, keys[i - 1] as Uint8Array) === 0) continue;
+      const rid = table.ridOfId(key);
+      const match = rid === undefined ? undefined : this.#read(table, rid);
+      if (match && fits(match.document)) yield match;
+    }
+  }
+
   *#fitting(
     table: DocumentTable,
     plan: Plan<IdTable | IndexTable>,
@@ -292,6 +312,13 @@ export class CollectionEngine {
 /** True for an `_id` that a filter compares for equality, so that one document at most fits. */
 export function isPlainId(id: unknown): boolean {
   return id !== undefined && id !== null && !Array.isArray(id) && !(id instanceof RegExp) && !isOperators(id);
+}
+
+/** The values of `{ $in: [...] }`, where that is the whole condition and each is a plain id. */
+function plainIdsOf(condition: unknown): readonly unknown[] | undefined {
+  if (!isOperators(condition)) return undefined;
+  const { $in, ...others } = condition as { $in?: unknown };
+  return Array.isArray($in) && Object.keys(others).length === 0 && $in.every(isPlainId) ? $in : undefined;
 }
 
 function take<T>(items: Generator<T>, most: number): T[] {

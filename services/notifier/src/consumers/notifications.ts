@@ -10,7 +10,7 @@ import {
 import { type Delivery, type DestinationSetting, laneOf } from '../domain/delivery.ts';
 import { Neighbours } from '../domain/neighbours.ts';
 import type { DeliveryStore, ForgottenApplications } from '../ports.ts';
-import type { Scheduler } from '../scheduling/scheduler.ts';
+import type { Plan, Scheduler } from '../scheduling/scheduler.ts';
 import type { Unrecorded } from '../scheduling/unrecorded.ts';
 
 const settings: Readonly<Partial<Record<Destination, DestinationSetting>>> = {
@@ -35,11 +35,29 @@ export function createNotificationsHandler(options: {
 }): (events: readonly LogEvent[], batch: Batch) => Promise<void> {
   const { store, forgottenApplications, scheduler, unrecorded, clock, failpoints } = options;
   const neighbours = new Neighbours();
-  const withoutKnown = async (deliveries: readonly Delivery[], batch: Batch) => {
+  const stored = async (deliveries: readonly Delivery[]) => {
     if (deliveries.length === 0) return [];
-    const [known] = await Promise.all([store.known(deliveries.map(({ id }) => id)), batch.durable()]);
+    const known = await store.insert(deliveries);
+    failpoints('notifier.stored');
     return deliveries.filter(({ id }) => !known.has(id));
   };
+
+  /** Those that no instance has stored, once their events are durable. */
+  const unstored = async (deliveries: readonly Delivery[], batch: Batch) => {
+    if (deliveries.length === 0) return [];
+    const [known] = await Promise.all([store.known(deliveries.map(({ id }) => id)), batch.durable()]);
+    failpoints('notifier.unrecorded');
+    return deliveries.filter(({ id }) => !known.has(id));
+  };
+
+  const prepared = async ({ toSend, toStore, done }: Plan, batch: Batch) => {
+    try {
+      return { toSend: await unstored(toSend, batch), stored: await stored(toStore) };
+    } finally {
+      done();
+    }
+  };
+
   return async (events, batch) => {
     const nowMs = clock.now();
     const forgotten = await forgottenApplications.read();
@@ -54,17 +72,12 @@ export function createNotificationsHandler(options: {
     }
     // The first of two such events was of an earlier batch, whose position another one may not pass alone.
     if (again.size > 0) batch.settlesWith(unrecorded.settling([...again]));
-    const { toSend, toStore } = scheduler.plan([...unique.values()], batch.held());
-    const fresh = await withoutKnown(toSend, batch);
-    const stored = await store.insert(toStore);
-    const accepted = toStore.filter(({ id }) => !stored.has(id));
-    if (toStore.length > 0) failpoints('notifier.stored');
-    if (fresh.length > 0) {
-      failpoints('notifier.unrecorded');
-      unrecorded.take(fresh, batch);
-      batch.settlesWith(unrecorded.settling(fresh.map(({ id }) => id)));
+    const ready = await prepared(scheduler.plan([...unique.values()], batch.held()), batch);
+    if (ready.toSend.length > 0) {
+      unrecorded.take(ready.toSend, batch);
+      batch.settlesWith(unrecorded.settling(ready.toSend.map(({ id }) => id)));
     }
-    scheduler.accept([...fresh, ...accepted]);
+    scheduler.accept([...ready.toSend, ...ready.stored]);
   };
 }
 

@@ -48,6 +48,8 @@ export class Lane implements DestinationUser {
   #health: DestinationHealth;
   /** When deliveries came last; by `performance.now()`. */
   #usedAtMs = performance.now();
+  /** Places that are planned for deliveries to come. */
+  #expected = 0;
   /** Tries that are under way. */
   #active = 0;
   /** There may be unowned work in the database. */
@@ -75,6 +77,16 @@ export class Lane implements DestinationUser {
     return this.#queue.size;
   }
 
+  /** Places that are taken, or will be by what was planned for this lane. */
+  get taken(): number {
+    return this.size + this.#expected;
+  }
+
+  /** So many places more, or fewer, are planned for deliveries that come after they are stored. */
+  expect(places: number): void {
+    this.#expected += places;
+  }
+
   /** True while a try or a question to the database is under way. */
   get busy(): boolean {
     return this.#active > 0 || this.#claiming || this.#pulling > 0;
@@ -83,12 +95,12 @@ export class Lane implements DestinationUser {
   /** True when nothing would be lost by forgetting the lane: it was not used for a while, either. */
   get idle(): boolean {
     const unused = performance.now() - this.#usedAtMs > keptForMs;
-    return unused && this.size === 0 && !this.busy && !this.#health.breaker.failing;
+    return unused && this.taken === 0 && !this.busy && !this.#health.breaker.failing;
   }
 
   /** How many more it would take now; none while older ones wait in the database. */
   get room(): number {
-    return this.#maybeMore || this.#claiming ? 0 : Math.max(0, this.#window - this.size);
+    return this.#maybeMore || this.#claiming ? 0 : Math.max(0, this.#window - this.taken);
   }
 
   get #taking(): boolean {
@@ -283,7 +295,7 @@ export class Lane implements DestinationUser {
   #refill(): void {
     if (!this.#maybeMore || this.#claiming) return;
     const { claims, memory } = this.#c;
-    const count = claimCount(this.size, this.#window, memory, this.#claimedPlaces);
+    const count = claimCount(this.taken, this.#window, memory, this.#claimedPlaces);
     if (count === 0) return;
     this.#claiming = true;
     this.#maybeMore = false;

@@ -35,6 +35,14 @@ export interface SchedulerOptions {
   readonly longestPauseMs: number;
 }
 
+/** What is to be done with new deliveries. */
+export interface Plan {
+  readonly toStore: readonly Delivery[];
+  readonly toSend: readonly Delivery[];
+  /** To be called once they are accepted, or will not be. */
+  done(): void;
+}
+
 /** Without a limit from outside, a shutdown cuts off the requests that are on their way after this long. */
 const defaultStopMs = 4000;
 /** The part of a shutdown's time that is kept for what follows on a cut: giving back, and storing it. */
@@ -85,9 +93,9 @@ export class Scheduler {
   /**
    * Says for each new delivery whether this instance takes it at once (it then has this instance as its
    * owner), or whether it is to wait in the database; and, if the batch is surely this instance's, which of those
-   * that it takes may go out before they are stored (ADR 0050).
+   * that it takes may go out before they are stored (ADR 0050). Keeps room for them until `done` is called.
    */
-  plan(deliveries: readonly Delivery[], held: boolean): { toStore: Delivery[]; toSend: Delivery[] } {
+  plan(deliveries: readonly Delivery[], held: boolean): Plan {
     const planned = this.#withOwners(deliveries);
     const atOnce = new Map<string, number>();
     let unrecorded = held && !this.#stopping && !this.#o.writer.full ? this.#o.unrecorded.room : 0;
@@ -103,7 +111,16 @@ export class Scheduler {
     const { toSend = [], toStore = [] } = Object.groupBy(planned, (delivery) =>
       goesAtOnce(delivery) ? 'toSend' : 'toStore',
     );
-    return { toSend, toStore };
+    const expected = planned.filter(({ owner }) => owner !== null);
+    this.#expect(expected, 1);
+    return { toSend, toStore, done: () => this.#expect(expected, -1) };
+  }
+
+  #expect(deliveries: readonly Delivery[], sign: 1 | -1): void {
+    for (const delivery of deliveries) {
+      const { applicationId, destination } = delivery;
+      this.#lane(laneOf(applicationId, destination)).expect(sign * placesOf(delivery));
+    }
   }
 
   #withOwners(deliveries: readonly Delivery[]): Delivery[] {
@@ -197,7 +214,7 @@ export class Scheduler {
 
   #room(): number {
     let queued = 0;
-    for (const lane of this.#lanes.values()) queued += lane.size;
+    for (const lane of this.#lanes.values()) queued += lane.taken;
     return this.#o.maxInMemory - queued;
   }
 

@@ -4,6 +4,15 @@ import { erased_at_end } from '@headset-cloud/proto/device_link/v1/catalog_pb.ts
 import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { operationOf } from '@headset-cloud/proto/operations.ts';
 
+interface Secrets {
+  /** The fields of a message that are erased. */
+  readonly own: readonly DescField[];
+  /** Its other fields that have such fields within. */
+  readonly within: readonly DescField[];
+}
+
+const known = new Map<DescMessage, Secrets>();
+
 /** The operations that have such fields, so that the others need not be decoded. */
 const withSecrets: ReadonlySet<string> = new Set(
   OperationSchema.fields
@@ -28,12 +37,15 @@ export function withoutEndedSecrets(of: {
 /** Number of fields that were erased, at any depth. */
 function erase(message: ReflectMessage): number {
   let erased = 0;
-  for (const field of message.fields) {
+  const { own, within } = secretsOf(message.desc);
+  for (const field of own) {
     if (!message.isSet(field)) continue;
-    if (isErased(field)) {
-      message.clear(field);
-      erased += 1;
-    } else if (field.fieldKind === 'message') erased += erase(message.get(field));
+    message.clear(field);
+    erased += 1;
+  }
+  for (const field of within) {
+    if (!message.isSet(field)) continue;
+    if (field.fieldKind === 'message') erased += erase(message.get(field));
     else if (field.fieldKind === 'list' && field.listKind === 'message')
       for (const one of message.get(field)) erased += erase(one as ReflectMessage);
   }
@@ -41,11 +53,22 @@ function erase(message: ReflectMessage): number {
 }
 
 function hasSecrets(message: DescMessage): boolean {
-  return message.fields.some((field) => isErased(field) || (field.message && hasSecrets(field.message)));
+  const { own, within } = secretsOf(message);
+  return own.length + within.length > 0;
 }
 
-function isErased(field: DescField): boolean {
-  return getOption(field, erased_at_end);
+/** Read once: options are decoded anew each time that they are asked for. */
+function secretsOf(message: DescMessage): Secrets {
+  let secrets = known.get(message);
+  if (!secrets) {
+    const own = message.fields.filter((field) => getOption(field, erased_at_end));
+    const within = message.fields.filter(
+      (field) => !own.includes(field) && field.message && hasSecrets(field.message),
+    );
+    secrets = { own, within };
+    known.set(message, secrets);
+  }
+  return secrets;
 }
 
 /** What cannot be read stays as it is: the end of its transaction does not depend on it. */
