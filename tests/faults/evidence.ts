@@ -57,6 +57,8 @@ export interface Evidence {
   readonly backlogs: readonly (Interruption & { readonly applicationId: string })[];
   /** Callbacks that were given up, as operators see them. */
   readonly deadDeliveries: readonly DeadDelivery[];
+  /** Callbacks that arrived and that operators do not see. */
+  readonly unknownCallbacks: readonly string[];
   /** State from headsets' reports, as integrators read it. */
   readonly readings: readonly Reading[];
   /** What was still unfinished when the wait at the end was over; empty: nothing. */

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { uploadCut } from '@headset-cloud/communication/recordings/worker.ts';
 import { type Admin, createAdmin } from '@headset-cloud/demo/provision.ts';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { request } from 'undici';
 import type {
@@ -157,6 +158,7 @@ export async function gather(world: World, open: readonly string[], tally: Tally
     impatient: await impatient(admin, arrivals),
     backlogs: tally.backlogs,
     deadDeliveries: await deadDeliveries(admin),
+    unknownCallbacks: await unknownCallbacks(admin, arrivals),
     readings: world.tenants.flatMap((t) => t.said.readings),
     unfinished: open,
     ownDeaths: ownDeaths(world.supervisor, tally),
@@ -215,6 +217,24 @@ export async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
     ...{ notificationId, attempts, lastOutcome },
     ageMs: Date.now() - Number(createdAtMs),
   }));
+}
+
+/** Callbacks that arrived and are not in the operators' history. */
+export async function unknownCallbacks(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
+  const left = [...new Set(arrivals.map(({ webhookId }) => webhookId))];
+  const unknown: string[] = [];
+  const look = async (): Promise<void> => {
+    for (let id = left.pop(); id !== undefined; id = left.pop()) {
+      try {
+        await admin.notifier.getDelivery({ notificationId: id });
+      } catch (error) {
+        if (!(error instanceof DomainError) || error.code !== 'not_found') throw error;
+        unknown.push(id);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, look));
+  return unknown;
 }
 
 /**

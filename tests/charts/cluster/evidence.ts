@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Evidence, FinalSetting, ListedTransaction } from '../../faults/evidence.ts';
-import { deadDeliveries, deliverablePackages, impatient, listed, triedBefore } from '../../faults/gather.ts';
+import {
+  deadDeliveries,
+  deliverablePackages,
+  impatient,
+  listed,
+  triedBefore,
+  unknownCallbacks,
+} from '../../faults/gather.ts';
 import { gatherBills, gatherUsage } from '../../faults/gather-usage.ts';
 import { effectsIn } from '../../faults/headsets.ts';
 import { staying } from '../../faults/load/target.ts';
@@ -73,6 +80,7 @@ export async function gatherEvidence(options: {
     triedBefore: await triedBefore(admin, arrivals),
     impatient: await impatient(admin, arrivals),
     deadDeliveries: await deadDeliveries(admin),
+    unknownCallbacks: await unknownCallbacks(admin, arrivals),
     unfinished: options.unfinished,
     setAside: letters
       .flatMap(({ deadLetters }) => deadLetters)

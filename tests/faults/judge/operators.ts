@@ -15,6 +15,10 @@ export function judgeOperators(evidence: Evidence): Check[] {
       name: 'no callback is given up too early (before 72 h and 10 attempts, or 96 h)',
       violations: givenUp(evidence),
     },
+    {
+      name: 'operators know every callback that arrived',
+      violations: evidence.unknownCallbacks,
+    },
     { name: 'only invalid events become dead letters', violations: setAside(evidence) },
     {
       name: 'each invalid event becomes a dead letter of every group that reads it',

@@ -177,6 +177,7 @@ export function goodRun(): Evidence {
     otherClocks: [],
     backlogs: [],
     deadDeliveries: [],
+    unknownCallbacks: [],
     readings: [],
   };
 }

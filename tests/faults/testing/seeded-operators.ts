@@ -123,6 +123,11 @@ export const seededOperators: readonly Seeded[] = [
     'a neighbour that waits with it',
     (e) => besideBacklog(e, 60_000),
   ],
+  [
+    'operators know every callback that arrived',
+    'a callback that they do not know',
+    (e) => ({ ...e, unknownCallbacks: ['tx-1-accepted'] }),
+  ],
   [given, 'one attempt', (e) => ({ ...e, deadDeliveries: [{ ...dead, attempts: 1 }] })],
   [given, 'an hour', (e) => ({ ...e, deadDeliveries: [{ ...dead, ageMs: hourMs }] })],
   [
