@@ -1,4 +1,5 @@
 import { type OwedRecord, owing } from '@headset-cloud/kit/audit/record.ts';
+import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import {
   type Delivery,
@@ -25,11 +26,14 @@ const countLimit = 100_000;
 /** Deliveries in MongoDB. Every change of an owner is one conditional update. */
 export class MongoDeliveryStore implements DeliveryStore {
   readonly #deliveries: StoreCollection<DeliveryDocument>;
+  /** Shared by the batches of all partitions. */
+  readonly #knows: (id: string) => Promise<{ _id: string } | undefined>;
   readonly #instanceId: string;
   readonly #retention: Retention;
 
   constructor(store: Store, instanceId: string, retention: Retention) {
     this.#deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
+    this.#knows = coalescedReader(this.#deliveries, { _id: 1 });
     this.#instanceId = instanceId;
     this.#retention = retention;
   }
@@ -107,9 +111,8 @@ export class MongoDeliveryStore implements DeliveryStore {
   }
 
   async known(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    if (ids.length === 0) return new Set();
-    const found = await this.#deliveries.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
-    return new Set(found.map((d) => d._id));
+    const found = await Promise.all(ids.map((id) => this.#knows(id)));
+    return new Set(found.flatMap((document) => document?._id ?? []));
   }
 
   async apply(changes: readonly ConditionalChange[]): Promise<ReadonlySet<string>> {
