@@ -133,6 +133,13 @@ describeOnStack('an application that is forgotten', () => {
     await waitFor('the third device to be offline', () =>
       arrivals.some((a) => a.body.deviceId === third.deviceId && JSON.stringify(a.body).includes(presence)),
     );
+    // What went out at once is recorded a little later (ADR 0050).
+    await waitFor('the records of its callbacks', async () => {
+      const arrived = arrivals.filter((a) => a.headers['applicationid'] === anotherId);
+      const ids = new Set(arrived.map((a) => a.headers['webhook-id']));
+      const { deliveries } = await admin.notifier.listDeliveries({ applicationId: anotherId, limit: 100 });
+      return ids.size > 0 && deliveries.filter(({ status }) => status === 'delivered').length >= ids.size;
+    });
     const ofAnother = await countIn(own, anotherId);
 
     // Killed when devices has forgotten it, and once more behind the transactions.

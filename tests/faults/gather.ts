@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { uploadCut } from '@headset-cloud/communication/recordings/worker.ts';
 import { type Admin, createAdmin } from '@headset-cloud/demo/provision.ts';
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { request } from 'undici';
 import type {
@@ -228,7 +228,7 @@ export async function unknownCallbacks(admin: Admin, arrivals: Evidence['arrival
       try {
         await admin.notifier.getDelivery({ notificationId: id });
       } catch (error) {
-        if (!(error instanceof DomainError) || error.code !== 'not_found') throw error;
+        if (ConnectError.from(error).code !== Code.NotFound) throw error;
         unknown.push(id);
       }
     }

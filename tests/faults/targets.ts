@@ -24,8 +24,7 @@ export const allFailpoints: readonly string[] = [
 ];
 
 /** Steps that the load reaches rarely, so that waiting for the third time would take too long. */
-const rare =
-  /^(updates|communication|notifier\.recorded-pending|devices\.(reset|returning|given-back|released|settled))/;
+const rare = /^(updates|communication|devices\.(reset|returning|given-back|released|settled))/;
 
 /** The available targets of faults in a running world. */
 export function targetsOf({ stack, headsets, network, tenants }: World): Targets {

@@ -96,8 +96,7 @@ export function buildNotifier(
   const writer = new ChangeWriter(store, logger, ctx.failpoints);
   const finished = new FinishedOrders();
   const leaseMs = config.NOTIFIER_LEASE_MS;
-  const { failpoints } = ctx;
-  const unrecorded = new Unrecorded({ clock, instanceId, leaseMs, writer, failpoints });
+  const unrecorded = new Unrecorded({ clock, instanceId, leaseMs, writer });
   const rules = {
     backoff: { firstMs: config.NOTIFIER_BACKOFF_FIRST_MS, maxMs: config.NOTIFIER_BACKOFF_MAX_MS },
     limit,
@@ -150,7 +149,7 @@ export function buildNotifier(
     scheduler,
     unrecorded,
     clock,
-    failpoints,
+    failpoints: ctx.failpoints,
   });
   const audit = createAuditOutbox({
     ...{ log: ctx.log, clock, logger, failpoints: ctx.failpoints },

@@ -1,11 +1,10 @@
 /**
  * Where tests may stop this service (kit/failpoints.ts): stored, to be sent without a record, answered with 2xx,
- * to be recorded before its end, outcome stored.
+ * outcome stored.
  */
 export const notifierFailpoints = [
   'notifier.stored',
   'notifier.unrecorded',
   'notifier.sent',
-  'notifier.recorded-pending',
   'notifier.marked',
 ] as const;

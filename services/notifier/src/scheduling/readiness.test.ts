@@ -35,10 +35,7 @@ function instance(instanceId: string) {
   const store = new MongoDeliveryStore(world.store, instanceId, { deliveredMs: 1000, deadMs: 1000 });
   const writer = new ChangeWriter(store, logger, noFailpoints);
   const finished = new FinishedOrders();
-  const unrecorded = new Unrecorded({
-    ...{ clock: systemClock, instanceId, leaseMs, writer },
-    failpoints: noFailpoints,
-  });
+  const unrecorded = new Unrecorded({ clock: systemClock, instanceId, leaseMs, writer });
   writer.onRecorded = (id, lost) => unrecorded.recorded(id, lost);
   const readiness = new ReadinessCheck({ clock: systemClock, store, writer, finished, unrecorded, leaseMs });
   return { store, writer, readiness, finished, unrecorded };

@@ -1,5 +1,4 @@
 import type { Batch, Unsettled } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { ChangeWriter } from './change-writer.ts';
 
@@ -14,7 +13,6 @@ export interface UnrecordedOptions {
   readonly instanceId: string;
   readonly leaseMs: number;
   readonly writer: Pick<ChangeWriter, 'add' | 'endOf' | 'stored'>;
-  readonly failpoints: Failpoints;
 }
 
 interface Item {
@@ -150,7 +148,7 @@ export class Unrecorded {
   }
 
   #record(item: Item): void {
-    const { clock, instanceId, leaseMs, writer, failpoints } = this.#o;
+    const { clock, instanceId, leaseMs, writer } = this.#o;
     item.handedOver = true;
     const { delivery } = item;
     writer.add({
@@ -159,7 +157,6 @@ export class Unrecorded {
       change: { owner: instanceId, dueAtMs: clock.now() + leaseMs },
       onlyIfOwner: instanceId,
     });
-    failpoints('notifier.recorded-pending');
   }
 
   #lookSoon(): void {
