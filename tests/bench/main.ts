@@ -24,13 +24,14 @@ import { measureRevoke } from './measures/revoke.ts';
 import { measureRpcTls } from './measures/rpc-tls.ts';
 import { measureScale } from './measures/scale.ts';
 import { measureShares } from './measures/shares.ts';
+import { measureSize } from './measures/size.ts';
 import { measureStatusList } from './measures/status-list.ts';
 import { measureUp } from './measures/up.ts';
 import { measureValidation } from './measures/validation.ts';
 
 /**
  * Speed and memory of the platform against their floors, on this machine, as ratios:
- * `node tests/bench/main.ts [create jobs latency capacity crowd idle key-check callbacks up scale retention revoke rpc-tls shares status-list validation channels recording package-checks count against]`, STACK=embedded or real
+ * `node tests/bench/main.ts [create jobs latency capacity crowd idle key-check callbacks up scale retention revoke rpc-tls shares status-list validation channels recording package-checks count size against]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */
 const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
@@ -54,6 +55,7 @@ const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) =>
   recording: measureRecording,
   'package-checks': measurePackageChecks,
   count: measureCount,
+  size: measureSize,
   against: measureAgainst,
 };
 

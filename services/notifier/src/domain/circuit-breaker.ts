@@ -34,9 +34,9 @@ export class CircuitBreaker {
     return this.#inFlight;
   }
 
-  /** How many more it lets through now while it is healthy. */
-  get room(): number {
-    return this.#failing ? 0 : Math.max(0, this.#rules.maxInFlight - this.#inFlight);
+  /** How many more go before so many turns of its cap are over; none while it is failing. */
+  roomFor(turns: number): number {
+    return this.#failing ? 0 : Math.max(0, turns * this.#rules.maxInFlight - this.#inFlight);
   }
 
   /** Before this time nothing starts; monotonic milliseconds. */

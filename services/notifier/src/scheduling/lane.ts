@@ -37,6 +37,8 @@ export interface LaneContext {
   readonly stopping: () => boolean;
 }
 
+/** What goes within so many turns of its destination's cap is not stored before; most are over in a second. */
+const turnsSoon = 4;
 /** So long a lane is kept that has nothing to do: what it knows of its destination lets the next callback go first. */
 const keptForMs = 60_000;
 
@@ -112,14 +114,14 @@ export class Lane implements DestinationUser {
   }
 
   /**
-   * How many more could go at once to a destination that is known to be set and to take callbacks; of those
-   * the record may come after the attempt.
+   * How many more could go soon to a destination that is known to be set and to take callbacks; of those the record
+   * may come after the attempt.
    */
-  get roomAtOnce(): number {
+  get roomSoon(): number {
     const now = performance.now();
     const { breaker } = this.#health;
     if (this.#unset || !this.#attached || now < Math.max(this.#pausedUntilMs, breaker.notBeforeMs)) return 0;
-    return Math.min(this.room, breaker.room - this.#queue.readyCount);
+    return Math.min(this.room, breaker.roomFor(turnsSoon) - this.#queue.readyCount);
   }
 
   entries(): Iterable<QueueEntry> {

@@ -97,19 +97,19 @@ export class Scheduler {
    */
   plan(deliveries: readonly Delivery[], held: boolean): Plan {
     const planned = this.#withOwners(deliveries);
-    const atOnce = new Map<string, number>();
+    const soon = new Map<string, number>();
     let unrecorded = held && !this.#stopping && !this.#o.writer.full ? this.#o.unrecorded.room : 0;
-    const goesAtOnce = ({ applicationId, destination, order, replaceable, owner }: Delivery) => {
+    const goesSoon = ({ applicationId, destination, order, replaceable, owner }: Delivery) => {
       const name = laneOf(applicationId, destination);
-      const left = atOnce.get(name) ?? this.#lane(name).roomAtOnce;
+      const left = soon.get(name) ?? this.#lane(name).roomSoon;
       const goes = owner !== null && order !== 'tried' && !replaceable && left > 0 && unrecorded > 0;
       // When one has to be stored first, those after it have, too.
-      atOnce.set(name, goes ? left - 1 : 0);
+      soon.set(name, goes ? left - 1 : 0);
       if (goes) unrecorded--;
       return goes;
     };
     const { toSend = [], toStore = [] } = Object.groupBy(planned, (delivery) =>
-      goesAtOnce(delivery) ? 'toSend' : 'toStore',
+      goesSoon(delivery) ? 'toSend' : 'toStore',
     );
     const expected = planned.filter(({ owner }) => owner !== null);
     this.#expect(expected, 1);
