@@ -224,6 +224,8 @@ export class KafkaSubscription implements RunningSubscription {
           logger: this.#options.logger,
           signal,
           onHandled: (count, unsettled) => {
+            // Another member may have the partition: it is told of nothing here, and these come again to whoever has it.
+            if (generation !== this.#generation) return;
             const { offset } = messages[count - 1] as KafkaMessage;
             payload.resolveOffset(offset);
             settling.add(String(BigInt(offset) + 1n), at + count - handled, unsettled);
