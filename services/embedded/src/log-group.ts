@@ -42,6 +42,8 @@ export class LogGroup {
   /** The offset up to which everything is durable as well. */
   #position: number;
   #turn = 0;
+  /** Members that leave and may still have events in hand. */
+  #leaving = 0;
   #running = false;
   #wake: (() => void) | undefined;
 
@@ -88,9 +90,11 @@ export class LogGroup {
     const index = this.#members.indexOf(member);
     if (index >= 0) this.#members.splice(index, 1);
     this.#wake?.();
+    this.#leaving += 1;
     await member.inHand;
     await this.#settling.finish(settleMs);
-    if (this.#members.length > 0) return;
+    this.#leaving -= 1;
+    if (this.#members.length > 0 || this.#leaving > 0) return;
     this.#settling.forget();
     this.#handled = this.#position;
   }
@@ -107,7 +111,8 @@ export class LogGroup {
         this.#wake = undefined;
         continue;
       }
-      if (this.#settling.full) {
+      const shared = this.#members.length > 1 && !this.#settling.idle;
+      if (this.#settling.full || shared) {
         this.#settling.hurry();
         await this.#settling.progress(settleMs);
         continue;
@@ -131,7 +136,8 @@ export class LogGroup {
         logger,
         deadLetter: subscription.setAside ?? deadLetter,
         handle: (events, batch) => subscription.handle(events, batch),
-        held: () => !closing.signal.aborted,
+        // Members take turns with the one partition: it is nobody's alone where there are several.
+        held: () => !closing.signal.aborted && this.#members.length === 1,
         durable,
         signal: closing.signal,
         onHandled: (count, unsettled) => {

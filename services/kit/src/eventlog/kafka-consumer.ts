@@ -142,11 +142,17 @@ export class KafkaSubscription implements RunningSubscription {
       this.#lastAnswerMs = Date.now();
       this.#rejoiningSinceMs = undefined;
       this.#changeHands();
-      this.#memberSinceMs = performance.now();
+      // Until the first heartbeat: the join may have been answered before this process was stopped.
+      this.#memberSinceMs = Number.NEGATIVE_INFINITY;
       if (!this.#closing.signal.aborted) this.#reason = undefined;
     });
+    // From when it was sent: the answer may have waited while this process was stopped.
+    let tookMs = 0;
+    consumer.on(events.REQUEST, ({ payload }) => {
+      if (payload.apiName === 'Heartbeat') tookMs = Math.max(0, payload.duration);
+    });
     consumer.on(events.HEARTBEAT, () => {
-      this.#memberSinceMs = performance.now();
+      this.#memberSinceMs = performance.now() - tookMs;
     });
     consumer.on(events.REBALANCING, () => {
       this.#rejoiningSinceMs = Date.now();

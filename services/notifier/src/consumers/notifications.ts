@@ -37,6 +37,9 @@ export function createNotificationsHandler(options: {
   const neighbours = new Neighbours();
   const stored = async (deliveries: readonly Delivery[]) => {
     if (deliveries.length === 0) return [];
+    await unrecorded.recordOrders(
+      deliveries.flatMap(({ order, orderKey }) => (order === 'none' ? [] : orderKey)),
+    );
     const known = await store.insert(deliveries);
     failpoints('notifier.stored');
     return deliveries.filter(({ id }) => !known.has(id));

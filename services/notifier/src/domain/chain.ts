@@ -8,6 +8,8 @@ export interface QueueEntry {
   readonly patientUntilMs: number;
   /** Its patience is over: it goes on its own. */
   alone?: boolean;
+  /** It was found to be another instance's while it was worked on. */
+  lost?: boolean;
 }
 
 /**

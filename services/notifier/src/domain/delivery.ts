@@ -54,7 +54,7 @@ export interface Delivery {
    * it then neither waits for others nor holds them up.
    */
   readonly order: Order;
-  /** The sequence of the one that was taken in just before it under its order key; null: not known. */
+  /** The sequence of the one that was stored just before it under its order key; null: not known. */
   readonly after: number | null;
   readonly replaceable: boolean;
   /** Exactly as it is signed and sent. */

@@ -3,10 +3,9 @@ import type { Delivery } from './delivery.ts';
 const maxKeys = 50_000;
 
 /**
- * Tells which delivery was taken in just before another one under its order key, so that whoever knows that one
- * to be finished (ended, or tried where that is waited for) need not ask the database whether others lie between.
- * It is known only while this instance has read a partition without a gap: otherwise another instance may have
- * stored some.
+ * Tells which delivery was stored just before another one under its order key, so that whoever knows
+ * that one to be tried need not ask the database whether others lie between. It is known only while
+ * this instance has read a partition without a gap: otherwise another instance may have stored some.
  */
 export class Neighbours {
   /** By partition: the offset that comes next, and a number for each stretch without a gap. */
@@ -20,7 +19,7 @@ export class Neighbours {
    */
   before(position: string, { order, orderKey, sequence }: Delivery): number | null {
     const stretch = this.#stretchOf(position);
-    if (order === 'none') return null;
+    if (order !== 'tried') return null;
     const last = this.#last.get(orderKey);
     const known = last?.stretch === stretch ? last.sequence : undefined;
     this.#last.delete(orderKey);

@@ -107,6 +107,7 @@ export class LaneQueue {
   /** Takes one out wherever it is, unless it is being worked on. */
   drop(entry: QueueEntry): void {
     const chain = this.#chains.get(chainKey(entry));
+    if (chain?.working === entry) entry.lost = true;
     if (!chain || chain.working === entry) return;
     this.remove({ chain, entry });
     if (!chain.first && !chain.working) this.#forget(chain);

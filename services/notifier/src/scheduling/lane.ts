@@ -242,7 +242,9 @@ export class Lane implements DestinationUser {
       outcome = { kind: 'unknown' };
     }
     this.#active--;
-    this.#follow(taken, outcome);
+    // Whoever has it now tries it again; that it was delivered here is true all the same.
+    const failed = outcome.kind !== 'attempted' || outcome.change.status !== 'delivered';
+    this.#follow(taken, taken.entry.lost && failed ? { kind: 'lost' } : outcome);
     // What came behind it in order waits for no other any more.
     if (this.#c.stopping()) this.giveBack();
     this.#health.dispatch(this);

@@ -49,7 +49,9 @@ export class ReadinessCheck {
     const { order, orderKey, sequence } = delivery;
     // An event can come late: published by an instance that was stopped before, or once more after a crash.
     if (order === 'ended' && delivery.replaceable) {
-      if (unrecorded.hasLater(delivery) || (await store.isOvertaken(delivery))) return { kind: 'overtaken' };
+      // One that was taken over waits for the later one's end, which is in the database (ports.ts).
+      const later = !delivery.takenOver && unrecorded.hasLater(delivery);
+      if (later || (await store.isOvertaken(delivery))) return { kind: 'overtaken' };
     }
     const patience = patienceMs(delivery, entry.patientUntilMs, performance.now());
     if (patience > 0 && !finished.knows(delivery)) {

@@ -112,8 +112,16 @@ export class Scheduler {
       goesSoon(delivery) ? 'toSend' : 'toStore',
     );
     const expected = planned.filter(({ owner }) => owner !== null);
+    const { unrecorded: taking } = this.#o;
     this.#expect(expected, 1);
-    return { toSend, toStore, done: () => this.#expect(expected, -1) };
+    taking.expect(toSend.length);
+    return {
+      ...{ toSend, toStore },
+      done: () => {
+        this.#expect(expected, -1);
+        taking.expect(-toSend.length);
+      },
+    };
   }
 
   #expect(deliveries: readonly Delivery[], sign: 1 | -1): void {

@@ -35,6 +35,7 @@ export class Unrecorded {
   readonly #o: UnrecordedOptions;
   readonly #items = new Map<string, Item>();
   readonly #byOrder = new Map<string, Set<Item>>();
+  #expected = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: UnrecordedOptions) {
@@ -43,7 +44,12 @@ export class Unrecorded {
 
   /** How many more may be taken. */
   get room(): number {
-    return maxUnrecorded - this.#items.size;
+    return maxUnrecorded - this.#items.size - this.#expected;
+  }
+
+  /** So many more, or fewer, are planned to be taken. */
+  expect(count: number): void {
+    this.#expected += count;
   }
 
   /** Takes on deliveries of a batch of the log. They are this instance's. */
@@ -106,6 +112,15 @@ export class Unrecorded {
     if (!item.handedOver) this.#record(item);
     await this.#o.writer.stored([id]);
     return !item.lost;
+  }
+
+  /**
+   * Has all of these order keys recorded. Resolves when that is durable: others that find a delivery of such a key in
+   * the database find what is before and behind it as well.
+   */
+  async recordOrders(orderKeys: Iterable<string>): Promise<void> {
+    const items = [...new Set(orderKeys)].flatMap((orderKey) => this.#ofOrder(orderKey));
+    await Promise.all(items.map(({ delivery }) => this.record(delivery.id)));
   }
 
   /** To be called when a delivery's record is durable; `lost`: it is another instance's. */

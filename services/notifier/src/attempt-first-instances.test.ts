@@ -1,0 +1,226 @@
+import type { Answer, IntegratorServer } from '@headset-cloud/demo/integrator/server.ts';
+import type { EventLog, LogEvent, Subscription, Unsettled } from '@headset-cloud/kit/eventlog/types.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { DeliveryDocument } from './store/documents.ts';
+import { ids, seen, status, useWorld } from './testing/fixture.ts';
+import { encode, type TestNotifier } from './testing/world.ts';
+
+const use = useWorld();
+
+const deliveries = () => use.world.store.collection<DeliveryDocument>('deliveries');
+const record = (id: string) => deliveries().findOne({ _id: id });
+type Event = Parameters<typeof encode>[0];
+const event = (id: string, more: Event = {}): Event => ({
+  ...{ notificationId: id, applicationId: 'a-1', orderKey: id, sequence: 1, ...more },
+});
+
+let answers: Map<string, () => Answer | Promise<Answer>>;
+let atArrival: Map<string, DeliveryDocument | null>;
+let server: IntegratorServer;
+
+beforeEach(async () => {
+  answers = new Map();
+  atArrival = new Map();
+  server = await use.integrator(async ({ webhookId }) => {
+    if (!atArrival.has(webhookId)) atArrival.set(webhookId, await record(webhookId));
+    return (await answers.get(webhookId)?.()) ?? { status: 204 };
+  });
+  use.pointTo('a-1', server);
+});
+
+function hold(id: string): PromiseWithResolvers<Answer> {
+  const answer = Promise.withResolvers<Answer>();
+  let tries = 0;
+  answers.set(id, () => (tries++ === 0 ? answer.promise : { status: 204 }));
+  return answer;
+}
+
+const arrived = (id: string) => waitFor(`${id} has arrived`, () => atArrival.has(id));
+const delivered = (notifier: TestNotifier, id: string) =>
+  waitFor(`${id} is stored as delivered`, async () => {
+    return (await status(notifier, id).catch(() => '')) === 'delivered';
+  });
+
+/** A notifier whose partitions the test hands out: what Kafka does. */
+async function member(env: Record<string, string> = {}) {
+  let subscription: Subscription | undefined;
+  const notifier = await use.world.start(env, {
+    log: (log): EventLog => ({
+      ensureTopics: (names) => log.ensureTopics(names),
+      publish: (topic, events) => log.publish(topic, events),
+      readNewest: (topic, limit) => log.readNewest(topic, limit),
+      lag: (group, topic) => log.lag(group, topic),
+      notReady: () => undefined,
+      close: async () => {},
+      async subscribe(wanted) {
+        subscription = wanted;
+        return { notReady: () => undefined, close: async () => {} };
+      },
+    }),
+  });
+  const unsettled: Unsettled[] = [];
+  const state = { held: true };
+  const handle = async (from: number, ...events: Event[]) => {
+    await subscription?.handle(
+      events.map(
+        (one, i): LogEvent => ({
+          topic: topics.notifications,
+          key: 'k',
+          value: encode(one),
+          headers: {},
+          position: `0:${from + i}`,
+          timestampMs: Date.now(),
+        }),
+      ),
+      { held: () => state.held, durable: async () => {}, settlesWith: (some) => void unsettled.push(some) },
+    );
+  };
+  return { notifier, handle, unsettled, state };
+}
+
+test('an event that comes again does not hide what another instance has taken in between', async () => {
+  const a = await member({ NOTIFIER_LEASE_MS: '60000' });
+  const b = await member({ NOTIFIER_LEASE_MS: '60000' });
+  await a.handle(0, event('n-1', { orderKey: 't-1', sequence: 1 }));
+  await delivered(a.notifier, 'n-1');
+  // The partition is b's, for one event.
+  const second = hold('n-2');
+  await b.handle(1, event('n-2', { orderKey: 't-1', sequence: 2 }));
+  await arrived('n-2');
+  // And a's again: the publisher repeats the first, and goes on.
+  await a.handle(
+    2,
+    event('n-1', { orderKey: 't-1', sequence: 1 }),
+    event('n-3', { orderKey: 't-1', sequence: 3 }),
+  );
+  await waitFor('it went, or is stored as waiting', async () => {
+    return atArrival.has('n-3') || (await record('n-3')) !== null;
+  });
+  second.resolve({ status: 500 });
+  await delivered(b.notifier, 'n-2');
+  await delivered(a.notifier, 'n-3');
+  expect(ids(server)).toEqual(['n-1', 'n-2', 'n-3']);
+});
+
+test('what was found to be another instance’s while it was on its way is not tried again here', async () => {
+  const a = await member({ NOTIFIER_LEASE_MS: '60000' });
+  await a.handle(0, event('known'));
+  await delivered(a.notifier, 'known');
+  const answer = hold('n-1');
+  await a.handle(1, event('n-1'));
+  await arrived('n-1');
+  const { _id: _, expireAt: __, ...known } = (await record('known')) as DeliveryDocument;
+  await deliveries().insertOne({
+    ...{ ...known, _id: 'n-1', status: 'pending', owner: 'other', dueAtMs: Date.now() + 60_000 },
+    ...{ orderKey: 'n-1', sequence: 1, attempts: 0, deliveredAtMs: 0, recentAttempts: [] },
+  });
+  // It is to be recorded after a second, and is found to be the other's.
+  await Promise.all(a.unsettled.map(({ durable }) => durable));
+  answer.resolve({ status: 500 });
+  await a.handle(2, event('n-2'));
+  await delivered(a.notifier, 'n-2');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(seen(server)).toEqual(['known', 'n-1', 'n-2']);
+});
+
+test('of batches of several partitions together no more than 500 are without a record', async () => {
+  const a = await member({
+    NOTIFIER_PER_DESTINATION_IN_FLIGHT: '300',
+    NOTIFIER_WINDOW_PER_DESTINATION: '5000',
+    NOTIFIER_LEASE_MS: '60000',
+  });
+  await a.handle(0, event('known'));
+  await delivered(a.notifier, 'known');
+  const batch = (of: string) => Array.from({ length: 500 }, (_, i) => event(`${of}-${i}`));
+  const open = Promise.withResolvers<Answer>();
+  for (const { notificationId } of [...batch('x'), ...batch('y')])
+    answers.set(notificationId ?? '', () => open.promise);
+  await Promise.all([a.handle(1, ...batch('x')), a.handle(1000, ...batch('y'))]);
+  const stored = await deliveries().countDocuments({});
+  const without = 1001 - stored;
+  open.resolve({ status: 204 });
+  await waitFor(
+    'all are delivered',
+    async () => (await deliveries().countDocuments({ status: 'delivered' })) === 1001,
+  );
+  expect(without).toBeLessThanOrEqual(500);
+});
+
+test('a late progress that another instance claims does not arrive behind an end that is not recorded', async () => {
+  const a = await member({ NOTIFIER_WINDOW_PER_DESTINATION: '1', NOTIFIER_LEASE_MS: '60000' });
+  await a.handle(0, event('known'));
+  await delivered(a.notifier, 'known');
+  const b = await member({ NOTIFIER_LEASE_MS: '60000' });
+  const end = hold('end');
+  await a.handle(1, event('end', { orderKey: 't-1', sequence: 4 }));
+  await arrived('end');
+  // It comes late; a has no place for it.
+  await a.handle(2, event('progress', { orderKey: 't-1', sequence: 3, replaceable: true }));
+  await waitFor('it has ended', async () => ((await record('progress'))?.status ?? 'pending') !== 'pending');
+  end.resolve({ status: 204 });
+  await delivered(b.notifier, 'end');
+  expect((await record('progress'))?.status).toBe('replaced');
+  expect(seen(server)).toEqual(['known', 'end']);
+});
+
+test('a progress that was taken over is sent before what waits for it, recorded or not', async () => {
+  const a = await member({ NOTIFIER_LEASE_MS: '60000', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1' });
+  await a.handle(0, event('known'));
+  await delivered(a.notifier, 'known');
+  // Its place is taken, while it takes over what a process that is frozen was about to send.
+  const other = hold('other');
+  await a.handle(1, event('other'));
+  await arrived('other');
+  const { _id: _, expireAt: __, ...known } = (await record('known')) as DeliveryDocument;
+  await deliveries().insertOne({
+    ...{ ...known, _id: 'progress', status: 'pending', owner: 'frozen', dueAtMs: Date.now() - 1 },
+    ...{ orderKey: 't-1', sequence: 2, replaceable: true, order: 'ended' as const },
+    ...{ attempts: 0, deliveredAtMs: 0, recentAttempts: [] },
+  });
+  await waitFor('it is taken over', async () => (await record('progress'))?.takenOver === true);
+  // Until the answer to its claim is worked on: it has no room before.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await a.handle(2, event('end', { orderKey: 't-1', sequence: 3 }));
+  expect(await record('end')).toBeNull();
+  other.resolve({ status: 204 });
+  await delivered(a.notifier, 'end');
+  // Otherwise the frozen process may send it first now, behind the end.
+  expect(seen(server)).toEqual(['known', 'other', 'progress', 'end']);
+});
+
+test('on the embedded log the members of a group keep the order of a transaction', async () => {
+  const first = await use.world.start({ NOTIFIER_LEASE_MS: '60000' });
+  await use.world.start({ NOTIFIER_LEASE_MS: '60000' });
+  await use.world.start({ NOTIFIER_LEASE_MS: '60000' });
+  for (const n of [1, 2, 3, 4, 5, 6]) {
+    await use.world.publish(event(`known-${n}`));
+    await delivered(first, `known-${n}`);
+  }
+  const one = hold('n-1');
+  await use.world.publish(event('n-1', { orderKey: 't-1', sequence: 1 }));
+  await arrived('n-1');
+  await use.world.publish(event('n-2', { orderKey: 't-1', sequence: 2 }));
+  await waitFor('it went, or is stored as waiting', async () => {
+    return atArrival.has('n-2') || (await record('n-2')) !== null;
+  });
+  one.resolve({ status: 500 });
+  await delivered(first, 'n-2');
+  await delivered(first, 'n-1');
+  expect(ids(server).filter((id) => id.startsWith('n-'))).toEqual(['n-1', 'n-2']);
+});
+
+test('a stop while the disk does not answer ends in its time', async () => {
+  const a = await use.world.start({ NOTIFIER_LEASE_MS: '60000' });
+  await use.world.publish(event('known'));
+  await delivered(a, 'known');
+  hold('n-1');
+  await use.world.publish(event('n-1'));
+  await arrived('n-1');
+  use.world.disk.hold();
+  const began = performance.now();
+  await a.stop(4000);
+  const took = performance.now() - began;
+  use.world.disk.release();
+  expect(took).toBeLessThan(4500);
+});
