@@ -43,8 +43,10 @@ describeOnKafka('a member that was frozen', () => {
       const done = write.apply(this, args);
       if (Buffer.isBuffer(data) && data.length > 6 && data.readInt16BE(4) === heartbeatKey) {
         Socket.prototype.write = write;
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * sessionTimeoutMs);
-        thawed.resolve();
+        process.nextTick(() => {
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1.3 * sessionTimeoutMs);
+          thawed.resolve();
+        });
       }
       return done;
     } as typeof write;

@@ -210,6 +210,61 @@ test('on the embedded log the members of a group keep the order of a transaction
   expect(ids(server).filter((id) => id.startsWith('n-'))).toEqual(['n-1', 'n-2']);
 });
 
+test('what is stored for whoever has room does not overtake one that is on its way and not recorded', async () => {
+  const a = await member({ NOTIFIER_WINDOW_PER_DESTINATION: '1', NOTIFIER_LEASE_MS: '60000' });
+  await a.handle(0, event('known'));
+  await delivered(a.notifier, 'known');
+  const b = await member({ NOTIFIER_LEASE_MS: '60000' });
+  const one = hold('n-1');
+  await a.handle(1, event('n-1', { orderKey: 't-1', sequence: 1 }));
+  await arrived('n-1');
+  await a.handle(2, event('n-2', { orderKey: 't-1', sequence: 2 }));
+  await waitFor('b has it', async () => (await record('n-2'))?.owner !== null || atArrival.has('n-2'));
+  await waitFor('it went, or what is before it is stored', async () => {
+    return atArrival.has('n-2') || (await record('n-1')) !== null;
+  });
+  one.resolve({ status: 500 });
+  await delivered(b.notifier, 'n-1');
+  await delivered(b.notifier, 'n-2');
+  expect(ids(server)).toEqual(['known', 'n-1', 'n-2']);
+});
+
+test('nor does it where both are of one batch', async () => {
+  const a = await member({ NOTIFIER_WINDOW_PER_DESTINATION: '1', NOTIFIER_LEASE_MS: '60000' });
+  await a.handle(0, event('known'));
+  await delivered(a.notifier, 'known');
+  const b = await member({ NOTIFIER_LEASE_MS: '60000' });
+  const one = hold('n-1');
+  await a.handle(
+    1,
+    event('n-1', { orderKey: 't-1', sequence: 1 }),
+    event('n-2', { orderKey: 't-1', sequence: 2 }),
+  );
+  await arrived('n-1');
+  await waitFor('it went, or what is before it is stored', async () => {
+    return atArrival.has('n-2') || (await record('n-1')) !== null;
+  });
+  one.resolve({ status: 500 });
+  await delivered(b.notifier, 'n-1');
+  await delivered(b.notifier, 'n-2');
+  expect(ids(server)).toEqual(['known', 'n-1', 'n-2']);
+});
+
+test('one is stored only when those before it are: if this process dies now, others see the order', async () => {
+  const a = await member({ NOTIFIER_LEASE_MS: '60000' });
+  await a.handle(0, event('known'));
+  await delivered(a.notifier, 'known');
+  const one = hold('n-1');
+  await a.handle(1, event('n-1', { orderKey: 't-1', sequence: 1 }));
+  await arrived('n-1');
+  a.state.held = false;
+  await a.handle(2, event('n-2', { orderKey: 't-1', sequence: 2 }));
+  const before = await record('n-1');
+  one.resolve({ status: 204 });
+  await delivered(a.notifier, 'n-2');
+  expect(before).toMatchObject({ status: 'pending' });
+});
+
 test('a stop while the disk does not answer ends in its time', async () => {
   const a = await use.world.start({ NOTIFIER_LEASE_MS: '60000' });
   await use.world.publish(event('known'));

@@ -65,7 +65,7 @@ test('marks are read once in some seconds, again after a failure, and count ever
   nowMs += 5000;
   expect((await forgotten.read()).has('app')).toBe(true);
   expect(await forgotten.isKnownEverywhere('app')).toBe(false);
-  nowMs += 2000;
+  nowMs += 5000;
   expect(await forgotten.isKnownEverywhere('app')).toBe(true);
   nowMs += 5000;
   fails = true;

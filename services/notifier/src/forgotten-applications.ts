@@ -4,8 +4,11 @@ import type { ForgottenApplications } from './ports.ts';
 
 /** How often an instance reads the marks: one read of a few documents, however many notifications there are. */
 const readEveryMs = 5000;
-/** Longer than a read of another instance may take that began before the mark was stored. */
-const graceMs = 2000;
+/**
+ * Longer than a read of another instance may take that began before the mark was stored, and then a callback's
+ * first record (a second, ADR 0050).
+ */
+const graceMs = 5000;
 
 /** The applications whose notifications are dropped (ADR 0047); marks stay as long as the log keeps events. */
 export function createForgottenApplications(

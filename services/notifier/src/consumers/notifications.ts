@@ -53,9 +53,16 @@ export function createNotificationsHandler(options: {
     return deliveries.filter(({ id }) => !known.has(id));
   };
 
-  const prepared = async ({ toSend, toStore, done }: Plan, batch: Batch) => {
+  const handOn = async ({ toSend, toStore, done }: Plan, batch: Batch) => {
     try {
-      return { toSend: await unstored(toSend, batch), stored: await stored(toStore) };
+      const fresh = await unstored(toSend, batch);
+      if (fresh.length > 0) {
+        unrecorded.take(fresh, batch);
+        batch.settlesWith(unrecorded.settling(fresh.map(({ id }) => id)));
+        scheduler.accept(fresh);
+      }
+      // Behind those of the same batch: others may claim these, and find what is before them in the database only.
+      scheduler.accept(await stored(toStore));
     } finally {
       done();
     }
@@ -75,12 +82,7 @@ export function createNotificationsHandler(options: {
     }
     // The first of two such events was of an earlier batch, whose position another one may not pass alone.
     if (again.size > 0) batch.settlesWith(unrecorded.settling([...again]));
-    const ready = await prepared(scheduler.plan([...unique.values()], batch.held()), batch);
-    if (ready.toSend.length > 0) {
-      unrecorded.take(ready.toSend, batch);
-      batch.settlesWith(unrecorded.settling(ready.toSend.map(({ id }) => id)));
-    }
-    scheduler.accept([...ready.toSend, ...ready.stored]);
+    await handOn(scheduler.plan([...unique.values()], batch.held()), batch);
   };
 }
 
