@@ -1,46 +1,17 @@
-import type { Answer, IntegratorServer } from '@headset-cloud/demo/integrator/server.ts';
+import type { Answer } from '@headset-cloud/demo/integrator/server.ts';
 import type { EventLog, LogEvent, Subscription, Unsettled } from '@headset-cloud/kit/eventlog/types.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { DeliveryDocument } from './store/documents.ts';
-import { ids, seen, status, useWorld } from './testing/fixture.ts';
-import { encode, type TestNotifier } from './testing/world.ts';
+import { delivered, event, useArrivals } from './testing/arrivals.ts';
+import { ids, seen, useWorld } from './testing/fixture.ts';
+import { encode } from './testing/world.ts';
 
 const use = useWorld();
 
-const deliveries = () => use.world.store.collection<DeliveryDocument>('deliveries');
-const record = (id: string) => deliveries().findOne({ _id: id });
-type Event = Parameters<typeof encode>[0];
-const event = (id: string, more: Event = {}): Event => ({
-  ...{ notificationId: id, applicationId: 'a-1', orderKey: id, sequence: 1, ...more },
-});
-
-let answers: Map<string, () => Answer | Promise<Answer>>;
-let atArrival: Map<string, DeliveryDocument | null>;
-let server: IntegratorServer;
-
-beforeEach(async () => {
-  answers = new Map();
-  atArrival = new Map();
-  server = await use.integrator(async ({ webhookId }) => {
-    if (!atArrival.has(webhookId)) atArrival.set(webhookId, await record(webhookId));
-    return (await answers.get(webhookId)?.()) ?? { status: 204 };
-  });
-  use.pointTo('a-1', server);
-});
-
-function hold(id: string): PromiseWithResolvers<Answer> {
-  const answer = Promise.withResolvers<Answer>();
-  let tries = 0;
-  answers.set(id, () => (tries++ === 0 ? answer.promise : { status: 204 }));
-  return answer;
-}
-
-const arrived = (id: string) => waitFor(`${id} has arrived`, () => atArrival.has(id));
-const delivered = (notifier: TestNotifier, id: string) =>
-  waitFor(`${id} is stored as delivered`, async () => {
-    return (await status(notifier, id).catch(() => '')) === 'delivered';
-  });
+const arrivals = useArrivals(use);
+const { answers, atArrival, record, arrived, hold, storeAsOthers } = arrivals;
+const deliveries = () => use.world.store.collection('deliveries');
+type Event = ReturnType<typeof event>;
 
 /** A notifier whose partitions the test hands out: what Kafka does. */
 async function member(env: Record<string, string> = {}) {
@@ -100,7 +71,7 @@ test('an event that comes again does not hide what another instance has taken in
   second.resolve({ status: 500 });
   await delivered(b.notifier, 'n-2');
   await delivered(a.notifier, 'n-3');
-  expect(ids(server)).toEqual(['n-1', 'n-2', 'n-3']);
+  expect(ids(arrivals.server)).toEqual(['n-1', 'n-2', 'n-3']);
 });
 
 test('what was found to be another instance’s while it was on its way is not tried again here', async () => {
@@ -110,18 +81,14 @@ test('what was found to be another instance’s while it was on its way is not t
   const answer = hold('n-1');
   await a.handle(1, event('n-1'));
   await arrived('n-1');
-  const { _id: _, expireAt: __, ...known } = (await record('known')) as DeliveryDocument;
-  await deliveries().insertOne({
-    ...{ ...known, _id: 'n-1', status: 'pending', owner: 'other', dueAtMs: Date.now() + 60_000 },
-    ...{ orderKey: 'n-1', sequence: 1, attempts: 0, deliveredAtMs: 0, recentAttempts: [] },
-  });
+  await storeAsOthers('n-1', { dueAtMs: Date.now() + 60_000 });
   // It is to be recorded after a second, and is found to be the other's.
   await Promise.all(a.unsettled.map(({ durable }) => durable));
   answer.resolve({ status: 500 });
   await a.handle(2, event('n-2'));
   await delivered(a.notifier, 'n-2');
   await new Promise((resolve) => setTimeout(resolve, 500));
-  expect(seen(server)).toEqual(['known', 'n-1', 'n-2']);
+  expect(seen(arrivals.server)).toEqual(['known', 'n-1', 'n-2']);
 });
 
 test('of batches of several partitions together no more than 500 are without a record', async () => {
@@ -161,7 +128,7 @@ test('a late progress that another instance claims does not arrive behind an end
   end.resolve({ status: 204 });
   await delivered(b.notifier, 'end');
   expect((await record('progress'))?.status).toBe('replaced');
-  expect(seen(server)).toEqual(['known', 'end']);
+  expect(seen(arrivals.server)).toEqual(['known', 'end']);
 });
 
 test('a progress that was taken over is sent before what waits for it, recorded or not', async () => {
@@ -172,12 +139,8 @@ test('a progress that was taken over is sent before what waits for it, recorded 
   const other = hold('other');
   await a.handle(1, event('other'));
   await arrived('other');
-  const { _id: _, expireAt: __, ...known } = (await record('known')) as DeliveryDocument;
-  await deliveries().insertOne({
-    ...{ ...known, _id: 'progress', status: 'pending', owner: 'frozen', dueAtMs: Date.now() - 1 },
-    ...{ orderKey: 't-1', sequence: 2, replaceable: true, order: 'ended' as const },
-    ...{ attempts: 0, deliveredAtMs: 0, recentAttempts: [] },
-  });
+  const frozen = { owner: 'frozen', dueAtMs: Date.now() - 1 };
+  await storeAsOthers('progress', { ...frozen, orderKey: 't-1', sequence: 2, replaceable: true });
   await waitFor('it is taken over', async () => (await record('progress'))?.takenOver === true);
   // Until the answer to its claim is worked on: it has no room before.
   await new Promise((resolve) => setTimeout(resolve, 100));
@@ -186,7 +149,7 @@ test('a progress that was taken over is sent before what waits for it, recorded 
   other.resolve({ status: 204 });
   await delivered(a.notifier, 'end');
   // Otherwise the frozen process may send it first now, behind the end.
-  expect(seen(server)).toEqual(['known', 'other', 'progress', 'end']);
+  expect(seen(arrivals.server)).toEqual(['known', 'other', 'progress', 'end']);
 });
 
 test('on the embedded log the members of a group keep the order of a transaction', async () => {
@@ -207,7 +170,7 @@ test('on the embedded log the members of a group keep the order of a transaction
   one.resolve({ status: 500 });
   await delivered(first, 'n-2');
   await delivered(first, 'n-1');
-  expect(ids(server).filter((id) => id.startsWith('n-'))).toEqual(['n-1', 'n-2']);
+  expect(ids(arrivals.server).filter((id) => id.startsWith('n-'))).toEqual(['n-1', 'n-2']);
 });
 
 test('what is stored for whoever has room does not overtake one that is on its way and not recorded', async () => {
@@ -226,7 +189,7 @@ test('what is stored for whoever has room does not overtake one that is on its w
   one.resolve({ status: 500 });
   await delivered(b.notifier, 'n-1');
   await delivered(b.notifier, 'n-2');
-  expect(ids(server)).toEqual(['known', 'n-1', 'n-2']);
+  expect(ids(arrivals.server)).toEqual(['known', 'n-1', 'n-2']);
 });
 
 test('nor does it where both are of one batch', async () => {
@@ -247,7 +210,7 @@ test('nor does it where both are of one batch', async () => {
   one.resolve({ status: 500 });
   await delivered(b.notifier, 'n-1');
   await delivered(b.notifier, 'n-2');
-  expect(ids(server)).toEqual(['known', 'n-1', 'n-2']);
+  expect(ids(arrivals.server)).toEqual(['known', 'n-1', 'n-2']);
 });
 
 test('one is stored only when those before it are: if this process dies now, others see the order', async () => {

@@ -1,40 +1,14 @@
-import type { Answer, IntegratorServer } from '@headset-cloud/demo/integrator/server.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { DeliveryDocument } from './store/documents.ts';
-import { key, seen, status, useWorld } from './testing/fixture.ts';
+import { delivered, event, useArrivals } from './testing/arrivals.ts';
+import { key, seen, useWorld } from './testing/fixture.ts';
 import type { TestNotifier } from './testing/world.ts';
 
 const use = useWorld();
 
-const deliveries = () => use.world.store.collection<DeliveryDocument>('deliveries');
-const record = (id: string) => deliveries().findOne({ _id: id });
+const arrivals = useArrivals(use);
+const { answers, atArrival, record, arrived, hold, storeAsOthers } = arrivals;
 const lag = () => use.world.log.lag('notifier', topics.notifications);
-const event = (id: string, more: { orderKey?: string; sequence?: number } = {}) => ({
-  ...{ notificationId: id, applicationId: 'a-1', orderKey: id, sequence: 1, ...more },
-});
-
-/** Answers of the integrator by callback, and the records that were stored when each arrived. */
-let answers: Map<string, () => Answer | Promise<Answer>>;
-let atArrival: Map<string, DeliveryDocument | null>;
-let server: IntegratorServer;
-
-beforeEach(async () => {
-  answers = new Map();
-  atArrival = new Map();
-  server = await use.integrator(async ({ webhookId }) => {
-    if (!atArrival.has(webhookId)) atArrival.set(webhookId, await record(webhookId));
-    return (await answers.get(webhookId)?.()) ?? { status: 204 };
-  });
-  use.pointTo('a-1', server);
-});
-
-/** Holds the answer to a callback back until it is let go. */
-function hold(id: string): PromiseWithResolvers<Answer> {
-  const answer = Promise.withResolvers<Answer>();
-  answers.set(id, () => answer.promise);
-  return answer;
-}
 
 /** A notifier that knows the destination takes callbacks: it has taken one. */
 async function knowing(...options: Parameters<typeof use.world.start>): Promise<TestNotifier> {
@@ -43,12 +17,6 @@ async function knowing(...options: Parameters<typeof use.world.start>): Promise<
   await delivered(notifier, 'known');
   return notifier;
 }
-
-const delivered = (notifier: TestNotifier, id: string) =>
-  waitFor(`${id} is stored as delivered`, async () => {
-    return (await status(notifier, id).catch(() => '')) === 'delivered';
-  });
-const arrived = (id: string) => waitFor(`${id} has arrived`, () => atArrival.has(id));
 
 test('a callback to a destination that takes them goes out first, and is stored once, with its attempt', async () => {
   const notifier = await knowing();
@@ -65,7 +33,7 @@ test('a callback to a destination that takes them goes out first, and is stored 
   expect(delivery).toMatchObject({ attempts: 1, lastOutcome: '204' });
   expect(recentAttempts).toMatchObject([{ statusCode: 204 }]);
   await waitFor('the log goes on', async () => (await lag()) === 0);
-  expect(seen(server)).toEqual(['known', 'n-1']);
+  expect(seen(arrivals.server)).toEqual(['known', 'n-1']);
 });
 
 test('what is on its way for a second is stored, with a lease, and the log goes on', async () => {
@@ -78,7 +46,7 @@ test('what is on its way for a second is stored, with a lease, and the log goes 
   await waitFor('the log goes on', async () => (await lag()) === 0);
   answer.resolve({ status: 204 });
   await delivered(notifier, 'n-1');
-  expect(seen(server)).toEqual(['known', 'n-1']);
+  expect(seen(arrivals.server)).toEqual(['known', 'n-1']);
 });
 
 test('others of the log do not wait for one that is on its way', async () => {
@@ -100,7 +68,7 @@ test('a failed attempt is stored, and those behind it go in their order', async 
   const order = { orderKey: 't-1' };
   await use.world.publish(...[1, 2, 3].map((sequence) => event(`n-${sequence}`, { ...order, sequence })));
   await delivered(notifier, 'n-3');
-  expect(seen(server)).toEqual(['known', 'n-1', 'n-1', 'n-2', 'n-3']);
+  expect(seen(arrivals.server)).toEqual(['known', 'n-1', 'n-1', 'n-2', 'n-3']);
   expect(atArrival.get('n-1')).toBeNull();
   await waitFor('all are stored', async () => (await lag()) === 0);
   expect(await record('n-1')).toMatchObject({ status: 'delivered', attempts: 2 });
@@ -132,7 +100,7 @@ test('an event that comes again while its callback is on its way causes no secon
   await waitFor('the log goes on', async () => (await lag()) === 0);
   await use.world.publish(event('n-1'), event('n-3'));
   await delivered(notifier, 'n-3');
-  expect(seen(server).sort()).toEqual(['known', 'n-1', 'n-2', 'n-3']);
+  expect(seen(arrivals.server).sort()).toEqual(['known', 'n-1', 'n-2', 'n-3']);
 });
 
 test('before the disk has its event, none goes out', async () => {
@@ -145,7 +113,7 @@ test('before the disk has its event, none goes out', async () => {
   const request = { applicationId: 'a-2', setting: 'fileUploadGetUrl', body: Buffer.from('{}') };
   await notifier.signedUrls.requestSignedUrls(request).catch(() => {});
   expect(other.arrivals).toHaveLength(1);
-  expect(seen(server)).toEqual(['known']);
+  expect(seen(arrivals.server)).toEqual(['known']);
   use.world.disk.release();
   await published;
   await delivered(notifier, 'n-1');
@@ -167,7 +135,7 @@ test('to a destination that is failing or not set, none goes out before it is st
   await waitFor('it is stored', async () => (await record('n-3')) !== null);
   await use.world.publish(event('n-4'));
   await waitFor('it is stored', async () => (await record('n-4')) !== null);
-  use.pointTo('a-1', server);
+  use.pointTo('a-1', arrivals.server);
   await delivered(notifier, 'n-4');
   expect(atArrival.get('n-4')).toMatchObject({ status: 'pending' });
 });
@@ -219,18 +187,11 @@ test('a notifier that stops stores what is on its way at once, and nothing is se
   await stopped;
   await delivered(second, 'n-1');
   await delivered(second, 'n-2');
-  expect(seen(server)).toEqual(['known', 'n-1', 'n-2']);
+  expect(seen(arrivals.server)).toEqual(['known', 'n-1', 'n-2']);
 });
 
 describe('where another instance has stored the same callback meanwhile', () => {
-  const stored = async (id: string) => {
-    const { _id: _, expireAt: __, ...known } = (await record('known')) as DeliveryDocument;
-    const untilMs = Date.now() + 60_000;
-    await deliveries().insertOne({
-      ...{ ...known, _id: id, status: 'pending', owner: 'other', dueAtMs: untilMs },
-      ...{ orderKey: id, sequence: 1, attempts: 0, deliveredAtMs: 0, recentAttempts: [] },
-    });
-  };
+  const stored = (id: string) => storeAsOthers(id, { dueAtMs: Date.now() + 60_000 });
 
   test('what was delivered here is delivered', async () => {
     const notifier = await knowing();
@@ -255,6 +216,6 @@ describe('where another instance has stored the same callback meanwhile', () => 
     await use.world.publish(event('n-2'));
     await arrived('n-2');
     expect(await record('n-1')).toMatchObject({ status: 'pending', owner: 'other', attempts: 0 });
-    expect(seen(server)).toEqual(['known', 'n-1', 'n-2']);
+    expect(seen(arrivals.server)).toEqual(['known', 'n-1', 'n-2']);
   });
 });

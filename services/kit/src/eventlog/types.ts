@@ -30,8 +30,8 @@ export interface Unsettled {
 /** The batch that a handler is called with. */
 export interface Batch {
   /**
-   * True while no other member can have the batch's partition. Kafka: the last heartbeat that was answered is
-   * younger than half the session time-out, by the monotonic clock, and no rebalance has begun since.
+   * True while no other member can have the batch's partition. Kafka: the last heartbeat that was answered
+   * was sent less than half the session time-out ago, and no rebalance has begun since.
    */
   held(): boolean;
   /** Resolves when the events are durable (`handle` says when they may not be). Rejects as a write does. */
