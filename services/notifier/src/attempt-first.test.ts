@@ -109,10 +109,11 @@ test('before the disk has its event, none goes out', async () => {
   use.world.destinations.set('a-2', { url: other.url, authenticationKey: key });
   use.world.disk.hold();
   const published = use.world.publish(event('n-1'));
-  // A whole request that needs no disk goes out meanwhile.
+  await waitFor('the event is with the notifier', async () => (await lag()) === 1);
+  // Whole requests that need no disk go out meanwhile.
   const request = { applicationId: 'a-2', setting: 'fileUploadGetUrl', body: Buffer.from('{}') };
-  await notifier.signedUrls.requestSignedUrls(request).catch(() => {});
-  expect(other.arrivals).toHaveLength(1);
+  for (let n = 0; n < 20; n++) await notifier.signedUrls.requestSignedUrls(request).catch(() => {});
+  expect(other.arrivals).toHaveLength(20);
   expect(seen(arrivals.server)).toEqual(['known']);
   use.world.disk.release();
   await published;
@@ -138,6 +139,22 @@ test('to a destination that is failing or not set, none goes out before it is st
   use.pointTo('a-1', arrivals.server);
   await delivered(notifier, 'n-4');
   expect(atArrival.get('n-4')).toMatchObject({ status: 'pending' });
+});
+
+test('one that waits while its destination begins to fail is stored before it goes', async () => {
+  const one = { NOTIFIER_FAILING_AFTER: '1', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1' };
+  const notifier = await knowing(one);
+  const answer = hold('n-1');
+  await use.world.publish(event('n-1'), event('n-2'));
+  await arrived('n-1');
+  expect(await record('n-2')).toBeNull();
+  answer.resolve({ status: 503 });
+  await delivered(notifier, 'n-1');
+  await delivered(notifier, 'n-2');
+  expect([atArrival.get('n-1'), atArrival.get('n-2')]).toEqual([
+    null,
+    expect.objectContaining({ status: 'pending' }),
+  ]);
 });
 
 test('where the partition may be another instance’s, none goes out before it is stored', async () => {
