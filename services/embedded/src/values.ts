@@ -1,8 +1,5 @@
 import { Binary, BSON, type BSONRegExp, type Document, Long, ObjectId } from 'mongodb';
 
-/** Options of BSON serialization, the same as the driver's defaults. */
-const serializeOptions = { ignoreUndefined: false } as const;
-
 // Used for each value, and a look-up in the global object is slow in a VM context (Jest): hence constants.
 const { getPrototypeOf, hasOwn, prototype: plainPrototype } = Object;
 const { isArray } = Array;
@@ -20,11 +17,6 @@ export function isDocument(value: unknown): value is Document {
     !(value instanceof RegExp) &&
     (value as { _bsontype?: unknown })._bsontype === undefined
   );
-}
-
-/** Encodes a document as BSON, as the driver does. */
-export function encodeDocument(document: Document): Uint8Array {
-  return BSON.serialize(document, serializeOptions);
 }
 
 /** Decodes a document as the driver does by default. */
@@ -47,8 +39,11 @@ export function cloneValue<T>(value: T): T {
   if ((value as { _bsontype?: unknown })._bsontype === 'Binary')
     return cloneBinary(value as unknown as Binary) as T;
   if (isDocument(value)) {
-    const copy: Document = {};
-    for (const key in value) assign(copy, key, cloneValue((value as Document)[key]));
+    const copy: Document = { ...value };
+    for (const key in copy) {
+      const item = copy[key];
+      if (typeof item === 'object' && item !== null) assign(copy, key, cloneValue(item));
+    }
     return copy as T;
   }
   return value;
@@ -109,16 +104,26 @@ function normaliseObject(value: Document & { _bsontype?: string; toBSON?: () => 
 }
 
 function encodedAndDecoded(value: unknown): unknown {
-  return decodeDocument(encodeDocument({ value }))['value'];
+  return decodeDocument(BSON.serialize({ value }))['value'];
 }
 
 /** `normalise` for a whole document. */
 export function normaliseDocument(value: Document): Document {
-  const copy: Document = {};
-  for (const key of Object.keys(value)) {
-    const item = value[key];
-    if (typeof item === 'function' || typeof item === 'symbol') continue;
-    assign(copy, key, normalise(item));
+  const copy: Document = { ...value };
+  for (const key in copy) {
+    const item = copy[key];
+    switch (typeof item) {
+      case 'string':
+      case 'number':
+      case 'boolean':
+        break;
+      case 'function':
+      case 'symbol':
+        delete copy[key];
+        break;
+      default:
+        assign(copy, key, normalise(item));
+    }
   }
   return copy;
 }
