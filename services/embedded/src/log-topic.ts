@@ -9,6 +9,10 @@ export const logSchema = `
   ) WITHOUT ROWID;
 `;
 
+/** Events kept in memory, of each topic: groups read what was published last. */
+const mostTail = 1024;
+const mostTailBytes = 2 * 1024 * 1024;
+
 interface Row {
   readonly offset: number;
   readonly key: string;
@@ -28,6 +32,9 @@ export class LogTopic {
   /** Called when events have been committed: each group has one, which wakes it. */
   readonly listeners = new Set<() => void>();
   #committed: number;
+  /** The newest committed events; the last one has the offset `#committed`, and offsets have no gaps. */
+  #tail: LogEvent[] = [];
+  #tailBytes = 0;
   readonly #insert: StatementSync;
   readonly #read: StatementSync;
   readonly #newest: StatementSync;
@@ -67,25 +74,37 @@ export class LogTopic {
     return this.#committed;
   }
 
-  /** Inserts events, in a write; answers the last one's offset. */
-  append(events: readonly OutgoingEvent[], timestampMs: number): number {
-    let last: number | bigint = 0;
-    for (const { key, value, headers } of events) {
-      const text = headers && Object.keys(headers).length > 0 ? JSON.stringify(headers) : null;
-      last = this.#insert.run(key, value, text, timestampMs).lastInsertRowid;
-    }
-    return Number(last);
+  /** Inserts events, in a write; answers them as groups read them. Call `advance` with them once they are committed. */
+  append(events: readonly OutgoingEvent[], timestampMs: number): LogEvent[] {
+    return events.map(({ key, value, headers = {} }) => {
+      const text = Object.keys(headers).length > 0 ? JSON.stringify(headers) : null;
+      const offset = this.#insert.run(key, value, text, timestampMs).lastInsertRowid;
+      // As SQLite answers it: no Buffer.
+      const bytes = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+      return { topic: this.name, key, value: bytes, headers, position: `0:${offset}`, timestampMs };
+    });
   }
 
-  /** Sets the newest committed offset, and wakes the groups. */
-  advance(offset: number): void {
-    if (offset <= this.#committed) return;
-    this.#committed = offset;
+  /** Takes in what was appended and is committed now, and wakes the groups. */
+  advance(events: readonly LogEvent[]): void {
+    const last = offsetOf(events[events.length - 1] as LogEvent);
+    if (last <= this.#committed) return;
+    this.#committed = last;
+    for (const event of events) {
+      this.#tail.push(event);
+      this.#tailBytes += event.value.byteLength;
+    }
+    if (this.#tailBytes > mostTailBytes) this.#forgetTail();
+    else if (this.#tail.length > 2 * mostTail) this.#shortenTail();
     for (const listener of this.listeners) listener();
   }
 
   /** Committed events after an offset, oldest first. */
   read(after: number, limit: number): { offset: number; event: LogEvent }[] {
+    const skipped = after - (this.#committed - this.#tail.length);
+    if (skipped >= 0) {
+      return this.#tail.slice(skipped, skipped + limit).map((event, i) => ({ offset: after + 1 + i, event }));
+    }
     const rows = this.#read.all(after, this.#committed, limit) as unknown as Row[];
     return rows.map((row) => ({ offset: row.offset, event: this.#event(row) }));
   }
@@ -121,6 +140,16 @@ export class LogTopic {
     return Number(this.#trim.run(beforeMs, passed + 1, limit).changes);
   }
 
+  #shortenTail(): void {
+    this.#tail = this.#tail.slice(-mostTail);
+    this.#tailBytes = this.#tail.reduce((sum, event) => sum + event.value.byteLength, 0);
+  }
+
+  #forgetTail(): void {
+    this.#tail = [];
+    this.#tailBytes = 0;
+  }
+
   #event(row: Row): LogEvent {
     return {
       topic: this.name,
@@ -131,4 +160,8 @@ export class LogTopic {
       timestampMs: row.timestamp,
     };
   }
+}
+
+function offsetOf({ position }: LogEvent): number {
+  return Number(position.slice(position.indexOf(':') + 1));
 }

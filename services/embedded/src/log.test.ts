@@ -173,3 +173,73 @@ test('an unknown topic is refused with an error that names it', async () => {
     internal: expect.stringContaining('unheard-of'),
   });
 });
+
+test.each([
+  ['more than are kept in memory', 5000, 8],
+  ['larger than what is kept in memory', 40, 100_000],
+])('events come whole and in order, also to a group that is late: %s', async (_, count, bytes) => {
+  await open();
+  const published = Array.from({ length: count }, (_, i) => ({
+    key: `k${i % 3}`,
+    value: Buffer.from(String(i).padStart(bytes, '0')),
+    ...(i % 2 === 0 && { headers: { number: String(i) } }),
+  }));
+  const early = await consume('early');
+  const gate = Promise.withResolvers<void>();
+  const held: LogEvent[] = [];
+  await log.subscribe({
+    topic,
+    group: 'held',
+    maxBatch: 3,
+    handle: async (events) => {
+      await gate.promise;
+      held.push(...events);
+    },
+  });
+  for (let at = 0; at < count; at += 20) await log.publish(topic, published.slice(at, at + 20));
+  gate.resolve();
+  const late = await consume('late');
+  await waitFor('all groups', () => [early, held, late].every((got) => got.length === count), {
+    timeoutMs: 20_000,
+  });
+  await close();
+  await open();
+  const afterRestart = await consume('after a restart');
+  await waitFor('the last group', () => afterRestart.length === count);
+  for (const got of [early, held, late]) {
+    expect(got.length).toBe(count);
+    got.forEach((event, i) => {
+      const { topic: name, value, position, timestampMs, ...rest } = event;
+      const { key, headers = {} } = published[i] as (typeof published)[number];
+      expect([i, name, position, timestampMs, rest]).toEqual([
+        i,
+        topic,
+        `0:${i + 1}`,
+        nowMs,
+        { key, headers },
+      ]);
+      expect(Buffer.compare(value, afterRestart[i]?.value as Uint8Array)).toBe(0);
+    });
+  }
+  expect(values(afterRestart)).toEqual(published.map((_, i) => i));
+});
+
+test('an event whose transaction fails is not delivered; the next one gets its offset', async () => {
+  await open();
+  const got = await consume('g');
+  await log.publish(topic, [event(1)]);
+  db.sql.exec(`
+    PRAGMA foreign_keys = ON;
+    CREATE TABLE things (id INTEGER PRIMARY KEY);
+    CREATE TABLE children (thing INTEGER REFERENCES things (id) DEFERRABLE INITIALLY DEFERRED);
+  `);
+  const turn = [
+    log.publish(topic, [event(2), event(3)]),
+    db.write(() => db.sql.exec('INSERT INTO children VALUES (99)')),
+  ];
+  expect((await Promise.allSettled(turn)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  await log.publish(topic, [event(4)]);
+  await waitFor('the next event', () => got.length > 1);
+  expect(values(got)).toEqual([1, 4]);
+  expect(got.map(({ position }) => position)).toEqual(['0:1', '0:2']);
+});

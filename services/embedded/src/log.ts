@@ -93,7 +93,7 @@ class EmbeddedLog implements EventLog {
     const append = () => topic.append(events, this.#db.clock.now());
     await Promise.all([
       // Delivered once committed: what a group writes because of an event is never durable without the event.
-      this.#write(append, 'in-order').then((last) => topic.advance(last)),
+      this.#write(append, 'in-order').then((appended) => topic.advance(appended)),
       settle === 'durable' ? this.#durable() : undefined,
     ]);
   }
