@@ -25,6 +25,7 @@ import {
 import { Bulk, giveId, insertStep, requireOperators, type Step, writeStep } from './bulk.ts';
 import { EmbeddedCursor } from './cursor.ts';
 import type { EmbeddedDatabase } from './database.ts';
+import { isSqliteError } from './database-errors.ts';
 import { type CollectionEngine, isPlainId, type UpdateOutcome, type UpdateRequest } from './engine.ts';
 import { compileProjection } from './projection.ts';
 import { readSort } from './sort.ts';
@@ -56,7 +57,7 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   async findOne(filter: Filter<T>, options: FindOptions = {}): Promise<WithId<T> | null> {
     const wanted = normaliseDocument(filter as Document);
     requireTime();
-    const [found] = this.#query(wanted, { ...options, limit: 1 });
+    const found = this.#first(wanted, options);
     await this.#settled(wanted['_id']);
     return (found as WithId<T> | undefined) ?? null;
   }
@@ -103,7 +104,9 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     update: Update<T>,
     options: UpdateOptions = {},
   ): Promise<UpdateResult<T>> {
-    return this.#update(filter, update, options, false);
+    requireOperators(update);
+    const request = updateRequest(filter, update, options, false);
+    return updateResult<T>(await this.#write(() => this.#engine.update(request)));
   }
 
   async updateMany(
@@ -111,7 +114,9 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     update: Update<T>,
     options: UpdateOptions = {},
   ): Promise<UpdateResult<T>> {
-    return this.#update(filter, update, options, true);
+    requireOperators(update);
+    const request = updateRequest(filter, update, options, true);
+    return updateResult<T>(await this.#write(() => this.#engine.update(request)));
   }
 
   async findOneAndUpdate(
@@ -122,7 +127,7 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     requireOperators(update);
     const project = compileProjection(options.projection);
     const request = updateRequest(filter, update, options, false);
-    return this.#write(() => {
+    return await this.#write(() => {
       const { before, after } = this.#engine.update(request);
       const found = options.returnDocument === 'after' ? after : before;
       return found ? (project(found) as WithId<T>) : null;
@@ -149,48 +154,50 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     requireTime();
     const bulk = new Bulk(steps(), options.ordered !== false);
     while (!bulk.endsWithin(bulkPortion)) {
-      await this.#db.write(() => bulk.run(this.#engine, bulkPortion), 'in-order');
+      await this.#attempt(() => bulk.run(this.#engine, bulkPortion), 'in-order');
     }
-    await this.#db.write(() => bulk.run(this.#engine, bulkPortion), this.#settle);
+    await this.#attempt(() => bulk.run(this.#engine, bulkPortion), this.#settle);
     const outcome = bulk.outcome();
     if ('error' in outcome) throw outcome.error;
     return outcome.result;
   }
 
-  async #update(
-    filter: Filter<T>,
-    update: Update<T>,
-    options: UpdateOptions,
-    many: boolean,
-  ): Promise<UpdateResult<T>> {
-    requireOperators(update);
-    const request = updateRequest(filter, update, options, many);
-    return updateResult<T>(await this.#write(() => this.#engine.update(request)));
-  }
-
   async #remove(filter: Filter<T>, most: number): Promise<DeleteResult> {
     const wanted = normaliseDocument(filter as Document);
-    requireTime();
-    const deletedCount = await this.#db.write(() => this.#engine.remove(wanted, most), this.#settle);
+    const deletedCount = await this.#write(() => this.#engine.remove(wanted, most));
     return { acknowledged: true, deletedCount };
   }
 
-  /**
-   * A write in which a server's error undoes nothing: the change of one document throws before it writes,
-   * and of several documents those before the refused one stay changed, as on MongoDB.
-   */
-  async #write<R>(work: () => R): Promise<R> {
+  /** Throws after the caller's deadline. */
+  #write<R>(work: () => R): Promise<R> {
     requireTime();
-    const outcome = await this.#db.write((): { value: R } | { refused: MongoServerError } => {
+    return this.#attempt(work, this.#settle);
+  }
+
+  /**
+   * A write in which an error undoes nothing: the change of one document throws before it writes, and of several
+   * documents those before the refused one stay changed, as on MongoDB. Only an error of SQLite's, or one that comes
+   * unexpectedly after something was written, undoes it, together with the other writes of its transaction.
+   */
+  #attempt<R>(work: () => R, settle: Settle): Promise<R> {
+    const attempt = (): Attempt<R> => {
+      const before = this.#engine.written;
       try {
         return { value: work() };
       } catch (error) {
-        if (error instanceof MongoServerError) return { refused: error };
+        const harmless = this.#engine.written === before && !isSqliteError(error);
+        if (harmless || error instanceof MongoServerError) return { refused: error };
         throw error;
       }
-    }, this.#settle);
-    if ('refused' in outcome) throw outcome.refused;
-    return outcome.value;
+    };
+    return this.#db.writeWhole(attempt, settle).then(answerOf);
+  }
+
+  #first(filter: Document, options: FindOptions): Document | undefined {
+    if (options.skip) return this.#query(filter, { ...options, limit: 1 }).next().value ?? undefined;
+    const project = compileProjection(options.projection);
+    const match = this.#engine.findOne(filter, readSort(options.sort));
+    return match && project(match.document);
   }
 
   *#query(filter: Document, options: FindOptions): Generator<Document> {
@@ -217,6 +224,13 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
     if (this.#settle === 'in-order') return;
     if (this.#engine.isUncommitted(isPlainId(id) ? id : undefined)) await this.#db.afterCommit();
   }
+}
+
+type Attempt<R> = { readonly value: R } | { readonly refused: unknown };
+
+function answerOf<R>(attempt: Attempt<R>): R {
+  if ('refused' in attempt) throw attempt.refused;
+  return attempt.value;
 }
 
 function updateRequest(

@@ -30,6 +30,11 @@ const advice: Readonly<Record<string, string>> = {
   EEXIST: 'A file has that name: set another data directory.',
 };
 
+/** True for an error that SQLite has reported. */
+export function isSqliteError(error: unknown): boolean {
+  return typeof (error as { errcode?: unknown } | null)?.errcode === 'number';
+}
+
 /** Makes an error that names the file, what went wrong, and what to do. */
 export function explainFailure(error: unknown, path: string): EmbeddedDatabaseError {
   if (error instanceof EmbeddedDatabaseError) return error;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { toDomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
+import { type EmbeddedDatabase, EmbeddedDatabaseError, openEmbeddedDatabase } from './database.ts';
 
 let directory: string;
 let db: EmbeddedDatabase;
@@ -64,6 +64,28 @@ describe('the embedded database', () => {
     expect(results.map((r) => r.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(results[1]).toMatchObject({ reason: { message: 'changed my mind' } });
     expect(ids()).toEqual([1, 3]);
+  });
+
+  it('undoes the whole transaction when a write throws that cannot be undone alone, and works again', async () => {
+    await db.write(() => add(1));
+    let undone = 0;
+    db.onUndo(() => {
+      undone += 1;
+    });
+    const results = await Promise.allSettled([
+      db.writeWhole(() => add(2)),
+      db.writeWhole(() => {
+        add(3);
+        throw new Error('half written');
+      }),
+      db.writeWhole(() => add(4)),
+    ]);
+    expect(results.map((r) => r.status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+    for (const result of results.slice(0, 2)) {
+      expect((result as PromiseRejectedResult).reason).toBeInstanceOf(EmbeddedDatabaseError);
+    }
+    expect(undone).toBe(1);
+    expect(ids()).toEqual([1, 4]);
   });
 
   it('lets a reader wait until what it has read is durable', async () => {

@@ -32,6 +32,12 @@ export interface EmbeddedDatabase {
    * when too many callers wait for the disk.
    */
   write<T>(work: () => T, settle?: Settle): Promise<T>;
+  /**
+   * The same for `work` that does not throw after it has written something. It is cheaper: to undo it alone, SQLite
+   * would copy each page before its first change. When it throws all the same, its whole transaction is undone, and
+   * all who wait for that get an EmbeddedDatabaseError.
+   */
+  writeWhole<T>(work: () => T, settle?: Settle): Promise<T>;
   /** Resolves when everything written so far is durable. Rejects when some of it was lost. */
   afterCommit(): Promise<void>;
   /** True while something is written that is not durable yet. */
@@ -40,6 +46,8 @@ export interface EmbeddedDatabase {
   readonly transaction: number;
   /** Number of the newest durable transaction: all older ones are durable, too, or undone. */
   readonly durable: number;
+  /** From now on `participant` takes part in every transaction. */
+  takePart(participant: Participant): void;
   /** `listener` is called after writes were undone, by a throwing `work` or a failed commit: it drops caches. */
   onUndo(listener: () => void): void;
   /** `listener` is awaited, in reverse order, before the database closes. */
@@ -49,6 +57,19 @@ export interface EmbeddedDatabase {
   /** Commits what is open, closes the file and releases the directory. Safe to call twice. */
   close(): Promise<void>;
 }
+
+/** Takes part in transactions. */
+export interface Participant {
+  /** A work begins that may be undone alone. */
+  mark(): void;
+  /** The transaction is committed next: the last chance to write in it. What this throws undoes it. */
+  beforeCommit(): void;
+  /** Everything since `mark` was undone, where `alone`; else the whole transaction. */
+  undone(alone: boolean): void;
+}
+
+/** What a write's work has answered or thrown. */
+type Outcome<T> = { readonly value: T } | { readonly thrown: unknown };
 
 interface Waiter {
   resolve(): void;
@@ -87,6 +108,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     'begin' | 'commit' | 'rollback' | 'save' | 'release' | 'undo' | 'probe',
     StatementSync
   >;
+  readonly #participants: Participant[] = [];
   readonly #undoListeners: (() => void)[] = [];
   readonly #closeListeners: (() => void | Promise<void>)[] = [];
   readonly #walSync: Pick<WalSync, 'sync' | 'close'>;
@@ -156,17 +178,26 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   }
 
   write<T>(work: () => T, settle: Settle = 'durable'): Promise<T> {
+    return this.#write(() => this.#run(work), settle);
+  }
+
+  writeWhole<T>(work: () => T, settle: Settle = 'durable'): Promise<T> {
+    return this.#write(() => ({ value: work() }), settle);
+  }
+
+  #write<T>(run: () => Outcome<T>, settle: Settle): Promise<T> {
     if (this.#working) throw new Error('EmbeddedDatabase.write was called inside another write.');
     if (this.#closed) return Promise.reject(closedError());
     if (this.#lost) return Promise.reject(this.#lost);
     if (this.#isFull) return Promise.reject(overloaded());
-    let outcome: { value: T } | { thrown: unknown };
+    let outcome: Outcome<T>;
     this.#working = true;
     try {
       if (!this.#open) this.#begin();
-      outcome = this.#run(work);
+      outcome = run();
     } catch (error) {
-      // The disk failed inside a statement: SQLite may have undone the whole transaction.
+      // The disk failed inside a statement, and SQLite may have undone the whole transaction; or `work` has
+      // thrown that cannot be undone alone.
       const failure = this.#fail(error);
       return Promise.reject(failure);
     } finally {
@@ -193,6 +224,10 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     });
     this.#syncWanted();
     return durable;
+  }
+
+  takePart(participant: Participant): void {
+    this.#participants.push(participant);
   }
 
   onUndo(listener: () => void): void {
@@ -234,15 +269,16 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     });
   }
 
-  #run<T>(work: () => T): { value: T } | { thrown: unknown } {
+  #run<T>(work: () => T): Outcome<T> {
     this.#statements.save.run();
-    let outcome: { value: T } | { thrown: unknown };
+    for (const participant of this.#participants) participant.mark();
+    let outcome: Outcome<T>;
     try {
       outcome = { value: work() };
     } catch (error) {
       if (isDiskError(error) || !this.sql.isTransaction) throw error;
       this.#statements.undo.run();
-      for (const listener of this.#undoListeners) listener();
+      this.#tellUndone(true);
       outcome = { thrown: error };
     }
     this.#statements.release.run();
@@ -251,6 +287,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
 
   #commit(): void {
     try {
+      for (const participant of this.#participants) participant.beforeCommit();
       this.#statements.commit.run();
     } catch (error) {
       this.#fail(error);
@@ -321,12 +358,18 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     }
     const { waiters, commitWaiters } = this.#end();
     this.#failure = failure.message;
-    for (const listener of this.#undoListeners) listener();
+    this.#tellUndone(false);
     for (const waiter of [...commitWaiters, ...waiters]) waiter.reject(failure);
     // Earlier commits are still valid, and to be synced.
     this.#syncWanted();
     this.#probeLater();
     return failure;
+  }
+
+  /** `alone`: only what the last work has written was undone. */
+  #tellUndone(alone: boolean): void {
+    for (const participant of this.#participants) participant.undone(alone);
+    for (const listener of this.#undoListeners) listener();
   }
 
   #end(): { waiters: Waiter[]; commitWaiters: Waiter[] } {
@@ -380,7 +423,8 @@ function keepPrivate(path: string): void {
 }
 
 function openSqlite(path: string): DatabaseSync {
-  // Another program may read the file: wait up to 500 ms for its lock.
+  // Another program may read the file: wait up to 500 ms for its lock. A larger cache costs time: at most commits SQLite
+  // looks through all of it for pages beyond the file's end.
   const sql = new DatabaseSync(path, { timeout: 500 });
   try {
     sql.exec(`
@@ -388,7 +432,7 @@ function openSqlite(path: string): DatabaseSync {
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = NORMAL;
       PRAGMA temp_store = MEMORY;
-      PRAGMA cache_size = -65536;
+      PRAGMA cache_size = -16384;
       PRAGMA journal_size_limit = 67108864;
       PRAGMA wal_autocheckpoint = 40000;
       CREATE TABLE IF NOT EXISTS disk_probe (id INTEGER PRIMARY KEY, tries INTEGER NOT NULL);

@@ -5,6 +5,7 @@ import type { Catalogue } from './catalogue.ts';
 import type { EmbeddedDatabase } from './database.ts';
 import type { DocumentCache } from './document-cache.ts';
 import { encodeDocument } from './encode.ts';
+import type { IndexBuffer } from './index-buffer.ts';
 import { documentKeys, parseIndex } from './index-spec.ts';
 import { IdTable, IndexTable } from './index-table.ts';
 import { encodeKey } from './order.ts';
@@ -13,6 +14,12 @@ import { decodeDocument } from './values.ts';
 
 /** MongoDB's limit. */
 const largestDocumentBytes = 16 * 1024 * 1024;
+
+/** Ids whose record numbers are remembered, of each collection. */
+const mostKnownIds = 20_000;
+/** Documents just inserted that are kept decoded, of each collection; larger ones are not. */
+const mostRecent = 256;
+const largestRecentBytes = 4096;
 
 const idSpec = parseIndex({ key: { _id: 1 }, name: '_id_', unique: true });
 
@@ -29,6 +36,15 @@ export class DocumentTable {
   readonly #db: EmbeddedDatabase;
   readonly #catalogue: Catalogue;
   readonly #cache: DocumentCache;
+  readonly #buffer: IndexBuffer;
+  /** Record numbers by `_id`, where that is a string or an integer. */
+  readonly #rids = new Map<unknown, number>();
+  /**
+   * By record number the documents inserted last: some are changed at once, most are never read. They are kept
+   * apart from the cache, so that those do not take the place of documents that are read.
+   */
+  readonly #recent = new Map<number, Document>();
+  #written = 0;
   readonly #statements: Record<
     'insert' | 'replace' | 'remove' | 'read' | 'ridOfId' | 'scan' | 'count',
     StatementSync
@@ -38,11 +54,13 @@ export class DocumentTable {
     db: EmbeddedDatabase,
     catalogue: Catalogue,
     cache: DocumentCache,
+    buffer: IndexBuffer,
     namespace: string,
     number: number,
   ) {
     this.#db = db;
     this.#cache = cache;
+    this.#buffer = buffer;
     this.#catalogue = catalogue;
     this.namespace = namespace;
     this.number = number;
@@ -60,7 +78,8 @@ export class DocumentTable {
     this.indexes = catalogue
       .indexes(number)
       .map(
-        (stored) => new IndexTable(db.sql, stored.number, parseIndex(stored.description), stored.multikey),
+        ({ number: index, description, multikey }) =>
+          new IndexTable(db.sql, buffer, index, parseIndex(description), multikey),
       );
   }
 
@@ -68,14 +87,23 @@ export class DocumentTable {
     return (this.#statements.count.get() as { count: number }).count;
   }
 
-  /** The record number of the document whose `_id` has this key (order.ts). */
-  ridOfId(key: Uint8Array): number | undefined {
-    return (this.#statements.ridOfId.get(key) as { rid: number } | undefined)?.rid;
+  /** How many documents were written: a change that throws without another number has written nothing. */
+  get written(): number {
+    return this.#written;
+  }
+
+  /** The record number of the document with this `_id`. */
+  ridOfId(id: unknown): number | undefined {
+    const known = this.#rids.get(id);
+    if (known !== undefined) return known;
+    const row = this.#statements.ridOfId.get(encodeKey(id)) as { rid: number } | undefined;
+    if (row) this.#know(id, row.rid);
+    return row?.rid;
   }
 
   /** The document. It belongs to the cache: do not change it, and give callers a copy. */
   read(rid: number): Document | undefined {
-    const cached = this.#cache.get(this.number, rid);
+    const cached = this.#recent.get(rid) ?? this.#cache.get(this.number, rid);
     if (cached) return cached;
     const row = this.#statements.read.get(rid) as { document: Uint8Array } | undefined;
     if (!row) return undefined;
@@ -103,18 +131,24 @@ export class DocumentTable {
       const keys = documentKeys(index.spec, document);
       const error = this.#duplicate(index, keys.keys, undefined, document);
       // Where both are duplicates, MongoDB names the index of _id.
-      if (error) throw this.ridOfId(id) === undefined ? error : this.#duplicateId(document);
+      if (error) throw this.ridOfId(document['_id']) === undefined ? error : this.#duplicateId(document);
       return { index, ...keys };
     });
     const inserted = this.#statements.insert.run(id, bytes);
     if (inserted.changes === 0) throw this.#duplicateId(document);
+    this.#written += 1;
     const rid = Number(inserted.lastInsertRowid);
     for (const { index, keys, multikey } of entries) {
       if (multikey) this.#becomeMultikey(index);
       for (const key of keys) index.insert(key, rid);
     }
-    // Not cached: a new document is seldom the next one to be read.
+    // A deleted document may have had the number.
     this.#cache.delete(this.number, rid);
+    // Texts cost more to remember, and most new ones are not looked for: they are remembered when they are.
+    if (typeof document['_id'] === 'number') this.#know(document['_id'], rid);
+    if (bytes.length > largestRecentBytes) return;
+    if (this.#recent.size >= mostRecent) removeOldest(this.#recent);
+    this.#recent.set(rid, document);
   }
 
   /**
@@ -123,7 +157,7 @@ export class DocumentTable {
    */
   replace(rid: number, old: Document, next: Document, touched: readonly string[]): void {
     const bytes = encode(next);
-    const changes: { index: IndexTable; gone: Uint8Array[]; added: Uint8Array[]; multikey: boolean }[] = [];
+    const changes: { index: IndexTable; gone: string[]; added: string[]; multikey: boolean }[] = [];
     for (const index of this.indexes) {
       if (!touched.some((field) => index.spec.fields.has(field))) continue;
       const before = documentKeys(index.spec, old).keys;
@@ -134,7 +168,9 @@ export class DocumentTable {
       this.#refuseDuplicates(index, added, rid, next);
       changes.push({ index, gone, added, multikey });
     }
+    this.#written += 1;
     this.#statements.replace.run(bytes, rid);
+    this.#recent.delete(rid);
     for (const { index, gone, added, multikey } of changes) {
       if (multikey) this.#becomeMultikey(index);
       for (const key of gone) index.remove(key, rid);
@@ -144,7 +180,10 @@ export class DocumentTable {
   }
 
   remove(rid: number, document: Document): void {
+    this.#written += 1;
     this.#statements.remove.run(rid);
+    this.#rids.delete(document['_id']);
+    this.#recent.delete(rid);
     for (const index of this.indexes) {
       for (const key of documentKeys(index.spec, document).keys) index.remove(key, rid);
     }
@@ -155,20 +194,29 @@ export class DocumentTable {
   addIndex(description: IndexDescription): void {
     const spec = parseIndex(description);
     const number = this.#catalogue.addIndex(this.number, spec.name, description);
-    const index = new IndexTable(this.#db.sql, number, spec, false);
+    const index = new IndexTable(this.#db.sql, this.#buffer, number, spec, false);
     for (const rid of this.scan()) {
       const document = this.read(rid) as Document;
       const { keys, multikey } = documentKeys(spec, document);
       this.#refuseDuplicates(index, keys, rid, document);
       if (multikey) this.#becomeMultikey(index);
-      for (const key of keys) index.insert(key, rid);
+      for (const key of keys) index.fill(key, rid);
     }
     this.indexes.push(index);
   }
 
-  /** Removes the collection's documents from the cache, after writes were undone. */
+  /** Forgets what is kept of the collection's documents, after writes were undone. */
   forget(): void {
     this.#cache.forget(this.number);
+    this.#rids.clear();
+    this.#recent.clear();
+  }
+
+  /** Strings and integers are equal to no value of another type, so the same `_id` is always the same key. */
+  #know(id: unknown, rid: number): void {
+    if (typeof id !== 'string' && !Number.isSafeInteger(id)) return;
+    if (this.#rids.size >= mostKnownIds) removeOldest(this.#rids);
+    this.#rids.set(id, rid);
   }
 
   #becomeMultikey(index: IndexTable): void {
@@ -182,7 +230,7 @@ export class DocumentTable {
     return duplicateKey(this.namespace, '_id_', { _id: 1 }, { _id });
   }
 
-  #refuseDuplicates(index: IndexTable, keys: readonly Uint8Array[], rid: number, document: Document): void {
+  #refuseDuplicates(index: IndexTable, keys: readonly string[], rid: number, document: Document): void {
     const error = this.#duplicate(index, keys, rid, document);
     if (error) throw error;
   }
@@ -190,7 +238,7 @@ export class DocumentTable {
   /** The error 11000, when another document than `rid` has one of the keys. */
   #duplicate(
     index: IndexTable,
-    keys: readonly Uint8Array[],
+    keys: readonly string[],
     rid: number | undefined,
     document: Document,
   ): Error | undefined {
@@ -218,8 +266,15 @@ function encode(document: Document): Uint8Array {
   return bytes;
 }
 
-function without(keys: readonly Uint8Array[], others: readonly Uint8Array[]): Uint8Array[] {
-  return keys.filter((key) => !others.some((other) => Buffer.compare(key, other) === 0));
+function removeOldest<K>(map: Map<K, unknown>): void {
+  for (const key of map.keys()) {
+    map.delete(key);
+    return;
+  }
+}
+
+function without(keys: readonly string[], others: readonly string[]): string[] {
+  return keys.filter((key) => !others.includes(key));
 }
 
 function valueForMessage(document: Document, parts: readonly string[]): unknown {

@@ -5,6 +5,7 @@ import type { EmbeddedDatabase } from './database.ts';
 import type { DocumentCache } from './document-cache.ts';
 import { DocumentTable } from './document-table.ts';
 import { compileFilter, isOperators } from './filter.ts';
+import type { IndexBuffer } from './index-buffer.ts';
 import { indexIdentity, parseIndex } from './index-spec.ts';
 import { type IdTable, type IndexTable, scanMerged, scanRange } from './index-table.ts';
 import { encodeKey } from './order.ts';
@@ -54,13 +55,14 @@ export class CollectionEngine {
   readonly #db: EmbeddedDatabase;
   readonly #catalogue: Catalogue;
   readonly #cache: DocumentCache;
+  readonly #buffer: IndexBuffer;
   readonly #statistics: QueryStatistics;
   #table: DocumentTable | undefined;
   /**
-   * By the key of an `_id`: the number of the transaction that wrote the document last. In the order of
-   * those numbers; what is durable is removed.
+   * By `_id` (idKey): the number of the transaction that wrote the document last. In the order of those numbers; what
+   * is durable is removed.
    */
-  readonly #written = new Map<string, number>();
+  readonly #written = new Map<unknown, number>();
   #writtenIn = 0;
   #schemaChangedIn = 0;
 
@@ -68,12 +70,14 @@ export class CollectionEngine {
     db: EmbeddedDatabase,
     catalogue: Catalogue,
     cache: DocumentCache,
+    buffer: IndexBuffer,
     namespace: string,
     statistics: QueryStatistics,
   ) {
     this.#db = db;
     this.#catalogue = catalogue;
     this.#cache = cache;
+    this.#buffer = buffer;
     this.#statistics = statistics;
     this.namespace = namespace;
     db.onUndo(() => {
@@ -84,10 +88,15 @@ export class CollectionEngine {
     });
   }
 
+  /** How many documents were written here: a change that throws without another number has written nothing. */
+  get written(): number {
+    return this.#table?.written ?? 0;
+  }
+
   /** True while something written here (with `id`: that document) is not durable. */
   isUncommitted(id?: unknown): boolean {
     if (this.#writtenIn <= this.#db.durable) return false;
-    return id === undefined || (this.#written.get(latin1(encodeKey(id))) ?? 0) > this.#db.durable;
+    return id === undefined || (this.#written.get(idKey(id)) ?? 0) > this.#db.durable;
   }
 
   /** The documents that fit, read on demand: writes may happen between two of them. */
@@ -97,9 +106,8 @@ export class CollectionEngine {
     if (!table) return;
     const id = filter['_id'];
     if (isPlainId(id)) {
-      const rid = table.ridOfId(encodeKey(id));
-      const match = rid === undefined ? undefined : this.#read(table, rid);
-      if (match && fits(match.document)) yield match;
+      const match = this.#byId(table, id, fits);
+      if (match) yield match;
       return;
     }
     const ids = sort.length === 0 ? plainIdsOf(id) : undefined;
@@ -111,6 +119,14 @@ export class CollectionEngine {
     const found = this.#fitting(table, plan, fits);
     if (sort.length === 0 || (plan.kind === 'index' && plan.sorted)) yield* found;
     else yield* sortDocuments([...found], sort);
+  }
+
+  /** The first document that fits. */
+  findOne(filter: Document, sort: SortOrder): Match | undefined {
+    if (!isPlainId(filter['_id'])) return this.find(filter, sort).next().value ?? undefined;
+    const fits = compileFilter(filter);
+    const table = this.#open();
+    return table && this.#byId(table, filter['_id'], fits);
   }
 
   count(filter: Document): number {
@@ -136,7 +152,7 @@ export class CollectionEngine {
     const outcome: UpdateOutcome = { matched: 0, modified: 0 };
     const table = this.#open();
     // All are found before the first is changed: a change may move a document to where it would be found again.
-    for (const { rid, document } of take(this.find(filter, sort), request.many ? Infinity : 1)) {
+    for (const { rid, document } of this.#toChange(filter, sort, request.many === true)) {
       // The parts that stay are shared: neither is changed in place any more.
       const next = { ...document };
       const touched = apply(next, false);
@@ -151,6 +167,12 @@ export class CollectionEngine {
     }
     if (outcome.matched === 0 && request.upsert) this.#upsert(request, outcome);
     return outcome;
+  }
+
+  #toChange(filter: Document, sort: SortOrder, many: boolean): readonly Match[] {
+    if (many) return [...this.find(filter, sort)];
+    const match = this.findOne(filter, sort);
+    return match ? [match] : [];
   }
 
   /** Removes at most `most` of the documents that fit; answers how many. */
@@ -212,18 +234,21 @@ export class CollectionEngine {
     outcome.after = document;
   }
 
+  #byId(table: DocumentTable, id: unknown, fits: (document: Document) => boolean): Match | undefined {
+    const rid = table.ridOfId(id);
+    const match = rid === undefined ? undefined : this.#read(table, rid);
+    return match && fits(match.document) ? match : undefined;
+  }
+
   /** Those of some documents that fit, in the order of their ids, as an index has them. */
   *#named(
     table: DocumentTable,
     ids: readonly unknown[],
     fits: (document: Document) => boolean,
   ): Generator<Match> {
-    const keys = ids.map((id) => encodeKey(id)).sort(Buffer.compare);
-    for (const [i, key] of keys.entries()) {
-      if (i > 0 && Buffer.compare(key, keys[i - 1] as Uint8Array) === 0) continue;
-      const rid = table.ridOfId(key);
-      const match = rid === undefined ? undefined : this.#read(table, rid);
-      if (match && fits(match.document)) yield match;
+    for (const id of inOrder(ids)) {
+      const match = this.#byId(table, id, fits);
+      if (match) yield match;
     }
   }
 
@@ -285,7 +310,7 @@ export class CollectionEngine {
       }
       this.#writtenIn = transaction;
     }
-    const key = latin1(encodeKey(id));
+    const key = idKey(id);
     this.#written.delete(key);
     this.#written.set(key, transaction);
   }
@@ -294,7 +319,14 @@ export class CollectionEngine {
     if (!this.#table) {
       const number = this.#catalogue.find(this.namespace);
       if (number !== undefined) {
-        this.#table = new DocumentTable(this.#db, this.#catalogue, this.#cache, this.namespace, number);
+        this.#table = new DocumentTable(
+          this.#db,
+          this.#catalogue,
+          this.#cache,
+          this.#buffer,
+          this.namespace,
+          number,
+        );
       }
     }
     return this.#table;
@@ -321,6 +353,15 @@ function plainIdsOf(condition: unknown): readonly unknown[] | undefined {
   return Array.isArray($in) && Object.keys(others).length === 0 && $in.every(isPlainId) ? $in : undefined;
 }
 
+/** Each id once, in the order of their keys. */
+function inOrder(ids: readonly unknown[]): readonly unknown[] {
+  if (ids.length < 2) return ids;
+  const keyed = ids.map((id) => ({ id, key: encodeKey(id) })).sort((a, b) => Buffer.compare(a.key, b.key));
+  return keyed
+    .filter(({ key }, i) => i === 0 || Buffer.compare(key, keyed[i - 1]?.key as Uint8Array) !== 0)
+    .map(({ id }) => id);
+}
+
 function take<T>(items: Generator<T>, most: number): T[] {
   const taken: T[] = [];
   if (most < 1) return taken;
@@ -331,6 +372,9 @@ function take<T>(items: Generator<T>, most: number): T[] {
   return taken;
 }
 
-function latin1(bytes: Uint8Array): string {
+/** The same for the same `_id`: itself, where that is a string or an integer. */
+function idKey(id: unknown): unknown {
+  if (typeof id === 'string' || Number.isSafeInteger(id)) return id;
+  const bytes = encodeKey(id);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }

@@ -1,7 +1,7 @@
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { Document } from 'mongodb';
 import { compileFilter, type Predicate } from './filter.ts';
-import { afterPrefix, emptyArrayKey, KeyWriter } from './order.ts';
+import { afterPrefix, emptyArrayKey, keyText } from './order.ts';
 import { isPlace, splitPath } from './paths.ts';
 import { serverError } from './store-errors.ts';
 import { isDocument, normaliseDocument, ownField } from './values.ts';
@@ -88,34 +88,54 @@ export function indexIdentity(spec: IndexSpec): { key: string; options: string }
   };
 }
 
-/** A document's keys in an index; with an array in a field (`multikey`) one for each item. */
+/** A document's keys in an index, as latin1; with an array in a field (`multikey`) one for each item. */
 export interface DocumentKeys {
-  readonly keys: readonly Uint8Array[];
+  readonly keys: readonly string[];
   readonly multikey: boolean;
 }
 
 const none: DocumentKeys = { keys: [], multikey: false };
-const writer = new KeyWriter();
 
 /** A document's keys in an index; none when a sparse or partial index leaves the document out. */
 export function documentKeys(spec: IndexSpec, document: Document): DocumentKeys {
   if (!spec.covers(document)) return none;
-  let multikey = false;
+  let key = '';
+  let missing = 0;
+  for (const { parts, direction } of spec.parts) {
+    const value = valueWithoutArrays(document, parts);
+    if (value === throughArray) return keysOfArrays(spec, document);
+    if (value === undefined) missing += 1;
+    key += keyText(value, direction);
+  }
+  if (spec.sparse && missing === spec.parts.length) return none;
+  return { keys: [key], multikey: false };
+}
+
+function keysOfArrays(spec: IndexSpec, document: Document): DocumentKeys {
   let missing = 0;
   const lists: unknown[][] = [];
   for (const part of spec.parts) {
     const found: unknown[] = [];
-    if (indexValues(document, part.parts, 0, found)) multikey = true;
+    indexValues(document, part.parts, 0, found);
     if (found.every((value) => value === undefined)) missing += 1;
     lists.push(found);
   }
   if (spec.sparse && missing === spec.parts.length) return none;
-  if (!multikey) {
-    for (const [i, part] of spec.parts.entries()) writer.part(lists[i]?.[0], part.direction);
-    return { keys: [writer.take()], multikey };
-  }
   refuseParallelArrays(spec, lists);
-  return { keys: distinct(combine(spec.parts, lists)), multikey };
+  return { keys: [...new Set(combine(spec.parts, lists))].sort(), multikey: true };
+}
+
+const throughArray = Symbol('through an array');
+
+/** The value at a path, undefined for a missing field; `throughArray` where there is an array. */
+function valueWithoutArrays(document: Document, path: readonly string[]): unknown {
+  let value: unknown = document;
+  for (const part of path) {
+    if (Array.isArray(value)) return throughArray;
+    if (!isDocument(value)) return undefined;
+    value = ownField(value, part);
+  }
+  return Array.isArray(value) ? throughArray : value;
 }
 
 /**
@@ -158,18 +178,13 @@ export function keyRange(key: Uint8Array): { lower: Uint8Array; upper: Uint8Arra
   return { lower: key, upper: afterPrefix(key) };
 }
 
-function combine(parts: readonly IndexPart[], lists: readonly unknown[][]): Uint8Array[] {
-  let rows: unknown[][] = [[]];
-  for (const list of lists) rows = rows.flatMap((row) => list.map((value) => [...row, value]));
-  return rows.map((row) => {
-    for (const [i, part] of parts.entries()) writer.part(row[i], part.direction);
-    return writer.take();
-  });
-}
-
-function distinct(keys: Uint8Array[]): Uint8Array[] {
-  const sorted = keys.sort(Buffer.compare);
-  return sorted.filter((key, i) => i === 0 || Buffer.compare(key, sorted[i - 1] as Uint8Array) !== 0);
+function combine(parts: readonly IndexPart[], lists: readonly unknown[][]): string[] {
+  let keys = [''];
+  for (const [i, { direction }] of parts.entries()) {
+    const texts = (lists[i] as unknown[]).map((value) => keyText(value, direction));
+    keys = keys.flatMap((key) => texts.map((text) => key + text));
+  }
+  return keys;
 }
 
 function refuseParallelArrays(spec: IndexSpec, lists: readonly unknown[][]): void {

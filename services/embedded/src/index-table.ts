@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { type IndexBuffer, type PendingEntries, ridBytes } from './index-buffer.ts';
 import type { IndexSpec } from './index-spec.ts';
 import { afterPrefix } from './order.ts';
 import type { KeyRange, PlannedIndex } from './planner.ts';
@@ -9,34 +10,44 @@ export interface Entry {
   readonly rid: number;
 }
 
+/** A part of a range of an index. */
+export interface Page {
+  readonly entries: readonly Entry[];
+  /** The key up to which the range is read; undefined when that is all of it. */
+  readonly readTo: Uint8Array | undefined;
+}
+
 /** An index whose keys can be scanned in order. */
 export interface Scannable {
   /**
-   * At most `size` entries of a range, in the scan's direction, after the key `from` (undefined: from the
-   * beginning of the range).
+   * The next entries of a range, some `size` of them, in the scan's direction, after the key `from` (undefined: from
+   * the beginning of the range). May be empty before the range ends.
    */
-  page(range: KeyRange, reverse: boolean, from: Uint8Array | undefined, size: number): Entry[];
+  page(range: KeyRange, reverse: boolean, from: Uint8Array | undefined, size: number): Page;
 }
 
-/** Bytes of the record number at the end of an entry. */
-const ridBytes = 6;
 const firstPage = 16;
 const largestPage = 512;
 
-/** A declared index in SQLite. An entry is a key followed by the record number, so no two are equal. */
+/**
+ * A declared index in SQLite. An entry is a key followed by the record number, so no two are equal. What changes goes
+ * into the table later (index-buffer.ts); but a unique index's at once, since each new entry looks for its like there.
+ */
 export class IndexTable implements PlannedIndex, Scannable {
   readonly spec: IndexSpec;
   readonly number: number;
   multikey: boolean;
+  readonly #pending: PendingEntries;
   readonly #insert: StatementSync;
   readonly #remove: StatementSync;
   readonly #ascending: StatementSync;
   readonly #descending: StatementSync;
 
-  constructor(sql: DatabaseSync, number: number, spec: IndexSpec, multikey: boolean) {
+  constructor(sql: DatabaseSync, buffer: IndexBuffer, number: number, spec: IndexSpec, multikey: boolean) {
     this.spec = spec;
     this.number = number;
     this.multikey = multikey;
+    this.#pending = buffer.of(number);
     const table = `index_${number}`;
     this.#insert = sql.prepare(`INSERT INTO ${table} (entry) VALUES (?)`);
     this.#remove = sql.prepare(`DELETE FROM ${table} WHERE entry = ?`);
@@ -48,17 +59,25 @@ export class IndexTable implements PlannedIndex, Scannable {
     );
   }
 
-  insert(key: Uint8Array, rid: number): void {
-    this.#insert.run(entryOf(key, rid));
+  insert(key: string, rid: number): void {
+    if (this.spec.unique) this.#insert.run(bytesOf(entryOf(key, rid)));
+    else this.#pending.change(entryOf(key, rid), rid, true);
   }
 
-  remove(key: Uint8Array, rid: number): void {
-    this.#remove.run(entryOf(key, rid));
+  remove(key: string, rid: number): void {
+    if (this.spec.unique) this.#remove.run(bytesOf(entryOf(key, rid)));
+    else this.#pending.change(entryOf(key, rid), rid, false);
   }
 
-  /** The record number of a document, other than `except`, that has the key; undefined when none has. */
-  holder(key: Uint8Array, except: number | undefined): number | undefined {
-    const rows = this.#ascending.all(key, afterPrefix(key), 2) as { entry: Uint8Array }[];
+  /** Inserts into the table of an index that is new. */
+  fill(key: string, rid: number): void {
+    this.#insert.run(bytesOf(entryOf(key, rid)));
+  }
+
+  /** The record number of a document, other than `except`, that has the key of a unique index; undefined when none has. */
+  holder(key: string, except: number | undefined): number | undefined {
+    const prefix = bytesOf(key);
+    const rows = this.#ascending.all(prefix, afterPrefix(prefix), 2) as { entry: Uint8Array }[];
     for (const { entry } of rows) {
       const rid = ridOf(entry);
       if (rid !== except) return rid;
@@ -66,13 +85,35 @@ export class IndexTable implements PlannedIndex, Scannable {
     return undefined;
   }
 
-  page(range: KeyRange, reverse: boolean, from: Uint8Array | undefined, size: number): Entry[] {
-    const rows = (
-      reverse
-        ? this.#descending.all(range.lower, from ?? range.upper, size)
-        : this.#ascending.all(from ? following(from) : range.lower, range.upper, size)
-    ) as { entry: Uint8Array }[];
-    return rows.map(({ entry }) => ({ key: entry, rid: ridOf(entry) }));
+  page(range: KeyRange, reverse: boolean, from: Uint8Array | undefined, size: number): Page {
+    const lower = from && !reverse ? following(from) : range.lower;
+    const upper = from && reverse ? from : range.upper;
+    const rows = (reverse ? this.#descending : this.#ascending).all(lower, upper, size) as {
+      entry: Uint8Array;
+    }[];
+    const readTo = rows.length < size ? undefined : rows[rows.length - 1]?.entry;
+    if (!this.#pending.isEmpty) {
+      const pending = this.#pending.between(
+        latin1(reverse && readTo ? readTo : lower),
+        latin1(!reverse && readTo ? following(readTo) : upper),
+      );
+      if (pending.length > 0) return { entries: this.#merged(rows, pending, reverse), readTo };
+    }
+    return { entries: rows.map(({ entry }) => ({ key: entry, rid: ridOf(entry) })), readTo };
+  }
+
+  #merged(rows: readonly { entry: Uint8Array }[], pending: readonly string[], reverse: boolean): Entry[] {
+    const entries = new Set(rows.map(({ entry }) => latin1(entry)));
+    for (const entry of pending) {
+      if (this.#pending.has(entry)) entries.add(entry);
+      else entries.delete(entry);
+    }
+    const sorted = [...entries].sort();
+    if (reverse) sorted.reverse();
+    return sorted.map((entry) => {
+      const key = bytesOf(entry);
+      return { key, rid: ridOf(key) };
+    });
   }
 }
 
@@ -90,13 +131,14 @@ export class IdTable implements PlannedIndex, Scannable {
     this.#descending = sql.prepare(`${select} ORDER BY id DESC LIMIT ?`);
   }
 
-  page(range: KeyRange, reverse: boolean, from: Uint8Array | undefined, size: number): Entry[] {
+  page(range: KeyRange, reverse: boolean, from: Uint8Array | undefined, size: number): Page {
     const rows = (
       reverse
         ? this.#descending.all(range.lower, from ?? range.upper, size)
         : this.#ascending.all(from ? following(from) : range.lower, range.upper, size)
     ) as { id: Uint8Array; rid: number }[];
-    return rows.map(({ id, rid }) => ({ key: id, rid }));
+    const readTo = rows.length < size ? undefined : rows[rows.length - 1]?.id;
+    return { entries: rows.map(({ id, rid }) => ({ key: id, rid })), readTo };
   }
 }
 
@@ -104,10 +146,10 @@ export class IdTable implements PlannedIndex, Scannable {
 export function* scanRange(index: Scannable, range: KeyRange, reverse: boolean): Generator<Entry> {
   let from: Uint8Array | undefined;
   for (let size = firstPage; ; size = Math.min(size * 2, largestPage)) {
-    const page = index.page(range, reverse, from, size);
-    yield* page;
-    if (page.length < size) return;
-    from = page[page.length - 1]?.key;
+    const { entries, readTo } = index.page(range, reverse, from, size);
+    yield* entries;
+    if (!readTo) return;
+    from = readTo;
   }
 }
 
@@ -143,11 +185,22 @@ export function* scanMerged(
   }
 }
 
-function entryOf(key: Uint8Array, rid: number): Uint8Array {
-  const entry = Buffer.allocUnsafe(key.length + ridBytes);
-  entry.set(key);
-  entry.writeUIntBE(rid, key.length, ridBytes);
-  return entry;
+/** The entry as latin1: a key, then the record number in `ridBytes` bytes. */
+function entryOf(key: string, rid: number): string {
+  if (rid !== lastRid) {
+    ridWriter.writeUIntBE(rid, 0, ridBytes);
+    lastRid = rid;
+    lastRidText = ridWriter.toString('latin1');
+  }
+  return key + lastRidText;
+}
+// A document has entries in many indexes.
+const ridWriter = Buffer.alloc(ridBytes);
+let lastRid = 0;
+let lastRidText = ridWriter.toString('latin1');
+
+function bytesOf(text: string): Buffer {
+  return Buffer.from(text, 'latin1');
 }
 
 function ridOf(entry: Uint8Array): number {
@@ -155,6 +208,10 @@ function ridOf(entry: Uint8Array): number {
     entry.length - ridBytes,
     ridBytes,
   );
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }
 
 /** The smallest key above this one. */

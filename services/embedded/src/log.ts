@@ -202,10 +202,10 @@ class EmbeddedLog implements EventLog {
     }
   }
 
-  /** A write whose failure the caller sees as transient. */
+  /** A write whose failure the caller sees as transient; none throws after it has written something. */
   async #write<T>(work: () => T, settle?: Settle): Promise<T> {
     try {
-      return await this.#db.write(work, settle);
+      return await this.#db.writeWhole(work, settle);
     } catch (error) {
       throw unavailable('the embedded database failed', error);
     }

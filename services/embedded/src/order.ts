@@ -108,6 +108,19 @@ export function encodeKey(value: unknown): Uint8Array {
   return writer.take();
 }
 
+/** The part of an index's key that a value makes, inverted when `direction` is -1; its bytes as latin1. */
+export function keyText(value: unknown, direction: 1 | -1): string {
+  if (direction === 1 && typeof value === 'string' && printable.test(value))
+    return stringType + value + stringEnd;
+  textWriter.part(value, direction);
+  return textWriter.takeText();
+}
+
+/** Text whose UTF-8 is itself, without a zero byte. */
+const printable = /^[ -~]*$/;
+const stringType = String.fromCharCode(typeByte.string);
+const stringEnd = '\0\0';
+
 /** Writes keys of one or several values. The bytes of a descending value are inverted. */
 export class KeyWriter {
   #bytes: Buffer = Buffer.allocUnsafe(128);
@@ -128,6 +141,13 @@ export class KeyWriter {
     bytes.set(this.#bytes.subarray(0, this.#length));
     this.#length = 0;
     return bytes;
+  }
+
+  /** The same as latin1. */
+  takeText(): string {
+    const text = this.#bytes.toString('latin1', 0, this.#length);
+    this.#length = 0;
+    return text;
   }
 
   value(value: unknown): void {
@@ -262,12 +282,15 @@ export class KeyWriter {
   }
 }
 
+const textWriter = new KeyWriter();
+
 /** The end of the range of keys that begin with `prefix`: the smallest byte string greater than all of them. */
 export function afterPrefix(prefix: Uint8Array): Uint8Array {
   let end = prefix.length;
   while (end > 0 && prefix[end - 1] === 0xff) end -= 1;
   if (end === 0) return Uint8Array.of(0xff, 0xff);
-  const key = prefix.slice(0, end);
+  // A copy, also of a Buffer, whose `slice` is none.
+  const key = new Uint8Array(prefix.subarray(0, end));
   key[end - 1] = (key[end - 1] as number) + 1;
   return key;
 }

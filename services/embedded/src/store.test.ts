@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Code, ObjectId } from 'mongodb';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
 import { createEmbeddedStore, type EmbeddedStoreConnection } from './store.ts';
 
@@ -229,6 +230,67 @@ describe('no caller sees a change that a crash could undo', () => {
     await jobs.insertOne({ _id: '3', device: 'same', state: 's', number: 3 });
     expect(await jobs.countDocuments({ device: 'same' })).toBe(3);
   });
+});
+
+it('a write that cannot be made is refused alone: the others of its turn stay', async () => {
+  const job = (_id: string, number: number): Job => ({ _id, device: 'd', state: 's', number });
+  await jobs.insertOne(job('a', 1));
+  const turn = [
+    jobs.updateOne({ _id: 'a' }, { $set: { state: 'first' } }),
+    // The store cannot order code: this is no error of a server's.
+    jobs.insertOne({ ...job('b', 2), _id: new Code('1') } as never),
+    jobs.updateOne({ _id: 'a' }, { $inc: { state: 1 } } as never),
+    jobs.insertOne(job('a', 3)),
+    jobs.insertOne(job('c', 4)),
+  ];
+  const results = await Promise.allSettled(turn);
+  expect(results.map(({ status }) => status)).toEqual([
+    ...['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled'],
+  ]);
+  expect(results[1]).toMatchObject({ reason: expect.any(TypeError) });
+  expect(db.notReady()).toBeUndefined();
+  const stored = (await jobs.find({}).toArray()).map(({ _id, state }) => [_id, state]);
+  expect(stored).toEqual([
+    ['a', 'first'],
+    ['c', 's'],
+  ]);
+});
+
+it('a document is found by its _id whatever was deleted and inserted before', async () => {
+  type Id = string | number | ObjectId;
+  const things = store.database('test').collection<{ _id: Id; text: string }>('things');
+  const pairs: [Id, Id][] = [
+    ['one', 'other'],
+    [1, 2],
+    [new ObjectId(), new ObjectId()],
+  ];
+  for (const [one, other] of pairs) {
+    await things.insertOne({ _id: one, text: 'first' });
+    expect(await things.findOne({ _id: one })).toMatchObject({ text: 'first' });
+    await things.deleteOne({ _id: one });
+    expect(await things.findOne({ _id: one })).toBeNull();
+    // It gets the record number of the deleted one.
+    await things.insertOne({ _id: other, text: 'other' });
+    expect(await things.findOne({ _id: other })).toMatchObject({ text: 'other' });
+    expect(await things.findOne({ _id: one })).toBeNull();
+    await things.insertOne({ _id: one, text: 'second' });
+    await things.updateOne({ _id: one }, { $set: { text: 'third' } });
+    expect(await things.findOne({ _id: one })).toEqual({ _id: one, text: 'third' });
+    expect(await things.find({ _id: { $in: [other, one, one] } }).toArray()).toHaveLength(2);
+    await things.deleteMany({});
+  }
+});
+
+it('what was just inserted belongs to the store: a caller that changes its object or the answer changes nothing', async () => {
+  const job = { _id: 'a', device: 'd', state: 's', number: 1, outbox: [{ due: minutes(1) }] };
+  await jobs.insertOne(job);
+  job.outbox[0]?.due.setTime(0);
+  job.state = 'changed';
+  const found = await jobs.findOne({ _id: 'a' });
+  expect(found).toMatchObject({ state: 's', outbox: [{ due: minutes(1) }] });
+  found?.outbox?.[0]?.due.setTime(0);
+  found?.outbox?.push({ due: minutes(2) });
+  expect(await jobs.findOne({ _id: 'a' })).toMatchObject({ outbox: [{ due: minutes(1) }] });
 });
 
 describe('TTL indexes', () => {

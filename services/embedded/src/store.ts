@@ -6,6 +6,7 @@ import type { EmbeddedDatabase } from './database.ts';
 import { DocumentCache } from './document-cache.ts';
 import { CollectionEngine, type QueryStatistics } from './engine.ts';
 import { sweepExpired } from './expiry.ts';
+import { createJournal, IndexBuffer } from './index-buffer.ts';
 import { shrink } from './shrink.ts';
 
 /** The embedded document store: a StoreConnection without a server (rule C5). */
@@ -25,11 +26,13 @@ const defaultSweepMs = 30_000;
  */
 export function createEmbeddedStore(
   db: EmbeddedDatabase,
-  options: { sweepMs?: number } = {},
+  options: { sweepMs?: number; indexDelayMs?: number } = {},
 ): EmbeddedStoreConnection {
   const catalogue = new Catalogue(db.sql);
   catalogue.create();
+  createJournal(db.sql);
   const cache = new DocumentCache();
+  const buffer = new IndexBuffer(db, options.indexDelayMs);
   const statistics: QueryStatistics = { documentsExamined: 0, keysExamined: 0 };
   const engines = new Map<string, CollectionEngine>();
   const sweeper = startSweeper(async (signal) => {
@@ -47,7 +50,7 @@ export function createEmbeddedStore(
     const namespace = `${database}.${name}`;
     let engine = engines.get(namespace);
     if (!engine) {
-      engine = new CollectionEngine(db, catalogue, cache, namespace, statistics);
+      engine = new CollectionEngine(db, catalogue, cache, buffer, namespace, statistics);
       engines.set(namespace, engine);
     }
     return new EmbeddedCollection<T>(name, db, engine, settle);
