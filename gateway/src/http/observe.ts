@@ -61,11 +61,13 @@ export function observe(options: {
     const parent = ctx.get('traceparent');
     return inSpan(method, { kind: SpanKind.SERVER, parent }, async (span) => {
       let failure: unknown;
+      let cut = false;
       try {
         await next();
       } catch (error) {
         failure = error;
-        if (!ctx.headerSent) sendError(ctx, toDomainError(error));
+        cut = ctx.headerSent;
+        if (!cut) sendError(ctx, toDomainError(error));
       }
       const { status } = ctx;
       const route = ctx.state.route ?? 'unknown';
@@ -88,7 +90,7 @@ export function observe(options: {
         ...(refusedCaller.has(status) && { address: addressOf(ctx.req, proxies) }),
       };
       if (failure === undefined) logger.info(line, 'request');
-      else logFailure(logger, line, failure, ctx.headerSent);
+      else logFailure(logger, line, failure, cut);
     });
   };
 }

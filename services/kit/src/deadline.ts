@@ -6,8 +6,8 @@ import { DomainError } from './errors.ts';
  * traces do: every call to another service or to the database that is made for this caller ends at the
  * deadline, and none begins after it. Measured by the monotonic clock.
  */
-class Scope {
-  readonly untilMs: number;
+class Scope implements Waiter {
+  readonly endsAtMs: number;
   /** The work is a retry, not a caller's first try: see rpc/retry-budget.ts. */
   readonly retry: boolean;
   /** True once the caller has its answer: background work that continues has no caller any more. */
@@ -15,9 +15,17 @@ class Scope {
   #expired: PromiseWithResolvers<never> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(untilMs: number, retry: boolean) {
-    this.untilMs = untilMs;
+  constructor(endsAtMs: number, retry: boolean) {
+    this.endsAtMs = endsAtMs;
     this.retry = retry;
+  }
+
+  get gone(): boolean {
+    return !this.over && this.endsAtMs <= performance.now();
+  }
+
+  get untilMs(): number {
+    return this.over ? Number.POSITIVE_INFINITY : this.endsAtMs;
   }
 
   /** Rejects at the deadline; all waiters share one timer. */
@@ -25,10 +33,10 @@ class Scope {
     if (!this.#expired) {
       const expired = Promise.withResolvers<never>();
       expired.promise.catch(() => {});
-      if (this.untilMs !== Number.POSITIVE_INFINITY) {
+      if (this.endsAtMs !== Number.POSITIVE_INFINITY) {
         this.#timer = setTimeout(() => {
           if (!this.over) expired.reject(late());
-        }, this.untilMs - performance.now());
+        }, this.endsAtMs - performance.now());
       }
       this.#expired = expired;
     }
@@ -49,10 +57,10 @@ function current(): Scope | undefined {
 }
 
 /** Runs `work` for a caller that waits `ms` from now, or less where an outer caller does. */
-export async function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
+export function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
   const outer = current();
-  const untilMs = performance.now() + ms;
-  return inScope(new Scope(Math.min(outer?.untilMs ?? untilMs, untilMs), outer?.retry ?? false), work);
+  const endsAtMs = performance.now() + ms;
+  return inScope(new Scope(Math.min(outer?.endsAtMs ?? endsAtMs, endsAtMs), outer?.retry ?? false), work);
 }
 
 /**
@@ -60,7 +68,7 @@ export async function withDeadline<T>(ms: number, work: () => Promise<T>): Promi
  * are limited (rpc/retry-budget.ts). The deadline of the caller, if there is one, stays.
  */
 export function asRetry<T>(work: () => Promise<T>): Promise<T> {
-  return inScope(new Scope(current()?.untilMs ?? Number.POSITIVE_INFINITY, true), work);
+  return inScope(new Scope(current()?.endsAtMs ?? Number.POSITIVE_INFINITY, true), work);
 }
 
 /** True within `asRetry`. */
@@ -83,8 +91,8 @@ export function withoutDeadline<T>(work: () => T): T {
 
 /** Milliseconds until the caller's deadline, 0 or less after it; undefined when there is no deadline. */
 export function timeLeft(): number | undefined {
-  const untilMs = current()?.untilMs ?? Number.POSITIVE_INFINITY;
-  return untilMs === Number.POSITIVE_INFINITY ? undefined : untilMs - performance.now();
+  const endsAtMs = current()?.endsAtMs ?? Number.POSITIVE_INFINITY;
+  return endsAtMs === Number.POSITIVE_INFINITY ? undefined : endsAtMs - performance.now();
 }
 
 /** Throws `deadline_exceeded` when the caller has given up, because nobody would get the answer. */
@@ -105,25 +113,20 @@ export interface Waiter {
   readonly untilMs: number;
 }
 
+const patient: Waiter = { gone: false, untilMs: Number.POSITIVE_INFINITY };
+
 /** The current caller's deadline, for an item that it puts into a queue. */
 export function waiter(): Waiter {
-  const scope = current();
-  return {
-    get gone() {
-      return scope !== undefined && !scope.over && scope.untilMs <= performance.now();
-    },
-    get untilMs() {
-      return scope && !scope.over ? scope.untilMs : Number.POSITIVE_INFINITY;
-    },
-  };
+  return current() ?? patient;
 }
 
 /** Runs work that several callers wait for: its deadline is the latest of theirs. */
 export function forWaiters<T>(waiters: readonly Waiter[], work: () => Promise<T>): Promise<T> {
-  const untilMs = Math.max(...waiters.map((one) => one.untilMs));
-  return scopes.run(undefined, () =>
-    untilMs === Number.POSITIVE_INFINITY ? work() : withDeadline(untilMs - performance.now(), work),
-  );
+  let untilMs = 0;
+  for (const one of waiters) untilMs = Math.max(untilMs, one.untilMs);
+  return untilMs === Number.POSITIVE_INFINITY
+    ? withoutDeadline(work)
+    : inScope(new Scope(untilMs, false), work);
 }
 
 /** The error that a caller gets after its deadline. */

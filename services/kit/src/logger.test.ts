@@ -120,3 +120,54 @@ itOnFullDisk.each([
   closeSync(log);
   expect([run.status, run.signal, run.stderr.toString()]).toEqual([status, null, '']);
 });
+
+/** Runs a script that has `log`, and returns the messages of its lines. */
+function messagesOf(script: string): { messages: string[]; status: number | null } {
+  const folder = mkdtempSync(join(tmpdir(), 'logger-'));
+  const file = join(folder, 'log');
+  const out = openSync(file, 'w');
+  try {
+    const logger = new URL('./logger.ts', import.meta.url).href;
+    const { status } = spawnSync(
+      process.execPath,
+      [
+        '--input-type=module',
+        '--eval',
+        `import { createLogger } from ${JSON.stringify(logger)};
+         const log = createLogger({ level: 'info' });
+         ${script}`,
+      ],
+      { stdio: ['ignore', out, 'inherit'], timeout: 50_000 },
+    );
+    const messages = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+    return { messages: messages.map((line) => JSON.parse(line).message), status };
+  } finally {
+    closeSync(out);
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const manyLines = 'for (let i = 0; i < 100; i++) log.info(String(i));';
+const many = Array.from({ length: 100 }, (_, i) => String(i));
+
+it.each([
+  ['because it is done', '', 0],
+  ['at once', 'process.exit(3);', 3],
+  ['by a fatal line', 'log.fatal("the end"); process.exit(1);', 1],
+])('a process that ends %s leaves no line unwritten, in their order', (_, end, status) => {
+  const fatal = end.includes('fatal') ? ['the end'] : [];
+  expect(messagesOf(`${manyLines} ${end}`)).toEqual({ messages: [...many, ...fatal], status });
+});
+
+it('a line is written within moments, whether or not others follow', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'logger-'));
+  const file = join(folder, 'log');
+  const fd = openSync(file, 'w');
+  try {
+    createLogger({ level: 'info', destination: fd }).info('alone');
+    await waitFor('the line', () => readFileSync(file, 'utf8').includes('alone'), { intervalMs: 5 });
+  } finally {
+    closeSync(fd);
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -37,6 +37,7 @@ export const insideDoors = [
     log-flood: callers that are refused again and again under ever new names, so that the log is flooded and memory fills | one line at most for a kind in 10 s, with the number of the others and a few examples; kinds and texts are bounded
     terminal: escape codes, false lines and bidirectional marks in what a headset or a client tells, as ctl shows it | shown as escapes, in tables, single values, errors and JSON
     passwords-logged: passwords in addresses of stores, in the logs | left out of every message
+    logged-fields: tokens, keys, client secrets and bodies among the fields of a log line | left out, in errors and deeper fields, too
     run-secrets: any secret of a run in any log | the end of every test run looks for them; this test shows that it finds them
     `,
   ),

@@ -104,6 +104,43 @@ describe.each(ways)('deadlines over %s', (_, make) => {
     expect(reached).toEqual([]);
   });
 
+  test('a handler that looks at its signal sees that its caller has left, before or after it looks', async () => {
+    const seen: Promise<unknown>[] = [];
+    let warm = false;
+    const server = await between(async (_, context) => {
+      if (!warm) return {};
+      const { promise, resolve } = Promise.withResolvers<unknown>();
+      const left = () => resolve(context.signal.reason?.message);
+      // The first looks at once, the second when its caller is gone.
+      if (seen.push(promise) === 1) context.signal.addEventListener('abort', left);
+      else waitFor('the deadline', () => (timeLeft() ?? 1) <= -20, { intervalMs: 1 }).then(left, resolve);
+      return new Promise<never>(() => {});
+    });
+    // The connection is there, so that both calls are handled well before their deadlines.
+    await server.getBill({}, { deadlineMs: 30_000 });
+    warm = true;
+    for (let n = 0; n < 2; n++) {
+      await expect(server.getBill({}, { deadlineMs: 500 })).rejects.toMatchObject({
+        code: 'deadline_exceeded',
+      });
+    }
+    expect(await Promise.all(seen)).toEqual(Array(2).fill('the caller waits no longer'));
+  });
+
+  test('a caller that gives up is seen by its handler', async () => {
+    const stop = new AbortController();
+    const seen = Promise.withResolvers<void>();
+    const server = await between((_, { signal }) => {
+      signal.addEventListener('abort', () => seen.resolve());
+      stop.abort();
+      return new Promise<never>(() => {});
+    });
+    const began = performance.now();
+    server.getBill({}, { deadlineMs: 30_000, signal: stop.signal }).catch(() => {});
+    await seen.promise;
+    expect(performance.now() - began).toBeLessThan(20_000);
+  });
+
   test('work that goes on after the answer has a deadline of its own', async () => {
     let later: Promise<unknown> | undefined;
     const answered = Promise.withResolvers<void>();

@@ -3,7 +3,7 @@ import { inCall } from '../audit/actor.ts';
 import { late, timeLeft, withDeadline } from '../deadline.ts';
 import { DomainError, toDomainError } from '../errors.ts';
 import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
-import type { CallOptions, Channel, RpcBinding } from './types.ts';
+import type { CallOptions, Channel, HandlerContext, RpcBinding } from './types.ts';
 
 /**
  * Calls handlers of the same process: the embedded stack's channel. It keeps the guarantees that callers
@@ -32,23 +32,18 @@ export class LocalChannel implements Channel {
     const left = timeLeft();
     if (left !== undefined && left <= 0) throw late();
     const waitsMs = Math.min(options.deadlineMs ?? 5000, left ?? Number.POSITIVE_INFINITY);
-    const abort = new AbortController();
-    const giveUp = () => abort.abort(new Error('the caller waits no longer'));
-    let timer: NodeJS.Timeout | undefined;
-    const expired = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        giveUp();
-        reject(new DomainError('deadline_exceeded', `${method.name} took too long.`));
-      }, waitsMs);
-    });
-    options.signal?.addEventListener('abort', giveUp, { once: true });
-    const handle = () =>
-      inCall(method, () => handler(create(method.input, request) as never, { signal: abort.signal }));
+    const caller = new LocalCaller(options.signal);
+    const handle = () => inCall(method, () => handler(create(method.input, request) as never, caller));
     const run = () => withDeadline(waitsMs, handle);
     const traceparent = currentTraceparent();
+    const { promise: answered, resolve, reject } = Promise.withResolvers<unknown>();
+    const timer = setTimeout(() => {
+      caller.leave();
+      reject(new DomainError('deadline_exceeded', `${method.name} took too long.`));
+    }, waitsMs);
+    (traceparent ? inRpcSpan(method, traceparent, run) : run()).then(resolve, reject);
     try {
-      const answer = await Promise.race([traceparent ? inRpcSpan(method, traceparent, run) : run(), expired]);
-      return create(method.output, answer as MessageInitShape<DescMessage>);
+      return create(method.output, (await answered) as MessageInitShape<DescMessage>);
     } catch (error) {
       throw toDomainError(error);
     } finally {
@@ -58,5 +53,29 @@ export class LocalChannel implements Channel {
 
   async close(): Promise<void> {
     this.#bindings.clear();
+  }
+}
+
+/** Who waits for an answer. Hardly any handler looks at its signal, so it is made for those that do. */
+class LocalCaller implements HandlerContext {
+  readonly #own: AbortSignal | undefined;
+  #left = false;
+  #abort: AbortController | undefined;
+
+  constructor(own: AbortSignal | undefined) {
+    this.#own = own;
+    own?.addEventListener('abort', () => this.leave(), { once: true });
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#left || this.#own?.aborted) this.leave();
+    return this.#abort.signal;
+  }
+
+  /** The caller waits no longer: its deadline has passed, or it says so. */
+  leave(): void {
+    this.#left = true;
+    this.#abort?.abort(new Error('the caller waits no longer'));
   }
 }

@@ -78,6 +78,38 @@ test('of an answer without end 64 KiB are read; its status counts all the same',
   await waitFor('the connection is cut', () => cut);
 });
 
+test('an answer that breaks off, or never ends, counts by its status', async () => {
+  const breaks = await http((_, response) => {
+    response.writeHead(200, { 'content-length': 10 });
+    response.write('half', () => response.destroy());
+  });
+  const stalls = await http(
+    (_, response) => void response.writeHead(503, { 'retry-after': '7' }).write('half'),
+  );
+  expect(await createSender().post(`http://127.0.0.1:${breaks}/`)).toMatchObject({
+    statusCode: 200,
+    error: '',
+  });
+  expect(await createSender({ totalMs: 100 }).post(`http://127.0.0.1:${stalls}/`)).toMatchObject({
+    statusCode: 503,
+    error: 'answered 503',
+    retryAfterMs: 7000,
+  });
+});
+
+test('what comes before the answer is not the answer', async () => {
+  const hints = { link: '</style.css>; rel=preload' };
+  const answers = await http((_, response) => {
+    response.writeEarlyHints(hints, () => response.writeHead(204).end());
+  });
+  const breaks = await http((_, response) => {
+    response.writeEarlyHints(hints, () => response.destroy());
+  });
+  const { post } = createSender();
+  expect(await post(`http://127.0.0.1:${answers}/`)).toMatchObject({ statusCode: 204, error: '' });
+  expect(await post(`http://127.0.0.1:${breaks}/`)).toMatchObject({ statusCode: 0 });
+});
+
 test('an endpoint that never answers is given up after the total time-out', async () => {
   const port = await http(() => {});
   expect(await createSender({ totalMs: 100 }).post(`http://127.0.0.1:${port}/`)).toMatchObject({
@@ -163,6 +195,21 @@ test('connections are kept, for a bounded number of origins', async () => {
   for (const port of ports)
     expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ statusCode: 204 });
   expect(pools.size).toBe(2);
+});
+
+test('a shutdown cuts off all that are under way, and those that come after it', async () => {
+  const stop = new AbortController();
+  let arrived = 0;
+  const port = await http(() => {
+    arrived += 1;
+    if (arrived === 3) stop.abort(new Error('stopping'));
+  });
+  const { post } = createSender();
+  const all = Array.from({ length: 3 }, () => post(`http://127.0.0.1:${port}/`, stop.signal));
+  const cut = { statusCode: 0, error: 'stopping' };
+  for (const one of await Promise.all(all)) expect(one).toMatchObject(cut);
+  expect(await post(`http://127.0.0.1:${port}/`, stop.signal)).toMatchObject(cut);
+  expect(arrived).toBe(3);
 });
 
 test('a shutdown cuts a request off', async () => {

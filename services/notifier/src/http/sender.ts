@@ -1,9 +1,9 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Dispatcher } from 'undici';
 import { retryAfterMs } from '../domain/backoff.ts';
 import type { AttemptResult } from '../domain/outcome.ts';
 import type { CallbackSender } from '../ports.ts';
 import { authorizationOf } from './credentials.ts';
-import { type Deadline, startDeadline } from './deadline.ts';
 import type { OriginPools } from './pools.ts';
 
 /** Most bytes of an answer that are read (rule C10); the rest is cut off. */
@@ -16,6 +16,8 @@ export class UndiciSender implements CallbackSender {
   readonly #pools: OriginPools;
   readonly #clock: Clock;
   readonly #totalTimeoutMs: number;
+  /** The requests under way that a signal cuts off. */
+  readonly #underWay = new WeakMap<AbortSignal, Set<Exchange>>();
 
   constructor(pools: OriginPools, clock: Clock, totalTimeoutMs: number) {
     this.#pools = pools;
@@ -33,24 +35,16 @@ export class UndiciSender implements CallbackSender {
     const { host } = url;
     const started = performance.now();
     const durationMs = () => Math.round(performance.now() - started);
-    let deadline: Deadline | undefined;
-    let statusCode = 0;
     try {
-      deadline = startDeadline(this.#totalTimeoutMs, signal);
-      const request = this.#pools.get(url.origin).request({
-        method: 'POST',
-        path: url.pathname + url.search,
-        headers: { ...headers, ...authorizationOf(url) },
+      const { statusCode, retryAfter } = await this.#exchange(
+        url,
+        { ...headers, ...authorizationOf(url) },
         body,
-        signal: deadline.signal,
-      });
-      const answer = await Promise.race([request, deadline.passed]);
-      statusCode = answer.statusCode;
-      // Read so that the connection can be used again; what it says does not matter.
-      await answer.body.dump({ limit: answerLimitBytes, signal: deadline.signal }).catch(() => {});
+        signal,
+      );
       const asked =
         statusCode === 429 || statusCode === 503
-          ? retryAfterMs(answer.headers['retry-after'], this.#clock.now(), maxRetryAfterMs)
+          ? retryAfterMs(retryAfter, this.#clock.now(), maxRetryAfterMs)
           : undefined;
       return {
         atMs,
@@ -62,13 +56,117 @@ export class UndiciSender implements CallbackSender {
       };
     } catch (error) {
       return { atMs, durationMs: durationMs(), statusCode: 0, error: describeFailure(error), host };
-    } finally {
-      deadline?.clear();
     }
+  }
+
+  /** One request. Rejects where no status arrives in time. */
+  async #exchange(
+    url: URL,
+    headers: Record<string, string>,
+    body: Buffer,
+    signal: AbortSignal,
+  ): Promise<Exchange> {
+    signal.throwIfAborted();
+    const exchange = new Exchange();
+    const cutOff = this.#cutOffBy(signal).add(exchange);
+    const timer = setTimeout(
+      () => exchange.giveUp(new Error(`no complete answer within ${this.#totalTimeoutMs} ms`)),
+      this.#totalTimeoutMs,
+    );
+    try {
+      const path = url.pathname + url.search;
+      this.#pools.get(url.origin).dispatch({ method: 'POST', path, headers, body }, exchange);
+      await exchange.over;
+      return exchange;
+    } finally {
+      clearTimeout(timer);
+      cutOff.delete(exchange);
+    }
+  }
+
+  #cutOffBy(signal: AbortSignal): Set<Exchange> {
+    let exchanges = this.#underWay.get(signal);
+    if (!exchanges) {
+      const some = new Set<Exchange>();
+      signal.addEventListener(
+        'abort',
+        () => {
+          for (const exchange of some) exchange.giveUp(signal.reason as Error);
+        },
+        { once: true },
+      );
+      this.#underWay.set(signal, some);
+      exchanges = some;
+    }
+    return exchanges;
   }
 
   async close(): Promise<void> {
     await this.#pools.close();
+  }
+}
+
+/**
+ * What becomes of one request. The answer's body is read, so that the connection can be used again, and dropped: once
+ * the status is there, nothing that happens to the body matters.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  statusCode = 0;
+  retryAfter: string | string[] | undefined;
+  /** Resolves when the answer has ended or is cut off; rejects where there is no status. */
+  readonly over: Promise<void>;
+  readonly #end: () => void;
+  readonly #fail: (reason: unknown) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #givenUp: Error | undefined;
+  #bytes = 0;
+
+  constructor() {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.over = promise;
+    this.#end = resolve;
+    this.#fail = reject;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#givenUp) controller.abort(this.#givenUp);
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: Dispatcher.ResponseData['headers'],
+  ): void {
+    // 1xx: the answer is still to come.
+    if (statusCode < 200) return;
+    this.statusCode = statusCode;
+    this.retryAfter = headers['retry-after'];
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > answerLimitBytes) controller.abort(new Error('the answer is too long'));
+  }
+
+  onResponseEnd(): void {
+    this.#end();
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.#settle(error);
+  }
+
+  /** undici heeds an abort only once it is connected; whoever waits is told at once. */
+  giveUp(reason: Error): void {
+    this.#givenUp = reason;
+    this.#controller?.abort(reason);
+    this.#settle(reason);
+  }
+
+  #settle(reason: unknown): void {
+    if (this.statusCode > 0) this.#end();
+    else this.#fail(reason);
   }
 }
 
