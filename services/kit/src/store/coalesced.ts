@@ -1,12 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Document, WithId } from 'mongodb';
-import { coalesce, type ItemOutcome } from '../batching/coalesce.ts';
+import { type BatchLimits, coalesce, type ItemOutcome } from '../batching/coalesce.ts';
 import type { Filter, FindOptions, Update } from './operations.ts';
 import type { StoreCollection } from './types.ts';
 
-const limits = (collection: Pick<StoreCollection<Document>, 'batchesAtOnce'>) => ({
-  maxRunning: collection.batchesAtOnce ?? 2,
+/** A command that has taken this long may hang: the next one goes beside it; milliseconds. */
+const besideAfterMs = 50;
+
+/** Batches of a store: where each is a round trip, few and large ones. */
+export const batchLimits = ({
+  batchesAtOnce,
+}: Pick<StoreCollection<Document>, 'batchesAtOnce'>): BatchLimits => ({
   maxItems: 200,
+  ...(batchesAtOnce === undefined ? { maxRunning: 2, besideAfterMs } : { maxRunning: batchesAtOnce }),
 });
 
 /**
@@ -18,7 +24,7 @@ export function coalescedReader<T extends Document & { _id: string }>(
 ): (id: string) => Promise<WithId<T> | undefined> {
   const options: FindOptions = projection ? { projection } : {};
   return coalesce<string, WithId<T> | undefined>({
-    ...limits(collection),
+    ...batchLimits(collection),
     async run(ids) {
       const [only] = ids;
       if (ids.length === 1) {
@@ -46,7 +52,7 @@ export function coalescedWriter<W>(
   },
 ): (item: W) => Promise<void> {
   return coalesce<W, void>({
-    ...limits(collection),
+    ...batchLimits(collection),
     async run(items) {
       const [only] = items;
       const failed = await failedOf(items.length === 1 ? write.one(only as W) : write.many(items));
@@ -57,6 +63,9 @@ export function coalescedWriter<W>(
     },
   });
 }
+
+/** Changes that go together need two commands, one after the other: for fewer than these, each has its own. */
+const fewestTogether = 3;
 
 /** A conditional change of one document. */
 export interface ConditionalChange<T extends Document> {
@@ -79,6 +88,11 @@ export function coalescedChange<T extends Document>(
   const alone = async ({ filter, update }: ConditionalChange<T>): Promise<WithId<T> | undefined> =>
     (await collection.findOneAndUpdate(filter, update, { returnDocument: 'after' })) ?? undefined;
   if (collection.batchesAtOnce !== undefined) return alone;
+  const each = async (changes: readonly ConditionalChange<T>[]) =>
+    (await Promise.allSettled(changes.map(alone))).map(
+      (o): ItemOutcome<WithId<T> | undefined> =>
+        o.status === 'fulfilled' ? { value: o.value } : { error: o.reason },
+    );
   const together = async (changes: readonly ConditionalChange<T>[]) => {
     const stamps = changes.map(() => randomUUID());
     const failed = await failedOf(
@@ -103,9 +117,8 @@ export function coalescedChange<T extends Document>(
     });
   };
   return coalesce<ConditionalChange<T>, WithId<T> | undefined>({
-    ...limits(collection),
-    run: async (changes) =>
-      changes.length === 1 ? [{ value: await alone(changes[0] as ConditionalChange<T>) }] : together(changes),
+    ...batchLimits(collection),
+    run: (changes) => (changes.length < fewestTogether ? each(changes) : together(changes)),
   });
 }
 
