@@ -1,6 +1,6 @@
 import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import { coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
+import { coalescedChange, coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
 import { embeddedStack, type Stack, serverStack, whyNoServer } from './store-stacks.ts';
 
 /** Writes that go together keep what each is promised alone, on the embedded store and over the wire. */
@@ -9,6 +9,15 @@ const missing = orDemanded(whyNoServer());
 interface Counted {
   _id: string;
   n: number;
+}
+
+interface Taken {
+  _id: string;
+  state: string;
+  changes: number;
+  by?: number;
+  seat?: number;
+  stamp?: string;
 }
 
 for (const [name, open] of [
@@ -69,6 +78,45 @@ for (const [name, open] of [
         expect((await collection.findOne({ _id: `h${h}` }))?.n).toBe(highest);
       }
       for (const o of outcomes) if (o.status === 'rejected') expect(isDuplicateKey(o.reason)).toBe(true);
+    });
+
+    it('each conditional change has one winner, who gets the document as it is then; the others get none', async () => {
+      const collection = stack.connection.database('coalesced').collection<Taken>('changes');
+      const documents = 60;
+      await collection.createIndexes([{ key: { seat: 1 }, name: 'seat', unique: true, sparse: true }]);
+      await collection.insertMany(
+        Array.from({ length: documents }, (_, i) => ({ _id: `c${i}`, state: 'free', changes: 0 })),
+      );
+      await collection.insertOne({ _id: 'holder', state: 'taken', changes: 0, seat: 7 });
+      const take = coalescedChange(collection, 'stamp');
+      // Four callers for each document, one for a document that is not there, and one whom an index refuses.
+      const callers = Array.from({ length: 4 * documents }, (_, i) => ({ _id: `c${i % documents}`, by: i }));
+      const outcomes = await Promise.allSettled([
+        ...callers.map(({ _id, by }) =>
+          take({
+            filter: { _id, state: 'free' },
+            update: { $set: { state: 'taken', by }, $inc: { changes: 1 } },
+          }),
+        ),
+        take({ filter: { _id: 'nobody', state: 'free' }, update: { $set: { state: 'taken' } } }),
+        take({ filter: { _id: 'c0' }, update: { $set: { seat: 7 } } }),
+      ]);
+      const [refused, nobody] = [outcomes.pop(), outcomes.pop()];
+      expect(refused).toMatchObject({ status: 'rejected' });
+      expect(isDuplicateKey((refused as PromiseRejectedResult).reason)).toBe(true);
+      expect(nobody).toEqual({ status: 'fulfilled', value: undefined });
+      const won = outcomes.flatMap((o, i) =>
+        o.status === 'fulfilled' && o.value ? [{ ...callers[i], got: o.value }] : [],
+      );
+      expect(won.map(({ _id }) => _id).sort()).toEqual(
+        Array.from({ length: documents }, (_, i) => `c${i}`).sort(),
+      );
+      for (const { _id, by, got } of won) {
+        expect(got).toMatchObject({ _id, by, state: 'taken', changes: 1 });
+        expect(await collection.findOne({ _id })).toEqual(got);
+      }
+      // In the process each is a call of its own, and needs no stamp.
+      expect(won.some(({ got }) => got.stamp !== undefined)).toBe(name === 'MongoDB');
     });
 
     it('each read gets its own document, or none', async () => {

@@ -39,7 +39,11 @@ function shortened(sql: string): string {
 }
 
 const connect = MongoClient.prototype.connect;
+/** Services of one process share a client, and each connects it. */
+const counted = new WeakSet<MongoClient>();
 MongoClient.prototype.connect = function (this: MongoClient) {
+  if (counted.has(this)) return connect.call(this);
+  counted.add(this);
   Object.assign(this, { monitorCommands: true });
   this.on('commandStarted', ({ command, commandName, databaseName }) => {
     const place = `${databaseName}.${command[commandName]}`;

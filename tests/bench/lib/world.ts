@@ -10,6 +10,7 @@ import {
   provisionApplication,
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
+import { oneProcessWanted } from '@headset-cloud/demo/stack/instances.ts';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import {
   type IssuerClient,
@@ -76,7 +77,9 @@ export async function startWorld(
     env: { ...withoutLimits, ...(profile && { NODE_OPTIONS: profile }), ...env },
     sourcesOf: () => sources,
     // An earlier commit may have nothing but a process for each service.
-    ...(sources !== undefined && { oneProcess: false }),
+    ...(sources !== undefined && {
+      oneProcess: oneProcessWanted({ PROCESSES: process.env['BENCH_AGAINST_PROCESSES'] }),
+    }),
     headsetTls,
   }).catch((error) => {
     rmSync(dir, { recursive: true, force: true });

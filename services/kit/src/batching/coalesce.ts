@@ -10,18 +10,30 @@ const mostWaiting = 20_000;
 /** What became of one item of a batch. */
 export type ItemOutcome<R> = { readonly value: R } | { readonly error: unknown };
 
-/**
- * Turns concurrent single calls into batches. While `maxRunning` batches are running, new items wait and go
- * together into the next batch. Otherwise a call runs at once and alone, so an idle system adds no delay,
- * and a busy one pays one round trip for many items. An item whose caller has given up before its batch
- * begins is left out (deadline.ts). An item beyond those that may wait rejects with `unavailable`.
- */
-export function coalesce<T, R>(options: {
+/** How calls become batches. */
+export interface BatchLimits {
   readonly maxRunning: number;
   readonly maxItems: number;
-  /** Returns one outcome per item, in their order; when it rejects, all its items reject. */
-  readonly run: (items: readonly T[]) => Promise<readonly ItemOutcome<R>[]>;
-}): (item: T) => Promise<R> {
+  /**
+   * Each batch is a round trip, which costs more than its items: what one turn of the event loop asks for goes
+   * together, and a batch begins beside a running one only when that has taken this long (it may hang, or be large);
+   * milliseconds. Default: a call that finds room runs at once.
+   */
+  readonly besideAfterMs?: number;
+}
+
+/**
+ * Turns concurrent single calls into batches. While `maxRunning` batches are running, new items wait and go
+ * together into the next batch. Otherwise a call runs at once, or at the end of the turn, so an idle system adds no
+ * delay, and a busy one pays one round trip for many items. An item whose caller has given up before its batch
+ * begins is left out (deadline.ts). An item beyond those that may wait rejects with `unavailable`.
+ */
+export function coalesce<T, R>(
+  options: BatchLimits & {
+    /** Returns one outcome per item, in their order; when it rejects, all its items reject. */
+    readonly run: (items: readonly T[]) => Promise<readonly ItemOutcome<R>[]>;
+  },
+): (item: T) => Promise<R> {
   type Waiting = {
     readonly item: T;
     readonly by: Waiter;
@@ -30,6 +42,10 @@ export function coalesce<T, R>(options: {
   };
   let waiting: Waiting[] = [];
   let running = 0;
+  const { besideAfterMs } = options;
+  let lastBeganMs = 0;
+  let turnEnds = false;
+  let looksAgain = false;
 
   const runBatch = async (batch: readonly Waiting[]): Promise<void> => {
     try {
@@ -56,18 +72,41 @@ export function coalesce<T, R>(options: {
       else waiting.push(w);
     }
   };
+  /** The running batch is young: who waits goes after it. */
+  const waitsForRunning = (): boolean => {
+    if (besideAfterMs === undefined || running === 0) return false;
+    const leftMs = lastBeganMs + besideAfterMs - performance.now();
+    if (leftMs <= 0) return false;
+    if (!looksAgain) {
+      looksAgain = true;
+      setTimeout(() => {
+        looksAgain = false;
+        pump();
+      }, leftMs).unref();
+    }
+    return true;
+  };
   const pump = (): void => {
-    while (running < options.maxRunning && waiting.length > 0) {
+    while (running < options.maxRunning && waiting.length > 0 && !waitsForRunning()) {
       leaveOutGone();
       const batch = waiting.slice(0, options.maxItems);
       waiting = waiting.slice(options.maxItems);
       if (batch.length === 0) return;
       running += 1;
+      if (besideAfterMs !== undefined) lastBeganMs = performance.now();
       void runBatch(batch).finally(() => {
         running -= 1;
         pump();
       });
     }
+  };
+  const atEndOfTurn = (): void => {
+    if (turnEnds) return;
+    turnEnds = true;
+    setImmediate(() => {
+      turnEnds = false;
+      pump();
+    });
   };
   return (item) =>
     new Promise((resolve, reject) => {
@@ -75,7 +114,8 @@ export function coalesce<T, R>(options: {
       if (waiting.length >= mostWaiting && waiting[0]?.by.gone) leaveOutGone();
       if (waiting.length >= mostWaiting) return reject(full());
       waiting.push({ item, by: waiter(), resolve, reject });
-      pump();
+      if (besideAfterMs === undefined) pump();
+      else atEndOfTurn();
     });
 }
 

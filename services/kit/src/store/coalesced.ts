@@ -1,11 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import type { Document, WithId } from 'mongodb';
-import { coalesce, type ItemOutcome } from '../batching/coalesce.ts';
-import type { Filter, FindOptions } from './operations.ts';
+import { type BatchLimits, coalesce, type ItemOutcome } from '../batching/coalesce.ts';
+import type { Filter, FindOptions, Update } from './operations.ts';
 import type { StoreCollection } from './types.ts';
 
-const limits = (collection: Pick<StoreCollection<Document>, 'batchesAtOnce'>) => ({
-  maxRunning: collection.batchesAtOnce ?? 2,
+/** A command that has taken this long may hang: the next one goes beside it; milliseconds. */
+const besideAfterMs = 50;
+
+/** Batches of a store: where each is a round trip, few and large ones. */
+export const batchLimits = ({
+  batchesAtOnce,
+}: Pick<StoreCollection<Document>, 'batchesAtOnce'>): BatchLimits => ({
   maxItems: 200,
+  ...(batchesAtOnce === undefined ? { maxRunning: 2, besideAfterMs } : { maxRunning: batchesAtOnce }),
 });
 
 /**
@@ -17,7 +24,7 @@ export function coalescedReader<T extends Document & { _id: string }>(
 ): (id: string) => Promise<WithId<T> | undefined> {
   const options: FindOptions = projection ? { projection } : {};
   return coalesce<string, WithId<T> | undefined>({
-    ...limits(collection),
+    ...batchLimits(collection),
     async run(ids) {
       const [only] = ids;
       if (ids.length === 1) {
@@ -45,22 +52,86 @@ export function coalescedWriter<W>(
   },
 ): (item: W) => Promise<void> {
   return coalesce<W, void>({
-    ...limits(collection),
+    ...batchLimits(collection),
     async run(items) {
       const [only] = items;
-      try {
-        await (items.length === 1 ? write.one(only as W) : write.many(items));
-        return items.map(() => ({ value: undefined }));
-      } catch (error) {
-        const failed = writeErrors(error);
-        if (!failed) throw error;
-        return items.map((_, i): ItemOutcome<void> => {
-          const e = failed.get(i);
-          return e === undefined ? { value: undefined } : { error: e };
-        });
-      }
+      const failed = await failedOf(items.length === 1 ? write.one(only as W) : write.many(items));
+      return items.map((_, i): ItemOutcome<void> => {
+        const error = failed.get(i);
+        return error === undefined ? { value: undefined } : { error };
+      });
     },
   });
+}
+
+/** Changes that go together need two commands, one after the other: for fewer than these, each has its own. */
+const fewestTogether = 3;
+
+/** A conditional change of one document. */
+export interface ConditionalChange<T extends Document> {
+  /** Names one `_id`, and the condition. */
+  readonly filter: Filter<T> & { readonly _id: T['_id'] };
+  readonly update: Update<T>;
+}
+
+/**
+ * Batches concurrent changes of different documents, each with its own condition: answers the document after the
+ * change, or undefined where the condition did not hold, as `findOneAndUpdate` does. In a batch the winner is known by
+ * a stamp that the change leaves in the field `stamp`: nothing else may write that field, and of several kinds of
+ * change a document takes only one. What others have changed before the document is read back is in the answer, too.
+ * Where each operation is a call in the process, none waits for another.
+ */
+export function coalescedChange<T extends Document>(
+  collection: StoreCollection<T>,
+  stamp: keyof T & string,
+): (change: ConditionalChange<T>) => Promise<WithId<T> | undefined> {
+  const alone = async ({ filter, update }: ConditionalChange<T>): Promise<WithId<T> | undefined> =>
+    (await collection.findOneAndUpdate(filter, update, { returnDocument: 'after' })) ?? undefined;
+  if (collection.batchesAtOnce !== undefined) return alone;
+  const each = async (changes: readonly ConditionalChange<T>[]) =>
+    (await Promise.allSettled(changes.map(alone))).map(
+      (o): ItemOutcome<WithId<T> | undefined> =>
+        o.status === 'fulfilled' ? { value: o.value } : { error: o.reason },
+    );
+  const together = async (changes: readonly ConditionalChange<T>[]) => {
+    const stamps = changes.map(() => randomUUID());
+    const failed = await failedOf(
+      collection.bulkWrite(
+        changes.map(({ filter, update }, i) => ({
+          updateOne: {
+            filter,
+            update: { ...update, $set: { ...update.$set, [stamp]: stamps[i] } } as Update<T>,
+          },
+        })),
+        { ordered: false },
+      ),
+    );
+    const ids = [...new Set(changes.map(({ filter }) => filter._id))];
+    const found = await collection
+      .find({ _id: { $in: ids }, [stamp]: { $in: stamps } } as Filter<T>)
+      .toArray();
+    const byStamp = new Map(found.map((document) => [document[stamp] as string, document]));
+    return stamps.map((own, i): ItemOutcome<WithId<T> | undefined> => {
+      const error = failed.get(i);
+      return error === undefined ? { value: byStamp.get(own) } : { error };
+    });
+  };
+  return coalesce<ConditionalChange<T>, WithId<T> | undefined>({
+    ...batchLimits(collection),
+    run: (changes) => (changes.length < fewestTogether ? each(changes) : together(changes)),
+  });
+}
+
+/** The errors of a bulk's single writes by index; throws when it failed in any other way. */
+async function failedOf(bulk: Promise<unknown>): Promise<ReadonlyMap<number, unknown>> {
+  try {
+    await bulk;
+    return new Map();
+  } catch (error) {
+    const failed = writeErrors(error);
+    if (!failed) throw error;
+    return failed;
+  }
 }
 
 /** The errors of a bulk's single writes by index; undefined when the bulk failed in any other way. */

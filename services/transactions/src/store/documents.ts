@@ -50,6 +50,9 @@ export interface TransactionDocument {
   lateResult?: { success: boolean; message: string; at: Date };
   /** The cancel request that canceled it (rule B8). */
   cancelStamp?: string;
+  /** Which of several callers has accepted it, or ended it by a result, until its outbox is cleared (ADR 0049). */
+  acceptStamp?: string;
+  resultStamp?: string;
   /** W3C trace context of the call that created it. */
   traceparent?: string;
 }

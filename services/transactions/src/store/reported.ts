@@ -1,4 +1,4 @@
-import type { Filter } from '@headset-cloud/kit/store/operations.ts';
+import { type ConditionalChange, coalescedChange } from '@headset-cloud/kit/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { answeredOperations } from '../domain/forms/operations.ts';
 import type { TransactionEvent } from '../domain/state.ts';
@@ -12,7 +12,7 @@ type ReportedStore = Pick<Transitions, 'finish' | 'revoked' | 'answer' | 'record
 export type Reportable = (
   id: number,
   reporter: Reporter,
-  update: (filter: Filter<TransactionDocument>) => Promise<TransactionDocument | null>,
+  update: (filter: Condition) => Promise<TransactionDocument | null>,
 ) => Promise<TransactionDocument | null>;
 
 /**
@@ -31,14 +31,27 @@ export function createReportable(heads: {
   };
 }
 
+/** Makes a conditional change; answers the document after it, or undefined where the condition did not hold. */
+export type Changer = (
+  change: ConditionalChange<TransactionDocument>,
+) => Promise<TransactionDocument | null | undefined>;
+
+/** A transaction of this id, on a condition. */
+export type Condition = ConditionalChange<TransactionDocument>['filter'];
+
 /** Applies an event's change in the first state that takes it; its callbacks are owed in the same write. */
 export type Apply = (
-  into: StoreCollection<TransactionDocument>,
-  filter: Filter<TransactionDocument>,
+  make: Changer,
+  filter: Condition,
   event: TransactionEvent,
   now: number,
   set?: Partial<TransactionDocument>,
 ) => Promise<TransactionDocument | null>;
+
+/** Makes each change by itself. */
+export function directly(collection: StoreCollection<TransactionDocument>): Changer {
+  return ({ filter, update }) => collection.findOneAndUpdate(filter, update, { returnDocument: 'after' });
+}
 
 /** Writes headsets' reports about the ends of transactions into the transactions' documents. */
 export function createReportedStore(
@@ -46,10 +59,12 @@ export function createReportedStore(
   deps: { apply: Apply; reportable: Reportable },
 ): ReportedStore {
   const { apply, reportable } = deps;
+  const alone = directly(reported);
+  const finish = coalescedChange(reported, 'resultStamp');
   return {
     async finish(id, reporter, end, now) {
       const document = await reportable(id, reporter, (filter) =>
-        apply(reported, filter, { type: 'result', end }, now),
+        apply(finish, filter, { type: 'result', end }, now),
       );
       return document && toStored(document);
     },
@@ -62,21 +77,21 @@ export function createReportedStore(
         if (message === undefined) {
           // The headset was not asked to give it up: the operation has failed, and its callback says so.
           const end = { success: false, message: 'The device did not carry out the operation.', atMs };
-          return apply(reported, { ...filter, wish: { $exists: false } }, { type: 'result', end }, now);
+          return apply(alone, { ...filter, wish: { $exists: false } }, { type: 'result', end }, now);
         }
-        return apply(reported, filter, { type: 'revoked', message }, now);
+        return apply(alone, filter, { type: 'revoked', message }, now);
       });
       return document && toStored(document);
     },
 
     async answer(id, reporter, answer, now) {
       const answered = await reportable(id, reporter, (filter) => {
-        const unanswered: Filter<TransactionDocument> = {
+        const unanswered: Condition = {
           ...filter,
           operationId: { $in: [...answeredOperations] },
           answeredAt: { $exists: false },
         };
-        return apply(reported, unanswered, { type: 'answer', answer }, now, { answeredAt: new Date(now) });
+        return apply(alone, unanswered, { type: 'answer', answer }, now, { answeredAt: new Date(now) });
       });
       return answered && toStored(answered);
     },

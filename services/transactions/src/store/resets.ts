@@ -1,4 +1,5 @@
 import { coalesce } from '@headset-cloud/kit/batching/coalesce.ts';
+import { batchLimits } from '@headset-cloud/kit/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { WithId } from 'mongodb';
 import { resetOperation } from '../domain/forms/operations.ts';
@@ -12,8 +13,7 @@ export function acceptedResets(
   transactions: StoreCollection<TransactionDocument>,
 ): (deviceId: string) => Promise<readonly WithId<TransactionDocument>[]> {
   return coalesce<string, readonly WithId<TransactionDocument>[]>({
-    maxRunning: transactions.batchesAtOnce ?? 2,
-    maxItems: 200,
+    ...batchLimits(transactions),
     async run(deviceIds) {
       const found = await transactions
         .find({

@@ -1,5 +1,5 @@
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import { coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
+import { coalescedChange, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
 import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { Binary } from 'mongodb';
@@ -25,7 +25,7 @@ import { listedFields, openFields, toListed, toOpen } from './fields.ts';
 import { createHeadStore } from './heads.ts';
 import { createIdSource } from './ids.ts';
 import { createProgressStore } from './progress.ts';
-import { type Apply, createReportable, createReportedStore } from './reported.ts';
+import { type Apply, createReportable, createReportedStore, directly } from './reported.ts';
 import { acceptedResets } from './resets.ts';
 
 const sortField: Record<ListSort, string> = {
@@ -62,17 +62,18 @@ export function createTransactionStore(
   });
   const headStore = createHeadStore(store);
   const resets = acceptedResets(transactions);
-  const apply: Apply = async (into, filter, event, now, set) => {
+  const apply: Apply = async (make, filter, event, now, set) => {
     for (const change of changesOf(event, now)) {
-      const changed = await into.findOneAndUpdate(
-        { ...filter, status: { $in: [...change.from] } },
-        changes.write(change, now, set),
-        { returnDocument: 'after' },
-      );
+      const changed = await make({
+        filter: { ...filter, status: { $in: [...change.from] } },
+        update: changes.write(change, now, set),
+      });
       if (changed) return changed;
     }
     return null;
   };
+  // What a job needs twice goes together with others' (ADR 0049).
+  const accept = coalescedChange(transactions, 'acceptStamp');
   const withStamp = async (stamp: string): Promise<CanceledTransaction[]> =>
     (await transactions.find({ cancelStamp: stamp }, { projection: canceledFields }).toArray()).map(
       toCanceled,
@@ -259,7 +260,7 @@ export function createTransactionStore(
 
     async accept(id, session, floorEpoch, now) {
       const document = await apply(
-        transactions,
+        accept,
         {
           _id: id,
           deviceId: session.deviceId,
@@ -278,7 +279,7 @@ export function createTransactionStore(
     },
     async refuse(id, { deviceId, epoch }, floorEpoch, message, now) {
       const document = await apply(
-        transactions,
+        directly(transactions),
         { _id: id, deviceId, activationEpoch: { $gte: floorEpoch }, sentEpoch: { $lte: epoch } },
         { type: 'refuse', message },
         now,
@@ -291,7 +292,7 @@ export function createTransactionStore(
       (await resets(deviceId)).map(({ _id, sentEpoch }) => ({ id: _id, sentEpoch })),
     async finishReset(id, epoch, end, now) {
       const document = await apply(
-        reported,
+        directly(reported),
         { _id: id, sentEpoch: { $lt: epoch } },
         { type: 'reset-done', end },
         now,
@@ -322,6 +323,8 @@ export function createTransactionStore(
               ...(p.operation && { $set: { operation: new Binary(p.operation) } }),
               $unset: {
                 outbox: true as const,
+                acceptStamp: true as const,
+                resultStamp: true as const,
                 'progress.owed': true as const,
                 ...(!p.deferred && { dueAt: true as const }),
               },
