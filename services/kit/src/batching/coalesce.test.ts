@@ -45,6 +45,45 @@ it('gives each item its own outcome, and a failed batch to all of its items', as
   ]);
 });
 
+describe('where each batch is a round trip', () => {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('what one turn asks for goes together, and what comes while a batch is young goes after it', async () => {
+    const { batches, run } = controlled();
+    const call = coalesce({ maxRunning: 2, maxItems: 100, besideAfterMs: 60_000, run });
+    const first = Promise.all([1, 2, 3].map(call));
+    await turn();
+    const second = Promise.all([4, 5].map(call));
+    await turn();
+    await turn();
+    expect(batches.map((b) => b.items)).toEqual([[1, 2, 3]]);
+    batches[0]?.end();
+    await waitFor('the next batch', () => batches.length === 2);
+    expect(batches[1]?.items).toEqual([4, 5]);
+    batches[1]?.end();
+    expect([await first, await second]).toEqual([
+      [10, 20, 30],
+      [40, 50],
+    ]);
+  });
+
+  it('a batch that hangs holds up one more, and that for a moment only', async () => {
+    const { batches, run } = controlled();
+    const call = coalesce({ maxRunning: 2, maxItems: 100, besideAfterMs: 20, run });
+    const hangs = call(1);
+    await turn();
+    const goesOn = call(2);
+    await waitFor('a batch beside it', () => batches.length === 2);
+    batches[1]?.end();
+    expect(await goesOn).toBe(20);
+    const third = call(3);
+    await waitFor('the room of the second', () => batches.length === 3);
+    batches[2]?.end();
+    batches[0]?.end();
+    expect([await hangs, await third]).toEqual([10, 30]);
+  });
+});
+
 describe('while the database hangs', () => {
   const many = 20_000;
 
