@@ -269,22 +269,6 @@ describe('observability', () => {
     });
     expect(JSON.stringify(suite.gateway.logs)).not.toMatch(/hush-hush|Bearer|eyJ/);
   });
-  test.each([
-    ['database_failed', 50, 'request failed'],
-    ['device_not_activated', 30, 'request'],
-  ] as const)('a request that ends with %s says so in its one log line', async (code, level, msg) => {
-    suite.gateway.logs.length = 0;
-    suite.gateway.fakes.answers.sendOperation = async () => {
-      throw new DomainError(code, 'It did not work.');
-    };
-    const answer = await suite.gateway.request('PUT', commands, {
-      body: command,
-      headers: { 'x-request-id': 'r-2' },
-    });
-    expect(message(answer.text)).toBe('It did not work.');
-    const lines = suite.gateway.logs.filter((l) => l['requestId'] === 'r-2');
-    expect(lines).toEqual([expect.objectContaining({ code, level, msg, status: answer.status })]);
-  });
   test("the age of the issuer's keys is measured", async () => {
     await suite.gateway.request('GET', app);
     const text = await suite.gateway.metrics.getSingleMetricAsString(

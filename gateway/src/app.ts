@@ -3,6 +3,7 @@ import { BlockList } from 'node:net';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { BodyRoom } from '@headset-cloud/kit/doors/body-room.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import type { Registry } from 'prom-client';
 import { createAdmission } from './admission/admission.ts';
@@ -10,7 +11,6 @@ import type { GatewayClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
 import { GatewayError } from './http/errors.ts';
 import { observe, type RequestState } from './http/observe.ts';
-import { Routes } from './http/routes.ts';
 import { type ApiOperation, operationsOf, readDocument } from './openapi/document.ts';
 import { SchemaCompiler } from './openapi/validators.ts';
 import { createOwnership } from './ownership.ts';
@@ -61,8 +61,8 @@ export function buildGateway(options: GatewayOptions): Gateway {
     services.map(([service]) => service),
     metrics,
   );
-  const routes = new Routes<Served>();
-  refuseOtherMethods(routes, operations);
+  const router = new Router<RequestState>({ strict: true, sensitive: true });
+  refuseOtherMethods(router, operations);
   for (const operation of literalFirst(operations)) {
     const served = handlers.get(operation.operationId);
     if (!served) continue;
@@ -72,27 +72,25 @@ export function buildGateway(options: GatewayOptions): Gateway {
       bodyLimitBytes: Math.max(config.BODY_LIMIT_BYTES, operation.bodyLimitBytes ?? 0),
       totalMs: config.UPSTREAM_DEADLINE_MS,
     });
-    routes.add(operation.method, operation.path, { route: operation.path, run });
+    serve(router, operation, run);
   }
 
   const app = new Koa<RequestState>();
   app.on('error', (error: Error) => logger.debug({ err: error }, 'connection failed'));
   app.use(observe({ logger, metrics, proxies }));
-  app.use((ctx) => {
-    const found = routes.find(ctx.method, ctx.path);
-    if (!found) throw new GatewayError('unknown_path', 'There is no such path or method.');
-    const { route, run } = found.served;
-    ctx.state.route = route;
-    return run(ctx as unknown as Context, found.params);
+  app.use(router.routes());
+  app.use(() => {
+    throw unknownPath();
   });
   return { handler: app.callback() as Gateway['handler'], operations };
 }
 
-interface Served {
-  /** The document's path. */
-  readonly route: string;
-  readonly run: CallRunner;
+function unknownPath(): GatewayError {
+  return new GatewayError('unknown_path', 'There is no such path or method.');
 }
+
+/** Converts OpenAPI's {name} to the router's :name. */
+const routerPath = (path: string) => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
 /** Paths with fewer parameters first, so that `devices/status` is not matched as a device. */
 function literalFirst(operations: readonly ApiOperation[]): ApiOperation[] {
@@ -100,15 +98,25 @@ function literalFirst(operations: readonly ApiOperation[]): ApiOperation[] {
   return operations.toSorted((a, b) => parameters(a) - parameters(b));
 }
 
+function serve(router: Router<RequestState>, operation: ApiOperation, run: CallRunner): void {
+  router.register(routerPath(operation.path), [operation.method], (ctx) => {
+    // The router also matches HEAD for every GET; a method that the document lacks is 403 (rule A3).
+    if (ctx.method !== operation.method) throw unknownPath();
+    ctx.state.route = operation.path;
+    return run(ctx as unknown as Context, ctx['params']);
+  });
+}
+
 /**
  * Paths with a documented 405 answer it to every method but their own, before any other check (rule A3).
  */
-function refuseOtherMethods(routes: Routes<Served>, operations: readonly ApiOperation[]): void {
+function refuseOtherMethods(router: Router<RequestState>, operations: readonly ApiOperation[]): void {
   for (const { path, method } of operations.filter((o) => '405' in o.responses)) {
-    const run = async () => {
+    const others = METHODS.filter((m) => m !== method);
+    router.register(routerPath(path), others, (ctx) => {
+      ctx.state.route = path;
       throw new GatewayError('method_not_allowed', `Only ${method} is allowed here.`, { Allow: method });
-    };
-    for (const other of METHODS) if (other !== method) routes.add(other, path, { route: path, run });
+    });
   }
 }
 

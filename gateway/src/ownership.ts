@@ -56,8 +56,7 @@ export function createOwnership(
   }
 
   return async (clientId, applicationId) => {
-    // Its length keeps the two apart, whatever a client's id has in it.
-    const key = `${clientId.length} ${clientId}${applicationId === undefined ? '' : ` ${applicationId}`}`;
+    const key = JSON.stringify([clientId, applicationId]);
     const found = kept.get(key);
     if (found && found.untilMs > nowMs()) return found.limits;
     // Concurrent requests that miss the cache share one call.

@@ -12,14 +12,11 @@ export type Answer =
     }
   | { readonly status: 200; readonly pieces: AsyncGenerator<string> };
 
-/** Sends a JSON text. Koa would look at the body to tell its type. */
+/** Sends a JSON text. */
 export function sendJson(ctx: Context, status: number, text: string): void {
-  ctx.respond = false;
-  ctx.res.writeHead(status, {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(text),
-  });
-  ctx.res.end(text);
+  ctx.status = status;
+  ctx.set('Content-Type', 'application/json');
+  ctx.body = text;
 }
 
 const passing = new Set(['unavailable', 'deadline_exceeded', 'database_failed', 'too_many_requests']);

@@ -61,13 +61,11 @@ export function observe(options: {
     const parent = ctx.get('traceparent');
     return inSpan(method, { kind: SpanKind.SERVER, parent }, async (span) => {
       let failure: unknown;
-      let cut = false;
       try {
         await next();
       } catch (error) {
         failure = error;
-        cut = ctx.headerSent;
-        if (!cut) sendError(ctx, toDomainError(error));
+        if (!ctx.headerSent) sendError(ctx, toDomainError(error));
       }
       const { status } = ctx;
       const route = ctx.state.route ?? 'unknown';
@@ -90,7 +88,7 @@ export function observe(options: {
         ...(refusedCaller.has(status) && { address: addressOf(ctx.req, proxies) }),
       };
       if (failure === undefined) logger.info(line, 'request');
-      else logFailure(logger, line, failure, cut);
+      else logFailure(logger, line, failure, ctx.headerSent);
     });
   };
 }
