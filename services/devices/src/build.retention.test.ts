@@ -131,10 +131,15 @@ onEmbedded('devices are found by an index, however many are active, or not for l
     ...many(2000, () => ({ deactivatedAtMs: world.nowMs })),
   ]);
   const kind = reportedOfDeactivated(documents(), dayMs, { now: () => world.nowMs });
-  const before = world.documentsExamined();
-  await kind.find(world.nowMs, 20);
-  await kind.oldestMs();
-  expect(world.documentsExamined() - before).toBeLessThan(30);
+  // The recount of the contract's slots looks at all of them now and then: not three times in a row.
+  const examined: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    const before = world.documentsExamined();
+    await kind.find(world.nowMs, 20);
+    await kind.oldestMs();
+    examined.push(world.documentsExamined() - before);
+  }
+  expect(Math.min(...examined)).toBeLessThan(30);
 });
 
 /** A run of retention that began now, or later, is over: the second one that ends. */
