@@ -4,13 +4,12 @@ import type { Document } from 'mongodb';
 import type { Catalogue } from './catalogue.ts';
 import type { EmbeddedDatabase } from './database.ts';
 import type { DocumentCache } from './document-cache.ts';
-import { encodeDocument } from './encode.ts';
 import type { IndexBuffer } from './index-buffer.ts';
 import { documentKeys, parseIndex } from './index-spec.ts';
 import { IdTable, IndexTable } from './index-table.ts';
 import { encodeKey } from './order.ts';
 import { duplicateKey, serverError } from './store-errors.ts';
-import { decodeDocument } from './values.ts';
+import { decodeDocument, encodeDocument } from './values.ts';
 
 /** MongoDB's limit. */
 const largestDocumentBytes = 16 * 1024 * 1024;

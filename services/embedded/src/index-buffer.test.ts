@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
 import { IndexBuffer } from './index-buffer.ts';
 import { createEmbeddedStore, type EmbeddedStoreConnection } from './store.ts';
+import { failingCommits } from './testing/failing-commits.ts';
 
 interface Job {
   _id: number;
@@ -177,16 +178,12 @@ describe('what changes in indexes', () => {
   it('is undone with a transaction that fails, and what was committed before it stays', async () => {
     await jobs.insertMany(numbers(0, 3).map(job));
     await jobs.updateOne({ _id: 0 }, { $set: { state: 'done' } });
-    db.sql.exec(`
-      PRAGMA foreign_keys = ON;
-      CREATE TABLE things (id INTEGER PRIMARY KEY);
-      CREATE TABLE children (thing INTEGER REFERENCES things (id) DEFERRABLE INITIALLY DEFERRED);
-    `);
+    const failing = failingCommits(db);
     const turn = [
       jobs.insertOne(job(7)),
       jobs.updateOne({ _id: 0 }, { $set: { state: 'created' } }),
       jobs.updateOne({ _id: 1 }, { $set: { state: 'done' } }),
-      db.write(() => db.sql.exec('INSERT INTO children VALUES (99)')),
+      failing(),
     ];
     expect((await Promise.allSettled(turn)).map(({ status }) => status)).toEqual(turn.map(() => 'rejected'));
     expect(await created()).toEqual([1, 2]);

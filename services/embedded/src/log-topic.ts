@@ -89,6 +89,8 @@ export class LogTopic {
   advance(events: readonly LogEvent[]): void {
     const last = offsetOf(events[events.length - 1] as LogEvent);
     if (last <= this.#committed) return;
+    // Places in memory are counted back from the newest: after a gap they would be others' places.
+    if (offsetOf(events[0] as LogEvent) !== this.#committed + 1) this.#forgetTail();
     this.#committed = last;
     for (const event of events) {
       this.#tail.push(event);

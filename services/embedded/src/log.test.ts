@@ -7,6 +7,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
 import { createEmbeddedLog, type EmbeddedLogOptions } from './log.ts';
 import { diskOf } from './testing/disk.ts';
+import { failingCommits } from './testing/failing-commits.ts';
 
 const logger = createLogger({ service: 'test', level: 'silent' });
 const topic = 'device-reports';
@@ -228,15 +229,8 @@ test('an event whose transaction fails is not delivered; the next one gets its o
   await open();
   const got = await consume('g');
   await log.publish(topic, [event(1)]);
-  db.sql.exec(`
-    PRAGMA foreign_keys = ON;
-    CREATE TABLE things (id INTEGER PRIMARY KEY);
-    CREATE TABLE children (thing INTEGER REFERENCES things (id) DEFERRABLE INITIALLY DEFERRED);
-  `);
-  const turn = [
-    log.publish(topic, [event(2), event(3)]),
-    db.write(() => db.sql.exec('INSERT INTO children VALUES (99)')),
-  ];
+  const failing = failingCommits(db);
+  const turn = [log.publish(topic, [event(2), event(3)]), failing()];
   expect((await Promise.allSettled(turn)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   await log.publish(topic, [event(4)]);
   await waitFor('the next event', () => got.length > 1);

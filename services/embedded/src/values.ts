@@ -1,5 +1,8 @@
 import { Binary, BSON, type BSONRegExp, type Document, Long, ObjectId } from 'mongodb';
 
+/** Options of BSON serialization, the same as the driver's defaults. */
+const serializeOptions = { ignoreUndefined: false } as const;
+
 // Used for each value, and a look-up in the global object is slow in a VM context (Jest): hence constants.
 const { getPrototypeOf, hasOwn, prototype: plainPrototype } = Object;
 const { isArray } = Array;
@@ -17,6 +20,11 @@ export function isDocument(value: unknown): value is Document {
     !(value instanceof RegExp) &&
     (value as { _bsontype?: unknown })._bsontype === undefined
   );
+}
+
+/** Encodes a document as BSON, as the driver does. */
+export function encodeDocument(document: Document): Uint8Array {
+  return BSON.serialize(document, serializeOptions);
 }
 
 /** Decodes a document as the driver does by default. */
@@ -104,7 +112,7 @@ function normaliseObject(value: Document & { _bsontype?: string; toBSON?: () => 
 }
 
 function encodedAndDecoded(value: unknown): unknown {
-  return decodeDocument(BSON.serialize({ value }))['value'];
+  return decodeDocument(encodeDocument({ value }))['value'];
 }
 
 /** `normalise` for a whole document. */

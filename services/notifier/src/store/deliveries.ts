@@ -23,6 +23,9 @@ import { deliveriesCollection } from './indexes.ts';
 
 /** Most undelivered ones that a metrics scrape counts. */
 const countLimit = 100_000;
+/** So much longer than asked for is a lease at most, where many are claimed in one moment. */
+const mostAheadMs = 1000;
+
 /** Deliveries in MongoDB. Every change of an owner is one conditional update. */
 export class MongoDeliveryStore implements DeliveryStore {
   readonly #deliveries: StoreCollection<DeliveryDocument>;
@@ -30,6 +33,7 @@ export class MongoDeliveryStore implements DeliveryStore {
   readonly #knows: (id: string) => Promise<{ _id: string } | undefined>;
   readonly #instanceId: string;
   readonly #retention: Retention;
+  #lastLeaseEndMs = Number.NEGATIVE_INFINITY;
 
   constructor(store: Store, instanceId: string, retention: Retention) {
     this.#deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
@@ -54,7 +58,8 @@ export class MongoDeliveryStore implements DeliveryStore {
     return known;
   }
 
-  async claim(lane: string, limit: number, nowMs: number, untilMs: number) {
+  async claim(lane: string, limit: number, nowMs: number, leaseEndMs: number) {
+    const untilMs = this.#distinctEnd(leaseEndMs);
     const due = { status: 'pending', lane, dueAtMs: { $lte: nowMs } } as const;
     const found = await this.#deliveries.find(due, { sort: { dueAtMs: 1 }, limit }).toArray();
     const more = found.length === limit;
@@ -75,6 +80,16 @@ export class MongoDeliveryStore implements DeliveryStore {
       return document ? [fromDocument(document)] : [];
     });
     return { claimed, more };
+  }
+
+  /**
+   * What a claim has won is known by its lease's end, so claims of this instance in the same moment do not share one.
+   * After a step back of the clock the ends follow it.
+   */
+  #distinctEnd(leaseEndMs: number): number {
+    const aheadMs = this.#lastLeaseEndMs - leaseEndMs;
+    this.#lastLeaseEndMs = aheadMs >= 0 && aheadMs < mostAheadMs ? this.#lastLeaseEndMs + 1 : leaseEndMs;
+    return this.#lastLeaseEndMs;
   }
 
   async #take(
