@@ -1,6 +1,7 @@
 import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import { BlockList } from 'node:net';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { addressOf } from '@headset-cloud/kit/doors/address.ts';
 import { BodyRoom } from '@headset-cloud/kit/doors/body-room.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { Router } from '@koa/router';
@@ -9,13 +10,15 @@ import type { Registry } from 'prom-client';
 import { createAdmission } from './admission/admission.ts';
 import type { GatewayClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
+import { AddressRate } from './http/address-rate.ts';
 import { GatewayError } from './http/errors.ts';
 import { observe, type RequestState } from './http/observe.ts';
-import { type ApiOperation, operationsOf, readDocument } from './openapi/document.ts';
+import { type ApiOperation, apiDocuments, operationsOf, readDocument } from './openapi/document.ts';
 import { SchemaCompiler } from './openapi/validators.ts';
 import { createOwnership } from './ownership.ts';
 import { type CallRunner, createCallRunner } from './pipeline.ts';
 import { createHandlers } from './routes/index.ts';
+import { publishedDocuments, sendDocument } from './routes/openapi.ts';
 import type { Shares } from './shares/shares.ts';
 import type { TokenVerifier } from './tokens/types.ts';
 
@@ -34,18 +37,22 @@ export interface GatewayOptions {
 /** The REST API, not yet listening. */
 export interface Gateway {
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void;
-  /** The operations of the document, which the gateway serves. */
+  /** The operations of the documents, which the gateway serves. */
   readonly operations: readonly ApiOperation[];
 }
 
 /**
- * Builds the gateway from cws_api.yaml: the document's paths are the routes, its schemas the checks
- * (rule C19). Throws when the document and the handlers do not name the same operations.
+ * Builds the gateway from cws_api.yaml and cws_extension.yaml: the documents' paths are the routes, their schemas
+ * the checks (rule C19). Throws when the documents and the handlers do not name the same operations.
  */
 export function buildGateway(options: GatewayOptions): Gateway {
   const { clients, tokens, config, logger, clock, metrics, shares, proxies = new BlockList() } = options;
-  const document = readDocument('cws_api');
-  const operations = operationsOf(document);
+  const described = apiDocuments.flatMap((name) => {
+    const document = readDocument(name);
+    const compiler = new SchemaCompiler(name, document);
+    return operationsOf(document).map((operation) => ({ operation, compiler }));
+  });
+  const operations = described.map(({ operation }) => operation);
   const services = Object.entries(createHandlers(clients));
   const handlers = new Map(
     services.flatMap(([service, some]) =>
@@ -54,7 +61,6 @@ export function buildGateway(options: GatewayOptions): Gateway {
   );
   requireSameOperations(operations, handlers);
 
-  const compiler = new SchemaCompiler('cws_api', document);
   const ownership = createOwnership(clients.applications, clock, shares);
   const bodies = new BodyRoom();
   const admission = createAdmission(
@@ -63,7 +69,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
   );
   const router = new Router<RequestState>({ strict: true, sensitive: true });
   refuseOtherMethods(router, operations);
-  for (const operation of literalFirst(operations)) {
+  for (const { operation, compiler } of literalFirst(described)) {
     const served = handlers.get(operation.operationId);
     if (!served) continue;
     const run = createCallRunner(operation, served.handler, {
@@ -74,6 +80,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
     });
     serve(router, operation, run);
   }
+  serveDocuments(router, proxies);
 
   const app = new Koa<RequestState>();
   app.on('error', (error: Error) => logger.debug({ err: error }, 'connection failed'));
@@ -93,9 +100,9 @@ function unknownPath(): GatewayError {
 const routerPath = (path: string) => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
 /** Paths with fewer parameters first, so that `devices/status` is not matched as a device. */
-function literalFirst(operations: readonly ApiOperation[]): ApiOperation[] {
-  const parameters = (o: ApiOperation) => o.path.split('{').length;
-  return operations.toSorted((a, b) => parameters(a) - parameters(b));
+function literalFirst<T extends { readonly operation: ApiOperation }>(described: readonly T[]): T[] {
+  const parameters = ({ operation }: T) => operation.path.split('{').length;
+  return described.toSorted((a, b) => parameters(a) - parameters(b));
 }
 
 function serve(router: Router<RequestState>, operation: ApiOperation, run: CallRunner): void {
@@ -104,6 +111,23 @@ function serve(router: Router<RequestState>, operation: ApiOperation, run: CallR
     if (ctx.method !== operation.method) throw unknownPath();
     ctx.state.route = operation.path;
     return run(ctx as unknown as Context, ctx['params']);
+  });
+}
+
+const documentsPath = '/v1/openapi/{document}';
+/** Readings of the documents that one address may make: they need no token, and each is some 100 KB. */
+const documentsRate = { perSecond: 20, burst: 100 };
+
+/** The contract documents, for anybody; other names and methods are unknown paths. */
+function serveDocuments(router: Router<RequestState>, proxies: BlockList): void {
+  const documents = publishedDocuments();
+  const rate = new AddressRate('openapi', documentsRate);
+  router.register(routerPath(documentsPath), ['GET'], (ctx) => {
+    const found = documents.get(ctx['params']['document'] ?? '');
+    if (!found) throw unknownPath();
+    ctx.state.route = documentsPath;
+    rate.take(addressOf(ctx.req, proxies));
+    sendDocument(ctx as unknown as Context, found);
   });
 }
 
@@ -129,7 +153,7 @@ function requireSameOperations(
   const extra = [...handlers.keys()].filter((id) => !documented.has(id));
   if (missing.length + extra.length > 0) {
     throw new Error(
-      `cws_api.yaml and the handlers differ: without handler [${missing}], without document [${extra}]`,
+      `the OpenAPI documents and the handlers differ: without handler [${missing}], without document [${extra}]`,
     );
   }
 }

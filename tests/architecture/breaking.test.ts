@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type DocumentName, type JsonObject, readDocument } from '@headset-cloud/gateway/openapi/document.ts';
@@ -16,7 +16,9 @@ const names = Object.keys(documentKinds) as DocumentName[];
 (hasRelease ? describe : describe.skip)(
   'the contracts keep what the last release promised (skipped before it)',
   () => {
-    test.each(names)('%s', (name) => {
+    // A document that the last release lacks promised nothing yet.
+    const promised = names.filter((name) => existsSync(join(released.documents, `${name}.yaml`)));
+    test.each(promised)('%s', (name) => {
       const before = parse(readFileSync(join(released.documents, `${name}.yaml`), 'utf8')) as JsonObject;
       expect(breakingChanges(before, readDocument(name), documentKinds[name])).toEqual([]);
     });

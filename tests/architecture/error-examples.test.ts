@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  apiDocuments,
   type JsonObject,
   operationsOf,
   readDocument,
@@ -25,21 +26,23 @@ function literalsOf(file: string): RegExp[] {
 }
 
 test('every message in the examples of errors is one that the code sends', () => {
-  const document = readDocument('cws_api');
   const known = ['gateway/src', 'services']
     .flatMap(sources)
     .filter((file) => !/\.test\.ts$|\/testing\//.test(file))
     .flatMap(literalsOf);
-  const messages = operationsOf(document).flatMap(({ responses }) =>
-    Object.entries(responses)
-      .filter(([status]) => Number(status) >= 400)
-      .flatMap(([, { content }]) => {
-        const { examples = {} } =
-          (content as Record<string, { examples?: JsonObject }>)['application/json'] ?? {};
-        return Object.values(examples).map((one) => resolve(document, one)['value'] as { message: string });
-      })
-      .map(({ message }) => message),
-  );
+  const messages = apiDocuments.flatMap((name) => {
+    const document = readDocument(name);
+    return operationsOf(document).flatMap(({ responses }) =>
+      Object.entries(responses)
+        .filter(([status]) => Number(status) >= 400)
+        .flatMap(([, { content }]) => {
+          const { examples = {} } =
+            (content as Record<string, { examples?: JsonObject }>)['application/json'] ?? {};
+          return Object.values(examples).map((one) => resolve(document, one)['value'] as { message: string });
+        })
+        .map(({ message }) => message),
+    );
+  });
   expect(messages.length).toBeGreaterThan(500);
   expect([...new Set(messages)].filter((one) => !known.some((form) => form.test(one)))).toEqual([]);
 });

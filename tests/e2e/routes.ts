@@ -62,6 +62,11 @@ export function everyRoute(deviceId: string, transactionId: number, clientId: st
   ];
 }
 
+/** The calls of cws_extension.yaml below an application, as everyRoute has the specified ones. */
+export function extensionRoutes(): Route[] {
+  return [...reading('cws:application:read', ['/event_types'])];
+}
+
 function reading(scope: string, paths: readonly string[]): Route[] {
   return paths.map((path) => ({ method: 'GET', path, scope, answers: [200], reads: true }));
 }

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { apiLines } from './lines/api.ts';
 import { callbackLines } from './lines/callbacks.ts';
+import { extensionLines } from './lines/extensions.ts';
 import type { Line } from './lines/line.ts';
 import { siteLines } from './lines/site.ts';
 import { type Proof, readProofs } from './proofs.ts';
@@ -9,7 +10,7 @@ import { cell, testsCell } from './table.ts';
 import { unproven } from './unproven.ts';
 
 /** Lines that must be proven. */
-export const provable: readonly Line[] = [...apiLines, ...callbackLines, ...siteLines];
+export const provable: readonly Line[] = [...apiLines, ...callbackLines, ...siteLines, ...extensionLines];
 
 export const documentFile = resolve(import.meta.dirname, '../../docs/specification.md');
 
@@ -50,11 +51,13 @@ Generated from the comments \`// proves …\` above tests (\`tests/specification
 A line that no test proves fails \`make check\`, unless \`tests/specification/unproven.ts\` names it with a reason.
 `;
 
-const titles = { api: 'API', cb: 'Callbacks', site: 'Site' };
+const titles = { api: 'API', cb: 'Callbacks', site: 'Site', ext: 'Extensions' };
 
 function sectionOf({ id, section }: Line): string {
   const [document, number] = id.split('/') as [keyof typeof titles, string];
-  return document === 'site' ? section : `${titles[document]} ${number}: ${section}`;
+  if (document === 'site') return section;
+  const place = document === 'ext' ? titles.ext : `${titles[document]} ${number}`;
+  return `${place}: ${section}`;
 }
 
 function proofCell({ id }: Line, proofs: readonly Proof[] | undefined): string {

@@ -16,10 +16,10 @@ export interface RequestState {
   requestId?: string;
 }
 
-/** The limits that answer 429: the gateway's own (ADR 0040), and those of transactions and of updates. */
+/** The limits that answer 429: the gateway's own (ADR 0040; `openapi`: of an address), and those of services. */
 const policies = [
   ...['calls', 'calls-under-way', 'device-changes', 'refused-calls'],
-  ...['device-unprocessed', 'application-unprocessed', 'open-uploads', 'developer-uploads'],
+  ...['device-unprocessed', 'application-unprocessed', 'open-uploads', 'developer-uploads', 'openapi'],
 ];
 /** Answers of which an operator asks from where the caller came. */
 const refusedCaller: ReadonlySet<number> = new Set([401, 429]);

@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs';
 import type { ErrorCode } from '@headset-cloud/kit/errors.ts';
 import { parse } from 'yaml';
 
+/** The documents whose calls the gateway serves: those of the specification, and the extensions to it. */
+export const apiDocuments = ['cws_api', 'cws_extension'] as const;
 /** The documents of rule C19. */
-export type DocumentName = 'cws_api' | 'cws_notification' | 'cws_presigned_url';
+export const documentNames = ['cws_api', 'cws_notification', 'cws_presigned_url', 'cws_extension'] as const;
+export type DocumentName = (typeof documentNames)[number];
 
 export type JsonObject = { readonly [key: string]: unknown };
 
@@ -39,11 +42,15 @@ const documents = new Map<DocumentName, JsonObject>();
 export function readDocument(name: DocumentName): JsonObject {
   let document = documents.get(name);
   if (!document) {
-    const file = new URL(`../../openapi/${name}.yaml`, import.meta.url);
-    document = parse(readFileSync(file, 'utf8')) as JsonObject;
+    document = parse(readDocumentText(name)) as JsonObject;
     documents.set(name, document);
   }
   return document;
+}
+
+/** A document's file as it lies there: YAML. */
+export function readDocumentText(name: DocumentName): string {
+  return readFileSync(new URL(`../../openapi/${name}.yaml`, import.meta.url), 'utf8');
 }
 
 /** Follows a local $ref; keywords beside it win over the target's, as OpenAPI 3.1 has it for descriptions. */

@@ -3,17 +3,61 @@ import { errorCatalogue } from '@headset-cloud/kit/errors.ts';
 import { expect, test } from '@jest/globals';
 import { createConfig, lint } from '@redocly/openapi-core';
 import { createHandlers } from '../routes/index.ts';
-import { type JsonObject, operationsOf, readDocument, resolve } from './document.ts';
+import {
+  apiDocuments,
+  documentNames,
+  type JsonObject,
+  operationsOf,
+  readDocument,
+  resolve,
+} from './document.ts';
 import { SchemaCompiler } from './validators.ts';
 
 const document = readDocument('cws_api');
 const operations = operationsOf(document);
+const extensions = operationsOf(readDocument('cws_extension'));
+const served = apiDocuments.flatMap((name) => {
+  const its = readDocument(name);
+  return operationsOf(its).map((operation) => ({ ...operation, document: its }));
+});
 
-test('handlers and document name the same operations', () => {
+test('handlers and documents name the same operations', () => {
   const handlers = createHandlers({} as Parameters<typeof createHandlers>[0]);
   expect(Object.values(handlers).flatMap(Object.keys).toSorted()).toEqual(
-    operations.map((o) => o.operationId).toSorted(),
+    served.map((o) => o.operationId).toSorted(),
   );
+});
+
+// proves ext/contract/document
+test('the extensions add calls of their own below an application, with its scopes, and change none of the specification', () => {
+  const keys = operations.map((o) => `${o.method} ${o.path}`);
+  for (const { operationId, method, path, scopes } of extensions) {
+    expect(keys).not.toContain(`${method} ${path}`);
+    expect(operations.map((o) => o.operationId)).not.toContain(operationId);
+    expect(path).toMatch(/^\/v1\/applications\/\{applicationId\}\/[a-z]/);
+    expect(scopes).toEqual([
+      expect.stringMatching(method === 'GET' ? /^cws:(application|device):read$/ : /^cws:application:write$/),
+    ]);
+  }
+});
+
+test('changing calls of the extensions take an Idempotency-Key', () => {
+  for (const { operationId, method, parameters } of extensions) {
+    const takes = parameters.some((p) => p.in === 'header' && p.name === 'Idempotency-Key');
+    expect([operationId, takes]).toEqual([operationId, method !== 'GET']);
+  }
+});
+
+test('what both documents describe under one name is the same', () => {
+  type Components = Record<string, Record<string, unknown>>;
+  const specified = document['components'] as Components;
+  const extension = readDocument('cws_extension')['components'] as Components;
+  for (const kind of ['parameters', 'headers', 'responses', 'examples', 'schemas']) {
+    for (const [name, component] of Object.entries(extension[kind] ?? {})) {
+      const other = specified[kind]?.[name];
+      if (other !== undefined) expect([kind, name, component]).toEqual([kind, name, other]);
+    }
+  }
 });
 
 test('operationIds are those of rule C8, each once', () => {
@@ -57,7 +101,7 @@ test('operationIds are those of rule C8, each once', () => {
 
 test('every documented error status is in the catalogue and says its condition', () => {
   const known = new Set<number>(Object.values(errorCatalogue).map((e) => e.http));
-  for (const operation of operations) {
+  for (const operation of served) {
     for (const [status, response] of Object.entries(operation.responses)) {
       if (Number(status) >= 400) expect(known).toContain(Number(status));
       expect(response['description']).toMatch(/[ぁ-んァ-ヶ一-龠]/);
@@ -66,9 +110,7 @@ test('every documented error status is in the catalogue and says its condition',
   }
 });
 
-const documents = ['cws_api', 'cws_notification', 'cws_presigned_url'] as const;
-
-test.each(documents)('%s: every reference leads somewhere and every schema compiles', (name) => {
+test.each(documentNames)('%s: every reference leads somewhere and every schema compiles', (name) => {
   const each = readDocument(name);
   const compiler = new SchemaCompiler(name, each);
   for (const ref of JSON.stringify(each).matchAll(/"\$ref":"([^"]+)"/g)) {
@@ -91,7 +133,7 @@ function contentsOf(value: unknown, at = ''): [string, JsonObject][] {
 /** No call without a device answers 409 today, so there is no real message for an example. */
 const withoutExamples = ['/components/responses/Conflict'];
 
-test.each(documents)(
+test.each(documentNames)(
   '%s: every body has examples, those of errors too, and all fit their schemas',
   (name) => {
     const each = readDocument(name);
@@ -109,10 +151,10 @@ test.each(documents)(
 );
 
 test('an example of a missing scope names the scope of its call', () => {
-  for (const { operationId, scopes, responses } of operations) {
+  for (const { operationId, scopes, responses, document: its } of served) {
     const content = responses['403']?.['content'] as Record<string, { examples: Record<string, unknown> }>;
     const messages = Object.values(content['application/json']?.examples ?? {}).map((example) => {
-      return String((resolve(document, example)['value'] as JsonObject)['message']);
+      return String((resolve(its, example)['value'] as JsonObject)['message']);
     });
     const named = messages.filter((message) => message.startsWith('The access token lacks'));
     expect([operationId, named]).toEqual([
@@ -122,11 +164,13 @@ test('an example of a missing scope names the scope of its call', () => {
   }
 });
 
-test('the examples of parameters fit them', () => {
-  const compiler = new SchemaCompiler('cws_api', document);
-  const { parameters } = document['components'] as { parameters: Record<string, JsonObject> };
+test.each(apiDocuments)('%s: the examples of parameters fit them', (name) => {
+  const compiler = new SchemaCompiler(name, readDocument(name));
+  const { parameters } = readDocument(name)['components'] as { parameters: Record<string, JsonObject> };
   for (const parameter of Object.values(parameters)) {
-    expect(compiler.ofSchema(resolve(document, parameter['schema']))(parameter['example'])).toBe(true);
+    expect(compiler.ofSchema(resolve(readDocument(name), parameter['schema']))(parameter['example'])).toBe(
+      true,
+    );
   }
 });
 
@@ -156,11 +200,11 @@ const withoutTransaction = [
   'delete-v1-applications-devices-transactions',
 ];
 
-test.each(documents)('%s passes the linter', async (name) => {
+test.each(documentNames)('%s passes the linter', async (name) => {
   const config = await createConfig({
     extends: ['recommended-strict'],
     // The integrator chooses the addresses of callbacks and signed URLs.
-    rules: name === 'cws_api' ? {} : { 'no-empty-servers': 'off' },
+    rules: (apiDocuments as readonly string[]).includes(name) ? {} : { 'no-empty-servers': 'off' },
   });
   const file = fileURLToPath(new URL(`../../openapi/${name}.yaml`, import.meta.url));
   const problems = await lint({ ref: file, config });

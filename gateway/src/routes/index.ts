@@ -7,6 +7,7 @@ import { commandHandlers } from './commands.ts';
 import { communicationHandlers } from './communication.ts';
 import { connectivityHandlers } from './connectivity.ts';
 import { deviceOperationHandlers } from './device-operations.ts';
+import { eventTypeHandlers } from './event-types.ts';
 import { hardwareHandlers } from './hardware.ts';
 import { settingsHandlers } from './settings.ts';
 import { statusHandlers } from './status.ts';
@@ -31,5 +32,6 @@ export function createHandlers(clients: GatewayClients): Readonly<Partial<Record
     transactions: transactionHandlers(clients),
     communication: communicationHandlers(clients),
     billing: billingHandlers(clients),
+    notifier: eventTypeHandlers(),
   };
 }

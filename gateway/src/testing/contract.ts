@@ -1,5 +1,6 @@
 import {
   type ApiOperation,
+  apiDocuments,
   type JsonObject,
   operationsOf,
   readDocument,
@@ -17,24 +18,30 @@ export interface HttpAnswer {
 /** Returns an answer's deviations from the document; empty when there are none. */
 export type AnswerCheck = (method: string, path: string, answer: HttpAnswer) => string[];
 
-/** Judges answers by cws_api.yaml: status documented, headers and body of the documented form. */
+/**
+ * Judges answers by cws_api.yaml and cws_extension.yaml: status documented, headers and body of the documented form.
+ */
 export function answerCheck(): AnswerCheck {
-  const document = readDocument('cws_api');
-  const compiler = new SchemaCompiler('cws_api', document);
-  const operations = operationsOf(document);
-  const errorBody = compiler.ofReference('#/components/schemas/Error');
+  const described = apiDocuments.flatMap((name) => {
+    const document = readDocument(name);
+    const compiler = new SchemaCompiler(name, document);
+    return operationsOf(document).map((operation): Described => ({ operation, document, compiler }));
+  });
+  const specified = new SchemaCompiler('cws_api', readDocument('cws_api'));
+  const errorBody = specified.ofReference('#/components/schemas/Error');
   const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/;
 
   return (method, path, answer) => {
     const problems: string[] = [];
     if (!requestIdForm.test(answer.headers['x-request-id'] ?? '')) problems.push('no X-Request-Id');
-    const operation = findOperation(operations, method, path);
-    if (!operation) {
+    const found = findOperation(described, method, path);
+    if (!found) {
       if (![403, 405].includes(answer.status))
         problems.push(`${answer.status} for a call that is not documented`);
       if (method !== 'HEAD' && !errorBody(JSON.parse(answer.text))) problems.push(`body ${answer.text}`);
       return problems;
     }
+    const { operation, document, compiler } = found;
     const response = operation.responses[String(answer.status)];
     if (!response) return [...problems, `${answer.status} is not documented for ${operation.operationId}`];
     const content = (response['content'] as Record<string, { schema: JsonObject }> | undefined)?.[
@@ -65,16 +72,20 @@ function headerProblems(
   });
 }
 
-function findOperation(
-  operations: readonly ApiOperation[],
-  method: string,
-  path: string,
-): ApiOperation | undefined {
+/** A call, and the document that describes it. */
+interface Described {
+  readonly operation: ApiOperation;
+  readonly document: JsonObject;
+  readonly compiler: SchemaCompiler;
+}
+
+function findOperation(described: readonly Described[], method: string, path: string): Described | undefined {
   const plain = path.split('?')[0] ?? '';
-  const matches = operations.filter((o) =>
-    new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(plain),
+  const matches = described.filter(({ operation }) =>
+    new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(plain),
   );
   // As in the gateway, a literal path wins over one with a parameter, whatever the method.
-  const best = matches.toSorted((a, b) => a.path.split('{').length - b.path.split('{').length)[0]?.path;
-  return matches.find((o) => o.path === best && o.method === method);
+  const paths = matches.map(({ operation }) => operation.path);
+  const best = paths.toSorted((a, b) => a.split('{').length - b.split('{').length)[0];
+  return matches.find(({ operation }) => operation.path === best && operation.method === method);
 }

@@ -25,6 +25,7 @@ export const documentKinds: Readonly<Record<DocumentName, DocumentKind>> = {
   cws_api: 'api',
   cws_notification: 'callbacks',
   cws_presigned_url: 'integrator',
+  cws_extension: 'api',
 };
 
 /** What buf finds in protocols against an image of earlier ones; empty when nothing breaks. */

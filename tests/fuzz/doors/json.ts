@@ -1,6 +1,7 @@
 import type { ApiClient } from '@headset-cloud/demo/api.ts';
 import {
   type ApiOperation,
+  apiDocuments,
   type JsonObject,
   operationsOf,
   readDocument,
@@ -15,7 +16,7 @@ import { expected, spares } from './world.ts';
 const keys = ['a', 'x'.repeat(300), '\xff', 'a,b', '"a"'];
 
 /**
- * Bodies of the API: the examples of its document, changed as JSON, as bytes, and in how they are announced.
+ * Bodies of the API: the examples of its documents, changed as JSON, as bytes, and in how they are announced.
  * Changed ones may still be right, so they go to the spare applications. There must be exactly the transactions
  * that were answered with 201.
  */
@@ -105,16 +106,21 @@ async function transactionsOf(api: ApiClient, deviceId: string): Promise<Set<num
 
 /** Every call with a body, once for each example of it. */
 function examplesOf(): [ApiOperation, unknown][] {
-  const document = readDocument('cws_api');
-  return operationsOf(document)
-    .filter(({ bodyRef }) => bodyRef !== undefined)
-    .flatMap((operation) => {
-      const paths = document['paths'] as Record<string, Record<string, JsonObject>>;
-      const call = paths[operation.path]?.[operation.method.toLowerCase()];
-      const body = resolve(document, call?.['requestBody']);
-      const content = (body['content'] as Record<string, JsonObject>)['application/json'];
-      const found = Object.values((content?.['examples'] ?? {}) as Record<string, unknown>);
-      const values = found.map((example) => resolve(document, example)['value']);
-      return (values.length > 0 ? values : [{}]).map((value): [ApiOperation, unknown] => [operation, value]);
-    });
+  return apiDocuments.flatMap((name) => {
+    const document = readDocument(name);
+    return operationsOf(document)
+      .filter(({ bodyRef }) => bodyRef !== undefined)
+      .flatMap((operation) => {
+        const paths = document['paths'] as Record<string, Record<string, JsonObject>>;
+        const call = paths[operation.path]?.[operation.method.toLowerCase()];
+        const body = resolve(document, call?.['requestBody']);
+        const content = (body['content'] as Record<string, JsonObject>)['application/json'];
+        const found = Object.values((content?.['examples'] ?? {}) as Record<string, unknown>);
+        const values = found.map((example) => resolve(document, example)['value']);
+        return (values.length > 0 ? values : [{}]).map((value): [ApiOperation, unknown] => [
+          operation,
+          value,
+        ]);
+      });
+  });
 }

@@ -1,0 +1,39 @@
+import { expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { callbackNameOf } from './callbacks.ts';
+import { type JsonObject, readDocument } from './document.ts';
+import { readEventTypes } from './event-types.ts';
+
+const types = readEventTypes();
+
+test('each callback of the document is a type, once', () => {
+  const described = Object.values(readDocument('cws_notification')['webhooks'] as Record<string, JsonObject>);
+  const ids = described.map(({ post }) => (post as JsonObject)['operationId']);
+  expect(types.map(({ type }) => type)).toEqual(ids);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test.each(types.map((one) => [one.type, one] as const))(
+  '%s: its schema stands alone and takes its examples; they are of this type; the setting is the documented one',
+  (_, { name, schema, examples, destination }) => {
+    // As an integrator's validator would: strict, knowing nothing of OpenAPI.
+    const ajv = new Ajv2020({
+      strict: true,
+      strictTypes: false,
+      strictRequired: false,
+      allowUnionTypes: true,
+    });
+    formats.default(ajv);
+    const validate = ajv.compile(schema);
+    for (const example of examples) {
+      expect([example.name, validate(example.body), validate.errors]).toEqual([example.name, true, null]);
+      expect(validate({ ...example.body, more: 1 })).toBe(false);
+      expect(callbackNameOf(example.body)).toBe(name);
+    }
+    const { post } = (readDocument('cws_notification')['webhooks'] as Record<string, JsonObject>)[
+      name
+    ] as JsonObject;
+    expect((post as JsonObject)['description']).toContain(`通知先は \`${destination}\` です。`);
+  },
+);

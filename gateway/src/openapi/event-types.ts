@@ -1,0 +1,81 @@
+import type { CallbackName } from './callbacks.ts';
+import { bodyRefOf, type JsonObject, readDocument, resolve } from './document.ts';
+
+/** The settings that name where callbacks go. */
+export type EventDestination = 'deviceEvent' | 'soraEvent' | 'soraFileSendEvent' | 'fileUploadEvent';
+
+/** A kind of callback, as cws_notification.yaml describes it. */
+export interface EventType {
+  /** The callback's operationId in the document: `notify-…`. */
+  readonly type: string;
+  readonly name: CallbackName;
+  readonly summary: string;
+  readonly destination: EventDestination;
+  /** JSON Schema (2020-12) of the body; refers to nothing outside of itself. */
+  readonly schema: JsonObject;
+  /** At least one. */
+  readonly examples: readonly { readonly name: string; readonly body: JsonObject }[];
+}
+
+/** Where callbacks go that do not go to deviceEvent. */
+const destinations: Partial<Record<CallbackName, EventDestination>> = {
+  soraEvent: 'soraEvent',
+  recording: 'soraFileSendEvent',
+  fileUpload: 'fileUploadEvent',
+};
+
+const prefix = '#/components/schemas/';
+
+/** All kinds of callbacks, in the document's order. Throws when one has no body or no example. */
+export function readEventTypes(): EventType[] {
+  const document = readDocument('cws_notification');
+  return Object.entries(document['webhooks'] as Record<string, JsonObject>).map(([key, item]) => {
+    const name = key as CallbackName;
+    const call = item['post'] as JsonObject;
+    const ref = bodyRefOf(document, name, call['requestBody']);
+    const content = resolve(document, call['requestBody'])['content'] as Record<string, JsonObject>;
+    const examples = Object.entries((content['application/json']?.['examples'] ?? {}) as JsonObject);
+    if (ref === undefined || examples.length === 0) throw new Error(`${name} has no body or no example`);
+    return {
+      type: call['operationId'] as string,
+      name,
+      summary: call['summary'] as string,
+      destination: destinations[name] ?? 'deviceEvent',
+      schema: schemaAlone(document, ref),
+      examples: examples.map(([example, value]) => ({
+        name: example,
+        body: resolve(document, value)['value'] as JsonObject,
+      })),
+    };
+  });
+}
+
+/** A schema of the document with all that it refers to as its `$defs`. */
+function schemaAlone(document: JsonObject, ref: string): JsonObject {
+  const defs: Record<string, unknown> = {};
+  const own = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(own);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) =>
+        key === '$ref' && typeof inner === 'string' ? [key, pointTo(inner)] : [key, own(inner)],
+      ),
+    );
+  };
+  const pointTo = (target: string): string => {
+    if (!target.startsWith(prefix)) throw new Error(`a schema refers to ${target}, which is no schema`);
+    const name = target.slice(prefix.length);
+    if (!(name in defs)) {
+      // Known before its own references are followed, which may lead back to it.
+      defs[name] = undefined;
+      defs[name] = own(resolve(document, { $ref: target }));
+    }
+    return `#/$defs/${name}`;
+  };
+  const schema = own(resolve(document, { $ref: ref })) as JsonObject;
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    ...schema,
+    ...(Object.keys(defs).length > 0 && { $defs: defs }),
+  };
+}
