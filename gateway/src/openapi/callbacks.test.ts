@@ -1,3 +1,4 @@
+import { callbackTypes } from '@headset-cloud/proto/callbacks.ts';
 import { describe, expect, test } from '@jest/globals';
 import { type CallbackName, callbackCheck, callbackNameOf, signedUrlRequestCheck } from './callbacks.ts';
 import { type JsonObject, readDocument } from './document.ts';
@@ -20,6 +21,12 @@ const example = (name: string) => callbacks.find(([n]) => n === name)?.[1] as Bo
 
 test('the kind of a callback follows from its body', () => {
   for (const [name, body] of callbacks) expect([name, callbackNameOf(body)]).toEqual([name, name]);
+});
+
+test('each kind of callback has the operationId that the document gives it', () => {
+  const webhooks = readDocument('cws_notification')['webhooks'] as Record<string, { post: JsonObject }>;
+  const documented = Object.entries(webhooks).map(([name, { post }]) => [name, post['operationId']]);
+  expect(Object.entries(callbackTypes)).toEqual(documented);
 });
 
 // proves cb/3/common

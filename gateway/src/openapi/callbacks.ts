@@ -1,62 +1,11 @@
-import { operationById, ResultForm } from '@headset-cloud/proto/operations.ts';
+import type { CallbackName } from '@headset-cloud/proto/callbacks.ts';
 import { bodyRefOf, type DocumentName, type JsonObject, readDocument } from './document.ts';
 import { SchemaCompiler } from './validators.ts';
 
-/** Callbacks with their own operationId, by that id. */
-const byOperation = {
-  'notify-bluetooth-connection': 'bluetoothConnection',
-  'notify-custom-data': 'customData',
-  'notify-app-status': 'appStatus',
-  'notify-boot': 'boot',
-  'notify-device-wearing-status': 'wearingStatus',
-  'notify-battery-charging': 'batteryCharging',
-  'notify-network-connection-status': 'networkConnectionStatus',
-  'notify-battery-percentage-changed': 'batteryPercentageChanged',
-  'notify-location': 'location',
-  'notify-network-level': 'networkLevel',
-  'notify-volume': 'volume',
-  'notify-signal': 'signal',
-  'notify-bluetooth': 'bluetooth',
-  'notify-sora-event': 'soraEvent',
-} as const;
-
-/** Results of operations with their own form. */
-const byResultForm = {
-  [ResultForm.UPDATE]: 'updateResult',
-  [ResultForm.UNINSTALL]: 'uninstallResult',
-  [ResultForm.CONNECTIVITY_LIST]: 'connectivityList',
-  [ResultForm.CONNECTIVITY_STATE]: 'connectivityState',
-  [ResultForm.CONNECTIVITY_RESET]: 'connectivityReset',
-  [ResultForm.BLUETOOTH_PAIRING]: 'bluetoothPairing',
-} as const;
-
-/** The callbacks that the notification document describes. */
-export type CallbackName =
-  | 'transactionResult'
-  | 'commandResult'
-  | 'transactionCanceled'
-  | 'recording'
-  | 'fileUpload'
-  | (typeof byOperation)[keyof typeof byOperation]
-  | (typeof byResultForm)[keyof typeof byResultForm];
+export { type CallbackName, callbackNameOf } from '@headset-cloud/proto/callbacks.ts';
 
 /** Returns the faults of a callback's body; empty when it is as documented. */
 export type CallbackCheck = (name: CallbackName, body: unknown) => readonly string[];
-
-/** The kind of callback that a body is, by the fields that distinguish the forms. */
-export function callbackNameOf(body: Readonly<Record<string, unknown>>): CallbackName {
-  if ('process' in body) return 'commandResult';
-  if ('channel' in body) return 'recording';
-  const operationId = body['operationId'];
-  if (typeof operationId !== 'string') return 'fileUpload';
-  if (operationId in byOperation) return byOperation[operationId as keyof typeof byOperation];
-  const type = body['notificationType'];
-  if (type === 'processed' && String(body['message']).startsWith('The transaction was canceled')) {
-    return 'transactionCanceled';
-  }
-  const own = byResultForm[operationById(operationId)?.resultForm as keyof typeof byResultForm];
-  return own && (type !== 'accepted' || own === 'updateResult') ? own : 'transactionResult';
-}
 
 /** Compiles cws_notification.yaml (rule C19), with which tests validate callbacks. */
 export function callbackCheck(): CallbackCheck {
