@@ -69,6 +69,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
   );
   const router = new Router<RequestState>({ strict: true, sensitive: true });
   refuseOtherMethods(router, operations);
+  refuseShadowed(router, operations);
   for (const { operation, compiler } of literalFirst(described)) {
     const served = handlers.get(operation.operationId);
     if (!served) continue;
@@ -140,6 +141,24 @@ function refuseOtherMethods(router: Router<RequestState>, operations: readonly A
     router.register(routerPath(path), others, (ctx) => {
       ctx.state.route = path;
       throw new GatewayError('method_not_allowed', `Only ${method} is allowed here.`, { Allow: method });
+    });
+  }
+}
+
+/**
+ * A literal path wins over one with a parameter that it fits as well, whatever the method: a method that it does not
+ * have is unknown there, too (rule A3).
+ */
+function refuseShadowed(router: Router<RequestState>, operations: readonly ApiOperation[]): void {
+  const paths = [...new Set(operations.map(({ path }) => path))];
+  const fits = (wide: string, path: string) =>
+    wide !== path && new RegExp(`^${wide.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
+  for (const path of paths.filter((one) => paths.some((wide) => fits(wide, one)))) {
+    const own = operations.filter((o) => o.path === path);
+    if (own.some((o) => '405' in o.responses)) continue;
+    const others = METHODS.filter((m) => !own.some(({ method }) => method === m));
+    router.register(routerPath(path), others, () => {
+      throw unknownPath();
     });
   }
 }

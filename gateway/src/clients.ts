@@ -4,6 +4,8 @@ import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
 import { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';
 import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
+import { FeedService } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 
@@ -16,6 +18,8 @@ export interface GatewayClients {
   readonly connectivity: Client<typeof ConnectivityService>;
   readonly communication: Client<typeof CommunicationService>;
   readonly billing: Client<typeof BillingService>;
+  readonly feed: Client<typeof FeedService>;
+  readonly deliveries: Client<typeof DeliveriesService>;
 }
 
 /** Makes the clients over channels to the services; `deadlineMs` is UPSTREAM_DEADLINE_MS. */
@@ -32,5 +36,7 @@ export function createGatewayClients(
     connectivity: createClient(ConnectivityService, channel('connectivity'), { deadlineMs }),
     communication: createClient(CommunicationService, channel('communication'), { deadlineMs }),
     billing: createClient(BillingService, channel('billing'), { deadlineMs }),
+    feed: createClient(FeedService, channel('notifier'), { deadlineMs }),
+    deliveries: createClient(DeliveriesService, channel('notifier'), { deadlineMs }),
   };
 }

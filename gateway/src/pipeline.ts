@@ -116,7 +116,7 @@ function scopeMissing(scope: string): GatewayError {
   });
 }
 
-type PathValues = Pick<Call, 'deviceId' | 'transactionId' | 'package'>;
+type PathValues = Pick<Call, 'deviceId' | 'transactionId' | 'package' | 'webhookId' | 'recoveryId'>;
 
 /**
  * Reads the path parameters other than applicationId. For a wrong one it throws not_found (rule A3), or the
@@ -131,7 +131,13 @@ function pathReader(
     .toSorted((a, b) => Number(a.errorCode !== undefined) - Number(b.errorCode !== undefined))
     .map((p) => ({ name: p.name, read: parameterReader(p, compiler), refusal: pathRefusal(p) }));
   return (params) => {
-    const values: Record<string, string | number> = { deviceId: '', transactionId: 0, package: '' };
+    const values: Record<string, string | number> = {
+      deviceId: '',
+      transactionId: 0,
+      package: '',
+      webhookId: '',
+      recoveryId: '',
+    };
     for (const { name, read, refusal } of readers) {
       const value = read(params[name] ?? '');
       if (value === undefined) throw refusal();

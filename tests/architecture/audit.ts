@@ -36,6 +36,8 @@ export const recorded: Readonly<Record<string, string>> = {
   'headset.communication.v1.CommunicationAdminService/RemoveEndpoint': 'communication/src/admin/admin.ts',
   'headset.communication.v1.CommunicationAdminService/SetDefaultVersion': 'communication/src/admin/admin.ts',
   'headset.notifier.v1.NotifierAdminService/RedeliverDelivery': 'notifier/src/admin/redeliver-delivery.ts',
+  'headset.notifier.v1.DeliveriesService/SendAgain': 'notifier/src/grpc/send-again.ts',
+  'headset.notifier.v1.DeliveriesService/Recover': 'notifier/src/own/recoveries.ts',
   'headset.billing.v1.BillingAdminService/PutPlans': 'billing/src/admin/plans.ts',
   'headset.billing.v1.BillingAdminService/AddUsage': 'billing/src/admin/usage.ts',
   'headset.eventlog.v1.DeadLettersAdminService/ReplayDeadLetter': 'kit/src/dead-letters/admin.ts',

@@ -35,7 +35,10 @@ test('the connections between services are these, and operators reach every admi
     found.filter((edge) => edge.from === from && edge.door === door).map((edge) => edge.to);
   const grpc = Object.fromEntries(['gateway', ...serviceNames].map((name) => [name, to(name, 'grpc')]));
   expect(grpc).toEqual({
-    gateway: ['billing', 'communication', 'connectivity', 'devices', 'gateway', 'transactions', 'updates'],
+    gateway: [
+      ...['billing', 'communication', 'connectivity', 'devices', 'gateway', 'notifier', 'transactions'],
+      'updates',
+    ],
     devices: ['notifier', 'transactions'],
     transactions: ['device-link', 'devices'],
     updates: ['devices'],

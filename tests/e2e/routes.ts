@@ -64,7 +64,18 @@ export function everyRoute(deviceId: string, transactionId: number, clientId: st
 
 /** The calls of cws_extension.yaml below an application, as everyRoute has the specified ones. */
 export function extensionRoutes(): Route[] {
-  return [...reading('cws:application:read', ['/event_types'])];
+  return [
+    ...reading('cws:application:read', ['/event_types', '/events', '/deliveries']),
+    // Of none that is there.
+    ...reading('cws:application:read', ['/deliveries/none', '/recoveries/none']).map((route) => ({
+      ...route,
+      answers: [404],
+    })),
+    ...changing('cws:application:write', [
+      ['POST', '/deliveries/none/redeliver', {}, 404],
+      ['POST', '/deliveries/recover', { since: '2026-01-01T00:00:00Z', dryRun: true }, 200],
+    ]),
+  ];
 }
 
 function reading(scope: string, paths: readonly string[]): Route[] {

@@ -6,8 +6,10 @@ import { billingHandlers } from './billing.ts';
 import { commandHandlers } from './commands.ts';
 import { communicationHandlers } from './communication.ts';
 import { connectivityHandlers } from './connectivity.ts';
+import { deliveryHandlers } from './deliveries.ts';
 import { deviceOperationHandlers } from './device-operations.ts';
 import { eventTypeHandlers } from './event-types.ts';
+import { eventHandlers } from './events.ts';
 import { hardwareHandlers } from './hardware.ts';
 import { settingsHandlers } from './settings.ts';
 import { statusHandlers } from './status.ts';
@@ -32,6 +34,6 @@ export function createHandlers(clients: GatewayClients): Readonly<Partial<Record
     transactions: transactionHandlers(clients),
     communication: communicationHandlers(clients),
     billing: billingHandlers(clients),
-    notifier: eventTypeHandlers(),
+    notifier: { ...eventTypeHandlers(), ...eventHandlers(clients), ...deliveryHandlers(clients) },
   };
 }

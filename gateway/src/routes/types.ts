@@ -13,6 +13,10 @@ export interface Call {
   readonly transactionId: number;
   /** Empty where the path has none. */
   readonly package: string;
+  /** Empty where the path has none. */
+  readonly webhookId: string;
+  /** Empty where the path has none. */
+  readonly recoveryId: string;
   readonly query: Readonly<Record<string, string | number>>;
   /** Present where the call has a body; its value fits the document. */
   readonly body: JsonText | undefined;

@@ -8,6 +8,8 @@ import {
   type DeviceStatus,
   DevicesService,
 } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
+import { FeedService } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
 import { TransactionStatus, TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 
@@ -17,7 +19,9 @@ type AllHandlers = Handlers<typeof ApplicationsService> &
   Handlers<typeof UpdatesService> &
   Handlers<typeof ConnectivityService> &
   Handlers<typeof CommunicationService> &
-  Handlers<typeof BillingService>;
+  Handlers<typeof BillingService> &
+  Handlers<typeof FeedService> &
+  Handlers<typeof DeliveriesService>;
 
 /** A service's call as the gateway made it. */
 export interface Seen {
@@ -38,6 +42,12 @@ export interface Fakes {
 const refuse = () => {
   throw new DomainError('internal', 'not expected here');
 };
+
+const delivery = (deliveryId: string) => ({
+  ...{ deliveryId, type: 'notify-boot', destination: 'deviceEvent', deviceId, state: 'dead', attempts: 1 },
+  createdAtMs: 1_767_225_600_000n,
+  endedAtMs: 1_767_225_600_001n,
+});
 
 function defaults(): AllHandlers {
   return {
@@ -96,6 +106,23 @@ function defaults(): AllHandlers {
     createChannel: async () => ({ endpointUrl: 'wss://sora.test/', channelId: 'a1B2c3D4e5_1767225600000' }),
     listSoraVersions: async () => ({ versions: [] }),
     getBill: async () => ({ numberOfDevices: 0, devices: [] }),
+    readEvents: async () => ({ events: [], cursor: 'c', more: false }),
+    findDeliveries: async () => ({ deliveries: [], cursor: '' }),
+    readDelivery: async ({ deliveryId }) => ({ delivery: delivery(deliveryId), attempts: [], body: '{}' }),
+    recover: async () => ({
+      count: 3,
+      recovery: { recoveryId: 'recovery-1', total: 3, beganAtMs: 1_767_225_600_000n },
+    }),
+    readRecovery: async ({ recoveryId }) => ({
+      recovery: {
+        recoveryId,
+        total: 3,
+        done: 3,
+        beganAtMs: 1_767_225_600_000n,
+        endedAtMs: 1_767_225_600_001n,
+      },
+    }),
+    sendAgain: async ({ deliveryId }) => ({ delivery: delivery(deliveryId) }),
   };
 }
 
@@ -123,6 +150,8 @@ export function createFakes(): Fakes {
     bind(ConnectivityService, handlers),
     bind(CommunicationService, handlers),
     bind(BillingService, handlers),
+    bind(FeedService, handlers),
+    bind(DeliveriesService, handlers),
   ];
   return fakes;
 }

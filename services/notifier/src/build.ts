@@ -14,6 +14,8 @@ import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
+import { FeedService } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { applicationForgetHandler } from './admin/forget-application.ts';
 import { forgetHandler } from './admin/forget-device.ts';
@@ -24,12 +26,19 @@ import { createDestinations } from './clients/destinations.ts';
 import type { NotifierConfig } from './config.ts';
 import { createNotificationsHandler } from './consumers/notifications.ts';
 import { minAttempts } from './domain/time-limit.ts';
+import { Feed } from './feed/feed.ts';
 import { createForgottenApplications } from './forgotten-applications.ts';
+import { findDeliveries } from './grpc/find-deliveries.ts';
+import { readDelivery } from './grpc/read-delivery.ts';
+import { readEvents } from './grpc/read-events.ts';
+import { readRecovery, recoverDeliveries } from './grpc/recover.ts';
 import { requestSignedUrls } from './grpc/request-signed-urls.ts';
+import { sendAgain } from './grpc/send-again.ts';
 import { OriginPools } from './http/pools.ts';
 import { UndiciRequester } from './http/requester.ts';
 import { UndiciSender } from './http/sender.ts';
 import { createMetrics } from './metrics.ts';
+import { Recoveries } from './own/recoveries.ts';
 import { Attempts } from './scheduling/attempts.ts';
 import { ChangeWriter } from './scheduling/change-writer.ts';
 import { DestinationHealths } from './scheduling/destination-health.ts';
@@ -42,9 +51,12 @@ import { SignedUrls } from './signed-urls/request.ts';
 import { DestinationSlots } from './signed-urls/slots.ts';
 import { MongoDeliveryStore } from './store/deliveries.ts';
 import type { DeliveryDocument } from './store/documents.ts';
+import { createFeedStore } from './store/feed.ts';
 import { createForgetStore } from './store/forget.ts';
-import { deliveriesCollection } from './store/indexes.ts';
+import { deliveriesCollection, recoveriesCollection } from './store/indexes.ts';
+import { createOwnDeliveries } from './store/own-deliveries.ts';
 import { MongoProbeStore } from './store/probes.ts';
+import { createRecoveryStore, type RecoveryDocument } from './store/recoveries.ts';
 
 export { notifierFailpoints } from './failpoints.ts';
 
@@ -53,6 +65,8 @@ import { notifierSteps } from './store/steps.ts';
 const group = 'notifier';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
+/** So long the outcome of a recovery can be read. */
+const recoveryKeptMs = 30 * dayMs;
 
 /** What tests replace. */
 export interface NotifierOverrides {
@@ -78,9 +92,16 @@ export function buildNotifier(
     graceMs: config.NOTIFIER_GRACE_HOURS * hourMs,
     minAttempts,
   };
-  const store = new MongoDeliveryStore(ctx.store, instanceId, {
+  const kept = {
     deliveredMs: config.NOTIFIER_KEEP_DELIVERED_DAYS * dayMs,
     deadMs: config.NOTIFIER_KEEP_DEAD_DAYS * dayMs,
+  };
+  const store = new MongoDeliveryStore(ctx.store, instanceId, kept);
+  const own = createOwnDeliveries(ctx.store);
+  const feed = new Feed({
+    store: createFeedStore(ctx.store),
+    clock,
+    keptMs: Math.min(kept.deliveredMs, kept.deadMs),
   });
   const maxPools = config.NOTIFIER_MAX_POOLS;
   const connect = createConnector({
@@ -157,13 +178,30 @@ export function buildNotifier(
     collections: [
       ctx.store.collection<DeliveryDocument>(deliveriesCollection),
       ctx.store.collection<ForgetMarkDocument>(forgetMarksCollection),
+      ctx.store.collection<RecoveryDocument>(recoveriesCollection),
     ],
+  });
+  const recoveries = new Recoveries({
+    store: createRecoveryStore(ctx.store, recoveryKeptMs),
+    ...{ clock, logger, failpoints: ctx.failpoints, audit, scheduler },
+    most: config.NOTIFIER_RECOVER_LIMIT,
+    perSecond: config.NOTIFIER_RECOVER_PER_SECOND,
   });
   let subscription: RunningSubscription | undefined;
 
   return {
     name: 'notifier',
-    rpc: [bind(SignedUrlsService, { requestSignedUrls: requestSignedUrls(signedUrls) })],
+    rpc: [
+      bind(SignedUrlsService, { requestSignedUrls: requestSignedUrls(signedUrls) }),
+      bind(FeedService, { readEvents: readEvents(feed) }),
+      bind(DeliveriesService, {
+        findDeliveries: findDeliveries(own),
+        readDelivery: readDelivery(store),
+        sendAgain: sendAgain({ store, own, scheduler, clock, audit }),
+        recover: recoverDeliveries(recoveries),
+        readRecovery: readRecovery(recoveries),
+      }),
+    ],
     admin: [
       bind(NotifierAdminService, {
         listDeliveries: listDeliveries(store, destinations),
@@ -182,12 +220,13 @@ export function buildNotifier(
       await ctx.log.ensureTopics([topics.notifications, topics.audit]);
       scheduler.start();
       audit.start();
+      recoveries.start();
       subscription = await ctx.log.subscribe({ topic: topics.notifications, group, handle });
     },
     async stop(forMs = 4000) {
       const endsAtMs = performance.now() + forMs;
       scheduler.retire();
-      await Promise.all([subscription?.close(), audit.stop()]);
+      await Promise.all([subscription?.close(), audit.stop(), recoveries.stop()]);
       await Promise.all([scheduler.stop(Math.max(0, endsAtMs - performance.now())), signedUrls.close()]);
       await sender.close();
     },

@@ -126,9 +126,9 @@ export const notifierConfig = {
     max: 60_000,
   }),
   NOTIFIER_KEEP_DELIVERED_DAYS: integer({
-    doc: 'For how long a delivered callback is kept, in days. Keep it longer than the event log keeps events: its id keeps the callback from being sent again.',
-    example: '14',
-    default: 14,
+    doc: 'For how long a delivered callback is kept, in days, in lists and in the event feed. Keep it longer than the event log keeps events: its id keeps the callback from being sent again.',
+    example: '30',
+    default: 30,
     min: 1,
     max: 3650,
   }),
@@ -138,6 +138,20 @@ export const notifierConfig = {
     default: 90,
     min: 1,
     max: 3650,
+  }),
+  NOTIFIER_RECOVER_LIMIT: integer({
+    doc: 'Most callbacks that an integrator has sent again by one recovery; more are refused with their number.',
+    example: '10000',
+    default: 10_000,
+    min: 1,
+    max: 100_000,
+  }),
+  NOTIFIER_RECOVER_PER_SECOND: integer({
+    doc: 'Callbacks that a recovery sends again in a second.',
+    example: '100',
+    default: 100,
+    min: 1,
+    max: 10_000,
   }),
   ...egressConfig,
 } as const;

@@ -7,6 +7,7 @@ import type {
   Order,
   SignedUrlsSetting,
 } from './domain/delivery.ts';
+import type { Unplaced } from './domain/feed-order.ts';
 import type { AttemptResult } from './domain/outcome.ts';
 import type { Probe } from './domain/time-limit.ts';
 import type { Deadline } from './http/deadline.ts';
@@ -148,6 +149,135 @@ export interface BoundedRequester {
 export interface CallbackSender {
   send(url: URL, headers: Record<string, string>, body: Buffer, signal: AbortSignal): Promise<AttemptResult>;
   close(): Promise<void>;
+}
+
+/** Behind which delivery a list goes on. */
+export interface ListMark {
+  /** Of the field that the list is ordered by. */
+  readonly atMs: number;
+  readonly id: string;
+}
+
+/** Which deliveries of an application are meant, as far as indexes know. */
+export interface OwnQuery {
+  readonly applicationId: string;
+  /** Undefined: every state. That and pending are in the order of creation, the others in that of their end. */
+  readonly status: DeliveryStatus | undefined;
+  readonly destination: DestinationSetting | undefined;
+  /** By creation, both included; heeded where that is the order. */
+  readonly fromMs: number | undefined;
+  readonly toMs: number | undefined;
+}
+
+/** An application's deliveries, for its integrator. */
+export interface OwnDeliveries {
+  /** The newest ones behind a mark: at least `count`, if there are so many. */
+  newest(query: OwnQuery, after: ListMark | undefined, count: number): Promise<Delivery[]>;
+  ofTransaction(applicationId: string, transactionId: number): Promise<Delivery[]>;
+  /** Dead or delivered → pending, as `DeliveryStore.redeliver`; `by` names the request that did it. */
+  sendAgain(id: string, by: string, nowMs: number, record: OwedRecord): Promise<Delivery | undefined>;
+  /** The request that last had it sent again. */
+  sentAgainBy(id: string): Promise<string | undefined>;
+}
+
+/** Deliveries that are sent again together. */
+export interface Recovery {
+  readonly recoveryId: string;
+  readonly applicationId: string;
+  readonly total: number;
+  /** So many of them are handed over. */
+  readonly next: number;
+  readonly beganAtMs: number;
+  /** 0: it runs. */
+  readonly endedAtMs: number;
+}
+
+export interface RecoveryStore {
+  /** Those that have ended so and were created since, status by status and setting by setting. */
+  ended(query: {
+    readonly applicationId: string;
+    readonly destination: DestinationSetting | undefined;
+    readonly statuses: readonly DeliveryStatus[];
+    readonly sinceMs: number;
+  }): AsyncIterable<Delivery>;
+  /** False: there is one of that id, or another one of the application runs. */
+  begin(
+    recovery: {
+      readonly recoveryId: string;
+      readonly applicationId: string;
+      readonly ids: readonly string[];
+      readonly delivered: boolean;
+      readonly nowMs: number;
+    },
+    record: OwedRecord,
+  ): Promise<boolean>;
+  get(recoveryId: string): Promise<Recovery | undefined>;
+  runningOf(applicationId: string): Promise<Recovery | undefined>;
+  /** One that is due, until `untilMs` this instance's; a second one that goes on with it does no harm. */
+  claim(
+    nowMs: number,
+    untilMs: number,
+  ): Promise<(Recovery & { readonly ids: readonly string[]; readonly delivered: boolean }) | undefined>;
+  /** Has those sent again that have ended in one of these states and that this recovery has not sent before. */
+  sendAgain(
+    recoveryId: string,
+    ids: readonly string[],
+    statuses: readonly DeliveryStatus[],
+    nowMs: number,
+  ): Promise<void>;
+  progress(recoveryId: string, from: number, to: number, dueAtMs: number): Promise<void>;
+  end(recoveryId: string, nowMs: number): Promise<void>;
+}
+
+/** How far an application's feed has come. */
+export interface FeedHead {
+  /** The last page that is complete; 0: none. */
+  readonly last: number;
+  /** Of that page, or of the feed where there is none. */
+  readonly tag: string;
+  /** No reader begins before this page. */
+  readonly start: number;
+  /** Until then nothing that has no place can have been removed; milliseconds since 1970. */
+  readonly allUntilMs: number;
+}
+
+/** Deliveries that got their places together. Never changes, but for what is forgotten. */
+export interface FeedPage {
+  /** From 1, without a gap. */
+  readonly number: number;
+  /** Random: a cursor that names a page of a lost database is known by it. */
+  readonly tag: string;
+  /** The tag before it. */
+  readonly before: string;
+  readonly ids: readonly string[];
+  /** Until then none of its deliveries is removed because it had its time; milliseconds since 1970. */
+  readonly keptUntilMs: number;
+  /** The head's, once this page is the last one. */
+  readonly allUntilMs: number;
+  /** Something that had no place may have been removed before this page was made. */
+  readonly gap: boolean;
+}
+
+/** Where deliveries have their places in the feed (ADR 0051). */
+export interface FeedStore {
+  head(applicationId: string): Promise<FeedHead | undefined>;
+  /** Stores the first head; the one that is there stays. */
+  begin(applicationId: string, head: FeedHead): Promise<void>;
+  page(applicationId: string, number: number): Promise<FeedPage | undefined>;
+  /** From one number to another, in order, at most `limit`. */
+  pages(applicationId: string, from: number, to: number, limit: number): Promise<FeedPage[]>;
+  /** Those without a place, the first created first. */
+  unplaced(applicationId: string, limit: number): Promise<Unplaced[]>;
+  /** Those of these transactions without a place. */
+  unplacedOf(applicationId: string, orderKeys: readonly string[]): Promise<Unplaced[]>;
+  /** False: there is a page of that number. */
+  add(applicationId: string, page: FeedPage): Promise<boolean>;
+  /** Marks a page's deliveries and makes it the last one; harmless when that was done before. */
+  complete(applicationId: string, page: FeedPage): Promise<void>;
+  /** Nothing without a place can be removed until then, provided that this page is still the last one. */
+  stillAll(applicationId: string, last: number, untilMs: number): Promise<void>;
+  startFrom(applicationId: string, number: number): Promise<void>;
+  deliveries(ids: readonly string[]): Promise<ReadonlyMap<string, Delivery>>;
 }
 
 /** What was removed, and what may not be removed now. */

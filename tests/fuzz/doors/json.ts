@@ -33,6 +33,7 @@ export const json = fuzz('changed bodies of every call are refused or do what th
       path
         .replace('{applicationId}', method === 'PATCH' ? settingsOnly : spare.applicationId)
         .replace('{deviceId}', deviceId)
+        .replace('{webhookId}', 'none')
         .replace('{type}', random.pick(['bluetooth', 'wifi', 'mobile']));
     const before = await transactionsOf(spare.api, deviceId);
     const accepted = new Set<number>();

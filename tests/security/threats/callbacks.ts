@@ -21,6 +21,7 @@ export const callbackDoors = [
     key-change: a signature by a key that was replaced | each attempt is signed with the current key
     certificate: a server that stands between | certificates are verified: issuer, name and time
     endless-answer: an answer without end, or cut off | 64 KiB are read; the status counts
+    answer-secrets: a server that answers with the key or with the signatures that it got, so that lists of attempts show them | they are taken out of the 1 KiB of an answer that is kept
     slow-answer: a server that plays for time | a total time limit for each attempt
     signed-url-answer: an integrator's answer that is no signed URL, huge, or a redirect | bounded, parsed, and refused with a reason
     large-backlog: large callbacks to a server that takes none | the memory for callbacks counts their bytes; the rest waits in the database

@@ -27,6 +27,7 @@ export const restDoor = door(
   other-application: calls for another customer's application | ownership of the application is asked for each call; the answer is as for one that does not exist
   other-device: calls for a device that another application has activated | the device's activation is compared in the service that owns it
   other-transaction: reading a transaction of another application | transactions are looked up together with the application
+  other-events: reading another application's events or deliveries, by its cursors or ids, or by made-up ones | a cursor names places only; the application is the path's, whose ownership is asked
   other-cancel: cancelling what another application has begun | the device's activation is compared; only own transactions are canceled
   other-package: uploading, installing or listing another developer's package | a package belongs to the developer whose file was accepted first; before that an open upload holds it
   other-answer: asking for the kept answer of another client by its Idempotency-Key | the key is scoped to client, method and path

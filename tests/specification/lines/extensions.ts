@@ -19,4 +19,26 @@ export const extensionLines: readonly Line[] = [
     documents-limit: one address gets them at most 20 times a second
     `,
   ),
+  ...lines(
+    'ext/feed',
+    'the event feed',
+    `
+    form: each event with webhook-id, type, setting, device, time and the body as it is signed, byte for byte
+    all: every callback that arrived, each once
+    alone: all callbacks of an application without any endpoint
+    order: one order for all readers, whatever their limits; the callbacks of a transaction in theirs
+    cursors: what is stored later comes behind every cursor that was given; unknown, foreign, expired cursors and those of other filters are 400 and say how to go on
+    `,
+  ),
+  ...lines(
+    'ext/deliveries',
+    'deliveries',
+    `
+    list: newest first, by state, setting, type, device, transaction and time, each once
+    attempts: each with time, status or the reason in words, duration, and the first 1 KiB of an answer that is no success, without key and signature
+    redeliver: the same body and webhook-id again; once for one Idempotency-Key
+    recover: all that ended without success since a time, at a pace, with progress; each once at most in one recovery, though processes die; too many are refused with their number
+    force: what never failed is sent again by force only; what is still to be sent, or was replaced, is not
+    `,
+  ),
 ];

@@ -25,7 +25,7 @@ export interface Received {
 }
 
 /** How to answer a verified callback; for tests. */
-export type Answer = { status: number; headers?: Record<string, string> } | 'hang';
+export type Answer = { status: number; headers?: Record<string, string>; body?: string } | 'hang';
 
 export interface IntegratorOptions {
   /** 0, the default: the system chooses. */
@@ -110,7 +110,7 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
     await log?.appendFile(`${JSON.stringify(arrival)}\n`);
     options.onArrival?.(arrival);
     if (answer === 'hang') return;
-    response.writeHead(answer.status, answer.headers).end();
+    response.writeHead(answer.status, answer.headers).end(answer.body);
   };
 
   const server = createServer((request, response) => {

@@ -38,6 +38,8 @@ export interface AttemptRecord {
   readonly error: string;
   /** Where it went: host and port, nothing else of the URL; absent in release 0.1.0. */
   readonly host?: string;
+  /** The beginning of an answer that was no success, at most 1 KiB; of the first attempt and the last ones only. */
+  readonly answer?: string;
 }
 
 /** One callback to an integrator, as it is stored. */
@@ -82,7 +84,7 @@ export interface Delivery {
   /** 0 while undelivered. */
   readonly deliveredAtMs: number;
   readonly lastOutcome: string;
-  /** The last 20, oldest first. */
+  /** The first one and the last 19, oldest first. */
   readonly recentAttempts: readonly AttemptRecord[];
   /** The trace that caused it; empty: none. */
   readonly traceparent: string;

@@ -88,12 +88,17 @@ test('probes of its destination count as its attempts when its time is over', ()
   expect(afterAttempt(old, result(500, 72 * hourMs), rules, 7, 0).status).toBe('dead');
 });
 
-test('the last 20 attempts are kept, oldest first', () => {
+test('the first and the last 19 attempts are kept, oldest first; answers of the first and the last three', () => {
   let present = delivery;
   for (let i = 0; i < 25; i++)
-    present = { ...present, ...afterAttempt(present, result(500, i), rules, 0, 0) };
+    present = {
+      ...present,
+      ...afterAttempt(present, { ...result(500, i), answer: `${i}` }, rules, 0, 0),
+    };
   expect(present.attempts).toBe(25);
-  expect(present.recentAttempts.map((attempt) => attempt.atMs)).toEqual(
-    Array.from({ length: 20 }, (_, i) => i + 5),
-  );
+  expect(present.recentAttempts.map((attempt) => attempt.atMs)).toEqual([
+    0,
+    ...Array.from({ length: 19 }, (_, i) => i + 6),
+  ]);
+  expect(present.recentAttempts.flatMap(({ answer }) => answer ?? [])).toEqual(['0', '22', '23', '24']);
 });

@@ -18,6 +18,8 @@ export function outcomeWord(result: AttemptResult): OutcomeWord {
 }
 
 const keptAttempts = 20;
+/** Of so many of the last attempts, and of the first one, the answer is kept. */
+const keptAnswers = 3;
 
 /** What an attempt is judged by. */
 export interface AttemptRules {
@@ -43,16 +45,20 @@ export function afterAttempt(
   probes: number,
   random: number,
 ): AttemptChange {
-  const { atMs, durationMs, statusCode, error, host } = result;
+  const { atMs, durationMs, statusCode, error, host, answer } = result;
   const attempts = delivery.attempts + 1;
   const endedAtMs = atMs + durationMs;
   const change = {
     attempts,
     lastOutcome: error || String(statusCode),
-    recentAttempts: [
+    recentAttempts: keptOf([
       ...delivery.recentAttempts,
-      { atMs, durationMs, statusCode, error, ...(host !== undefined && { host }) },
-    ].slice(-keptAttempts),
+      {
+        ...{ atMs, durationMs, statusCode, error },
+        ...(host !== undefined && { host }),
+        ...(answer && { answer }),
+      },
+    ]),
   };
   switch (outcomeWord(result)) {
     case 'delivered':
@@ -70,6 +76,21 @@ export function afterAttempt(
       return { ...change, status: 'pending', nextAttemptAtMs };
     }
   }
+}
+
+/** The first attempt and the last ones: what changed in between is rarely asked for. */
+function keptOf(attempts: readonly AttemptRecord[]): AttemptRecord[] {
+  const [first, ...others] = attempts;
+  if (!first) return [];
+  const last = others.slice(-(keptAttempts - 1));
+  return [
+    first,
+    ...last.map((attempt, i) => {
+      if (i >= last.length - keptAnswers || attempt.answer === undefined) return attempt;
+      const { answer: _, ...rest } = attempt;
+      return rest;
+    }),
+  ];
 }
 
 /** The fields of a delivery that is worked on no more. */

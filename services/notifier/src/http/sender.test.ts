@@ -40,7 +40,7 @@ function createSender(options: { totalMs?: number; resolve?: Resolve; ca?: strin
   closers.push(() => sender.close());
   const post = (url: string, signal = new AbortController().signal) =>
     sender.send(new URL(url), { 'content-type': 'application/json' }, Buffer.from('{}'), signal);
-  return { post, pools };
+  return { post, pools, sender };
 }
 
 test('a user and password in the URL go out as basic authentication, unescaped', async () => {
@@ -108,6 +108,33 @@ test('what comes before the answer is not the answer', async () => {
   const { post } = createSender();
   expect(await post(`http://127.0.0.1:${answers}/`)).toMatchObject({ statusCode: 204, error: '' });
   expect(await post(`http://127.0.0.1:${breaks}/`)).toMatchObject({ statusCode: 0 });
+});
+
+// withstands callbacks/answer-secrets
+test('of an answer that is no success the first 1 KiB are kept, without the signatures that it repeats', async () => {
+  const signatures = {
+    'X-TLPF-NOTIFICATION-KEY': 'a'.repeat(64),
+    'webhook-signature': `v1,${'b'.repeat(44)}`,
+  };
+  const port = await http((request, response) => {
+    const { authorization } = request.headers;
+    const said = `${JSON.stringify(request.rawHeaders)} ${'b'.repeat(44)} ${authorization} ${'é'.repeat(70_000)}`;
+    response.writeHead(500).end(said);
+  });
+  const { sender } = createSender();
+  const url = new URL(`http://me:secret-word@127.0.0.1:${port}/`);
+  const { answer = '' } = await sender.send(url, signatures, Buffer.from('{}'), new AbortController().signal);
+  expect(answer).toContain('NOTIFICATION-KEY');
+  expect(answer).toContain('é');
+  expect(Buffer.byteLength(answer)).toBeLessThanOrEqual(1024);
+  expect(answer).not.toContain('\ufffd');
+  expect(answer).not.toMatch(/a{60}|b{40}/);
+  expect(answer).not.toContain(Buffer.from('me:secret-word').toString('base64'));
+});
+
+test('of a success nothing is kept', async () => {
+  const port = await http((_, response) => response.writeHead(200).end('thank you'));
+  expect(await createSender().post(`http://127.0.0.1:${port}/`)).not.toHaveProperty('answer');
 });
 
 test('an endpoint that never answers is given up after the total time-out', async () => {

@@ -35,13 +35,10 @@ export class UndiciSender implements CallbackSender {
     const { host } = url;
     const started = performance.now();
     const durationMs = () => Math.round(performance.now() - started);
+    const sent = { ...headers, ...authorizationOf(url) };
     try {
-      const { statusCode, retryAfter } = await this.#exchange(
-        url,
-        { ...headers, ...authorizationOf(url) },
-        body,
-        signal,
-      );
+      const { statusCode, retryAfter, told } = await this.#exchange(url, sent, body, signal);
+      const succeeded = isSuccess(statusCode);
       const asked =
         statusCode === 429 || statusCode === 503
           ? retryAfterMs(retryAfter, this.#clock.now(), maxRetryAfterMs)
@@ -50,8 +47,9 @@ export class UndiciSender implements CallbackSender {
         atMs,
         durationMs: durationMs(),
         statusCode,
-        error: statusCode >= 200 && statusCode < 300 ? '' : `answered ${statusCode}`,
+        error: succeeded ? '' : `answered ${statusCode}`,
         host,
+        ...(told !== '' && { answer: withoutSecrets(told, sent) }),
         ...(asked !== undefined && { retryAfterMs: asked }),
       };
     } catch (error) {
@@ -106,9 +104,16 @@ export class UndiciSender implements CallbackSender {
   }
 }
 
+/** More than is kept, so that a secret at the cut is seen whole. */
+const readOfAnswer = 2048;
+const keptOfAnswer = 1024;
+
+const isSuccess = (statusCode: number) => statusCode >= 200 && statusCode < 300;
+
 /**
- * What becomes of one request. The answer's body is read, so that the connection can be used again, and dropped: once
- * the status is there, nothing that happens to the body matters.
+ * What becomes of one request. The answer's body is read, so that the connection can be used again: of a success it
+ * is dropped, of anything else its beginning is kept. Once the status is there, nothing that happens to the body
+ * matters.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   statusCode = 0;
@@ -120,12 +125,18 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #givenUp: Error | undefined;
   #bytes = 0;
+  readonly #parts: Buffer[] = [];
 
   constructor() {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.over = promise;
     this.#end = resolve;
     this.#fail = reject;
+  }
+
+  /** The beginning of an answer that is no success. */
+  get told(): string {
+    return Buffer.concat(this.#parts).toString('utf8');
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -145,6 +156,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#bytes < readOfAnswer && !isSuccess(this.statusCode)) {
+      this.#parts.push(Buffer.from(chunk.subarray(0, readOfAnswer - this.#bytes)));
+    }
     this.#bytes += chunk.length;
     if (this.#bytes > answerLimitBytes) controller.abort(new Error('the answer is too long'));
   }
@@ -168,6 +182,18 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.statusCode > 0) this.#end();
     else this.#fail(reason);
   }
+}
+
+/** Endpoints may answer with what they were sent, and what is kept is shown. */
+function withoutSecrets(text: string, headers: Readonly<Record<string, string>>): string {
+  const signatures = Object.entries(headers)
+    .filter(([name]) => /signature|notification-key|authorization/i.test(name))
+    .flatMap(([, value]) => [value, ...value.split(/[ ,]/)]);
+  const shown = signatures
+    .filter((value) => value.length >= 8)
+    .reduce((left, value) => left.replaceAll(value, '…'), text);
+  // Characters that the cut leaves incomplete are left out.
+  return new TextDecoder().decode(Buffer.from(shown).subarray(0, keptOfAnswer), { stream: true });
 }
 
 /** Short, for operators: the code and the message, of the first error where there are several. */

@@ -273,23 +273,7 @@ export class MongoDeliveryStore implements DeliveryStore {
   async redeliver(id: string, nowMs: number, record: OwedRecord): Promise<Delivery | undefined> {
     const document = await this.#deliveries.findOneAndUpdate(
       { _id: id, status: { $in: ['dead', 'delivered'] } },
-      owing<DeliveryDocument>(
-        {
-          $set: {
-            status: 'pending',
-            attempts: 0,
-            owner: null,
-            takenOver: false,
-            order: 'none',
-            deliveredAtMs: 0,
-            nextAttemptAtMs: nowMs,
-            dueAtMs: nowMs,
-            budgetFromMs: nowMs,
-          },
-          $unset: { expireAt: '' },
-        },
-        record,
-      ),
+      owing<DeliveryDocument>(sentAgain(nowMs), record),
       { returnDocument: 'after' },
     );
     return document ? fromDocument(document) : undefined;
@@ -304,6 +288,24 @@ export class MongoDeliveryStore implements DeliveryStore {
     ]);
     return { count, oldestCreatedAtMs: oldest[0]?.createdAtMs };
   }
+}
+
+/** The update that gives a delivery that has ended a new budget. */
+export function sentAgain(nowMs: number) {
+  return {
+    $set: {
+      status: 'pending',
+      attempts: 0,
+      owner: null,
+      takenOver: false,
+      order: 'none',
+      deliveredAtMs: 0,
+      nextAttemptAtMs: nowMs,
+      dueAtMs: nowMs,
+      budgetFromMs: nowMs,
+    },
+    $unset: { expireAt: '' },
+  } as const;
 }
 
 /**

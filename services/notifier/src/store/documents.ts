@@ -9,6 +9,14 @@ export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'>, OwingDo
   lane: string;
   /** It may stand behind a progress, which has the second place or a later one: few deliveries do. */
   behindProgress?: true;
+  /** The event feed has given it no place yet (ADR 0051); absent also in documents of release 0.1.0. */
+  unplaced?: true;
+  /** The request of an integrator that last had it sent again. */
+  sentAgainBy?: string;
+  /** The recovery that last sent it again. */
+  recovery?: string;
+  /** The page of the feed on which it is. */
+  page?: number;
   /** Set when it has ended: MongoDB removes it then (TTL). */
   expireAt?: Date;
 }
@@ -30,12 +38,21 @@ export function toDocument(delivery: Delivery): DeliveryDocument {
     ...rest,
     lane: laneOf(delivery.applicationId, delivery.destination),
     ...(behindProgress && { behindProgress }),
+    unplaced: true,
   };
 }
 
 export function fromDocument(document: DeliveryDocument): Delivery {
   const { _id, lane: _lane, behindProgress: _behind, expireAt: _expireAt, body, ...kept } = document;
-  const { audit: _audit, auditAtMs: _auditAtMs, ...rest } = kept;
+  const {
+    audit: _audit,
+    auditAtMs: _auditAtMs,
+    unplaced: _unplaced,
+    page: _page,
+    sentAgainBy: _by,
+    recovery: _recovery,
+    ...rest
+  } = kept;
   return { id: _id, ...rest, body: bytesOf(body) };
 }
 

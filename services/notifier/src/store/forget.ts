@@ -5,8 +5,16 @@ import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { deliveryStatuses, destinationSettings, laneOf } from '../domain/delivery.ts';
 import type { ForgetStore } from '../ports.ts';
 import type { DeliveryDocument } from './documents.ts';
-import { deliveriesCollection, probesCollection } from './indexes.ts';
+import { type FeedDocument, type FeedPageDocument, pageKey } from './feed.ts';
+import {
+  deliveriesCollection,
+  feedPagesCollection,
+  feedsCollection,
+  probesCollection,
+  recoveriesCollection,
+} from './indexes.ts';
 import type { ProbesDocument } from './probes.ts';
+import type { RecoveryDocument } from './recoveries.ts';
 
 /** Without an audit record that is not published. */
 const owingNothing: Filter<DeliveryDocument> = { auditAtMs: { $exists: false } };
@@ -20,6 +28,9 @@ const ended: Filter<DeliveryDocument> = { status: { $ne: 'pending' }, ...owingNo
 export function createForgetStore(store: Store): ForgetStore {
   const deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
   const probesOf = store.collection<ProbesDocument>(probesCollection);
+  const feeds = store.collection<FeedDocument>(feedsCollection);
+  const pages = store.collection<FeedPageDocument>(feedPagesCollection);
+  const recoveries = store.collection<RecoveryDocument>(recoveriesCollection);
   const limit = deliveries.batchesAtOnce === undefined ? forgetAtOnce.overNetwork : forgetAtOnce.inProcess;
 
   /** One filter for each status and setting, since the index has both. */
@@ -42,14 +53,28 @@ export function createForgetStore(store: Store): ForgetStore {
     return { removed, left: dryRun ? all - removed : all };
   }
 
+  /** These ids name the device. Their places stay, so that cursors mean the same. */
+  async function takeOffPages(found: readonly Pick<DeliveryDocument, '_id' | 'applicationId' | 'page'>[]) {
+    const changes = found.flatMap(({ _id, applicationId, page }) => {
+      if (page === undefined) return [];
+      const update = { $set: { 'ids.$': '' } };
+      return [{ updateOne: { filter: { _id: pageKey(applicationId, page), ids: _id }, update } }];
+    });
+    if (changes.length > 0) await pages.bulkWrite(changes);
+  }
+
   return {
     ofTransaction: (transactionId, dryRun) => forget(beginningWith(`tx-${transactionId}-`), dryRun),
     one: (notificationId, dryRun) => forget({ _id: notificationId }, dryRun),
     async reported(deviceId, dryRun) {
       const of = beginningWith(`device-${deviceId}-`);
       if (dryRun) return { ...(await forget(of, true)), more: false };
-      const found = await deliveries.find({ ...of, ...ended }, { limit, projection: { _id: 1 } }).toArray();
+      const found = await deliveries
+        .find({ ...of, ...ended }, { limit, projection: { applicationId: 1, page: 1 } })
+        .toArray();
       const ids = found.map(({ _id }) => _id);
+      // Before they go, so that a run that is cut off finds them again.
+      await takeOffPages(found);
       const { deletedCount } = await deliveries.deleteMany({ _id: { $in: ids }, ...ended });
       if (found.length === limit) return { removed: deletedCount, left: 0, more: true };
       return { removed: deletedCount, left: await deliveries.countDocuments(of), more: false };
@@ -64,6 +89,11 @@ export function createForgetStore(store: Store): ForgetStore {
       }
       const { deletedCount } = await deliveries.deleteMany({ _id: { $in: ids }, ...owingNothing });
       if (ids.length === limit) return { removed: deletedCount, left: 0, probes: 0, more: true };
+      await Promise.all([
+        pages.deleteMany(beginningWith(`${applicationId} `)),
+        feeds.deleteMany({ _id: applicationId }),
+        recoveries.deleteMany({ applicationId, auditAtMs: { $exists: false } }),
+      ]);
       const { deletedCount: probes } = await probesOf.deleteMany(beginningWith(`${applicationId} `));
       return { removed: deletedCount, left: await count(ofLanes(applicationId)), probes, more: false };
     },

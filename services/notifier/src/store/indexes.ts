@@ -1,7 +1,11 @@
+import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 
 export const deliveriesCollection = 'deliveries';
 export const probesCollection = 'probes';
+export const feedsCollection = 'feeds';
+export const feedPagesCollection = 'feed_pages';
+export const recoveriesCollection = 'recoveries';
 
 /** Made by step 1 (steps.ts). */
 export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
@@ -26,4 +30,24 @@ export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
     { key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0, sparse: true },
   ],
   [probesCollection]: [{ key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 }],
+};
+
+/** Made by step 5 (ADR 0051). */
+export const feedIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [deliveriesCollection]: [
+    // What an application's feed has not given a place yet; lists of an application, which have both.
+    { key: { applicationId: 1, unplaced: 1, createdAtMs: 1 }, name: 'application' },
+  ],
+  [feedPagesCollection]: [{ key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 }],
+};
+
+/** Made by step 6. */
+export const recoveryIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [recoveriesCollection]: [
+    // One at a time for an application; only those that run have it.
+    { key: { running: 1 }, name: 'running', unique: true, sparse: true },
+    { key: { dueAtMs: 1 }, name: 'due', sparse: true },
+    { key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0, sparse: true },
+    owingIndex,
+  ],
 };

@@ -17,7 +17,9 @@ import { bind, createClient, type Handlers } from '@headset-cloud/kit/rpc/types.
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
+import { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
+import { FeedService } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 import { buildNotifier, type NotifierOverrides } from '../build.ts';
@@ -31,6 +33,8 @@ export interface TestNotifier {
   readonly service: Service;
   readonly metrics: Registry;
   readonly admin: ReturnType<typeof createClient<typeof NotifierAdminService>>;
+  readonly deliveries: ReturnType<typeof createClient<typeof DeliveriesService>>;
+  readonly feed: ReturnType<typeof createClient<typeof FeedService>>;
   readonly signedUrls: ReturnType<typeof createClient<typeof SignedUrlsService>>;
   stop(forMs?: number): Promise<void>;
 }
@@ -100,6 +104,8 @@ export async function openWorld() {
       service,
       metrics,
       admin: createClient(NotifierAdminService, adminChannel),
+      deliveries: createClient(DeliveriesService, adminChannel),
+      feed: createClient(FeedService, adminChannel),
       signedUrls: createClient(SignedUrlsService, adminChannel, { deadlineMs: 20_000 }),
       stop: (forMs) => {
         stopped ??= service.stop(forMs);

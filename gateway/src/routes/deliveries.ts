@@ -1,0 +1,127 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { OwnAttempt, OwnDelivery, Recovery } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
+import type { GatewayClients } from '../clients.ts';
+import { bodyOf } from './decode.ts';
+import { dateOf } from './encode.ts';
+import { typesOf } from './events.ts';
+import type { Call, Handlers } from './types.ts';
+
+const dateOrNull = (ms: bigint) => (ms === 0n ? null : dateOf(ms));
+
+function attemptJson({ atMs, durationMs, statusCode, reason, message, host, answer }: OwnAttempt): object {
+  return {
+    at: dateOf(atMs),
+    durationMs,
+    status: statusCode || null,
+    reason: reason || null,
+    message: message || null,
+    host: host || null,
+    answer: answer || null,
+  };
+}
+
+function deliveryJson(delivery: OwnDelivery | undefined): object {
+  if (!delivery) throw new Error('the notifier answered no delivery');
+  const { deliveryId, type, destination, deviceId, transactionId, state, attempts, lastAttempt } = delivery;
+  return {
+    ...{ webhookId: deliveryId, type, destination, deviceId: deviceId || null },
+    transactionId: Number(transactionId) || null,
+    ...{ state, attemptCount: attempts },
+    createdAt: dateOf(delivery.createdAtMs),
+    nextAttemptAt: dateOrNull(delivery.nextAttemptAtMs),
+    endedAt: dateOrNull(delivery.endedAtMs),
+    lastAttempt: lastAttempt ? attemptJson(lastAttempt) : null,
+  };
+}
+
+function recoveryJson(recovery: Recovery | undefined): object {
+  if (!recovery) throw new Error('the notifier answered no recovery');
+  const { recoveryId, total, done, beganAtMs, endedAtMs } = recovery;
+  return {
+    ...{ recoveryId, state: endedAtMs === 0n ? 'running' : 'ended', total, done },
+    ...{ beganAt: dateOf(beganAtMs), endedAt: dateOrNull(endedAtMs) },
+  };
+}
+
+interface RecoverBody {
+  readonly since: string;
+  readonly destination?: string;
+  readonly types?: readonly string[];
+  readonly deviceId?: string;
+  readonly delivered?: boolean;
+  readonly dryRun?: boolean;
+}
+
+/** A date's milliseconds; undefined where it is not given. Throws invalid_argument for one that is no date. */
+function timeOf(query: Call['query'], name: string): bigint | undefined {
+  const text = query[name];
+  if (text === undefined) return undefined;
+  const ms = Date.parse(String(text));
+  if (Number.isNaN(ms) || ms < 0) {
+    throw new DomainError(
+      'invalid_argument',
+      `The query parameter ${name} must be a date and time (RFC 3339).`,
+    );
+  }
+  return BigInt(ms);
+}
+
+/** Deliveries of callbacks, and sending them again. */
+export function deliveryHandlers({ deliveries }: Pick<GatewayClients, 'deliveries'>): Handlers {
+  return {
+    'get-v1-applications-deliveries': async ({ applicationId, query }) => {
+      const {
+        state = '',
+        destination = '',
+        types,
+        deviceId = '',
+        transactionId = 0,
+        after = '',
+        limit,
+      } = query;
+      const [fromMs, toMs] = [timeOf(query, 'from'), timeOf(query, 'to')];
+      const found = await deliveries.findDeliveries({
+        ...{ applicationId, state: String(state), destination: String(destination), types: typesOf(types) },
+        ...{ deviceId: String(deviceId), transactionId: BigInt(transactionId) },
+        ...{ after: String(after), limit: Number(limit) },
+        ...(fromMs !== undefined && { fromMs }),
+        ...(toMs !== undefined && { toMs }),
+      });
+      return {
+        status: 200,
+        json: { deliveries: found.deliveries.map(deliveryJson), cursor: found.cursor || null },
+      };
+    },
+
+    'get-v1-applications-deliveries-delivery': async ({ applicationId, webhookId }) => {
+      const { delivery, attempts, body } = await deliveries.readDelivery({
+        applicationId,
+        deliveryId: webhookId,
+      });
+      return { status: 200, json: { ...deliveryJson(delivery), attempts: attempts.map(attemptJson), body } };
+    },
+
+    'post-v1-applications-deliveries-redeliver': async (call) => {
+      const { caller, webhookId } = call;
+      const { force = false } = bodyOf<{ force?: boolean }>(call);
+      const { delivery } = await deliveries.sendAgain({ caller, deliveryId: webhookId, force });
+      return { status: 200, json: deliveryJson(delivery) };
+    },
+
+    'post-v1-applications-deliveries-recover': async (call) => {
+      const { caller } = call;
+      const { since, destination, types = [], deviceId, delivered, dryRun } = bodyOf<RecoverBody>(call);
+      const { count, recovery } = await deliveries.recover({
+        ...{ caller, sinceMs: BigInt(Math.max(0, Date.parse(since))), destination: destination ?? '' },
+        ...{ types: types.length > 0 ? typesOf(types.join(',')) : [], deviceId: deviceId ?? '' },
+        ...{ delivered: delivered ?? false, dryRun: dryRun ?? false },
+      });
+      return { status: 200, json: { count, recovery: recovery ? recoveryJson(recovery) : null } };
+    },
+
+    'get-v1-applications-recoveries-recovery': async ({ applicationId, recoveryId }) => {
+      const { recovery } = await deliveries.readRecovery({ applicationId, recoveryId });
+      return { status: 200, json: recoveryJson(recovery) };
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { describe, expect, test } from '@jest/globals';
+import { deviceId } from '../testing/fakes.ts';
+import { useGateway } from '../testing/suite.ts';
+
+const suite = useGateway();
+const path = '/v1/applications/app-1/events';
+const asked = () =>
+  suite.gateway.fakes.seen.find((s) => s.rpc === 'readEvents')?.request as Record<string, unknown>;
+
+describe('the event feed', () => {
+  // proves ext/feed/form
+  test('events are answered with their bodies as text, byte for byte', async () => {
+    const body = '{"deviceId":null, "n":12345678901234567890, "文":"\\u0000"}';
+    suite.gateway.fakes.answers.readEvents = async () => ({
+      events: [
+        {
+          ...{ eventId: 'sora-1', type: 'notify-sora-event', destination: 'soraEvent', deviceId: '' },
+          ...{ createdAtMs: 1_767_225_600_000n, body },
+        },
+      ],
+      ...{ cursor: 'next', more: true },
+    });
+    const answer = await suite.gateway.request('GET', path);
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.text)).toEqual({
+      events: [
+        {
+          ...{ webhookId: 'sora-1', type: 'notify-sora-event', destination: 'soraEvent' },
+          ...{ createdAt: '2026-01-01T00:00:00.000Z', deviceId: null, body },
+        },
+      ],
+      ...{ cursor: 'next', more: true },
+    });
+    expect(asked()).toMatchObject({ applicationId: 'app-1', after: '', limit: 100, types: [], deviceId: '' });
+  });
+
+  test('cursor, limit and filters reach the notifier', async () => {
+    await suite.gateway.request(
+      'GET',
+      `${path}?after=abc&limit=7&types=notify-boot,notify-volume&deviceId=${deviceId}`,
+    );
+    expect(asked()).toMatchObject({
+      ...{ after: 'abc', limit: 7, deviceId, types: ['notify-boot', 'notify-volume'] },
+    });
+  });
+
+  // proves ext/feed/cursors
+  test('what cannot be asked for is 400 and says why', async () => {
+    for (const [query, reason] of [
+      ['limit=0', 'limit'],
+      ['limit=1001', 'limit'],
+      ['limit=x', 'limit'],
+      ['types=', 'types'],
+      ['types=notify-none', 'notify-none'],
+      ['types=notify-boot,,notify-volume', 'types'],
+      ['deviceId=1', 'deviceId'],
+      ['after=', 'after'],
+      [`after=${'a'.repeat(201)}`, 'after'],
+      ['after=a&after=b', 'after'],
+    ]) {
+      const answer = await suite.gateway.request('GET', `${path}?${query}`);
+      expect([query, answer.status, JSON.parse(answer.text).message]).toEqual([
+        query,
+        400,
+        expect.stringContaining(reason as string),
+      ]);
+    }
+    suite.gateway.fakes.answers.readEvents = async () => {
+      throw new DomainError('invalid_argument', 'The cursor is not known.');
+    };
+    const refused = await suite.gateway.request('GET', `${path}?after=x`);
+    expect([refused.status, JSON.parse(refused.text)]).toEqual([
+      400,
+      { message: 'The cursor is not known.' },
+    ]);
+  });
+});

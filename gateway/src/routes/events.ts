@@ -1,0 +1,40 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { callbackTypes } from '@headset-cloud/proto/callbacks.ts';
+import type { Event } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
+import type { GatewayClients } from '../clients.ts';
+import { dateOf } from './encode.ts';
+import type { Handlers } from './types.ts';
+
+const known: ReadonlySet<string> = new Set(Object.values(callbackTypes));
+
+/** The types that a list names, comma-separated. Throws invalid_argument for one that is none. */
+export function typesOf(list: string | number | undefined): string[] {
+  if (list === undefined) return [];
+  const types = String(list).split(',');
+  const wrong = types.find((type) => !known.has(type));
+  if (wrong !== undefined) {
+    throw new DomainError('invalid_argument', `The query parameter types names ${wrong}, which is no type.`);
+  }
+  return types;
+}
+
+function eventJson({ eventId, type, destination, createdAtMs, deviceId, body }: Event): object {
+  return {
+    webhookId: eventId,
+    ...{ type, destination, createdAt: dateOf(createdAtMs), deviceId: deviceId || null, body },
+  };
+}
+
+/** The event feed. */
+export function eventHandlers({ feed }: Pick<GatewayClients, 'feed'>): Handlers {
+  return {
+    'get-v1-applications-events': async ({ applicationId, query }) => {
+      const { after = '', limit, types, deviceId = '' } = query;
+      const { events, cursor, more } = await feed.readEvents({
+        ...{ applicationId, after: String(after), limit: Number(limit) },
+        ...{ types: typesOf(types), deviceId: String(deviceId) },
+      });
+      return { status: 200, json: { events: events.map(eventJson), cursor, more } };
+    },
+  };
+}

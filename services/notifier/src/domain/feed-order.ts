@@ -1,0 +1,43 @@
+/** What is known of a delivery that has no place in the feed yet. */
+export interface Unplaced {
+  readonly id: string;
+  readonly orderKey: string;
+  readonly sequence: number;
+  readonly createdAtMs: number;
+  /** When it is removed; undefined: not before it has ended, and then kept as long as any. */
+  readonly expireAtMs: number | undefined;
+}
+
+/**
+ * The order in which deliveries get their places: by creation, but those of one order key by their sequence, since
+ * clocks that give the times may step. Pure.
+ */
+export function inFeedOrder(found: readonly Unplaced[]): Unplaced[] {
+  const byTime = found.toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
+  const ofKey = new Map<string, Unplaced[]>();
+  for (const one of byTime) {
+    if (one.orderKey === '') continue;
+    const others = ofKey.get(one.orderKey) ?? [];
+    others.push(one);
+    ofKey.set(one.orderKey, others);
+  }
+  for (const others of ofKey.values()) others.sort((a, b) => b.sequence - a.sequence);
+  // Each place that an order key has goes to the next one of that key.
+  return byTime.map((one) => ofKey.get(one.orderKey)?.pop() ?? one);
+}
+
+const ofTransaction = /^tx-\d+$/;
+
+/**
+ * Transactions of which earlier callbacks may be without a place as well, and not be among those found: their order
+ * keys, which their callbacks' ids begin with (ADR 0006). The numbers of a transaction's callbacks begin with 1; a
+ * gap may be one that was found elsewhere, or never published.
+ */
+export function mayHaveEarlier(found: readonly Unplaced[]): string[] {
+  const sequences = new Map<string, Set<number>>();
+  for (const { orderKey, sequence } of found) {
+    if (!ofTransaction.test(orderKey)) continue;
+    sequences.set(orderKey, (sequences.get(orderKey) ?? new Set()).add(sequence));
+  }
+  return [...sequences].flatMap(([orderKey, known]) => (Math.max(...known) > known.size ? [orderKey] : []));
+}

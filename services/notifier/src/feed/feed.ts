@@ -1,0 +1,251 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import { type EventSubject, fits, subjectOf } from '../domain/event.ts';
+import {
+  cursorOf,
+  expiredCursor,
+  type FeedFilter,
+  type FeedPosition,
+  positionOf,
+  unknownCursor,
+} from '../domain/feed-cursor.ts';
+import { inFeedOrder, mayHaveEarlier, type Unplaced } from '../domain/feed-order.ts';
+import type { FeedHead, FeedPage, FeedStore } from '../ports.ts';
+
+/** Deliveries that get their places together. */
+const pageSize = 100;
+/** Events that one request looks at, whether they fit its filter or not. */
+const mostExamined = 1000;
+/** Pages that are read at once. */
+const mostPagesAtOnce = 64;
+/** Deliveries that are read at once. */
+const readAtOnce = 200;
+/** No further event is added to a response once its bodies have so many bytes. */
+const mostBytes = 1 << 20;
+/** Who begins without a cursor misses nothing that he could know of. */
+const knowsAll = Number.POSITIVE_INFINITY;
+/** Clocks of processes may differ by this much. */
+const clockMarginMs = 2 * 3_600_000;
+/** How often a reader who finds nothing new has it stored that nothing was lost. */
+const stillAllEveryMs = 3_600_000;
+
+export interface FeedEvent extends EventSubject {
+  readonly delivery: Delivery;
+}
+
+export interface FeedRequest {
+  readonly applicationId: string;
+  /** Undefined: from the oldest event that is kept. */
+  readonly after: string | undefined;
+  readonly limit: number;
+  readonly filter: FeedFilter;
+}
+
+export interface FeedAnswer {
+  readonly events: readonly FeedEvent[];
+  readonly cursor: string;
+  readonly more: boolean;
+}
+
+export interface FeedOptions {
+  readonly store: FeedStore;
+  readonly clock: Clock;
+  /** The shortest time that a delivery is kept after its end; milliseconds. */
+  readonly keptMs: number;
+}
+
+/**
+ * The event feed of each application (ADR 0051). Deliveries get their places when they are first asked for, one page
+ * after the other: storing a page under its number is what decides between readers and instances, and a page is made
+ * only when all deliveries of the one before it are marked. So all readers see the same order, and nothing is ever
+ * put behind a cursor that was given.
+ */
+export class Feed {
+  readonly #store: FeedStore;
+  readonly #clock: Clock;
+  readonly #keptMs: number;
+
+  constructor({ store, clock, keptMs }: FeedOptions) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#keptMs = keptMs;
+  }
+
+  /** Throws invalid_argument for a cursor with which nobody can go on; the message says what to do. */
+  async read({ applicationId, after, limit, filter }: FeedRequest): Promise<FeedAnswer> {
+    let head = await this.#head(applicationId);
+    let at =
+      after === undefined
+        ? await this.#beginning(applicationId, head)
+        : positionOf(applicationId, filter, after);
+    const isAtEnd = at.page === head.last + 1;
+    if (at.page > head.last + 1 || (isAtEnd && (at.place > 0 || at.tag !== head.tag))) throw unknownCursor();
+    const isFiltered = filter.types.length > 0 || filter.deviceId !== '';
+    const events: FeedEvent[] = [];
+    let [examined, bytes, drained] = [0, 0, false];
+    let pagesAtOnce = Math.ceil(limit / pageSize) + 1;
+    const isFull = () => events.length >= limit || examined >= mostExamined || bytes >= mostBytes;
+    while (!isFull()) {
+      if (at.page > head.last) {
+        if (drained) break;
+        ({ head, drained } = await this.#extended(applicationId, head));
+        continue;
+      }
+      const pages = await this.#store.pages(applicationId, at.page, head.last, pagesAtOnce);
+      pagesAtOnce = Math.min(2 * pagesAtOnce, mostPagesAtOnce);
+      const most = Math.min(
+        readAtOnce,
+        mostExamined - examined,
+        isFiltered ? readAtOnce : limit - events.length,
+      );
+      const { ids, behind } = await this.#walk(applicationId, at, pages, most);
+      const found = await this.#store.deliveries(ids.filter((id) => id !== ''));
+      let looked = 0;
+      for (const id of ids) {
+        if (isFull()) break;
+        looked++;
+        examined++;
+        // What is not there was forgotten (ADR 0047): a page whose deliveries had their time is refused.
+        const delivery = found.get(id);
+        const subject = delivery && subjectOf(delivery);
+        if (!subject || !fits(subject, filter)) continue;
+        events.push({ delivery, ...subject });
+        bytes += delivery.body.byteLength;
+      }
+      at = behind(looked);
+    }
+    const more = at.page <= head.last || !drained;
+    const behind = { ...at, began: Math.min(at.began, head.last) };
+    return { events, cursor: cursorOf(applicationId, filter, behind), more };
+  }
+
+  async #head(applicationId: string): Promise<FeedHead> {
+    const found = await this.#store.head(applicationId);
+    if (found) return found;
+    const first = { last: 0, tag: newTag(), start: 1, allUntilMs: this.#keptUntil(this.#clock.now()) };
+    await this.#store.begin(applicationId, first);
+    return (await this.#store.head(applicationId)) ?? first;
+  }
+
+  /** Before the oldest page whose deliveries are all kept. */
+  async #beginning(applicationId: string, head: FeedHead): Promise<FeedPosition> {
+    const nowMs = this.#clock.now();
+    for (let from = head.start; from <= head.last; ) {
+      const pages = await this.#store.pages(applicationId, from, head.last, mostPagesAtOnce);
+      const first = pages.find(({ keptUntilMs }) => nowMs <= keptUntilMs);
+      if (first) return { page: first.number, place: 0, tag: first.before, began: knowsAll };
+      from = (pages.at(-1)?.number ?? head.last) + 1;
+    }
+    return { page: head.last + 1, place: 0, tag: head.tag, began: knowsAll };
+  }
+
+  /** The ids of up to `most` events from a position on, and the position behind the first ones of them. */
+  async #walk(applicationId: string, at: FeedPosition, pages: readonly FeedPage[], most: number) {
+    const [first] = pages;
+    if (first?.number !== at.page) return this.#expired(applicationId, at.page);
+    const isKnown = at.place === 0 ? at.tag === first.before : at.tag === first.tag;
+    if (!isKnown || at.place > first.ids.length) throw unknownCursor();
+    const ids: string[] = [];
+    const ends: { readonly page: FeedPage; readonly from: number; readonly count: number }[] = [];
+    let [number, place] = [at.page, at.place];
+    for (const page of pages) {
+      if (ids.length === most) break;
+      // A page before it is missing, or nobody can say what is: told when nothing before it is left to be read.
+      const isGone = page.number !== number || this.#clock.now() > page.keptUntilMs;
+      if (isGone || (page.gap && place === 0 && page.number > at.began)) break;
+      const taken = page.ids.slice(place, place + most - ids.length);
+      ids.push(...taken);
+      ends.push({ page, from: place, count: taken.length });
+      if (place + taken.length < page.ids.length) break;
+      [number, place] = [number + 1, 0];
+    }
+    if (ends.length === 0) return this.#expired(applicationId, at.page, first.gap);
+    const behind = (count: number): FeedPosition => {
+      let left = count;
+      let now: FeedPosition = at;
+      for (const { page, from, count: its } of ends) {
+        if (left < its)
+          return left === 0 ? now : { ...at, page: page.number, place: from + left, tag: page.tag };
+        left -= its;
+        const isWhole = from + its === page.ids.length;
+        now = isWhole
+          ? { ...at, page: page.number + 1, place: 0, tag: page.tag }
+          : { ...at, page: page.number, place: from + its, tag: page.tag };
+      }
+      return now;
+    };
+    return { ids, behind };
+  }
+
+  /** A page that had its time is behind the cursor. Who begins anew begins behind it, and not with it again. */
+  async #expired(applicationId: string, page: number, isGap = false): Promise<never> {
+    if (!isGap) await this.#store.startFrom(applicationId, page + 1);
+    throw expiredCursor();
+  }
+
+  /** Gives places to what has none, a page at most. `drained`: there is nothing more. */
+  async #extended(applicationId: string, head: FeedHead): Promise<{ head: FeedHead; drained: boolean }> {
+    const nowMs = this.#clock.now();
+    const number = head.last + 1;
+    const [present, found] = await Promise.all([
+      this.#store.page(applicationId, number),
+      this.#store.unplaced(applicationId, pageSize + 1),
+    ]);
+    // Made by a reader that has not marked its deliveries yet, or died before.
+    if (present) return { head: await this.#completed(applicationId, head, present), drained: false };
+    const isCovered = nowMs <= head.allUntilMs;
+    if (found.length === 0 && isCovered) {
+      const untilMs = this.#keptUntil(nowMs);
+      if (untilMs - head.allUntilMs > stillAllEveryMs) {
+        await this.#store.stillAll(applicationId, head.last, untilMs);
+      }
+      return { head, drained: true };
+    }
+    const { taken, rest } = await this.#nextOf(applicationId, found);
+    const page: FeedPage = {
+      number,
+      tag: newTag(),
+      before: head.tag,
+      ids: taken.map(({ id }) => id),
+      keptUntilMs: Math.min(...[nowMs, ...taken].map((one) => this.#untilOf(one, nowMs))),
+      // What comes later ends later; what is there and has no place has ended after it was created.
+      allUntilMs: this.#keptUntil(Math.min(nowMs, ...rest.map(({ createdAtMs }) => createdAtMs))),
+      gap: !isCovered,
+    };
+    const isMine = await this.#store.add(applicationId, page);
+    const made = isMine ? page : await this.#store.page(applicationId, number);
+    if (!made) throw new Error(`page ${number} of the feed is there and cannot be read`);
+    return {
+      head: await this.#completed(applicationId, head, made),
+      drained: isMine && rest.length === 0,
+    };
+  }
+
+  async #completed(applicationId: string, head: FeedHead, page: FeedPage): Promise<FeedHead> {
+    await this.#store.complete(applicationId, page);
+    return { ...head, last: page.number, tag: page.tag, allUntilMs: page.allUntilMs };
+  }
+
+  /** The page's deliveries, in their order, and those of the found ones that come later. */
+  async #nextOf(applicationId: string, found: readonly Unplaced[]) {
+    const known = new Set(found.map(({ id }) => id));
+    const earlier = await this.#store.unplacedOf(applicationId, mayHaveEarlier(found));
+    const all = inFeedOrder([...found, ...earlier.filter(({ id }) => !known.has(id))]);
+    return { taken: all.slice(0, pageSize), rest: all.slice(pageSize) };
+  }
+
+  #untilOf(one: Unplaced | number, nowMs: number): number {
+    return (typeof one === 'object' ? one.expireAtMs : undefined) ?? this.#keptUntil(nowMs);
+  }
+
+  /** What has not ended by then is kept until then. */
+  #keptUntil(ms: number): number {
+    return ms + this.#keptMs - clockMarginMs;
+  }
+}
+
+/** 64 random bits. */
+function newTag(): string {
+  return randomBytes(8).toString('base64url');
+}

@@ -1,0 +1,27 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { FeedService } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
+import type { Feed } from '../feed/feed.ts';
+
+const defaultLimit = 100;
+const maxLimit = 1000;
+
+/** The events of an application behind a cursor, for the gateway. */
+export function readEvents(feed: Pick<Feed, 'read'>): Handlers<typeof FeedService>['readEvents'] {
+  return async ({ applicationId, after, limit, types, deviceId }) => {
+    if (applicationId === '') throw new DomainError('invalid_argument', 'application_id is missing.');
+    if (limit > maxLimit) throw new DomainError('invalid_argument', `limit is greater than ${maxLimit}.`);
+    const { events, cursor, more } = await feed.read({
+      ...{ applicationId, after: after || undefined, limit: limit || defaultLimit },
+      filter: { types, deviceId },
+    });
+    return {
+      events: events.map(({ delivery: { id, destination, createdAtMs, body }, type, deviceId: device }) => ({
+        ...{ eventId: id, type, destination, deviceId: device },
+        ...{ createdAtMs: BigInt(createdAtMs), body: body.toString('utf8') },
+      })),
+      cursor,
+      more,
+    };
+  };
+}

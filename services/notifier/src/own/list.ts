@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import { type EventSubject, fits, subjectOf } from '../domain/event.ts';
+import type { FeedFilter } from '../domain/feed-cursor.ts';
+import type { ListMark, OwnDeliveries, OwnQuery } from '../ports.ts';
+
+/** Deliveries that one request looks at, whether they fit its filters or not. */
+const mostExamined = 1000;
+const readAtOnce = 200;
+
+export interface OwnListRequest extends OwnQuery {
+  readonly filter: FeedFilter;
+  /** 0: every transaction, and deliveries of none. */
+  readonly transactionId: number;
+  readonly after: string;
+  readonly limit: number;
+}
+
+export interface OwnDelivery extends EventSubject {
+  readonly delivery: Delivery;
+}
+
+/** One page of an application's deliveries, newest first; `cursor` empty: it is the last one. */
+export async function listOwn(
+  store: Pick<OwnDeliveries, 'newest' | 'ofTransaction'>,
+  request: OwnListRequest,
+): Promise<{ deliveries: OwnDelivery[]; cursor: string }> {
+  const { limit } = request;
+  let after = request.after === '' ? undefined : markOf(request);
+  const deliveries: OwnDelivery[] = [];
+  let [examined, over] = [0, false];
+  while (!over && deliveries.length < limit && examined < mostExamined) {
+    const count = Math.min(readAtOnce, mostExamined - examined);
+    const found =
+      request.transactionId > 0
+        ? await ofTransaction(store, request, after)
+        : await store.newest(request, after, count);
+    over = request.transactionId > 0 || found.length < count;
+    for (const delivery of found) {
+      if (deliveries.length === limit) {
+        over = false;
+        break;
+      }
+      examined++;
+      after = { atMs: timeOf(delivery, request), id: delivery.id };
+      const subject = subjectOf(delivery);
+      if (isMeant(delivery, request) && fits(subject, request.filter))
+        deliveries.push({ delivery, ...subject });
+    }
+  }
+  return { deliveries, cursor: over || !after ? '' : cursorOf(request, after) };
+}
+
+/** What a list is ordered by: the lease of a pending one changes on and on. */
+function timeOf({ createdAtMs, dueAtMs }: Delivery, { status }: Pick<OwnQuery, 'status'>): number {
+  return status === undefined || status === 'pending' ? createdAtMs : dueAtMs;
+}
+
+/** All of one transaction, which are few, behind the mark. */
+async function ofTransaction(
+  store: Pick<OwnDeliveries, 'ofTransaction'>,
+  request: OwnListRequest,
+  after: ListMark | undefined,
+): Promise<Delivery[]> {
+  const found = await store.ofTransaction(request.applicationId, request.transactionId);
+  const time = (one: Delivery) => timeOf(one, request);
+  return found
+    .sort((a, b) => time(b) - time(a) || (a.id < b.id ? 1 : -1))
+    .filter((one) => !after || time(one) < after.atMs || (time(one) === after.atMs && one.id < after.id));
+}
+
+function isMeant(
+  { status, destination, createdAtMs }: Delivery,
+  { status: state, destination: to, fromMs = 0, toMs = Number.POSITIVE_INFINITY }: OwnListRequest,
+): boolean {
+  if (state !== undefined && state !== status) return false;
+  if (to !== undefined && to !== destination) return false;
+  return createdAtMs >= fromMs && createdAtMs <= toMs;
+}
+
+const form = /^1\.(\d{1,16})\.([A-Za-z0-9_-]{8})\.(.{1,300})$/su;
+
+function cursorOf(request: OwnListRequest, { atMs, id }: ListMark): string {
+  return Buffer.from(`1.${atMs}.${digest(request)}.${id}`).toString('base64url');
+}
+
+/** Throws invalid_argument for a cursor that this application and these filters never got. */
+function markOf(request: OwnListRequest): ListMark {
+  const [, atMs, filters, id] = form.exec(Buffer.from(request.after, 'base64url').toString('utf8')) ?? [];
+  if (id === undefined || filters !== digest(request)) {
+    throw new DomainError(
+      'invalid_argument',
+      'The cursor is not of this application and these filters: give the filters that it was given for, or begin without after.',
+    );
+  }
+  return { atMs: Number(atMs), id };
+}
+
+function digest({
+  applicationId,
+  status,
+  destination,
+  fromMs,
+  toMs,
+  filter,
+  transactionId,
+}: OwnListRequest): string {
+  const { types, deviceId } = filter;
+  const text = JSON.stringify([
+    ...[applicationId, status, destination, fromMs, toMs, deviceId, transactionId],
+    [...new Set(types)].sort(),
+  ]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 8);
+}

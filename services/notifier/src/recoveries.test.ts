@@ -1,0 +1,98 @@
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { seen, status, useWorld } from './testing/fixture.ts';
+
+const use = useWorld();
+const deliveries = () => use.world.newest.deliveries;
+const caller = (applicationId = 'a-1', key?: string) => ({
+  ...{ clientId: 'c-1', applicationId },
+  ...(key && { idempotency: { key, method: 'POST', path: '/p', bodySha256: Buffer.from('b') } }),
+});
+const body = (operationId: string) => Buffer.from(JSON.stringify({ operationId }));
+
+/** Callbacks that are given up, and a server that takes them from now on. */
+async function givenUp(count: number, env: Record<string, string> = {}) {
+  let open = false;
+  const server = await use.integrator(() => ({ status: open ? 204 : 410 }));
+  use.pointTo('a-1', server);
+  const notifier = await use.world.start(env);
+  const ids = Array.from({ length: count }, (_, i) => `n-${i}`);
+  await use.world.publish(
+    ...ids.map((notificationId, i) => ({
+      ...{ notificationId, applicationId: 'a-1', body: body(i % 2 === 0 ? 'notify-boot' : 'notify-volume') },
+    })),
+  );
+  await waitFor('all to be given up', async () => {
+    const states = await Promise.all(ids.map((id) => status(notifier, id).catch(() => '')));
+    return states.every((state) => state === 'dead');
+  });
+  open = true;
+  return { server, ids };
+}
+const arrivalsOf = (server: Parameters<typeof seen>[0], id: string) =>
+  seen(server).filter((one) => one === id).length;
+const ended = (recoveryId: string) =>
+  waitFor('the recovery to end', async () => {
+    const { recovery } = await deliveries().readRecovery({ applicationId: 'a-1', recoveryId });
+    return recovery?.endedAtMs !== 0n && recovery;
+  });
+
+test('all that were given up are sent again, once each, with progress that is read; a dry run only counts', async () => {
+  const { server, ids } = await givenUp(12, { NOTIFIER_RECOVER_PER_SECOND: '5' });
+  const dry = await deliveries().recover({ caller: caller(), sinceMs: 0n, dryRun: true });
+  expect([dry.count, dry.recovery]).toEqual([12, undefined]);
+  const byType = { caller: caller(), sinceMs: 0n, dryRun: true, types: ['notify-boot'] };
+  expect((await deliveries().recover(byType)).count).toBe(6);
+  expect((await deliveries().recover({ ...byType, destination: 'soraEvent' })).count).toBe(0);
+  expect((await deliveries().recover({ caller: caller('a-2'), sinceMs: 0n, dryRun: true })).count).toBe(0);
+  const later = BigInt(Date.now() + 60_000);
+  expect((await deliveries().recover({ caller: caller(), sinceMs: later, dryRun: true })).count).toBe(0);
+  const { count, recovery } = await deliveries().recover({ caller: caller('a-1', 'k'), sinceMs: 0n });
+  const recoveryId = recovery?.recoveryId ?? '';
+  expect([count, recovery?.total]).toEqual([12, 12]);
+  const again = await deliveries().recover({ caller: caller('a-1', 'k'), sinceMs: 0n });
+  expect(again.recovery?.recoveryId).toBe(recoveryId);
+  await expect(deliveries().recover({ caller: caller(), sinceMs: 0n })).rejects.toMatchObject({
+    code: 'conflict',
+  });
+  await expect(deliveries().readRecovery({ applicationId: 'a-2', recoveryId })).rejects.toMatchObject({
+    code: 'not_found',
+  });
+  expect(await ended(recoveryId)).toMatchObject({ total: 12, done: 12 });
+  await waitFor('all to arrive', () => ids.every((id) => arrivalsOf(server, id) === 2));
+  const documents = await use.world.store.collection('recoveries').find({}).toArray();
+  expect(documents[0]).not.toHaveProperty('ids');
+});
+
+test('more than the limit are refused with their number', async () => {
+  await givenUp(5, { NOTIFIER_RECOVER_LIMIT: '4' });
+  for (const dryRun of [true, false]) {
+    await expect(deliveries().recover({ caller: caller(), sinceMs: 0n, dryRun })).rejects.toMatchObject({
+      ...{ code: 'invalid_argument', message: expect.stringContaining('at most 4 deliveries, and 5 fit') },
+    });
+  }
+});
+
+test('a process that dies in the middle leaves the rest to another one, and nothing is sent twice', async () => {
+  let died = 0;
+  const { server, ids } = await givenUp(12, { NOTIFIER_RECOVER_PER_SECOND: '5' });
+  await use.world.newest.stop();
+  const dying = await use.world.start(
+    { NOTIFIER_RECOVER_PER_SECOND: '5' },
+    {
+      failpoints: (name) => {
+        // What was sent again is stored, how far it is not.
+        if (name === 'notifier.recovered' && died++ === 0) throw new Error('killed');
+      },
+    },
+  );
+  const { recovery } = await dying.deliveries.recover({ caller: caller(), sinceMs: 0n });
+  const recoveryId = recovery?.recoveryId ?? '';
+  await waitFor('its death', () => died > 0);
+  await dying.stop();
+  // Another instance goes on when the lease is over.
+  await use.world.store.collection('recoveries').updateMany({}, { $set: { dueAtMs: 0 } });
+  await use.world.start({ NOTIFIER_RECOVER_PER_SECOND: '5' });
+  await ended(recoveryId);
+  await waitFor('all to arrive', () => ids.every((id) => arrivalsOf(server, id) >= 2));
+  expect(ids.map((id) => arrivalsOf(server, id))).toEqual(ids.map(() => 2));
+});

@@ -1,0 +1,135 @@
+import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
+import { beginningWith } from '@headset-cloud/kit/forget/ids.ts';
+import type { Filter } from '@headset-cloud/kit/store/operations.ts';
+import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import type { Unplaced } from '../domain/feed-order.ts';
+import type { FeedHead, FeedPage, FeedStore } from '../ports.ts';
+import { type DeliveryDocument, fromDocument } from './documents.ts';
+import { deliveriesCollection, feedPagesCollection, feedsCollection } from './indexes.ts';
+
+/** One for each application whose feed was ever read. */
+export interface FeedDocument extends FeedHead {
+  /** The application. */
+  _id: string;
+}
+
+export interface FeedPageDocument extends Omit<FeedPage, 'number' | 'ids'> {
+  /** Application, a space and the number, so that a range of ids is a range of pages. */
+  _id: string;
+  /** Of deliveries, in their order; empty where one was forgotten. */
+  ids: string[];
+  /** When it is removed: none of its deliveries is surely there any more. */
+  expireAt: Date;
+}
+
+/** All numbers below 10¹⁵ sort as their texts do. */
+const digits = 15;
+
+export function pageKey(applicationId: string, number: number): string {
+  return `${applicationId} ${String(number).padStart(digits, '0')}`;
+}
+
+/** The feed in the database of the deliveries: no body is stored twice (ADR 0051). */
+export function createFeedStore(store: Store): FeedStore {
+  const feeds = store.collection<FeedDocument>(feedsCollection);
+  const pages = store.collection<FeedPageDocument>(feedPagesCollection);
+  const deliveries: StoreCollection<DeliveryDocument> = store.collection(deliveriesCollection);
+
+  // Durable with the head's update, which comes last (ADR 0012).
+  const unsettled = {
+    pages: store.collection<FeedPageDocument>(feedPagesCollection, { settle: 'in-order' }),
+    deliveries: store.collection<DeliveryDocument>(deliveriesCollection, { settle: 'in-order' }),
+  };
+  const projection = {
+    applicationId: 1,
+    unplaced: 1,
+    orderKey: 1,
+    sequence: 1,
+    createdAtMs: 1,
+    expireAt: 1,
+  } as const;
+
+  return {
+    async head(applicationId) {
+      return (await feeds.findOne({ _id: applicationId })) ?? undefined;
+    },
+    async begin(applicationId, head) {
+      try {
+        await feeds.insertOne({ _id: applicationId, ...head });
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+      }
+    },
+    async page(applicationId, number) {
+      const found = await pages.findOne({ _id: pageKey(applicationId, number) });
+      return found ? { ...fromPage(found), number } : undefined;
+    },
+    async pages(applicationId, from, to, limit) {
+      const found = await pages
+        .find(
+          { _id: { $gte: pageKey(applicationId, from), $lte: pageKey(applicationId, to) } },
+          { sort: { _id: 1 }, limit },
+        )
+        .toArray();
+      return found.map((page) => ({ ...fromPage(page), number: Number(page._id.slice(-digits)) }));
+    },
+    async unplaced(applicationId, limit) {
+      const found = await deliveries
+        .find({ applicationId, unplaced: true }, { sort: { createdAtMs: 1 }, limit, projection })
+        .toArray();
+      return found.map(toUnplaced);
+    },
+    async unplacedOf(applicationId, orderKeys) {
+      if (orderKeys.length === 0) return [];
+      const $or = orderKeys.map((orderKey) => beginningWith(`${orderKey}-`));
+      // By their ids alone: with a condition more the index of what is unplaced would be read, all of it.
+      const found = await deliveries.find({ $or } as Filter<DeliveryDocument>, { projection }).toArray();
+      return found.filter((one) => one.unplaced && one.applicationId === applicationId).map(toUnplaced);
+    },
+    async add(applicationId, { number, ...page }) {
+      try {
+        await unsettled.pages.insertOne({
+          _id: pageKey(applicationId, number),
+          ...page,
+          ids: [...page.ids],
+          expireAt: new Date(page.keptUntilMs),
+        });
+        return true;
+      } catch (error) {
+        if (isDuplicateKey(error)) return false;
+        throw error;
+      }
+    },
+    async complete(applicationId, { number, ids, tag, allUntilMs }) {
+      if (ids.length > 0) {
+        await unsettled.deliveries.updateMany(
+          { _id: { $in: [...ids] } },
+          { $set: { page: number }, $unset: { unplaced: '' } },
+        );
+      }
+      await feeds.updateOne(
+        { _id: applicationId, last: number - 1 },
+        { $set: { last: number, tag, allUntilMs } },
+      );
+    },
+    async stillAll(applicationId, last, untilMs) {
+      await feeds.updateOne({ _id: applicationId, last }, { $max: { allUntilMs: untilMs } });
+    },
+    async startFrom(applicationId, number) {
+      await feeds.updateOne({ _id: applicationId }, { $max: { start: number } });
+    },
+    async deliveries(ids) {
+      const found = await deliveries.find({ _id: { $in: [...ids] } }).toArray();
+      return new Map(found.map((document): [string, Delivery] => [document._id, fromDocument(document)]));
+    },
+  };
+}
+
+function toUnplaced({ _id, orderKey, sequence, createdAtMs, expireAt }: DeliveryDocument): Unplaced {
+  return { id: _id, orderKey, sequence, createdAtMs, expireAtMs: expireAt?.getTime() };
+}
+
+function fromPage({ tag, before, ids, keptUntilMs, allUntilMs, gap }: FeedPageDocument) {
+  return { tag, before, ids, keptUntilMs, allUntilMs, gap };
+}
