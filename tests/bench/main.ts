@@ -14,6 +14,7 @@ import { measureChannels } from './measures/channels.ts';
 import { measureCount } from './measures/count.ts';
 import { measureCreate } from './measures/create.ts';
 import { measureCrowd } from './measures/crowd.ts';
+import { measureFeed } from './measures/feed.ts';
 import { measureIdle } from './measures/idle.ts';
 import { measureJobs, measureLatency } from './measures/jobs.ts';
 import { measureKeyCheck } from './measures/key-check.ts';
@@ -31,7 +32,7 @@ import { measureValidation } from './measures/validation.ts';
 
 /**
  * Speed and memory of the platform against their floors, on this machine, as ratios:
- * `node tests/bench/main.ts [create jobs latency capacity crowd idle key-check callbacks up scale retention revoke rpc-tls shares status-list validation channels recording package-checks count size against]`, STACK=embedded or real
+ * `node tests/bench/main.ts [create jobs latency capacity crowd idle key-check callbacks up scale feed retention revoke rpc-tls shares status-list validation channels recording package-checks count size against]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */
 const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
@@ -45,6 +46,7 @@ const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) =>
   callbacks: measureCallbacks,
   up: measureUp,
   scale: measureScale,
+  feed: measureFeed,
   retention: measureRetention,
   revoke: measureRevoke,
   'rpc-tls': measureRpcTls,

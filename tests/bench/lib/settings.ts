@@ -16,6 +16,8 @@ export interface Settings {
   readonly recordingBytes: number;
   /** Ended transactions of each platform in the retention measure; default: by stack. BENCH_RETENTION_ROWS. */
   readonly retentionRows: number | undefined;
+  /** Events with a place in the large feed of the feed measure. BENCH_FEED_EVENTS. */
+  readonly feedEvents: number;
   /** A missed goal fails the run. BENCH_STRICT=1. */
   readonly strict: boolean;
   /** Folder for CPU profiles of the platform's processes; none by default. BENCH_PROFILE. */
@@ -40,6 +42,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     crowdHeadsets: Math.round(number('BENCH_CROWD_HEADSETS', 10_000)),
     recordingBytes: Math.round(number('BENCH_RECORDING_BYTES', 5 * 2 ** 30)),
     retentionRows: env['BENCH_RETENTION_ROWS'] ? Math.round(number('BENCH_RETENTION_ROWS', 1)) : undefined,
+    feedEvents: Math.round(number('BENCH_FEED_EVENTS', 200_000)),
     strict: env['BENCH_STRICT'] === '1',
     profileDir: env['BENCH_PROFILE'] || undefined,
     against: env['BENCH_AGAINST'] || undefined,

@@ -1,0 +1,126 @@
+import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
+import { type Figure, figure, median, type Report } from '../lib/figures.ts';
+import { fillTransactions } from '../lib/fill.ts';
+import { fillEvents } from '../lib/fill-events.ts';
+import type { Settings } from '../lib/settings.ts';
+import { startWorker } from '../lib/worker.ts';
+import { startWorld, type World } from '../lib/world.ts';
+import type { Load } from '../load/main.ts';
+
+const few = 10_000;
+/** Without a place: the first reader gives them theirs. */
+const fresh = 20_000;
+const limit = 100;
+/** Pages of each side in a run. */
+const pages = 90;
+const eventsPerSecond = 2000;
+
+/**
+ * The event feed by one reader: how many events a second it gets, of which nobody has asked for yet; a page beside
+ * many stored events against the same beside few; and a page against one of the transaction list (p99).
+ */
+export async function measureFeed(kind: StackKind, settings: Settings): Promise<Report> {
+  const load = startWorker<Load>('load/main.ts');
+  const open: World[] = [];
+  const started = performance.now();
+  try {
+    const side = async (placed: number): Promise<World> => {
+      const world = await startWorld(kind, settings);
+      open.push(world);
+      const [key] = await world.devices(1);
+      await load.call('addKey', await world.callbacksTo(await load.call('receiver', undefined as never)));
+      const [transactionId] = await world.activate(key ? [key] : []);
+      await fillTransactions(world, { devices: 50, transactions: 500 }, transactionId ?? 0);
+      await fillEvents(world, placed, fresh);
+      return world;
+    };
+    const [small, large] = [await side(few), await side(settings.feedEvents)];
+    const filledS = Math.round((performance.now() - started) / 1000);
+    const runs = { floor: [] as number[], ours: [] as number[] };
+    const p99 = { floor: [] as number[], ours: [] as number[] };
+    for (let run = 0; run <= settings.runs; run++) {
+      const times = { small: [] as number[], large: [] as number[], list: [] as number[] };
+      let [a, b] = ['', ''];
+      for (let page = 0; page < pages; page++) {
+        a = await timed(times.small, () => readPage(small, a));
+        b = await timed(times.large, () => readPage(large, b));
+        await timed(times.list, () => listPage(large));
+      }
+      // The first round is the warm-up of all.
+      if (run === 0) continue;
+      runs.floor.push(median(times.small));
+      runs.ours.push(median(times.large));
+      p99.floor.push(highest(times.list));
+      p99.ours.push(highest(times.large));
+    }
+    const figures: Figure[] = [
+      figure('feed page beside many events, p50', 'ms', { atMost: 1.2 }, runs),
+      figure('feed page against a transaction list, p99', 'ms', { atMost: 3 }, p99),
+      await throughput(large, settings.feedEvents),
+    ];
+    return {
+      figures,
+      notes: [
+        `feed: ${settings.feedEvents} events against ${few}, filled in ${filledS} s; pages of ${limit}.`,
+      ],
+    };
+  } finally {
+    await load.stop();
+    for (const world of open) await world.close();
+  }
+}
+
+/** The events behind the last page that is there: all of them get their places now. */
+async function throughput(world: World, placed: number): Promise<Figure> {
+  const last = Math.ceil(placed / limit);
+  // Behind the last placed event: reading on from the page before it.
+  let cursor = await cursorBehind(world, last);
+  const begun = performance.now();
+  let events = 0;
+  for (;;) {
+    const answer = await world.api.app('GET', `/events?limit=${limit}&after=${cursor}`);
+    if (answer.status !== 200) throw new Error(`the feed answered ${answer.status}`);
+    events += answer.body.events.length;
+    cursor = answer.body.cursor;
+    if (!answer.body.more) break;
+  }
+  if (events < fresh) throw new Error(`the feed has ${events} new events instead of ${fresh}`);
+  return {
+    ...{ measure: 'feed, new events of one reader', unit: '1/s', floor: undefined },
+    ours: events / ((performance.now() - begun) / 1000),
+    goal: { atLeast: eventsPerSecond },
+  };
+}
+
+/** A cursor is opaque to integrators; the measure changes the page of one, since reading up to there takes long. */
+async function cursorBehind(world: World, page: number): Promise<string> {
+  const { body } = await world.api.app('GET', `/events?limit=${limit}`);
+  const parts = Buffer.from(body.cursor, 'base64url').toString().split('.');
+  parts.splice(1, 3, String(page), '0', `tag-${page - 1}`);
+  return Buffer.from(parts.join('.')).toString('base64url');
+}
+
+async function readPage({ api }: World, after: string): Promise<string> {
+  const answer = await api.app('GET', `/events?limit=${limit}${after === '' ? '' : `&after=${after}`}`);
+  if (answer.status !== 200 || answer.body.events.length !== limit) {
+    throw new Error(`the feed answered ${answer.status} with ${answer.body.events?.length} events`);
+  }
+  return answer.body.cursor;
+}
+
+async function listPage({ api }: World): Promise<void> {
+  const answer = await api.app('GET', `/transactions?perPage=${limit}&page=2`);
+  if (answer.status !== 200) throw new Error(`the list answered ${answer.status}`);
+}
+
+async function timed<T>(into: number[], work: () => Promise<T>): Promise<T> {
+  const begun = performance.now();
+  const done = await work();
+  into.push(performance.now() - begun);
+  return done;
+}
+
+function highest(times: readonly number[]): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(sorted.length * 0.99) - 1] ?? 0;
+}
