@@ -59,6 +59,10 @@ export interface Evidence {
   readonly deadDeliveries: readonly DeadDelivery[];
   /** Callbacks that arrived and that operators do not see. */
   readonly unknownCallbacks: readonly string[];
+  /** What readers of the event feeds got; empty: nobody read one. */
+  readonly feeds: readonly ReadFeed[];
+  /** Callbacks that were replaced or given up, so that they need not have arrived. */
+  readonly notDelivered: readonly string[];
   /** State from headsets' reports, as integrators read it. */
   readonly readings: readonly Reading[];
   /** What was still unfinished when the wait at the end was over; empty: nothing. */
@@ -67,6 +71,17 @@ export interface Evidence {
   readonly ownDeaths: readonly string[];
   /** Dead letters. Nothing that headsets or integrators do in this test causes one. */
   readonly setAside: readonly SetAside[];
+}
+
+/** The `webhook-id`s of one application's event feed, in its order. */
+export interface ReadFeed {
+  readonly applicationId: string;
+  /** As one reader got them, who followed it during the faults. */
+  readonly followed: readonly string[];
+  /** As somebody got them who read all of it at the end. */
+  readonly anew: readonly string[];
+  /** Answers that were neither events nor a reason to try again. */
+  readonly refusals: readonly string[];
 }
 
 export interface SetAside {

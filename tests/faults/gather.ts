@@ -119,6 +119,7 @@ export async function gather(world: World, open: readonly string[], tally: Tally
   const arrivals = world.integrator.arrivals.map(({ webhookId, receivedAt, verified, body }) => ({
     ...{ webhookId, verified, body, atMs: Date.parse(receivedAt) },
   }));
+  const feeds = await Promise.all(world.tenants.map(({ feed }) => feed.both()));
   return {
     calls: world.tenants.flatMap((t) => t.client.calls),
     transactions,
@@ -158,6 +159,8 @@ export async function gather(world: World, open: readonly string[], tally: Tally
     impatient: await impatient(admin, arrivals),
     backlogs: tally.backlogs,
     deadDeliveries: await deadDeliveries(admin),
+    feeds,
+    notDelivered: await notDelivered(admin, feeds, arrivals),
     unknownCallbacks: await unknownCallbacks(admin, arrivals),
     readings: world.tenants.flatMap((t) => t.said.readings),
     unfinished: open,
@@ -217,6 +220,22 @@ export async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
     ...{ notificationId, attempts, lastOutcome },
     ageMs: Date.now() - Number(createdAtMs),
   }));
+}
+
+/** Of the feeds' callbacks that did not arrive, those that operators see as replaced or given up. */
+async function notDelivered(
+  admin: Admin,
+  feeds: Evidence['feeds'],
+  arrivals: Evidence['arrivals'],
+): Promise<string[]> {
+  const arrived = new Set(arrivals.map(({ webhookId }) => webhookId));
+  const others = feeds.flatMap(({ followed }) => followed).filter((id) => !arrived.has(id));
+  const excused: string[] = [];
+  for (const notificationId of new Set(others)) {
+    const { delivery } = await admin.notifier.getDelivery({ notificationId });
+    if (delivery?.status === 'replaced' || delivery?.status === 'dead') excused.push(notificationId);
+  }
+  return excused;
 }
 
 /** Callbacks that arrived and are not in the operators' history. */

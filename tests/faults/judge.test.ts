@@ -2,6 +2,7 @@ import type { Evidence } from './evidence.ts';
 import { operations } from './judge/operations.ts';
 import { judge } from './judge.ts';
 import { call, general, goodRun, listed, notActivated, type Seeded } from './testing/good-run.ts';
+import { seededFeed } from './testing/seeded-feed.ts';
 import { seededHeadsets } from './testing/seeded-headsets.ts';
 import { seededMedia } from './testing/seeded-media.ts';
 import { excused, seededOperators } from './testing/seeded-operators.ts';
@@ -12,6 +13,7 @@ const seeded: readonly Seeded[] = [
   ...seededHeadsets,
   ...seededMedia,
   ...seededOperators,
+  ...seededFeed,
 ];
 
 const broken = (evidence: Evidence) =>

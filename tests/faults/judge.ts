@@ -1,6 +1,7 @@
 import type { Evidence } from './evidence.ts';
 import { openCase } from './judge/case.ts';
 import type { Check } from './judge/check.ts';
+import { judgeFeed } from './judge/feed.ts';
 import { judgeFiles } from './judge/files.ts';
 import { judgeNeighbours } from './judge/neighbours.ts';
 import { judgeOperators } from './judge/operators.ts';
@@ -27,5 +28,6 @@ export function judge(evidence: Evidence): Check[] {
     ...judgeOrder(c),
     ...judgeNeighbours(c),
     ...judgeOperators(evidence),
+    ...judgeFeed(evidence),
   ];
 }

@@ -21,6 +21,7 @@ import { Clocks } from './clocks.ts';
 import type { Put } from './evidence.ts';
 import { type HeadsetProcess, manageHeadsets } from './headsets.ts';
 import { insideOf, type Mutation } from './inside/environment.ts';
+import { FeedReader } from './load/feed-reader.ts';
 import { IntegratorClient } from './load/integrator-client.ts';
 import { activate } from './load/loops.ts';
 import { surroundings } from './load/operations.ts';
@@ -80,6 +81,7 @@ export interface Tenant {
   readonly api: ApiClient;
   readonly client: IntegratorClient;
   readonly devices: readonly HeadsetKeyFile[];
+  readonly feed: FeedReader;
   readonly said: Said;
 }
 
@@ -220,7 +222,8 @@ export async function startWorld(options: {
     integrator.keys.push(key.body.authenticationKey);
     files.keys.push(key.body.authenticationKey);
     recordings.keys.push(key.body.authenticationKey);
-    tenants.push({ applicationId, api, client, devices, said: new Said(Date.now()) });
+    const feed = new FeedReader(applicationId, api);
+    tenants.push({ applicationId, api, client, devices, feed, said: new Said(Date.now()) });
   }
   const controlPorts = await freePorts(2);
   // Each process connects to another instance first; headsets that lose it connect to the next.

@@ -87,6 +87,8 @@ export async function gatherEvidence(options: {
       .map(({ topic, position, group, error }) => ({ position: `${topic}/${position}`, group, error })),
     // Without Sora and without wrong clocks.
     ...{ soraEvents: [], recordings: [], storedParts: [], puts: [], interruptions: [], lapsedUploads: [] },
+    // Nobody reads the feeds there.
+    ...{ feeds: [], notDelivered: [] },
     ...{ wrongClocks: [], otherClocks: [], poison: [], backlogs: [], readings: [] },
   };
 }

@@ -6,6 +6,7 @@ import { type HeadsetKeyFile, provisionApplication, provisionDevice } from '@hea
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type HeadsetProcess, manageHeadsets } from '../../faults/headsets.ts';
+import { FeedReader } from '../../faults/load/feed-reader.ts';
 import { IntegratorClient } from '../../faults/load/integrator-client.ts';
 import { activate } from '../../faults/load/loops.ts';
 import { surroundings } from '../../faults/load/operations.ts';
@@ -81,7 +82,8 @@ export async function startIntegrators(options: {
       // As the guide asks of integrators. Attempts that are given up, but go on, would fill the client's connections.
       { patienceMs: 8000, polite: true },
     );
-    tenants.push({ ...{ applicationId, api, client, devices }, said: new Said(Date.now()) });
+    const feed = new FeedReader(applicationId, api);
+    tenants.push({ ...{ applicationId, api, client, devices, feed }, said: new Said(Date.now()) });
   }
   const headsets = (await freePorts(2)).map((controlPort, i) =>
     manageHeadsets({

@@ -36,6 +36,7 @@ export function loops(target: LoadTarget, options: LoadOptions, random: Draw): L
     ...headsetLoops(target, options.pauseMs, random),
     ...soraLoops(target, options.pauseMs, random),
     ...updateLoops(target, options.pauseMs, random),
+    target.feed.follow(random('feed'), options.pauseMs),
   ];
 }
 

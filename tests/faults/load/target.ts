@@ -4,6 +4,7 @@ import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import type { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import type { HeadsetProcess } from '../headsets.ts';
 import type { Random } from '../random.ts';
+import type { FeedReader } from './feed-reader.ts';
 import type { IntegratorClient } from './integrator-client.ts';
 import type { Said } from './said.ts';
 
@@ -15,6 +16,8 @@ export interface LoadTarget {
   readonly devices: readonly HeadsetKeyFile[];
   readonly headsetsOf: (deviceId: string) => HeadsetProcess;
   readonly sora: SoraSimulator;
+  /** Follows its event feed. */
+  readonly feed: FeedReader;
   /** Records what its headsets are told to report and do. */
   readonly said: Said;
 }

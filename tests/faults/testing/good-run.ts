@@ -69,6 +69,11 @@ export const listed = (transactionId: number, operationId: string, transactionSt
   transactionStatus,
 });
 
+/** Another application, whose feed was read. */
+export const feedApp = 'app-3';
+/** What is in it; a progress that was replaced never arrived. */
+const inFeed = ['tx-9-accepted', 'tx-9-progress-1', 'tx-9-processed', 'boot-9'];
+
 /**
  * A run without violations: an activation (1), a command with an app answer (2), a canceled command (3), an
  * update (5), a report, a file, a period of usage, a Sora event, and a recording of two parts whose first was
@@ -120,6 +125,9 @@ export function goodRun(): Evidence {
       general(5, 'in_progress', 'success', 'loading', 0.5),
       general(5, 'processed', 'success', 'installed', 1),
       notice(`device-${device}-2`, { file, result: 'success', message: 'upload success.' }),
+      ...inFeed
+        .filter((id) => id !== 'tx-9-progress-1')
+        .map((id) => notice(id, { applicationId: feedApp, operationId: 'notify-boot' })),
     ],
     effects: [
       { deviceId: device, transactionId: 1, operation: operations.activate },
@@ -178,6 +186,8 @@ export function goodRun(): Evidence {
     backlogs: [],
     deadDeliveries: [],
     unknownCallbacks: [],
+    feeds: [{ applicationId: feedApp, followed: inFeed, anew: inFeed, refusals: [] }],
+    notDelivered: ['tx-9-progress-1'],
     readings: [],
   };
 }

@@ -1,0 +1,66 @@
+import type { Evidence, ReadFeed } from '../evidence.ts';
+import { type Check, repeated } from './check.ts';
+
+const shown = 3;
+
+/** The event feed as the second witness beside the integrators' servers (ADR 0051). */
+export function judgeFeed(evidence: Evidence): Check[] {
+  const { feeds } = evidence;
+  return [
+    {
+      name: 'the feed has every callback that arrived',
+      violations: feeds.flatMap((f) => missing(f, evidence)),
+    },
+    {
+      name: 'what is in the feed arrived, unless it was replaced or given up',
+      violations: feeds.flatMap((f) => undelivered(f, evidence)),
+    },
+    {
+      name: 'no event comes twice in the feed, nor behind a cursor that was handed out',
+      violations: feeds.flatMap(unstable),
+    },
+    { name: 'the feed keeps the order of each transaction', violations: feeds.flatMap(disordered) },
+    { name: 'no reader of the feed is refused', violations: feeds.flatMap(({ refusals }) => refusals) },
+  ];
+}
+
+function missing({ applicationId, followed }: ReadFeed, { arrivals }: Evidence): string[] {
+  const known = new Set(followed);
+  const arrived = arrivals.filter(({ verified, body }) => verified && body?.applicationId === applicationId);
+  const ids = new Set(arrived.map(({ webhookId }) => webhookId));
+  return [...ids].filter((id) => !known.has(id)).map((id) => `${id} is not in the feed of ${applicationId}`);
+}
+
+function undelivered({ applicationId, followed }: ReadFeed, { arrivals, notDelivered }: Evidence): string[] {
+  const arrived = new Set(arrivals.map(({ webhookId }) => webhookId));
+  const excused = new Set(notDelivered);
+  return followed
+    .filter((id) => !arrived.has(id) && !excused.has(id))
+    .map((id) => `${id} of the feed of ${applicationId} never arrived`);
+}
+
+/** Who followed it through all faults has the same, in the same order, as who reads it at the end. */
+function unstable({ applicationId, followed, anew }: ReadFeed): string[] {
+  const twice = repeated(followed).map((id) => `${id} came twice in the feed of ${applicationId}`);
+  const at = anew.findIndex((id, i) => followed[i] !== id);
+  if (at < 0 && anew.length === followed.length) return twice;
+  const place = at < 0 ? anew.length : at;
+  const [now, then] = [anew, followed].map((ids) => ids.slice(place, place + shown).join(', ') || 'nothing');
+  return [...twice, `event ${place} of the feed of ${applicationId}: ${now}; its follower had ${then}`];
+}
+
+const places: Readonly<Record<string, number>> = {
+  ...{ accepted: 0, progress: 1, processed: 2, canceled: 2, answer: 3 },
+};
+
+function disordered({ applicationId, followed }: ReadFeed): string[] {
+  const last = new Map<string, number>();
+  return followed.flatMap((id) => {
+    const [, transaction, kind] = /^tx-(\d+)-(accepted|progress|processed|canceled|answer)/.exec(id) ?? [];
+    if (transaction === undefined || kind === undefined) return [];
+    const place = places[kind] ?? 0;
+    const before = last.get(transaction) ?? 0;
+    last.set(transaction, Math.max(before, place));
+    return place < before ? [`${id} comes too late in the feed of ${applicationId}`] : [];
+  });
+}
