@@ -77,7 +77,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
       ...{ tokens, ownership, shares, bodies, compiler, proxies },
       admit: (clientId, work) => admission.admit(served.service, clientId, work),
       bodyLimitBytes: Math.max(config.BODY_LIMIT_BYTES, operation.bodyLimitBytes ?? 0),
-      totalMs: config.UPSTREAM_DEADLINE_MS,
+      totalMs: Math.max(config.UPSTREAM_DEADLINE_MS, operation.deadlineMs ?? 0),
     });
     serve(router, operation, run);
   }

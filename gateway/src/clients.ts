@@ -6,6 +6,7 @@ import { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/servic
 import { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
 import { FeedService } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
+import { TestCallbacksService } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 
@@ -20,6 +21,7 @@ export interface GatewayClients {
   readonly billing: Client<typeof BillingService>;
   readonly feed: Client<typeof FeedService>;
   readonly deliveries: Client<typeof DeliveriesService>;
+  readonly tests: Client<typeof TestCallbacksService>;
 }
 
 /** Makes the clients over channels to the services; `deadlineMs` is UPSTREAM_DEADLINE_MS. */
@@ -38,5 +40,9 @@ export function createGatewayClients(
     billing: createClient(BillingService, channel('billing'), { deadlineMs }),
     feed: createClient(FeedService, channel('notifier'), { deadlineMs }),
     deliveries: createClient(DeliveriesService, channel('notifier'), { deadlineMs }),
+    // A receiver has its time; what the call as a whole may take, the document says.
+    tests: createClient(TestCallbacksService, channel('notifier'), {
+      deadlineMs: Math.max(deadlineMs, 15_000),
+    }),
   };
 }

@@ -64,6 +64,8 @@ export const notRecorded: Readonly<Record<string, string>> = {
     'a package of the integrator: the catalogue keeps each version and its developer',
   'headset.communication.v1.CommunicationService/CreateChannel':
     'a channel lives for hours and has a document of its own',
+  'headset.notifier.v1.TestCallbacksService/SendTestCallback':
+    'goes to a registered address of the integrator, and changes nothing of the cloud',
   'headset.gateway.v1.SharesService/TellShares':
     'gateways tell each other what clients take: nothing is stored',
 };

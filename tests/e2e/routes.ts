@@ -71,9 +71,11 @@ export function extensionRoutes(): Route[] {
       ...route,
       answers: [404],
     })),
+    ...reading('cws:device:read', ['/device_statuses']),
     ...changing('cws:application:write', [
       ['POST', '/deliveries/none/redeliver', {}, 404],
       ['POST', '/deliveries/recover', { since: '2026-01-01T00:00:00Z', dryRun: true }, 200],
+      ['POST', '/test_callbacks', { type: 'notify-boot', destination: 'deviceEvent' }, 200],
     ]),
   ];
 }

@@ -20,6 +20,7 @@ export interface RequestState {
 const policies = [
   ...['calls', 'calls-under-way', 'device-changes', 'refused-calls'],
   ...['device-unprocessed', 'application-unprocessed', 'open-uploads', 'developer-uploads', 'openapi'],
+  'test-callbacks',
 ];
 /** Answers of which an operator asks from where the caller came. */
 const refusedCaller: ReadonlySet<number> = new Set([401, 429]);

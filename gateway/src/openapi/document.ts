@@ -31,6 +31,8 @@ export interface ApiOperation {
   readonly bodyRef: string | undefined;
   /** `x-body-limit-bytes`: the largest body, if it is larger than for the other calls. */
   readonly bodyLimitBytes: number | undefined;
+  /** `x-deadline-ms`: how long the services may take, if it is longer than for the other calls; milliseconds. */
+  readonly deadlineMs: number | undefined;
   readonly scopes: readonly string[];
   /** The documented answers by status, references resolved. */
   readonly responses: Readonly<Record<string, JsonObject>>;
@@ -113,6 +115,7 @@ function describe(
     }),
     bodyRef: bodyRefOf(document, operationId, operation['requestBody']),
     bodyLimitBytes: operation['x-body-limit-bytes'] as number | undefined,
+    deadlineMs: operation['x-deadline-ms'] as number | undefined,
     scopes,
     responses: Object.fromEntries(
       Object.entries(operation['responses'] as Record<string, unknown>).map(([status, response]) => [

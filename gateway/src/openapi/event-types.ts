@@ -11,6 +11,8 @@ export interface EventType {
   readonly name: CallbackName;
   readonly summary: string;
   readonly destination: EventDestination;
+  /** Reference of the body's schema within the document. */
+  readonly bodyRef: string;
   /** JSON Schema (2020-12) of the body; refers to nothing outside of itself. */
   readonly schema: JsonObject;
   /** At least one. */
@@ -41,6 +43,7 @@ export function readEventTypes(): EventType[] {
       name,
       summary: call['summary'] as string,
       destination: destinations[name] ?? 'deviceEvent',
+      bodyRef: ref,
       schema: schemaAlone(document, ref),
       examples: examples.map(([example, value]) => ({
         name: example,

@@ -45,9 +45,12 @@ export class SchemaCompiler {
 /** Checks a body; throws invalid_body with the pointer and the reason (rule A4). */
 export type BodyValidator = (body: unknown) => void;
 
-export function bodyValidator(validate: ValidateFunction): BodyValidator {
+/** `at`: pointer of what is checked, within the whole body. */
+export function bodyValidator(validate: ValidateFunction, at = ''): BodyValidator {
   return (body) => {
-    if (!validate(body)) throw bodyError(validate.errors ?? []);
+    if (validate(body)) return;
+    const errors = validate.errors ?? [];
+    throw bodyError(errors.map((e) => ({ ...e, instancePath: at + e.instancePath })));
   };
 }
 
@@ -84,13 +87,13 @@ function bodyError(errors: readonly ErrorObject[]): GatewayError {
 
 /** A body that has none of the forms of a oneOf, or several; each form tells its first error. */
 function noForm(oneOf: ErrorObject, errors: readonly ErrorObject[]): GatewayError {
-  const forms = oneOf.schema as readonly { properties: JsonObject }[];
+  const forms = oneOf.schema as readonly { properties?: JsonObject }[];
   const [first] = errors;
   if (first?.keyword === 'type') return bodyError([first]);
   const unknown = errors.find(
     ({ keyword, params }) =>
       keyword === 'additionalProperties' &&
-      !forms.some(({ properties }) => Object.hasOwn(properties, params['additionalProperty'])),
+      !forms.some(({ properties = {} }) => Object.hasOwn(properties, params['additionalProperty'])),
   );
   if (unknown) return bodyError([unknown]);
   const missing = errors.flatMap(({ params }) => (params['missingProperty'] as string | undefined) ?? []);

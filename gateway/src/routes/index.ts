@@ -8,11 +8,13 @@ import { communicationHandlers } from './communication.ts';
 import { connectivityHandlers } from './connectivity.ts';
 import { deliveryHandlers } from './deliveries.ts';
 import { deviceOperationHandlers } from './device-operations.ts';
+import { deviceStatusHandlers } from './device-statuses.ts';
 import { eventTypeHandlers } from './event-types.ts';
 import { eventHandlers } from './events.ts';
 import { hardwareHandlers } from './hardware.ts';
 import { settingsHandlers } from './settings.ts';
 import { statusHandlers } from './status.ts';
+import { testCallbackHandlers } from './test-callbacks.ts';
 import { transactionHandlers } from './transactions.ts';
 import type { Handlers } from './types.ts';
 import { updateHandlers } from './updates.ts';
@@ -28,12 +30,18 @@ export function createHandlers(clients: GatewayClients): Readonly<Partial<Record
       ...settingsHandlers(clients),
       ...commandHandlers(clients),
       ...deviceOperationHandlers(clients),
+      ...deviceStatusHandlers(clients),
     },
     updates: updateHandlers(clients),
     connectivity: connectivityHandlers(clients),
     transactions: transactionHandlers(clients),
     communication: communicationHandlers(clients),
     billing: billingHandlers(clients),
-    notifier: { ...eventTypeHandlers(), ...eventHandlers(clients), ...deliveryHandlers(clients) },
+    notifier: {
+      ...eventTypeHandlers(),
+      ...eventHandlers(clients),
+      ...deliveryHandlers(clients),
+      ...testCallbackHandlers(clients),
+    },
   };
 }

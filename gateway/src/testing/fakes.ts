@@ -10,6 +10,7 @@ import {
 } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
 import { FeedService } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
+import { TestCallbacksService } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
 import { TransactionStatus, TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 
@@ -21,7 +22,8 @@ type AllHandlers = Handlers<typeof ApplicationsService> &
   Handlers<typeof CommunicationService> &
   Handlers<typeof BillingService> &
   Handlers<typeof FeedService> &
-  Handlers<typeof DeliveriesService>;
+  Handlers<typeof DeliveriesService> &
+  Handlers<typeof TestCallbacksService>;
 
 /** A service's call as the gateway made it. */
 export interface Seen {
@@ -77,6 +79,7 @@ function defaults(): AllHandlers {
     getAssociation: refuse,
     getDeviceStatus: async (r) => ({ status: { deviceId: r.deviceId } }),
     listDeviceStatuses: async () => ({ statuses: [] as DeviceStatus[], more: false }),
+    findDeviceStatuses: async () => ({ found: [], nextAfterDeviceId: '' }),
     drawTransactionId: refuse,
     createTransaction: refuse,
     getTransaction: async ({ transactionId }) => ({
@@ -123,6 +126,9 @@ function defaults(): AllHandlers {
       },
     }),
     sendAgain: async ({ deliveryId }) => ({ delivery: delivery(deliveryId) }),
+    sendTestCallback: async ({ body }) => ({
+      ...{ webhookId: 'test-1', host: 'a.test', attempt: { statusCode: 204 }, body },
+    }),
   };
 }
 
@@ -152,6 +158,7 @@ export function createFakes(): Fakes {
     bind(BillingService, handlers),
     bind(FeedService, handlers),
     bind(DeliveriesService, handlers),
+    bind(TestCallbacksService, handlers),
   ];
   return fakes;
 }

@@ -100,6 +100,8 @@ export interface DeviceWithReport {
     readonly applicationId: string;
     readonly clientId: string;
     readonly sinceEpoch: number;
+    /** When that was; milliseconds since 1970. Absent: not known. */
+    readonly sinceMs?: number;
   };
   readonly reported: Reported;
 }
@@ -117,6 +119,10 @@ export interface DeviceReader {
   ): Promise<Pick<DeviceState, 'epoch' | 'lastTransactionId' | 'activation'> | undefined>;
   /** The devices that the application has activated now, by id. */
   activatedBy(applicationId: string, afterDeviceId: string, limit: number): Promise<DeviceWithReport[]>;
+  /** What the next devices that the application has activated are filtered by, by id: part of their state. */
+  filterable(applicationId: string, afterDeviceId: string, limit: number): Promise<DeviceWithReport[]>;
+  /** Those of these devices that the application has activated now, by id. */
+  activatedAmong(applicationId: string, deviceIds: readonly string[]): Promise<DeviceWithReport[]>;
   keys(deviceId: string): Promise<readonly HeadsetKey[]>;
   /** Who has and had the device activated; undefined: an unknown device. One point read. */
   associations(deviceId: string): Promise<Associations | undefined>;

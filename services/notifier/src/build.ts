@@ -6,17 +6,20 @@ import {
   type ForgetMarkDocument,
   forgetMarksCollection,
 } from '@headset-cloud/kit/forget/marks.ts';
+import { createIdempotency, type IdempotencyDocument } from '@headset-cloud/kit/idempotency.ts';
 import { callbackAddressesOf } from '@headset-cloud/kit/outbound/callback-addresses.ts';
 import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
 import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
 import { bind } from '@headset-cloud/kit/rpc/types.ts';
 import { prepared } from '@headset-cloud/kit/schema/prepared.ts';
+import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
 import { FeedService } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
+import { TestCallbacksService } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
 import { applicationForgetHandler } from './admin/forget-application.ts';
 import { forgetHandler } from './admin/forget-device.ts';
 import { getDelivery } from './admin/get-delivery.ts';
@@ -34,6 +37,7 @@ import { readEvents } from './grpc/read-events.ts';
 import { readRecovery, recoverDeliveries } from './grpc/recover.ts';
 import { requestSignedUrls } from './grpc/request-signed-urls.ts';
 import { sendAgain } from './grpc/send-again.ts';
+import { sendTestCallback } from './grpc/send-test-callback.ts';
 import { OriginPools } from './http/pools.ts';
 import { UndiciRequester } from './http/requester.ts';
 import { UndiciSender } from './http/sender.ts';
@@ -53,14 +57,21 @@ import { MongoDeliveryStore } from './store/deliveries.ts';
 import type { DeliveryDocument } from './store/documents.ts';
 import { createFeedStore } from './store/feed.ts';
 import { createForgetStore } from './store/forget.ts';
-import { deliveriesCollection, recoveriesCollection } from './store/indexes.ts';
+import { deliveriesCollection, idempotencyCollection, recoveriesCollection } from './store/indexes.ts';
 import { createOwnDeliveries } from './store/own-deliveries.ts';
 import { MongoProbeStore } from './store/probes.ts';
 import { createRecoveryStore, type RecoveryDocument } from './store/recoveries.ts';
+import { TestCallbacks } from './test-callbacks/test-callbacks.ts';
 
 export { notifierFailpoints } from './failpoints.ts';
 
 import { notifierSteps } from './store/steps.ts';
+
+/** Kept answers of test callbacks hold no secret: an id, and what came back without keys and signatures. */
+const unsealed: SecretBox = {
+  seal: (plain) => Buffer.from(plain),
+  open: (sealed) => Buffer.from(sealed).toString(),
+};
 
 const group = 'notifier';
 const hourMs = 3_600_000;
@@ -136,6 +147,14 @@ export function buildNotifier(
     metrics,
     totalTimeoutMs: config.NOTIFIER_TOTAL_TIMEOUT_MS,
   });
+  const tests = new TestCallbacks({
+    ...{ ctx, destinations, connect, metrics },
+    totalTimeoutMs: config.NOTIFIER_TOTAL_TIMEOUT_MS,
+  });
+  const idempotency = createIdempotency({
+    collection: ctx.store.collection<IdempotencyDocument>(idempotencyCollection),
+    ...{ secrets: unsealed, clock },
+  });
   const probes = new MongoProbeStore(ctx.store, limit.maxAgeMs + limit.graceMs, clock);
   const healths = new DestinationHealths({
     logger,
@@ -201,6 +220,7 @@ export function buildNotifier(
         recover: recoverDeliveries(recoveries),
         readRecovery: readRecovery(recoveries),
       }),
+      bind(TestCallbacksService, { sendTestCallback: sendTestCallback({ tests, idempotency }) }),
     ],
     admin: [
       bind(NotifierAdminService, {
@@ -227,6 +247,8 @@ export function buildNotifier(
       const endsAtMs = performance.now() + forMs;
       scheduler.retire();
       await Promise.all([subscription?.close(), audit.stop(), recoveries.stop()]);
+      tests.close();
+      await Promise.all([subscription?.close(), audit.stop()]);
       await Promise.all([scheduler.stop(Math.max(0, endsAtMs - performance.now())), signedUrls.close()]);
       await sender.close();
     },

@@ -60,6 +60,24 @@ test('signed URLs are asked for through the proxy, too', async () => {
 });
 
 // withstands callbacks/ssrf-proxy
+test('a test callback goes through the proxy, too, and not to a private address', async () => {
+  const { server, port, notifier } = await behindProxy();
+  const send = (applicationId: string) =>
+    notifier.tests.sendTestCallback({
+      caller: { clientId: 'c', applicationId },
+      ...{ destination: 'deviceEvent', body: Buffer.from('{}') },
+    });
+  expect((await send('a-1')).attempt).toMatchObject({ statusCode: 204, reason: '' });
+  expect(server.arrivals).toHaveLength(1);
+  expect(proxy.asked).toEqual([`93.184.215.14:${port}`]);
+  use.world.destinations.set('a-2', { url: 'http://internal.example/', authenticationKey: key });
+  expect((await send('a-2')).attempt?.reason).toBe(
+    'The host name has no public address; callbacks go to no other.',
+  );
+  expect(proxy.asked).toHaveLength(1);
+});
+
+// withstands callbacks/ssrf-proxy
 test('a private address is refused before the proxy is asked, and the delivery says so', async () => {
   const { lastError } = await behindProxy();
   use.world.destinations.set('a-2', { url: 'http://internal.example/', authenticationKey: key });

@@ -12,6 +12,8 @@ export interface NotifierMetrics {
   readonly dead: Pick<Counter, 'inc'>;
   /** By outcome: answered, failed, not_set. */
   readonly signedUrlRequests: Pick<Counter<'outcome'>, 'inc'>;
+  /** By outcome: delivered, failed. */
+  readonly testCallbacks: Pick<Counter<'outcome'>, 'inc'>;
 }
 
 /** Registers the notifier's metrics (rule C18). The backlog is asked of the database at each scrape. */
@@ -52,6 +54,12 @@ export function createMetrics(
     signedUrlRequests: new Counter({
       name: 'headset_signed_url_requests_total',
       help: 'Requests for signed URLs to integrators, by outcome: answered, failed, not_set.',
+      labelNames: ['outcome'],
+      registers: [registry],
+    }),
+    testCallbacks: new Counter({
+      name: 'headset_test_callbacks_total',
+      help: 'Test callbacks that integrators asked for, by outcome: delivered, failed.',
       labelNames: ['outcome'],
       registers: [registry],
     }),

@@ -258,7 +258,7 @@ export interface FeedPage {
   readonly gap: boolean;
 }
 
-/** Where deliveries have their places in the feed (ADR 0051). */
+/** Where deliveries have their places in the feed (ADR 0053). */
 export interface FeedStore {
   head(applicationId: string): Promise<FeedHead | undefined>;
   /** Stores the first head; the one that is there stays. */

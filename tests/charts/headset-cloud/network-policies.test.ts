@@ -5,13 +5,7 @@ import { scenarios } from './scenarios.ts';
 /** Who calls whom over gRPC, as an independent list: that the protocols name the same calls is tested below. */
 const calls: Readonly<Record<string, readonly string[]>> = {
   gateway: [
-    'billing',
-    'communication',
-    'connectivity',
-    'devices',
-    'gateway',
-    'notifier',
-    'transactions',
+    ...['billing', 'communication', 'connectivity', 'devices', 'gateway', 'notifier', 'transactions'],
     'updates',
   ],
   devices: ['notifier', 'transactions'],

@@ -3,7 +3,7 @@ import { type Check, repeated } from './check.ts';
 
 const shown = 3;
 
-/** The event feed as the second witness beside the integrators' servers (ADR 0051). */
+/** The event feed as the second witness beside the integrators' servers (ADR 0053). */
 export function judgeFeed(evidence: Evidence): Check[] {
   const { feeds } = evidence;
   return [

@@ -24,6 +24,9 @@ export const callbackDoors = [
     answer-secrets: a server that answers with the key or with the signatures that it got, so that lists of attempts show them | they are taken out of the 1 KiB of an answer that is kept
     slow-answer: a server that plays for time | a total time limit for each attempt
     signed-url-answer: an integrator's answer that is no signed URL, huge, or a redirect | bounded, parsed, and refused with a reason
+    test-secrets: a receiver of a test callback answers with the signature it got, or the key, which an API client with fewer rights reads | both are masked in what is told of the answer
+    test-endless: a receiver of a test callback that plays for time, or answers without end | 13 s for all requests of a test; 4 KiB are read
+    test-flood: test callbacks as a weapon against another's server | registered destinations only, a documented body, five of an application at the same time and a second each at least
     large-backlog: large callbacks to a server that takes none | the memory for callbacks counts their bytes; the rest waits in the database
     dead-server: one customer's dead server holds up others' callbacks | scheduled by destination, with a cap and one probe at a time
     other-customer: callbacks with what belongs to another customer | the callback's application is the transaction's; what a former activation left is told to nobody else

@@ -11,6 +11,25 @@ export const extensionLines: readonly Line[] = [
     `,
   ),
   ...lines(
+    'ext/test-callbacks',
+    'test callbacks',
+    `
+    sent: a documented example goes out now to a registered destination, signed with the application's key and marked as a test, and is no event
+    told: status, time, TLS, the beginning of the answer, and the reason of a failure in words, within 15 s
+    verify: a second request with a wrong signature shows whether the receiver refuses it
+    limit: five of an application at the same time, else 429
+    `,
+  ),
+  ...lines(
+    'ext/device-statuses',
+    'device statuses',
+    `
+    pages: by cursor and limit in the order of device ids; no device twice or missing while it does not change
+    filters: activated since, network, battery below, client version, each by what the application may read
+    cursor: one that the list did not give is 400 and says how to go on
+    `,
+  ),
+  ...lines(
     'ext/catalogue',
     'the catalogue',
     `

@@ -147,7 +147,7 @@ export const EventSchema: GenMessage<Event> = /*@__PURE__*/
   messageDesc(file_notifier_v1_feed, 2);
 
 /**
- * What an application was told, or would be, for integrators who read it (ADR 0051).
+ * What an application was told, or would be, for integrators who read it (ADR 0053).
  *
  * @generated from service headset.notifier.v1.FeedService
  */

@@ -175,13 +175,14 @@ async function activateAgain(
   { activation }: DeviceState,
 ): Promise<void> {
   if (!activation) return;
-  const { applicationId, epoch, sinceEpoch, before } = activation;
+  const { applicationId, epoch, sinceEpoch, sinceMs, before } = activation;
   const next = {
     applicationId,
     clientId,
     ...(clientSecret !== undefined && { clientSecret }),
     epoch,
     sinceEpoch,
+    ...(sinceMs !== undefined && { sinceMs }),
     ...(before && { before }),
   };
   const outcome = await deps.devices.reactivate(deviceId, transactionId, next, record);

@@ -42,6 +42,8 @@ export interface Activation {
   readonly epoch: number;
   /** The activation epoch since which this application has had the device activated without a break. */
   readonly sinceEpoch: number;
+  /** When that was; milliseconds since 1970. Absent: not known, it was before release 0.2.0. */
+  readonly sinceMs?: number;
   /**
    * Its epochs before restores of the database (ADR 0035): what happened between them and `sinceEpoch` may be
    * another application's. Absent: there was no restore.

@@ -11,6 +11,7 @@ import { authorizeDeveloperHandler } from './authorize-developer.ts';
 import { checkHeadsetKeysHandler } from './check-headset-keys.ts';
 import { deactivateDeviceHandler } from './deactivate-device.ts';
 import type { HandlerDependencies } from './dependencies.ts';
+import { findDeviceStatusesHandler } from './find-device-statuses.ts';
 import { getActivationHandler } from './get-activation.ts';
 import { getAssociationHandler } from './get-association.ts';
 import { getCurrentActivationHandler } from './get-current-activation.ts';
@@ -47,6 +48,7 @@ export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
       getAssociation: getAssociationHandler(deps),
       getDeviceStatus: getDeviceStatusHandler(deps),
       listDeviceStatuses: listDeviceStatusesHandler(deps),
+      findDeviceStatuses: findDeviceStatusesHandler(deps),
     }),
     bind(HeadsetFilesService, { getUploadUrl: getUploadUrlHandler(deps) }),
     bind(HeadsetKeysService, {

@@ -155,7 +155,7 @@ export function createActivationStore(
         { _id: deviceId, 'intent.id': intent.id, epoch: epoch - 1, activation: { $exists: false } },
         {
           ...effect,
-          $set: { ...effect.$set, activation, slot, epoch },
+          $set: { ...effect.$set, activation: { ...activation, sinceMs: clock.now() }, slot, epoch },
           $unset: { intent: '', deactivatedAtMs: '' },
         },
       );

@@ -15,7 +15,23 @@ const reportFields = {
   'activation.clientId': 1,
   'activation.epoch': 1,
   'activation.sinceEpoch': 1,
+  'activation.sinceMs': 1,
   reported: 1,
+} as const;
+
+/** What lists of statuses are filtered by, without what is large: the installed apps. */
+const filterFields = {
+  'activation.applicationId': 1,
+  'activation.clientId': 1,
+  'activation.epoch': 1,
+  'activation.sinceEpoch': 1,
+  'activation.sinceMs': 1,
+  'reported.battery': 1,
+  'reported.introduction.sessionEpoch': 1,
+  'reported.introduction.atMs': 1,
+  'reported.introduction.clientVersion': 1,
+  'reported.introducedEpoch': 1,
+  'reported.offline': 1,
 } as const;
 
 const associationFields = {
@@ -110,6 +126,24 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
         .toArray();
       return found.map(withReport);
     },
+    async filterable(applicationId, afterDeviceId, limit) {
+      const found = await devices
+        .find(
+          { 'activation.applicationId': applicationId, _id: { $gt: afterDeviceId } },
+          { sort: { _id: 1 }, limit, projection: filterFields },
+        )
+        .toArray();
+      return found.map(withReport);
+    },
+    async activatedAmong(applicationId, deviceIds) {
+      const found = await devices
+        .find(
+          { 'activation.applicationId': applicationId, _id: { $in: [...deviceIds] } },
+          { sort: { _id: 1 }, limit: deviceIds.length, projection: reportFields },
+        )
+        .toArray();
+      return found.map(withReport);
+    },
     async keys(deviceId) {
       const found = await devices.findOne({ _id: deviceId }, { projection: { keys: 1 } });
       return found?.keys ?? [];
@@ -150,7 +184,7 @@ function withReport({ _id, activation, reported }: WithId<DeviceDocument>): Devi
   return {
     deviceId: _id,
     ...(activation && { activation: { ...activation, sinceEpoch: since(activation) } }),
-    reported,
+    reported: reported ?? {},
   };
 }
 

@@ -56,7 +56,7 @@ export interface FeedOptions {
 }
 
 /**
- * The event feed of each application (ADR 0051). Deliveries get their places when they are first asked for, one page
+ * The event feed of each application (ADR 0053). Deliveries get their places when they are first asked for, one page
  * after the other: storing a page under its number is what decides between readers and instances, and a page is made
  * only when all deliveries of the one before it are marked. So all readers see the same order, and nothing is ever
  * put behind a cursor that was given.

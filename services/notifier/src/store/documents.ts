@@ -9,7 +9,7 @@ export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'>, OwingDo
   lane: string;
   /** It may stand behind a progress, which has the second place or a later one: few deliveries do. */
   behindProgress?: true;
-  /** The event feed has given it no place yet (ADR 0051); absent also in documents of release 0.1.0. */
+  /** The event feed has given it no place yet (ADR 0053); absent also in documents of release 0.1.0. */
   unplaced?: true;
   /** The request of an integrator that last had it sent again. */
   sentAgainBy?: string;

@@ -30,7 +30,7 @@ export function pageKey(applicationId: string, number: number): string {
   return `${applicationId} ${String(number).padStart(digits, '0')}`;
 }
 
-/** The feed in the database of the deliveries: no body is stored twice (ADR 0051). */
+/** The feed in the database of the deliveries: no body is stored twice (ADR 0053). */
 export function createFeedStore(store: Store): FeedStore {
   const feeds = store.collection<FeedDocument>(feedsCollection);
   const pages = store.collection<FeedPageDocument>(feedPagesCollection);

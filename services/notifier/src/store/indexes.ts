@@ -6,6 +6,7 @@ export const probesCollection = 'probes';
 export const feedsCollection = 'feeds';
 export const feedPagesCollection = 'feed_pages';
 export const recoveriesCollection = 'recoveries';
+export const idempotencyCollection = 'idempotency';
 
 /** Made by step 1 (steps.ts). */
 export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
@@ -32,7 +33,7 @@ export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [probesCollection]: [{ key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 }],
 };
 
-/** Made by step 5 (ADR 0051). */
+/** Made by step 6 (ADR 0053). */
 export const feedIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [deliveriesCollection]: [
     // What an application's feed has not given a place yet; lists of an application, which have both.
@@ -41,7 +42,7 @@ export const feedIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [feedPagesCollection]: [{ key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 }],
 };
 
-/** Made by step 6. */
+/** Made by step 7. */
 export const recoveryIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [recoveriesCollection]: [
     // One at a time for an application; only those that run have it.

@@ -1,8 +1,15 @@
 import { owingIndex } from '@headset-cloud/kit/audit/record.ts';
 import { letterIndexes, lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
 import { forgetMarkIndexes, forgetMarksCollection } from '@headset-cloud/kit/forget/marks.ts';
+import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import { deliveriesCollection, feedIndexes, notifierIndexes, recoveryIndexes } from './indexes.ts';
+import {
+  deliveriesCollection,
+  feedIndexes,
+  idempotencyCollection,
+  notifierIndexes,
+  recoveryIndexes,
+} from './indexes.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
 export const notifierSteps: ServiceSteps = {
@@ -12,7 +19,12 @@ export const notifierSteps: ServiceSteps = {
     { number: 2, name: 'owed audit records', indexes: { [deliveriesCollection]: [owingIndex] } },
     { number: 3, name: 'owed audit records of operators', indexes: { [lettersCollection]: [owingIndex] } },
     { number: 4, name: 'forgotten devices', indexes: { [forgetMarksCollection]: forgetMarkIndexes } },
-    { number: 5, name: 'event feed', indexes: feedIndexes },
-    { number: 6, name: 'recoveries', indexes: recoveryIndexes },
+    {
+      number: 5,
+      name: 'answers of test callbacks',
+      indexes: { [idempotencyCollection]: idempotencyIndexes },
+    },
+    { number: 6, name: 'event feed', indexes: feedIndexes },
+    { number: 7, name: 'recoveries', indexes: recoveryIndexes },
   ],
 };

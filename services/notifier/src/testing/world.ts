@@ -21,6 +21,7 @@ import { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_p
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { FeedService } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
+import { TestCallbacksService } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
 import { Registry } from 'prom-client';
 import { buildNotifier, type NotifierOverrides } from '../build.ts';
 import { notifierConfig } from '../config.ts';
@@ -36,6 +37,7 @@ export interface TestNotifier {
   readonly deliveries: ReturnType<typeof createClient<typeof DeliveriesService>>;
   readonly feed: ReturnType<typeof createClient<typeof FeedService>>;
   readonly signedUrls: ReturnType<typeof createClient<typeof SignedUrlsService>>;
+  readonly tests: ReturnType<typeof createClient<typeof TestCallbacksService>>;
   stop(forMs?: number): Promise<void>;
 }
 
@@ -107,6 +109,7 @@ export async function openWorld() {
       deliveries: createClient(DeliveriesService, adminChannel),
       feed: createClient(FeedService, adminChannel),
       signedUrls: createClient(SignedUrlsService, adminChannel, { deadlineMs: 20_000 }),
+      tests: createClient(TestCallbacksService, adminChannel, { deadlineMs: 20_000 }),
       stop: (forMs) => {
         stopped ??= service.stop(forMs);
         return stopped;

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { GatewayClients } from '../clients.ts';
+import { dateOrNull } from './encode.ts';
+import { statusJson } from './status.ts';
+import type { Call, Handlers } from './types.ts';
+
+const filterNames = ['activatedSince', 'network', 'batteryBelow', 'clientVersion'] as const;
+
+/** Names the application and the filters that a cursor is of. */
+function listOf({ applicationId, query }: Pick<Call, 'applicationId' | 'query'>): string {
+  const filters = filterNames.map((name) => query[name] ?? null);
+  const digest = createHash('sha256').update(JSON.stringify([applicationId, ...filters]));
+  return digest.digest('base64url').slice(0, 12);
+}
+
+const cursorForm = /^(\d{15})([\w-]{12})$/;
+
+function cursorOf(list: string, deviceId: string): string {
+  return Buffer.from(`${deviceId}${list}`).toString('base64url');
+}
+
+/** The device behind which a page begins. Throws invalid_argument for what this list did not give. */
+function deviceOf(list: string, cursor: string): string {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  const [, deviceId, its] = cursorForm.exec(text) ?? [];
+  if (deviceId !== undefined && its === list && cursorOf(list, deviceId) === cursor) return deviceId;
+  throw new DomainError(
+    'invalid_argument',
+    'The query parameter cursor is not of this list. Repeat the filters of the call that answered it, or leave it out to begin anew.',
+  );
+}
+
+/** Milliseconds since 1970. Throws invalid_argument for a date that there is not. */
+function timeOf(text: string): bigint {
+  const ms = Date.parse(text);
+  // JavaScript takes the 31st of a month with 30 days for the next day.
+  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 19) !== text.slice(0, 19)) {
+    throw new DomainError('invalid_argument', 'The query parameter activatedSince is not a date.');
+  }
+  return BigInt(ms);
+}
+
+/** The devices' statuses in pages, with filters; beside the specified list, which has neither. */
+export function deviceStatusHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
+  return {
+    'get-v1-applications-device-statuses': async (call) => {
+      const { applicationId, query } = call;
+      const list = listOf(call);
+      const { cursor, limit, activatedSince, network, batteryBelow, clientVersion } = query as {
+        cursor?: string;
+        limit: number;
+        activatedSince?: string;
+        network?: string;
+        batteryBelow?: number;
+        clientVersion?: string;
+      };
+      const { found, nextAfterDeviceId } = await devices.findDeviceStatuses({
+        ...{ applicationId, limit },
+        afterDeviceId: cursor === undefined ? '' : deviceOf(list, cursor),
+        ...(activatedSince !== undefined && { activatedSinceMs: timeOf(activatedSince) }),
+        ...(network !== undefined && { network }),
+        ...(batteryBelow !== undefined && { batteryBelow }),
+        ...(clientVersion !== undefined && { clientVersion }),
+      });
+      return {
+        status: 200,
+        json: {
+          devices: found.flatMap(({ status, activatedAtMs, clientVersion: version }) =>
+            status
+              ? [
+                  {
+                    ...statusJson(status),
+                    activatedAt: dateOrNull(activatedAtMs),
+                    clientVersion: version ?? null,
+                  },
+                ]
+              : [],
+          ),
+          cursor: nextAfterDeviceId === '' ? null : cursorOf(list, nextAfterDeviceId),
+        },
+      };
+    },
+  };
+}

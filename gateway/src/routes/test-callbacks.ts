@@ -1,0 +1,86 @@
+import type { TestAttempt } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
+import type { GatewayClients } from '../clients.ts';
+import { invalidBody } from '../http/errors.ts';
+import { readDocument } from '../openapi/document.ts';
+import { type EventDestination, readEventTypes } from '../openapi/event-types.ts';
+import { bodyValidator, SchemaCompiler } from '../openapi/validators.ts';
+import { bodyOf } from './decode.ts';
+import { dateOf } from './encode.ts';
+import type { Handlers } from './types.ts';
+
+interface TestCallbackBody {
+  readonly type: string;
+  readonly destination: EventDestination;
+  readonly example?: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly verify?: boolean;
+}
+
+function attemptJson(attempt: TestAttempt): object {
+  const { atMs, durationMs, statusCode, reason, tls, answer, answerCut } = attempt;
+  return {
+    sentAt: dateOf(atMs),
+    durationMs,
+    statusCode: statusCode || null,
+    reason: reason || null,
+    tls: tls
+      ? {
+          ...{ protocol: tls.protocol, cipher: tls.cipher, subject: tls.subject, issuer: tls.issuer },
+          validTo: dateOf(tls.validToMs),
+        }
+      : null,
+    answer: statusCode === 0 ? null : answer,
+    answerTruncated: answerCut,
+  };
+}
+
+/** Test callbacks: the body is a documented example, so that nobody sends what no callback could be. */
+export function testCallbackHandlers({ tests }: Pick<GatewayClients, 'tests'>): Handlers {
+  const types = new Map(readEventTypes().map((one) => [one.type, one]));
+  const compiler = new SchemaCompiler('cws_notification', readDocument('cws_notification'));
+  const checks = new Map(
+    [...types.values()].map((one) => [
+      one.type,
+      // What is wrong in it came by `fields`.
+      bodyValidator(compiler.ofReference(one.bodyRef), '/fields'),
+    ]),
+  );
+  return {
+    'post-v1-applications-test-callbacks': async (call) => {
+      const { type, destination, example, fields = {}, verify = false } = bodyOf<TestCallbackBody>(call);
+      const kind = types.get(type);
+      if (!kind) throw invalidBody('/type', 'is not a type of callback (GET .../event_types).');
+      if (kind.destination !== destination) {
+        throw invalidBody('/destination', `must be ${kind.destination} for this type.`);
+      }
+      const shown = kind.examples.find(({ name }) => name === (example ?? kind.examples[0]?.name));
+      if (!shown) throw invalidBody('/example', 'is not an example of this type (GET .../event_types).');
+      const { applicationId } = call;
+      const body = {
+        ...{ ...shown.body, applicationId },
+        ...('timestamp' in shown.body && { timestamp: Date.now() }),
+        ...fields,
+        // Whose it is, nobody chooses.
+        applicationId,
+      };
+      checks.get(type)?.(body);
+      const told = await tests.sendTestCallback({
+        ...{ caller: call.caller, destination, verify },
+        body: Buffer.from(JSON.stringify(body)),
+      });
+      const { webhookId, host, attempt, verification } = told;
+      if (!attempt) throw new Error('the notifier answered no attempt');
+      return {
+        status: 200,
+        json: {
+          ...{ webhookId, type, destination, host },
+          body: JSON.parse(Buffer.from(told.body).toString()),
+          ...attemptJson(attempt),
+          verification: verification?.attempt
+            ? { refused: verification.refused ?? null, ...attemptJson(verification.attempt) }
+            : null,
+        },
+      };
+    },
+  };
+}

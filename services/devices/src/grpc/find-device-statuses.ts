@@ -1,0 +1,89 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type {
+  DevicesService,
+  FindDeviceStatusesRequest,
+} from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { matches, readableClient, type StatusFilter } from '../domain/status-filter.ts';
+import type { DeviceReader, DeviceWithReport } from '../ports.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+import { readableStatus } from './device-status.ts';
+
+const mostAtOnce = 100;
+/** Devices that one call looks through at most, so that a filter that hardly any device matches costs no more. */
+const mostLookedAt = 1000;
+
+/** GET …/device_statuses: the devices that the application has activated now and that match, page by page. */
+export function findDeviceStatusesHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof DevicesService>['findDeviceStatuses'] {
+  return async (request) => {
+    const { applicationId, afterDeviceId } = request;
+    const limit = Math.min(request.limit || mostAtOnce, mostAtOnce);
+    const filter = filterOf(request);
+    const isOpen = Object.keys(filter).length === 0;
+    const { found, next } = isOpen
+      ? await all(deps.reader, applicationId, afterDeviceId, limit)
+      : await filtered(deps.reader, applicationId, afterDeviceId, limit, filter);
+    return { found: found.map(message), nextAfterDeviceId: next };
+  };
+}
+
+interface Page {
+  readonly found: readonly DeviceWithReport[];
+  /** Empty: there are no more. */
+  readonly next: string;
+}
+
+async function all(reader: DeviceReader, applicationId: string, after: string, limit: number): Promise<Page> {
+  // One more than the page shows whether there is a next page.
+  const devices = await reader.activatedBy(applicationId, after, limit + 1);
+  const found = devices.slice(0, limit);
+  return { found, next: devices.length > limit ? (found.at(-1)?.deviceId ?? '') : '' };
+}
+
+async function filtered(
+  reader: DeviceReader,
+  applicationId: string,
+  after: string,
+  limit: number,
+  filter: StatusFilter,
+): Promise<Page> {
+  const looked = await reader.filterable(applicationId, after, mostLookedAt);
+  const matching = looked.filter((device) => matches(device, filter));
+  const page = matching.slice(0, limit);
+  const found =
+    page.length === 0
+      ? []
+      : await reader.activatedAmong(
+          applicationId,
+          page.map(({ deviceId }) => deviceId),
+        );
+  // What was looked at behind the page's last match is looked at again.
+  const last = matching.length > limit ? page.at(-1) : looked.at(-1);
+  const isAll = matching.length <= limit && looked.length < mostLookedAt;
+  // It may have changed between the two readings.
+  return {
+    found: found.filter((device) => matches(device, filter)),
+    next: isAll ? '' : (last?.deviceId ?? ''),
+  };
+}
+
+function message(device: DeviceWithReport) {
+  const sinceMs = device.activation?.sinceMs;
+  const clientVersion = readableClient(device);
+  return {
+    status: readableStatus(device),
+    ...(sinceMs !== undefined && { activatedAtMs: BigInt(sinceMs) }),
+    ...(clientVersion !== undefined && { clientVersion }),
+  };
+}
+
+function filterOf(request: FindDeviceStatusesRequest): StatusFilter {
+  const { activatedSinceMs, network, batteryBelow, clientVersion } = request;
+  return {
+    ...(activatedSinceMs !== undefined && { activatedSinceMs: Number(activatedSinceMs) }),
+    ...(network !== undefined && { network }),
+    ...(batteryBelow !== undefined && { batteryBelow }),
+    ...(clientVersion !== undefined && { clientVersion }),
+  };
+}

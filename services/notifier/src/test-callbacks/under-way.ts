@@ -1,0 +1,39 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
+
+/** Test callbacks of one application that are under way at the same time, at one instance. */
+const mostOfApplication = 5;
+/** For how long one counts at least, so that a fast receiver does not get any number of them; milliseconds. */
+const leastMs = 1000;
+
+/** Counts the test callbacks under way of each application. */
+export class TestsUnderWay {
+  readonly #ofApplication = new Map<string, number>();
+
+  /** Begins one; the returned function ends it. Throws too_many_requests when there are too many. */
+  enter(applicationId: string): () => void {
+    const count = this.#ofApplication.get(applicationId) ?? 0;
+    if (count >= mostOfApplication) {
+      throw new DomainError(
+        'too_many_requests',
+        `Too many test callbacks of this application at the same time: at most ${mostOfApplication}.`,
+        {
+          limit: { policy: 'test-callbacks', quota: mostOfApplication, concurrent: true },
+          retryAfterMs: leastMs,
+        },
+      );
+    }
+    this.#ofApplication.set(applicationId, count + 1);
+    const began = performance.now();
+    return () => {
+      const restMs = leastMs - (performance.now() - began);
+      if (restMs <= 0) this.#leave(applicationId);
+      else setTimeout(() => this.#leave(applicationId), restMs).unref();
+    };
+  }
+
+  #leave(applicationId: string): void {
+    const left = (this.#ofApplication.get(applicationId) ?? 0) - 1;
+    if (left > 0) this.#ofApplication.set(applicationId, left);
+    else this.#ofApplication.delete(applicationId);
+  }
+}

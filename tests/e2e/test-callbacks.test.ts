@@ -1,0 +1,108 @@
+import { admin, createTenant, describeOnStack, type Tenant } from './harness.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+describeOnStack('test callbacks', () => {
+  let tenant: Tenant;
+  const receivers: Receiver[] = [];
+  beforeEach(async () => {
+    tenant = await createTenant();
+  });
+  afterEach(async () => {
+    await tenant.close();
+    await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
+  });
+  const boot = { type: 'notify-boot', destination: 'deviceEvent' };
+  const send = async (body: object, headers?: Record<string, string>) =>
+    (await tenant.call(200, 'POST', '/test_callbacks', body, headers)).body;
+
+  // proves ext/test-callbacks/sent, ext/test-callbacks/verify
+  it('arrives verified at the registered address, leaves no delivery, and a wrong signature is refused', async () => {
+    const told = await send({ ...boot, verify: true });
+    const [right, wrong] = tenant.integrator.arrivals;
+    expect(tenant.integrator.arrivals).toHaveLength(2);
+    expect(right).toMatchObject({ verified: true, webhookId: told.webhookId, body: told.body });
+    expect(right?.applicationId).toBe(tenant.applicationId);
+    expect(wrong).toMatchObject({ verified: false, answered: 401 });
+    expect(told).toMatchObject({ statusCode: 204, reason: null, verification: { refused: true } });
+    const { deliveries } = await admin().notifier.listDeliveries({ applicationId: tenant.applicationId });
+    expect(deliveries).toEqual([]);
+  });
+
+  it('every type of the catalogue goes to its setting', async () => {
+    const events = ['soraEvent', 'soraFileSendEvent', 'fileUploadEvent'];
+    await tenant.call(
+      ...([200, 'PATCH', ''] as const),
+      Object.fromEntries(events.map((name) => [name, `${tenant.integrator.origin}/${name}`])),
+    );
+    const { eventTypes } = (await tenant.call(200, 'GET', '/event_types')).body;
+    for (const type of ['notify-sora-event', 'notify-recording', 'notify-file-upload']) {
+      const { destination } = eventTypes.find((one: { type: string }) => one.type === type);
+      const told = await send({ type, destination });
+      expect(told.statusCode).toBe(204);
+      expect(tenant.integrator.arrivals.at(-1)).toMatchObject({ verified: true, path: `/${destination}` });
+    }
+  });
+
+  it('a setting that is not set is 404', async () => {
+    await tenant.call(404, 'POST', '/test_callbacks', {
+      type: 'notify-sora-event',
+      destination: 'soraEvent',
+    });
+  });
+
+  // proves ext/test-callbacks/told
+  // withstands callbacks/test-endless
+  it('a receiver that answers 10 MB, or never, is told within 15 s', async () => {
+    const large = await startReceiver(() => (response) => response.end(Buffer.alloc(10_485_760, 'z')));
+    receivers.push(large);
+    await tenant.call(200, 'PATCH', '', { deviceEvent: large.url });
+    expect(await send(boot)).toMatchObject({
+      ...{ statusCode: 200, answer: 'z'.repeat(1024), answerTruncated: true, tls: null },
+    });
+    const never = await startReceiver(() => () => {});
+    receivers.push(never);
+    await tenant.call(200, 'PATCH', '', { deviceEvent: never.url });
+    const began = performance.now();
+    const told = await send({ ...boot, verify: true });
+    expect(performance.now() - began).toBeLessThan(15_000);
+    expect(told).toMatchObject({
+      ...{ statusCode: null, answer: null, reason: 'No complete answer came in time.' },
+      verification: { refused: null },
+    });
+  }, 30_000);
+
+  // proves ext/test-callbacks/limit
+  // withstands callbacks/test-flood
+  it('six at the same time: at least one is 429 with Retry-After, and another application is served', async () => {
+    const open: (() => void)[] = [];
+    const slow = await startReceiver(() => (response) => void open.push(() => response.end()));
+    receivers.push(slow);
+    await tenant.call(200, 'PATCH', '', { deviceEvent: slow.url });
+    // As many more as other instances would let in.
+    const most = 5 * Number(process.env['INSTANCES'] ?? 1);
+    const answers = Array.from({ length: most + 1 }, () => tenant.api.app('POST', '/test_callbacks', boot));
+    const refused = await Promise.any(
+      answers.map(async (one) => {
+        const answer = await one;
+        if (answer.status !== 429) throw new Error(String(answer.status));
+        return answer;
+      }),
+    );
+    expect(refused.headers['retry-after']).toBe('1');
+    expect(refused.headers['ratelimit-policy']).toContain('"test-callbacks"');
+    const other = await createTenant();
+    expect((await other.call(200, 'POST', '/test_callbacks', boot)).body.statusCode).toBe(204);
+    await other.close();
+    for (const one of open) one();
+    const statuses = (await Promise.all(answers)).map((answer) => answer.status);
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(most);
+  }, 30_000);
+
+  it('a repeat under its Idempotency-Key gets the same answer, and the receiver nothing more', async () => {
+    const key = { 'idempotency-key': 'one' };
+    const first = await send(boot, key);
+    expect(await send(boot, key)).toEqual(first);
+    expect(tenant.integrator.arrivals).toHaveLength(1);
+    await tenant.call(422, 'POST', '/test_callbacks', { ...boot, verify: true }, key);
+  });
+});
