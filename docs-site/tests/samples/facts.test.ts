@@ -12,7 +12,7 @@ import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
 import { parse } from 'yaml';
 import type { UploadFile } from '../../../services/communication/src/domain/recording.ts';
 import { readSignedUrls } from '../../../services/communication/src/domain/signed-urls.ts';
-import { signatureHeaders } from '../../../services/notifier/src/domain/signing.ts';
+import { signatureHeaders } from '../../../services/kit/src/outbound/signing.ts';
 import { fill, readGuide } from './extract.ts';
 
 // What the guides say of the contract, against the contract itself.

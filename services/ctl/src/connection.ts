@@ -8,10 +8,12 @@ import { type Client, Code, ConnectError, createClient, type Interceptor } from 
 import { createConnectTransport } from '@connectrpc/connect-node';
 import type { ProcessStatus } from '@headset-cloud/kit/admin-server.ts';
 import { operatorHeaders } from '@headset-cloud/kit/audit/operator.ts';
+import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { networkReason, neverReached } from '@headset-cloud/kit/cli/network.ts';
+import { visible } from '@headset-cloud/kit/cli/output.ts';
+import type { Files } from '@headset-cloud/kit/cli/standard-streams.ts';
 import { withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
-import { CtlError, exitCodes } from './exit-codes.ts';
-import { visible } from './output.ts';
-import type { Files } from './standard-streams.ts';
+import { exitCodes } from './exit-codes.ts';
 
 /** The services that have an operators' door. */
 export type AdminService =
@@ -70,7 +72,7 @@ function writtenDoors(env: Env): Readonly<Record<string, string>> {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return {};
     const reason = (cause as Error).message;
-    throw new CtlError(exitCodes.usage, `The file of the doors cannot be read: ${reason}`, { cause });
+    throw new CliError(exitCodes.usage, `The file of the doors cannot be read: ${reason}`, { cause });
   }
 }
 
@@ -95,7 +97,7 @@ export function adminAddresses(service: AdminProcess, options: ConnectionOptions
   const addresses = given.split(',').map((address) => address.trim());
   const wrong = addresses.find((one) => !/^https?:\/\/[^/]/i.test(one) || !URL.canParse(one));
   if (wrong !== undefined) {
-    throw new CtlError(
+    throw new CliError(
       exitCodes.usage,
       `The admin address ${JSON.stringify(wrong)} is not an http or https address. Example: ${onePort}`,
     );
@@ -173,7 +175,7 @@ export function operatorName(options: ConnectionOptions, env: Env): string {
   if (given !== undefined) {
     // As the services take it: what is left of it would be their word for somebody without a name.
     if (given.replaceAll(/\p{C}/gu, '').trim() !== '') return given;
-    throw new CtlError(
+    throw new CliError(
       exitCodes.usage,
       `${options.operator === undefined ? 'OPERATOR' : '--operator'} is empty. Say who you are, for the audit records, for example --operator kim.`,
     );
@@ -186,7 +188,7 @@ export function operatorName(options: ConnectionOptions, env: Env): string {
   }
 }
 
-/** Calls a service's admin port at the first of its addresses that answers; failures are CtlErrors. */
+/** Calls a service's admin port at the first of its addresses that answers; failures are CliErrors. */
 export function callAdmin<S extends DescService, A>(
   connection: {
     service: AdminService;
@@ -216,7 +218,7 @@ export function callAdmin<S extends DescService, A>(
     try {
       return await call(createClient(description, transport));
     } catch (error) {
-      // The call had no effect, so the next address may be tried.
+      // The call had no effect (in Kubernetes no pod of the Service is ready), so the next address may be tried.
       if (neverReached(error) && position + 1 < addresses.length) return tried(position + 1);
       throw explain(error, service, addresses.slice(0, position + 1), timeoutMs);
     }
@@ -266,31 +268,14 @@ export async function askStatus(
   return { reason, answered, refusesToken };
 }
 
-/** Nothing listens there, or nothing has the name: in Kubernetes, while no pod of a Service is ready. */
-function neverReached(error: unknown): boolean {
-  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(String(rootCause(error).code));
-}
-
-function rootCause(error: unknown): { code?: unknown } {
-  let cause = error as { code?: unknown; cause?: unknown };
-  while (typeof cause.cause === 'object' && cause.cause !== null) cause = cause.cause;
-  return cause;
-}
-
-/** Errors of the network carry a text code (ECONNREFUSED, ENOTFOUND, …). */
-function networkReason(error: unknown): string | undefined {
-  const { code } = rootCause(error);
-  return typeof code === 'string' && /^E[A-Z_]+$/.test(code) ? code : undefined;
-}
-
 function explain(error: unknown, service: AdminService, tried: readonly string[], timeoutMs: number): Error {
-  if (error instanceof CtlError) return error;
+  if (error instanceof CliError) return error;
   const where = tried.join(' or ');
   const address = `--admin URL, --${service}-admin URL or ${service.toUpperCase()}_ADMIN`;
   const network = networkReason(error);
   const connectError = ConnectError.from(error);
   if (network) {
-    return new CtlError(
+    return new CliError(
       exitCodes.unreachable,
       `Cannot reach the operators' door of ${service} at ${where} (${network}).\n` +
         `Start the platform (make up; on Kubernetes see whether a pod of ${service} runs), or name the right address with ${address}.`,
@@ -299,28 +284,28 @@ function explain(error: unknown, service: AdminService, tried: readonly string[]
   }
   switch (connectError.code) {
     case Code.DeadlineExceeded:
-      return new CtlError(
+      return new CliError(
         exitCodes.unreachable,
         `${service} at ${where} did not answer within ${timeoutMs} ms. The call may have taken effect; it is safe to repeat.`,
       );
     case Code.Unavailable:
-      return new CtlError(
+      return new CliError(
         exitCodes.unreachable,
         `${service} at ${where} is not available: ${visible(connectError.rawMessage)}`,
       );
     case Code.Unauthenticated:
-      return new CtlError(
+      return new CliError(
         exitCodes.unauthenticated,
         `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file; on Kubernetes start the operators' pod anew, which then has the present one.`,
       );
     case Code.Unimplemented:
     // No operators' call has this error; the public API gives it for every unknown path.
     case Code.PermissionDenied:
-      return new CtlError(
+      return new CliError(
         exitCodes.unreachable,
         `What answers at ${where} is not the operators' door of ${service}. Name the right address with ${address}.`,
       );
     default:
-      return new CtlError(exitCodes.refused, visible(connectError.rawMessage), { cause: error });
+      return new CliError(exitCodes.refused, visible(connectError.rawMessage), { cause: error });
   }
 }

@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
-import { CtlError, exitCodes } from './exit-codes.ts';
+import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { exitCodes } from './exit-codes.ts';
 
 /** A headset's signing key: the content of a key file. */
 export interface HeadsetKeyFile {
@@ -39,7 +40,7 @@ export function writeKeyFile(path: string, key: HeadsetKeyFile): void {
   } catch (cause) {
     const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
     const reason = exists ? 'it exists, and a key is never written over another' : (cause as Error).message;
-    throw new CtlError(
+    throw new CliError(
       exitCodes.usage,
       `The key file ${path} cannot be written: ${reason}. Choose another with --out.`,
     );

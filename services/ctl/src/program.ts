@@ -1,5 +1,8 @@
 import { platformVersion } from '@headset-cloud/kit/build-info.ts';
-import { Command, CommanderError } from 'commander';
+import { wholeNumber } from '@headset-cloud/kit/cli/options.ts';
+import { guarded, type Terminal } from '@headset-cloud/kit/cli/output.ts';
+import { runProgram } from '@headset-cloud/kit/cli/run.ts';
+import { Command } from 'commander';
 import { addApplications } from './commands/applications.ts';
 import { addArtifacts } from './commands/artifacts.ts';
 import { addAudit } from './commands/audit.ts';
@@ -20,9 +23,8 @@ import { addStatus } from './commands/status.ts';
 import { addTransactions } from './commands/transactions.ts';
 import { addUsage } from './commands/usage.ts';
 import { operatorName } from './connection.ts';
-import { CtlError, exitCodes } from './exit-codes.ts';
-import { guarded, type Terminal } from './output.ts';
-import { createSession, wholeNumber } from './session.ts';
+import { exitCodes } from './exit-codes.ts';
+import { createSession } from './session.ts';
 
 const examples = `
 Examples:
@@ -144,21 +146,7 @@ export async function runCtl(
   addDeadLetters(program, session);
   addSecrets(program, session);
   addStatus(program, session);
-  settle(program, terminal);
-
-  try {
-    await program.parseAsync(keyIdsAsOperands(args), { from: 'user' });
-    await terminal.flushed?.();
-    return exitCodes.ok;
-  } catch (error) {
-    // Commander has already printed the error or the requested help.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-    if (error instanceof CtlError) {
-      terminal.err(`${error.message}\n`);
-      return error.exitCode;
-    }
-    throw error;
-  }
+  return runProgram(program, keyIdsAsOperands(args), terminal);
 }
 
 /**
@@ -169,10 +157,4 @@ function keyIdsAsOperands(args: readonly string[]): string[] {
   const isKeyId = (arg: string) => /^-[\w-]{42}$/.test(arg);
   if (args.includes('--') || !args.some(isKeyId)) return [...args];
   return [...args.filter((arg) => !isKeyId(arg)), '--', ...args.filter(isKeyId)];
-}
-
-/** Makes every command throw instead of ending the process, and write to the given terminal. */
-function settle(command: Command, terminal: Terminal): void {
-  command.exitOverride().configureOutput({ writeOut: terminal.out, writeErr: terminal.err });
-  for (const child of command.commands) settle(child, terminal);
 }

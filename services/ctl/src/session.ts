@@ -1,6 +1,8 @@
 import type { DescMessage, DescService, MessageShape } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
 import type { ProcessStatus } from '@headset-cloud/kit/admin-server.ts';
+import type { Terminal } from '@headset-cloud/kit/cli/output.ts';
+import { createFiles, type Files } from '@headset-cloud/kit/cli/standard-streams.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   type AdminProcess,
@@ -14,8 +16,7 @@ import {
   type NoStatus,
   operatorName,
 } from './connection.ts';
-import { json, type Terminal } from './output.ts';
-import { createFiles, type Files } from './standard-streams.ts';
+import { json } from './output.ts';
 
 /** Functions for the commands; the options are read when a command runs. */
 export interface Session {
@@ -79,25 +80,6 @@ export function createSession(
       terminal.out(this.json ? json(schema, message) : text(message));
     },
   };
-}
-
-/** Parses a whole number from 0 for commander. */
-export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text))
-    throw new InvalidArgumentError('It is not a whole number from 0 to 999999999.');
-  return Number(text);
-}
-
-/** Most that a service lists in one answer. */
-const mostListed = 1000;
-
-/** Parses how much a list shows for commander. The services would take 0 for their default. */
-export function listLimit(text: string): number {
-  const n = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (n < 1 || n > mostListed) {
-    throw new InvalidArgumentError(`It is not a whole number from 1 to ${mostListed}.`);
-  }
-  return n;
 }
 
 /** Parses a limit for commander: a quota of zero would refuse every call. */

@@ -4,8 +4,9 @@ import { request as httpsRequest } from 'node:https';
 import { type Readable, Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { CtlError, exitCodes } from './exit-codes.ts';
-import { visible } from './output.ts';
+import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { visible } from '@headset-cloud/kit/cli/output.ts';
+import { exitCodes } from './exit-codes.ts';
 
 /** What is known of a content before it is read. */
 export interface Expected {
@@ -25,7 +26,7 @@ export interface UploadOptions {
 
 /**
  * Sends a content to a signed URL in one PUT, as it comes. One that is not what was expected never arrives
- * whole, so that the storage does not take it. Throws CtlError with what the storage said.
+ * whole, so that the storage does not take it. Throws CliError with what the storage said.
  */
 export async function upload(url: string, content: Readable, options: UploadOptions): Promise<void> {
   const { what, expected } = options;
@@ -48,7 +49,7 @@ export async function upload(url: string, content: Readable, options: UploadOpti
   content.once('error', (cause) => {
     if (request.destroyed) return;
     const reason = `${what} cannot be read: ${cause.message}. Nothing was stored.`;
-    wrong = new CtlError(exitCodes.refused, reason, { cause });
+    wrong = new CliError(exitCodes.refused, reason, { cause });
   });
   const exact = exactly(what, expected).once('error', (error) => {
     if (!request.destroyed) wrong ??= error;
@@ -61,14 +62,14 @@ export async function upload(url: string, content: Readable, options: UploadOpti
     const said = (await text(answer)).trim();
     const status = answer.statusCode ?? 0;
     if (status < 200 || status > 299) {
-      throw new CtlError(
+      throw new CliError(
         exitCodes.refused,
         `The upload was refused (${status}): ${visible(said.slice(0, 500))}`,
       );
     }
   } catch (error) {
-    if (error instanceof CtlError || wrong) throw wrong ?? error;
-    throw new CtlError(
+    if (error instanceof CliError || wrong) throw wrong ?? error;
+    throw new CliError(
       exitCodes.unreachable,
       `The upload to ${where} failed: ${(error as Error).message}. It is safe to repeat.`,
       { cause: error },
@@ -78,10 +79,10 @@ export async function upload(url: string, content: Readable, options: UploadOpti
   }
 }
 
-/** Passes a content on, its last piece only when all of it was as expected; ends with CtlError otherwise. */
+/** Passes a content on, its last piece only when all of it was as expected; ends with CliError otherwise. */
 function exactly(what: string, { sizeBytes, sha256 }: Expected): Transform {
   const hash = createHash('sha256');
-  const wrong = (how: string) => new CtlError(exitCodes.refused, `${what} ${how}. Nothing was stored.`);
+  const wrong = (how: string) => new CliError(exitCodes.refused, `${what} ${how}. Nothing was stored.`);
   let seenBytes = 0;
   let last: Buffer | undefined;
   return new Transform({

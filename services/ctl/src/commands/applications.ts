@@ -1,10 +1,10 @@
+import { fields, table } from '@headset-cloud/kit/cli/output.ts';
 import {
   CreateApplicationResponseSchema,
   DevicesAdminService,
   ListApplicationsResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { fields, table } from '../output.ts';
 import type { Session } from '../session.ts';
 import { addForgetApplication } from './forget-application.ts';
 

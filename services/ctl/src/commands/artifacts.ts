@@ -1,3 +1,5 @@
+import { listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { fields, table } from '@headset-cloud/kit/cli/output.ts';
 import {
   type ArtifactInfo,
   ArtifactKind,
@@ -7,8 +9,8 @@ import {
   WithdrawArtifactResponseSchema,
 } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { type Command, Option } from 'commander';
-import { fields, table, time } from '../output.ts';
-import { listLimit, type Session } from '../session.ts';
+import { time } from '../output.ts';
+import type { Session } from '../session.ts';
 
 const kinds: Readonly<Record<string, ArtifactKind>> = {
   software: ArtifactKind.SOFTWARE,

@@ -1,4 +1,6 @@
 import { auditActions } from '@headset-cloud/kit/audit/actions.ts';
+import { listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { table, visible } from '@headset-cloud/kit/cli/output.ts';
 import {
   AuditAdminService,
   type ListAuditRecordsResponse,
@@ -6,8 +8,8 @@ import {
 } from '@headset-cloud/proto/audit/v1/admin_pb.ts';
 import type { AuditRecord } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { type Command, InvalidArgumentError } from 'commander';
-import { table, time, visible } from '../output.ts';
-import { listLimit, type Session } from '../session.ts';
+import { time } from '../output.ts';
+import type { Session } from '../session.ts';
 
 interface ListOptions {
   actor: string;

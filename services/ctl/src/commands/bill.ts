@@ -1,6 +1,6 @@
+import { fields, table } from '@headset-cloud/kit/cli/output.ts';
 import { BillingAdminService, ShowBillResponseSchema } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { fields, table } from '../output.ts';
 import { type Month, month, type Session } from '../session.ts';
 
 /** `bill show`. */

@@ -1,5 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
+import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { wholeNumber } from '@headset-cloud/kit/cli/options.ts';
+import { fields } from '@headset-cloud/kit/cli/output.ts';
 import {
   type Contract,
   ContractSchema,
@@ -8,9 +11,8 @@ import {
   PutContractResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { CtlError, exitCodes } from '../exit-codes.ts';
-import { fields } from '../output.ts';
-import { quota, type Session, wholeNumber } from '../session.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { quota, type Session } from '../session.ts';
 
 interface PutOptions {
   /** Absent: the contract's own stays. */
@@ -113,14 +115,14 @@ export function addContracts(program: Command, session: Session): void {
 function requireChange({ limit, add, remove, defaultLimits, ...options }: PutOptions): void {
   const isChange = limit !== undefined || add.length > 0 || remove.length > 0 || defaultLimits;
   if (isChange || Object.keys(limitsOf({ ...options, add, remove, defaultLimits })).length > 0) return;
-  throw new CtlError(
+  throw new CliError(
     exitCodes.usage,
     'Nothing to change: give --limit, --add, --add-file, --remove or one of the limits (contracts put --help).',
   );
 }
 
-function limitIsMissing(applicationId: string): CtlError {
-  return new CtlError(
+function limitIsMissing(applicationId: string): CliError {
+  return new CliError(
     exitCodes.usage,
     `The application ${applicationId} has no contract yet: its first one needs a limit, for example ctl contracts put ${applicationId} --limit 10`,
   );

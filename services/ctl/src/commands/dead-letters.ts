@@ -1,5 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
+import { listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { fields, table } from '@headset-cloud/kit/cli/output.ts';
 import {
   type DeadLetter,
   DeadLettersAdminService,
@@ -11,8 +13,8 @@ import {
 } from '@headset-cloud/proto/eventlog/v1/admin_pb.ts';
 import { type Command, Option } from 'commander';
 import type { AdminService } from '../connection.ts';
-import { fields, table, time } from '../output.ts';
-import { listLimit, type Session } from '../session.ts';
+import { time } from '../output.ts';
+import type { Session } from '../session.ts';
 
 /** The services that consume events: each stores the dead letters of its own groups. */
 const consumers = ['transactions', 'devices', 'notifier', 'billing', 'connectivity'] as const;

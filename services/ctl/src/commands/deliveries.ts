@@ -1,3 +1,6 @@
+import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { fields, table, visible } from '@headset-cloud/kit/cli/output.ts';
 import {
   type Delivery,
   GetDeliveryResponseSchema,
@@ -6,9 +9,9 @@ import {
   RedeliverDeliveryResponseSchema,
 } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { type Command, Option } from 'commander';
-import { CtlError, exitCodes } from '../exit-codes.ts';
-import { fields, table, time, visible } from '../output.ts';
-import { listLimit, type Session } from '../session.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { time } from '../output.ts';
+import type { Session } from '../session.ts';
 
 /** `deliveries list|show|redeliver`. */
 export function addDeliveries(program: Command, session: Session): void {
@@ -87,7 +90,7 @@ export function addDeliveries(program: Command, session: Session): void {
     .action(async (ids: string[], options: { deadOf?: string; dryRun: boolean }) => {
       const { deadOf, dryRun } = options;
       if ((deadOf === undefined) === (ids.length === 0)) {
-        throw new CtlError(exitCodes.usage, 'Name notifications, or --dead-of an application.');
+        throw new CliError(exitCodes.usage, 'Name notifications, or --dead-of an application.');
       }
       const sent = (notificationId: string) =>
         session.call('notifier', NotifierAdminService, (c) => c.redeliverDelivery({ notificationId }));

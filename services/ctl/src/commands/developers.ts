@@ -1,10 +1,10 @@
+import { fields, table } from '@headset-cloud/kit/cli/output.ts';
 import {
   DevicesAdminService,
   ListDevelopersResponseSchema,
   PutDeveloperResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { fields, table } from '../output.ts';
 import type { Session } from '../session.ts';
 
 /** `developers put|list`. */

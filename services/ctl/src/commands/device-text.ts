@@ -1,6 +1,7 @@
+import { type Field, fields } from '@headset-cloud/kit/cli/output.ts';
 import type { Device } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { DeviceStatus } from '@headset-cloud/proto/devices/v1/service_pb.ts';
-import { type Field, fields, time } from '../output.ts';
+import { time } from '../output.ts';
 
 /** The fields of one device, one per line; reported fields only after the headset's first session. */
 export function deviceText(device: Device | undefined): string {

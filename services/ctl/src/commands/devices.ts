@@ -1,3 +1,5 @@
+import { listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { table, visible } from '@headset-cloud/kit/cli/output.ts';
 import {
   DevicesAdminService,
   GetDeviceResponseSchema,
@@ -5,8 +7,7 @@ import {
   PutDeviceResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { table, visible } from '../output.ts';
-import { listLimit, type Session } from '../session.ts';
+import type { Session } from '../session.ts';
 import { deviceText } from './device-text.ts';
 import { addForget } from './forget.ts';
 import { addKeyCommands } from './headset-keys.ts';

@@ -1,4 +1,8 @@
 import { statSync } from 'node:fs';
+import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { listLimit, wholeNumber } from '@headset-cloud/kit/cli/options.ts';
+import { visible } from '@headset-cloud/kit/cli/output.ts';
+import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
 import {
   type ArtifactInfo,
   ArtifactKind,
@@ -9,10 +13,8 @@ import {
   WithdrawArtifactResponseSchema,
 } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { type Command, InvalidArgumentError } from 'commander';
-import { CtlError, exitCodes } from '../exit-codes.ts';
-import { visible } from '../output.ts';
-import { listLimit, type Session, wholeNumber } from '../session.ts';
-import { standard } from '../standard-streams.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { Session } from '../session.ts';
 import { upload } from '../upload.ts';
 import { artifactFields, artifactTable } from './artifacts.ts';
 
@@ -99,11 +101,11 @@ async function checked(
     );
     const artifact = artifacts.find((a) => a.version === version);
     if (artifact?.state === ArtifactState.REJECTED) {
-      throw new CtlError(exitCodes.refused, `The firmware was rejected: ${visible(artifact.reason)}`);
+      throw new CliError(exitCodes.refused, `The firmware was rejected: ${visible(artifact.reason)}`);
     }
     if (artifact && artifact.state !== ArtifactState.UPLOADING) return artifact;
     if (Date.now() > deadline) {
-      throw new CtlError(
+      throw new CliError(
         exitCodes.unreachable,
         'The file was uploaded, but its check takes long. See what becomes of it with: ctl firmware list',
       );
@@ -115,7 +117,7 @@ async function checked(
 /** Another content under the same version is never sent to devices without notice. */
 function requireSame(artifact: ArtifactInfo | undefined, wanted: string | undefined): void {
   if (!artifact || wanted === undefined || artifact.sha256 === wanted) return;
-  throw new CtlError(
+  throw new CliError(
     exitCodes.refused,
     `The version ${visible(artifact.version)} is there with another content (SHA-256 ${artifact.sha256}). It is not overwritten: choose another version.`,
   );
@@ -136,7 +138,7 @@ function sha256(text: string): string {
 
 function sizeOf(file: string): number {
   if (file === standard) {
-    throw new CtlError(
+    throw new CliError(
       exitCodes.usage,
       'The length of standard input is not known beforehand: give --size, such as --size $(wc -c < FILE).',
     );
@@ -144,6 +146,6 @@ function sizeOf(file: string): number {
   try {
     return statSync(file).size;
   } catch (cause) {
-    throw new CtlError(exitCodes.usage, `The file cannot be read: ${(cause as Error).message}`, { cause });
+    throw new CliError(exitCodes.usage, `The file cannot be read: ${(cause as Error).message}`, { cause });
   }
 }

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create, type DescService, type MessageInitShape } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
+import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { table } from '@headset-cloud/kit/cli/output.ts';
 import type { ForgottenSchema } from '@headset-cloud/proto/common/v1/forget_pb.ts';
 import { type ForgetReport, ForgetReportSchema } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import type { AdminService } from '../connection.ts';
-import { CtlError, exitCodes } from '../exit-codes.ts';
-import { table } from '../output.ts';
+import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 
 /** A pause lasts so many times as long as the call before it, so that other work goes first. */
@@ -36,7 +37,7 @@ export interface Tally {
 
 interface Failure {
   readonly service: AdminService;
-  readonly error: CtlError;
+  readonly error: CliError;
 }
 
 /** What has been done, or counted, so far. */
@@ -107,7 +108,7 @@ export function startForgetRun(session: Session, dryRun: boolean): ForgetRun {
       try {
         await work();
       } catch (error) {
-        if (!(error instanceof CtlError)) throw error;
+        if (!(error instanceof CliError)) throw error;
         failures.push({ service: asking, error });
         add(asking, []);
       }
@@ -126,11 +127,11 @@ export function refuseLeft({ counts, failures }: Outcome, again: string): void {
   const [failed] = failures;
   if (failed) {
     const services = [...new Set(failures.map(({ service }) => service))].join(', ');
-    throw new CtlError(failed.error.exitCode, `Not done in ${services}: ${failed.error.message} ${again}`);
+    throw new CliError(failed.error.exitCode, `Not done in ${services}: ${failed.error.message} ${again}`);
   }
   const left = [...counts.values()].flat().reduce((sum, one) => sum + one.left, 0);
   if (left === 0) return;
-  throw new CtlError(
+  throw new CliError(
     exitCodes.refused,
     `${left} are left, because callbacks of them are still to be delivered or events to be processed. ${again}`,
   );

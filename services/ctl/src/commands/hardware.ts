@@ -1,3 +1,4 @@
+import { fields, table } from '@headset-cloud/kit/cli/output.ts';
 import {
   DevicesAdminService,
   ListHardwareModelsResponseSchema,
@@ -5,7 +6,6 @@ import {
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Camera, HardwareModel } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { type Command, InvalidArgumentError } from 'commander';
-import { fields, table } from '../output.ts';
 import type { Session } from '../session.ts';
 
 type GivenCamera = Pick<Camera, 'direction' | 'mountedPosition' | 'maxWidth' | 'maxHeight'>;

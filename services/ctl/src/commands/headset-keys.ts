@@ -1,4 +1,7 @@
 import { create } from '@bufbuild/protobuf';
+import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { type Column, fields, table } from '@headset-cloud/kit/cli/output.ts';
+import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
 import {
   AddHeadsetKeyResponseSchema,
   DevicesAdminService,
@@ -11,11 +14,10 @@ import {
   RemoveHeadsetKeyResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { CtlError, exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { generateHeadsetKey, keyFileText, removeKeyFile, writeKeyFile } from '../key-file.ts';
-import { type Column, fields, table, time } from '../output.ts';
+import { time } from '../output.ts';
 import type { Session } from '../session.ts';
-import { standard } from '../standard-streams.ts';
 
 /** `headset-keys list|add|generate|revoke|revoke-all`; `devices keys add|generate|remove` are the same commands. */
 export function addHeadsetKeys(program: Command, session: Session): void {
@@ -34,7 +36,7 @@ export function addHeadsetKeys(program: Command, session: Session): void {
     .option('--developer <developerId>', "the same, for all of the developer's applications")
     .action(async (imei: string | undefined, options: Scope) => {
       const [one, ...more] = [imei, options.device].filter((given) => given !== undefined);
-      if (more.length > 0) throw new CtlError(exitCodes.usage, 'Give the IMEI once.');
+      if (more.length > 0) throw new CliError(exitCodes.usage, 'Give the IMEI once.');
       const listed = create(ListHeadsetKeysResponseSchema);
       const scopes = await scopesOf({ ...options, ...(one !== undefined && { device: one }) }, session);
       for (const { case: kind, value = '' } of scopes) {
@@ -137,7 +139,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
       try {
         const answer = await add(deviceId, publicKeyPem, name);
         if (answer.keyId !== file.keyId) {
-          throw new CtlError(
+          throw new CliError(
             exitCodes.refused,
             `The service named the key ${answer.keyId} instead of ${file.keyId}.`,
           );
@@ -173,7 +175,7 @@ async function scopesOf(
   const given = [device, application, developer].filter((one) => one !== undefined);
   // An empty developer would mean every application there is.
   if (given.length !== 1 || given[0] === '') {
-    throw new CtlError(exitCodes.usage, 'Give one of --device, --application and --developer.');
+    throw new CliError(exitCodes.usage, 'Give one of --device, --application and --developer.');
   }
   if (device !== undefined) return [{ case: 'deviceId', value: device }];
   if (application !== undefined) return [{ case: 'applicationId', value: application }];
@@ -181,7 +183,7 @@ async function scopesOf(
     c.listApplications({ developerId: developer ?? '' }),
   );
   if (applications.length === 0) {
-    throw new CtlError(exitCodes.refused, `The developer ${developer} has no applications.`);
+    throw new CliError(exitCodes.refused, `The developer ${developer} has no applications.`);
   }
   return applications.map(({ applicationId }) => ({ case: 'applicationId', value: applicationId }));
 }

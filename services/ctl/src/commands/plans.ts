@@ -1,10 +1,10 @@
+import { fields, table } from '@headset-cloud/kit/cli/output.ts';
 import {
   BillingAdminService,
   ListPlansResponseSchema,
   PutPlansResponseSchema,
 } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { type Command, Option } from 'commander';
-import { fields, table } from '../output.ts';
 import type { Session } from '../session.ts';
 
 interface PutOptions {

@@ -1,10 +1,12 @@
+import { listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { table } from '@headset-cloud/kit/cli/output.ts';
 import {
   CommunicationAdminService,
   ListRecordingsResponseSchema,
 } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { table, time } from '../output.ts';
-import { listLimit, type Session } from '../session.ts';
+import { time } from '../output.ts';
+import type { Session } from '../session.ts';
 
 /** `recordings list`. */
 export function addRecordings(program: Command, session: Session): void {

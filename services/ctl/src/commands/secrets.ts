@@ -1,4 +1,6 @@
 import { create } from '@bufbuild/protobuf';
+import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { table } from '@headset-cloud/kit/cli/output.ts';
 import {
   type PlaceReport,
   SecretsAdminService,
@@ -8,8 +10,7 @@ import {
 } from '@headset-cloud/proto/secrets/v1/admin_pb.ts';
 import type { Command } from 'commander';
 import type { AdminService } from '../connection.ts';
-import { CtlError, exitCodes } from '../exit-codes.ts';
-import { table } from '../output.ts';
+import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 
 /** The services that store what SECRET_KEY seals. */
@@ -48,7 +49,7 @@ export function addSecrets(program: Command, session: Session): void {
       let moved = movedIn(report);
       for (let run = 1; !dryRun && movedIn(report) > 0; run += 1) {
         if (run === mostRuns) {
-          throw new CtlError(
+          throw new CliError(
             exitCodes.refused,
             `Values are still being sealed by another key after ${run} runs. Change SECRET_KEY of every process, and run it again.`,
           );
@@ -74,7 +75,7 @@ export function addSecrets(program: Command, session: Session): void {
     .action(async (key: string) => {
       const doors = [...(await findDoors(session)).values()];
       const needing = doors.filter(({ secrets }) => secrets.notedKeys.includes(key));
-      if (needing.length === 0) throw new CtlError(exitCodes.refused, `No service needs key ${key}.`);
+      if (needing.length === 0) throw new CliError(exitCodes.refused, `No service needs key ${key}.`);
       for (const { door, secrets } of needing) {
         await session.call(door, SecretsAdminService, (c) =>
           c.forgetSecretKey({ service: secrets.service, key }),
@@ -105,7 +106,7 @@ async function findDoors(session: Session): Promise<Map<string, Door>> {
 function requireOneKey(doors: ReadonlyMap<string, Door>): void {
   const keys = [...doors.values()].map(({ secrets }) => `${secrets.service} by ${secrets.sealingKey}`);
   if (new Set([...doors.values()].map(({ secrets }) => secrets.sealingKey)).size > 1) {
-    throw new CtlError(
+    throw new CliError(
       exitCodes.refused,
       `The services seal by several keys (${keys.join(', ')}). Give all processes the same SECRET_KEY first.`,
     );
@@ -219,7 +220,7 @@ function leftOver({ services, places }: SecretsReport): string[] {
 function refuseUnopened({ places }: SecretsReport): void {
   const count = places.reduce((sum, { unopened }) => sum + unopened.length, 0);
   if (count === 0) return;
-  throw new CtlError(
+  throw new CliError(
     exitCodes.refused,
     `${count} values are opened by no configured key. Put their key into SECRET_KEY_OTHERS, or have them made anew.`,
   );

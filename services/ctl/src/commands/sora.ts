@@ -1,3 +1,5 @@
+import { wholeNumber } from '@headset-cloud/kit/cli/options.ts';
+import { fields, table } from '@headset-cloud/kit/cli/output.ts';
 import {
   CommunicationAdminService,
   type Endpoint,
@@ -7,8 +9,7 @@ import {
   SetDefaultVersionResponseSchema,
 } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import type { Command } from 'commander';
-import { fields, table } from '../output.ts';
-import { type Session, wholeNumber } from '../session.ts';
+import type { Session } from '../session.ts';
 
 interface PutOptions {
   signalingUrl: string;

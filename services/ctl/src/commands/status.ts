@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { table } from '@headset-cloud/kit/cli/output.ts';
 import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
 import type { Command } from 'commander';
 import type { AdminProcess } from '../connection.ts';
-import { CtlError, exitCodes } from '../exit-codes.ts';
-import { table, time } from '../output.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { time } from '../output.ts';
 import type { Session } from '../session.ts';
 
 const processes: readonly AdminProcess[] = [
@@ -58,10 +60,10 @@ export function addStatus(program: Command, session: Session): void {
       );
       refuseUnasked(shown);
       if (shown.some((line) => !line.ready && !isReplaced(line, shown))) {
-        throw new CtlError(exitCodes.refused, 'Not all services are ready.');
+        throw new CliError(exitCodes.refused, 'Not all services are ready.');
       }
       if (shown.some(({ warnings }) => warnings.length > 0)) {
-        throw new CtlError(exitCodes.warnings, 'All services are ready, with warnings.');
+        throw new CliError(exitCodes.warnings, 'All services are ready, with warnings.');
       }
     });
 }
@@ -71,12 +73,12 @@ function refuseUnasked(shown: readonly Line[]): void {
   // A process that tells of itself says since when it runs.
   if (shown.some(({ since }) => since !== '')) return;
   if (shown.some(({ refusesToken }) => refusesToken)) {
-    throw new CtlError(
+    throw new CliError(
       exitCodes.unauthenticated,
       'No process accepts the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file.',
     );
   }
-  throw new CtlError(
+  throw new CliError(
     exitCodes.unreachable,
     'No process can be asked. Start the platform (make up; on Kubernetes see whether its pods run), or name the right address with --admin URL.',
   );

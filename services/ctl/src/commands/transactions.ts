@@ -1,3 +1,5 @@
+import { duration, listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { type Column, fields, table } from '@headset-cloud/kit/cli/output.ts';
 import {
   FindTransactionsResponseSchema,
   ListTransactionsOfDeviceResponseSchema,
@@ -5,9 +7,9 @@ import {
   TransactionsAdminService,
 } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import { type Transaction, TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Column, fields, table, time } from '../output.ts';
-import { listLimit, type Session, transactionId } from '../session.ts';
+import { type Command, Option } from 'commander';
+import { time } from '../output.ts';
+import { type Session, transactionId } from '../session.ts';
 
 const columns: readonly Column<Transaction>[] = [
   ['TRANSACTION', (t) => String(t.transactionId)],
@@ -18,15 +20,6 @@ const columns: readonly Column<Transaction>[] = [
   ['CREATED', (t) => time(t.createdAtMs)],
   ['UPDATED', (t) => time(t.updatedAtMs)],
 ];
-
-const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Parses a time such as 90s, 15m, 2h or 1d for commander; milliseconds. */
-function duration(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count === undefined) throw new InvalidArgumentError('It is not a time such as 90s, 15m, 2h or 1d.');
-  return Number(count) * (unitMs[unit] as number);
-}
 
 /** `transactions list|find|show`. */
 export function addTransactions(program: Command, session: Session): void {

@@ -1,3 +1,5 @@
+import { listLimit, wholeNumber } from '@headset-cloud/kit/cli/options.ts';
+import { fields, table } from '@headset-cloud/kit/cli/output.ts';
 import {
   AddUsageResponseSchema,
   BillingAdminService,
@@ -5,8 +7,8 @@ import {
 } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { fields, table, time } from '../output.ts';
-import { listLimit, type Month, month, type Session, wholeNumber } from '../session.ts';
+import { time } from '../output.ts';
+import { type Month, month, type Session } from '../session.ts';
 
 interface AddOptions {
   kind: keyof typeof kinds;

@@ -1,5 +1,5 @@
+import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
 import type { BoundedAnswer, BoundedRequester } from '../ports.ts';
-import { authorizationOf } from './credentials.ts';
 import type { OriginPools } from './pools.ts';
 
 /**

@@ -1,10 +1,10 @@
+import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
 import type { ServiceContext } from '@headset-cloud/kit/service.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import { type Delivery, laneParts } from '../domain/delivery.ts';
 import type { TryOutcome } from '../domain/next-step.ts';
 import { type AttemptResult, type AttemptRules, afterAttempt, outcomeWord } from '../domain/outcome.ts';
-import { signatureHeaders } from '../domain/signing.ts';
 import { endsAtMs } from '../domain/time-limit.ts';
 import type { NotifierMetrics } from '../metrics.ts';
 import type { CallbackSender, DestinationAddress, Destinations } from '../ports.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
 import type { ServiceContext } from '@headset-cloud/kit/service.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { SignedUrlsSetting } from '../domain/delivery.ts';
 import { judgeAnswer } from '../domain/signed-urls.ts';
-import { signatureHeaders } from '../domain/signing.ts';
 import { startDeadline } from '../http/deadline.ts';
 import { describeFailure } from '../http/sender.ts';
 import type { NotifierMetrics } from '../metrics.ts';

@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls';
+import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
 import { type buildConnector, Client } from 'undici';
 import { attemptReasons, reasonOf } from '../domain/attempt-reason.ts';
-import { authorizationOf } from '../http/credentials.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { describeFailure } from '../http/sender.ts';
 import { beginning, secretsIn } from './answer.ts';

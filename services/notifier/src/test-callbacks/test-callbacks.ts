@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
 import type { ServiceContext } from '@headset-cloud/kit/service.ts';
 import { inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { buildConnector } from 'undici';
 import type { DestinationSetting } from '../domain/delivery.ts';
-import { signatureHeaders } from '../domain/signing.ts';
 import { type Deadline, startDeadline } from '../http/deadline.ts';
 import type { NotifierMetrics } from '../metrics.ts';
 import type { DestinationAddress, Destinations } from '../ports.ts';

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { CtlError, exitCodes } from './exit-codes.ts';
+import { CliError, cliExitCodes } from './exit-codes.ts';
 import type { Terminal } from './output.ts';
 
 /** The name of a file that means standard input, or standard output. */
@@ -23,6 +23,9 @@ export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | '
     get input() {
       return of.stdin;
     },
+    get columns() {
+      return of.stdout.isTTY ? of.stdout.columns : undefined;
+    },
     async flushed() {
       await new Promise<void>((resolve) => {
         of.stdout.write('', (error) => {
@@ -32,8 +35,8 @@ export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | '
       });
       if (!failure) return;
       const { code, message } = failure as NodeJS.ErrnoException;
-      throw new CtlError(
-        exitCodes.refused,
+      throw new CliError(
+        cliExitCodes.refused,
         `Standard output was closed before everything was written to it (${code ?? message}).`,
         { cause: failure },
       );
@@ -43,9 +46,9 @@ export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | '
 
 /** Files that a command reads; `-` is standard input. `what` names them in messages. */
 export interface Files {
-  /** The whole text. Throws CtlError. */
+  /** The whole text. Throws CliError. */
   text(path: string, what: string): Promise<string>;
-  /** The content as it comes; its errors are those of the system. Throws CtlError. */
+  /** The content as it comes; its errors are those of the system. Throws CliError. */
   content(path: string, what: string): Readable;
 }
 
@@ -53,14 +56,14 @@ export function createFiles(terminal: Terminal): Files {
   let taken: { readonly what: string; text?: Promise<string> } | undefined;
   const take = (what: string) => {
     if (taken) {
-      throw new CtlError(exitCodes.usage, `Standard input cannot be both ${taken.what} and ${what}.`);
+      throw new CliError(cliExitCodes.usage, `Standard input cannot be both ${taken.what} and ${what}.`);
     }
-    if (!terminal.input) throw new CtlError(exitCodes.usage, 'There is no standard input.');
+    if (!terminal.input) throw new CliError(cliExitCodes.usage, 'There is no standard input.');
     taken = { what };
     return { taken, input: terminal.input };
   };
   const unreadable = (what: string, reason: string, cause?: unknown) =>
-    new CtlError(exitCodes.usage, `${what} cannot be read: ${reason}`, { cause });
+    new CliError(cliExitCodes.usage, `${what} cannot be read: ${reason}`, { cause });
 
   async function inputText(what: string): Promise<string> {
     // The token's file is asked for by every call of a command.
@@ -80,7 +83,7 @@ export function createFiles(terminal: Terminal): Files {
       try {
         return await (path === standard ? inputText(what) : readFile(path, 'utf8'));
       } catch (error) {
-        throw error instanceof CtlError ? error : unreadable(what, (error as Error).message, error);
+        throw error instanceof CliError ? error : unreadable(what, (error as Error).message, error);
       }
     },
     content: (path, what) => (path === standard ? take(what).input : createReadStream(path)),

@@ -1,0 +1,16 @@
+/** The text code of a network's error (ECONNREFUSED, ENOTFOUND, …); undefined: it is another error. */
+export function networkReason(error: unknown): string | undefined {
+  const { code } = rootCause(error);
+  return typeof code === 'string' && /^E[A-Z_]+$/.test(code) ? code : undefined;
+}
+
+/** Nothing listens there, or nothing has the name: the call had no effect. */
+export function neverReached(error: unknown): boolean {
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(String(rootCause(error).code));
+}
+
+function rootCause(error: unknown): { code?: unknown } {
+  let cause = error as { code?: unknown; cause?: unknown };
+  while (typeof cause.cause === 'object' && cause.cause !== null) cause = cause.cause;
+  return cause;
+}

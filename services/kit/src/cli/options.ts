@@ -1,0 +1,29 @@
+import { InvalidArgumentError } from 'commander';
+
+/** Parses a whole number from 0 for commander. */
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text))
+    throw new InvalidArgumentError('It is not a whole number from 0 to 999999999.');
+  return Number(text);
+}
+
+/** Most that a service lists in one answer. */
+const mostListed = 1000;
+
+/** Parses how much a list shows for commander. The services would take 0 for their default. */
+export function listLimit(text: string): number {
+  const n = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (n < 1 || n > mostListed) {
+    throw new InvalidArgumentError(`It is not a whole number from 1 to ${mostListed}.`);
+  }
+  return n;
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Parses a time such as 90s, 15m, 2h or 1d for commander; milliseconds. */
+export function duration(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (count === undefined) throw new InvalidArgumentError('It is not a time such as 90s, 15m, 2h or 1d.');
+  return Number(count) * (unitMs[unit] as number);
+}

@@ -1,0 +1,90 @@
+import type { Readable } from 'node:stream';
+
+/** The streams of the command line. */
+export interface Terminal {
+  out(text: string): void;
+  err(text: string): void;
+  /** Standard input; absent: there is none. */
+  readonly input?: Readable;
+  /** How many characters a line of the output may have; absent: nobody looks at it in a terminal. */
+  readonly columns?: number;
+  /** Resolves when all output is written. Throws CliError when its reader is gone. */
+  flushed?(): Promise<void>;
+}
+
+/**
+ * A text on one line, whoever wrote it: control characters, line breaks, bidirectional marks and what else has no
+ * shape of its own as escapes of JSON (`\u001b`), so that nobody moves the cursor, adds lines or hides something.
+ */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    // Each half of a surrogate pair by itself, as JSON wants it.
+    character
+      .split('')
+      .map((half) => `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}
+
+/**
+ * A terminal to which only line breaks pass as they are; whoever prints a text of others beside `table` and `fields`
+ * takes those out by `visible`. JSON has the others only within strings, where the escapes mean the same.
+ */
+export function guarded(terminal: Terminal): Terminal {
+  const lines = (text: string) => text.split('\n').map(visible).join('\n');
+  // Inherits `input`, which opens standard input when it is read, and `columns`, which a terminal may change.
+  return Object.assign(Object.create(terminal) as Terminal, {
+    out: (text: string) => terminal.out(lines(text)),
+    err: (text: string) => terminal.err(lines(text)),
+  });
+}
+
+/** A table's column: its head and a row's text. */
+export type Column<T> = readonly [head: string, text: (row: T) => string];
+
+/**
+ * Rows under heads, columns aligned; a sentence when there is none. Where a line has more than `widest` characters,
+ * each row is shown as its fields below each other.
+ */
+export function table<T>(
+  rows: readonly T[],
+  columns: readonly Column<T>[],
+  none: string,
+  widest = Number.POSITIVE_INFINITY,
+): string {
+  if (rows.length === 0) return `${none}\n`;
+  const cells = [
+    columns.map(([head]) => head),
+    ...rows.map((row) => columns.map(([, text]) => visible(text(row)) || '-')),
+  ];
+  const widths = columns.map((_, i) => Math.max(...cells.map((line) => line[i]?.length ?? 0)));
+  if (widths.reduce((sum, width) => sum + width + 2, -2) > widest) {
+    return rows
+      .map((row) => fields(columns.map(([head, text]): Field => [head.toLowerCase(), text(row)])))
+      .join('\n');
+  }
+  return cells
+    .map(
+      (line) =>
+        `${line
+          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+/** A field: its name, and its text or texts. */
+export type Field = readonly [name: string, text: string | readonly string[]];
+
+/** The fields of one object, one per line; several texts of a field below each other. */
+export function fields(pairs: readonly Field[]): string {
+  const names = pairs.map(([name]) => visible(name));
+  const width = Math.max(...names.map((name) => name.length));
+  return pairs
+    .map(([, text], i) => {
+      const texts = (typeof text === 'string' ? [text] : text).map(visible);
+      return `${names[i]?.padEnd(width)}  ${texts.join(`\n${' '.repeat(width + 2)}`) || '-'}\n`;
+    })
+    .join('');
+}
