@@ -41,8 +41,8 @@ export interface Staging {
 /** What only `make up`, simulators and trials need. */
 const forTests = ['services/demo', 'services/embedded', 'services/standalone'];
 const hasSimulators = (kind: Kind) => kind === 'test' || kind === 'dev';
-/** What is never in an image. */
-const neverStaged = ['tests'];
+/** What is never in an image: hc runs on integrators' machines. */
+const neverStaged = ['services/hc', 'tests'];
 
 /** Files of a package that run; everything else (tests, protos, documents) stays out. */
 function runs(path: string, kind: Kind): boolean {

@@ -1,9 +1,17 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCtl } from '@headset-cloud/ctl/program.ts';
+import { runHc } from '@headset-cloud/hc/program.ts';
+import type { Terminal } from '@headset-cloud/kit/cli/output.ts';
 import { root } from './imports.ts';
 
-const pages = ['README.md', 'docs/operations.md', 'docs/configuration.md', 'CONTRIBUTING.md'];
+const pages = [
+  'README.md',
+  'docs/operations.md',
+  'docs/configuration.md',
+  'CONTRIBUTING.md',
+  'services/hc/README.md',
+];
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
 /** The lines of a page's code: those of its blocks, and its code within sentences. */
@@ -15,52 +23,67 @@ function codeOf(markdown: string): string[] {
   return [...blocks.flatMap((block) => block.replace(/\\\n\s*/g, ' ').split('\n')), ...spans];
 }
 
-/** Command lines of ctl in a line of code, without `ctl` itself and what follows in a comment. */
-function ctlLines(code: string): string[] {
-  const found = /(?:^|(?<!\bjob)\s)(?:ctl|\$CTL|services\/ctl\/src\/main\.ts) (.*)$/.exec(code)?.[1];
+/** The command lines that the pages name: how they begin there, and how they print their help. */
+const commandLines = {
+  ctl: {
+    start: /(?:^|(?<!\bjob)\s)(?:ctl|\$CTL|services\/ctl\/src\/main\.ts) (.*)$/,
+    run: (args: readonly string[], terminal: Terminal) => runCtl(args, terminal, {}),
+  },
+  hc: {
+    start: /(?:^|\s)(?:hc|\$HC|services\/hc\/src\/main\.ts) (.*)$/,
+    run: (args: readonly string[], terminal: Terminal) =>
+      runHc(args, { terminal, env: {}, onInterrupt: () => () => {} }),
+  },
+} as const;
+type Name = keyof typeof commandLines;
+
+/** Command lines in a line of code, without the command itself and what follows in a comment. */
+function linesIn(name: Name, code: string): string[] {
+  const found = commandLines[name].start.exec(code)?.[1];
   return found === undefined ? [] : [found.replace(/\s#.*$/, '')];
 }
 
 const helps = new Map<string, Promise<string>>();
-function help(path: readonly string[]): Promise<string> {
-  const key = path.join(' ');
+function help(name: Name, path: readonly string[]): Promise<string> {
+  const key = [name, ...path].join(' ');
   const known = helps.get(key);
   if (known) return known;
   const texts: string[] = [];
   const terminal = { out: (text: string) => void texts.push(text), err: () => {} };
-  const made = runCtl([...path, '--help'], terminal, {}).then(() => texts.join(''));
+  const made = commandLines[name].run([...path, '--help'], terminal).then(() => texts.join(''));
   helps.set(key, made);
   return made;
 }
 
 /** What is wrong with a command line; undefined: there is such a command with such options. */
-async function mistakeIn(line: string): Promise<string | undefined> {
+async function mistakeIn(name: Name, line: string): Promise<string | undefined> {
   const words: string[] = line.match(/"[^"]*"|\S+/g) ?? [];
   const options = words.filter((word) => word.startsWith('--')).map((word) => word.replace(/=.*/, ''));
   const path: string[] = [];
   for (const word of words.filter((one) => !one.startsWith('-'))) {
-    const [, list] = (await help(path)).split(/^Commands:\n/m);
+    const [, list] = (await help(name, path)).split(/^Commands:\n/m);
     if (list === undefined) break;
-    const commands = [...list.replace(/\n\n.*/s, '').matchAll(/^ {2}([a-z][\w-]*)/gm)].map(
-      ([, name]) => name,
-    );
-    // Options of ctl itself stand before the command.
+    const commands = [...list.replace(/\n\n.*/s, '').matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, one]) => one);
+    // Options of the program itself stand before the command.
     if (path.length === 0 && !commands.includes(word) && words.indexOf(word) > 0) continue;
-    if (!commands.includes(word)) return `ctl ${[...path, word].join(' ')}`;
+    if (!commands.includes(word)) return [name, ...path, word].join(' ');
     path.push(word);
   }
-  const texts = `${await help([])}\n${await help(path)}`;
+  const texts = `${await help(name, [])}\n${await help(name, path)}`;
   const unknown = options.find((option) => !new RegExp(`^\\s+(-\\w, )?${option}(?![\\w-])`, 'm').test(texts));
-  return unknown && `ctl ${[...path, unknown].join(' ')}`;
+  return unknown && [name, ...path, unknown].join(' ');
 }
 
 describe('commands that the pages name', () => {
   const code = pages.flatMap((file) => codeOf(read(file)));
 
-  it('of ctl: there are such commands, with such options', async () => {
-    const lines = [...new Set(code.flatMap(ctlLines))];
-    expect(lines.length).toBeGreaterThan(30);
-    const mistakes = await Promise.all(lines.map(mistakeIn));
+  it.each([
+    ['ctl', 30],
+    ['hc', 10],
+  ] as const)('of %s: there are such commands, with such options', async (name, least) => {
+    const lines = [...new Set(code.flatMap((line) => linesIn(name, line)))];
+    expect(lines.length).toBeGreaterThan(least);
+    const mistakes = await Promise.all(lines.map((line) => mistakeIn(name, line)));
     expect(mistakes.filter((mistake) => mistake !== undefined)).toEqual([]);
   });
 
@@ -71,9 +94,14 @@ describe('commands that the pages name', () => {
     ['ctl deliveries list --status dead', undefined],
     ['ctl --operator NAME', undefined],
     ['ctl --operator NAME secrets status', undefined],
+    ['hc deliveries resend ID', 'hc deliveries resend'],
+    ['$HC events --since 1h', 'hc events --since'],
+    ['hc --profile NAME listen --forward-to URL', undefined],
+    ['hc devices list --all', undefined],
   ])('%s is judged', async (line, mistake) => {
-    const [found] = ctlLines(line);
-    expect(await mistakeIn(found as string)).toBe(mistake);
+    const name = /^(ctl|\$CTL)/.test(line) ? 'ctl' : 'hc';
+    const [found] = linesIn(name, line);
+    expect(await mistakeIn(name, found as string)).toBe(mistake);
   });
 
   it('of make: there are such targets', () => {

@@ -168,6 +168,15 @@ describeOnStack('make up', () => {
     });
     expect(list[0]).toMatchObject({ transactionId, deviceId: demo().deviceId });
 
+    // hc keeps its login in the user's folder.
+    const hc = `export XDG_CONFIG_HOME=${join(folder, 'config')}\n${line(first, 'HC=')}`;
+    const logIn = `${hc}\n${line(first, '$HC login')}`;
+    expect(await shell(logIn)).toContain(`application  ${demo().applicationId}\n`);
+    expect(await shell(`${hc}\n${line(first, '$HC trigger')}`)).toMatch(
+      /signature +refused, as it has to be\n/,
+    );
+    expect(await shell(`${hc}\n${line(first, '$HC events')}`)).toContain(`tx-${transactionId}-processed`);
+
     const again = up({ DATA_DIR: dataDir });
     expect([await again.ended, again.output]).toEqual([
       2,

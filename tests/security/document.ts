@@ -4,6 +4,7 @@ import { type Proof, readProofs } from '../specification/proofs.ts';
 import { cell, testsCell } from '../specification/table.ts';
 import { callbackDoors } from './threats/callbacks.ts';
 import { fileDoors } from './threats/files.ts';
+import { hcDoor } from './threats/hc.ts';
 import { headsetDoor } from './threats/headsets.ts';
 import { insideDoors } from './threats/inside.ts';
 import { restDoor } from './threats/rest.ts';
@@ -17,6 +18,7 @@ export const doors: readonly Door[] = [
   ...fileDoors,
   ...callbackDoors,
   ...insideDoors,
+  hcDoor,
   ...siteDoors,
 ];
 

@@ -60,4 +60,13 @@ export const extensionLines: readonly Line[] = [
     force: what never failed is sent again by force only; what is still to be sent, or was replaced, is not
     `,
   ),
+  ...lines(
+    'ext/hc',
+    "the integrators' command",
+    `
+    listen: every event goes to a server of the integrator's, in its order and signed as always; after a kill nothing is missed, and at most what was under way comes twice
+    verify: of a stored callback it is told which signature is right, or whether time, key or body are wrong
+    commands: test callbacks, events, deliveries, recoveries, devices and transactions, as text and as JSON
+    `,
+  ),
 ];

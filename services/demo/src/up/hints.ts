@@ -23,5 +23,12 @@ Try next
   curl -s "${base}/transactions?deviceId=${demo.deviceId}&order=desc&perPage=5&page=1" -H "Authorization: Bearer $TOKEN"
   tail -f ${log('integrator')} ${log('headset')}
 
+The integrators' command (services/hc/README.md)
+  HC='node_modules/.bin/node services/hc/src/main.ts --profile demo'
+  $HC login --from ${shown(join(dataDir, 'demo.json'))}
+  $HC trigger notify-boot --verify
+  $HC events --from 1h
+  $HC listen --forward-to http://localhost:3000/callbacks
+
 Ctrl-C stops everything; the state stays in ${shown(dataDir)} (${clean} removes it).`;
 }

@@ -1,0 +1,154 @@
+import { createServer } from 'node:http';
+import { createApi } from './api.ts';
+import { application, type Cloud, closed, type Given, listening, openCloud } from './testing/cloud.ts';
+import { run } from './testing/run.ts';
+
+let cloud: Cloud | undefined;
+afterEach(() => cloud?.close());
+
+const empty = { body: { deliveries: [], cursor: null } };
+const list = 'deliveries list';
+
+describe('what a call is refused with is told with what to do', () => {
+  const cases: readonly [name: string, given: Given, code: number, err: RegExp][] = [
+    [
+      'a token that is not accepted',
+      { status: 401, body: { message: 'Unauthorized' } },
+      4,
+      /does not accept the access token: Unauthorized .*Run hc login/,
+    ],
+    [
+      'an application of somebody else',
+      { status: 403, body: { message: 'Forbidden' } },
+      1,
+      /^Forbidden \(403, request r-1\)\. Is app-1 an application of this client/,
+    ],
+    [
+      'a wrong query',
+      { status: 400, headers: { 'x-error-detail': '/state: no state' }, body: { message: 'Invalid' } },
+      1,
+      /^Invalid: \/state: no state \(400, request r-1\)\n$/,
+    ],
+    [
+      'a service that is away',
+      { status: 503, body: { message: 'Too slow.' } },
+      3,
+      /^Too slow\. \(503, .*Try again later\.\n$/,
+    ],
+    [
+      'a server that is another one',
+      { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' },
+      3,
+      /is not the API/,
+    ],
+    [
+      'a page of a proxy',
+      { status: 502, body: '<html>Bad gateway' },
+      3,
+      /is not the API: status 502; it may be away/,
+    ],
+  ];
+  test.each(cases)('%s', async (_, given, code, err) => {
+    cloud = await openCloud(() => given);
+    const result = await run(list, cloud.env);
+    expect([result.code, result.out, result.err]).toEqual([code, '', expect.stringMatching(err)]);
+  });
+
+  test('an address where nobody listens', async () => {
+    const gone = await openCloud(() => empty);
+    await gone.close();
+    expect(await run(list, { ...gone.env, HC_ACCESS_TOKEN: 'x' })).toEqual({
+      code: 3,
+      out: '',
+      err: `The API cannot be reached at ${gone.url} (ECONNREFUSED). See whether the address is right and the platform runs.\n`,
+    });
+    expect((await run(list, gone.env)).err).toMatch(/^The token endpoint cannot be reached at /);
+  });
+
+  test('an API that does not answer', async () => {
+    cloud = await openCloud(() => undefined);
+    const { code, err } = await run(`--timeout-ms 100 ${list}`, cloud.env);
+    expect([code, err]).toEqual([
+      3,
+      expect.stringMatching(/^The API at http:\S+ did not answer within 100 ms\./),
+    ]);
+  });
+
+  test('a change of which nobody knows whether it happened is told with its key, which repeats it once', async () => {
+    cloud = await openCloud(() => undefined);
+    const { code, err } = await run('--timeout-ms 100 deliveries redeliver n-1', cloud.env);
+    expect(code).toBe(3);
+    const key = /--idempotency-key ([\w-]{36})\n$/.exec(err)?.[1];
+    expect(cloud.asked.at(-1)?.headers['idempotency-key']).toBe(key);
+  });
+
+  test('a scope that the client may not have', async () => {
+    cloud = await openCloud(
+      () => empty,
+      () => ({ status: 400, body: { error: 'invalid_scope', error_description: 'no\u001b[31m' } }),
+    );
+    const { code, err } = await run(list, cloud.env);
+    expect([code, err]).toEqual([
+      4,
+      `The token endpoint ${cloud.url}/token does not give the client client-1 the scope cws:application:read. Have it allowed (400, invalid_scope: no\\u001b[31m).\n`,
+    ]);
+  });
+});
+
+test('a token that was revoked is replaced once, and asked for with the scopes of the command alone', async () => {
+  let calls = 0;
+  cloud = await openCloud(() => (++calls === 1 ? { status: 401, body: { message: 'Unauthorized' } } : empty));
+  expect((await run(list, cloud.env)).code).toBe(0);
+  const tokens = cloud.asked.filter(({ url }) => url === '/token');
+  expect(tokens.map(({ body }) => new URLSearchParams(body).get('scope'))).toEqual([
+    'cws:application:read',
+    'cws:application:read',
+  ]);
+});
+
+test('a call over the share is made again after the time that the API names', async () => {
+  let calls = 0;
+  cloud = await openCloud(() =>
+    ++calls === 1 ? { status: 429, headers: { 'retry-after': '1' }, body: { message: 'Too many' } } : empty,
+  );
+  const began = performance.now();
+  expect((await run(list, cloud.env)).code).toBe(0);
+  expect(performance.now() - began).toBeGreaterThan(950);
+});
+
+// withstands hc/redirect
+test('redirects are not followed, with the token or the secret', async () => {
+  const heard: unknown[] = [];
+  const other = createServer((request, response) => {
+    heard.push(request.headers);
+    response.end('{}');
+  });
+  const location = await listening(other);
+  const moved = { status: 307, headers: { location } };
+  cloud = await openCloud(() => moved);
+  expect(await run(list, cloud.env)).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('not the API: status 307'),
+  });
+  await cloud.close();
+  cloud = await openCloud(
+    () => empty,
+    () => moved,
+  );
+  expect((await run(list, cloud.env)).code).toBe(4);
+  expect(heard).toEqual([]);
+  await closed(other);
+});
+
+test('ids of others have no way out of the path of the application', async () => {
+  cloud = await openCloud(() => ({ status: 404, body: { message: 'none' } }));
+  const api = createApi(
+    { apiUrl: cloud.url, tokenUrl: `${cloud.url}/token`, applicationId: application },
+    { scopes: [], timeoutMs: 1000 },
+  );
+  await expect(api.get('/x')).rejects.toThrow('none');
+  await run(['deliveries', 'show', '../../other/deliveries/1?x=#'], cloud.env);
+  expect(cloud.asked.at(-1)?.url).toBe(
+    `/v1/applications/${application}/deliveries/..%2F..%2Fother%2Fdeliveries%2F1%3Fx%3D%23`,
+  );
+});

@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { Argument, type Command } from 'commander';
+import { candidates, completionScript, type Shell, shells } from '../completion.ts';
+import type { Session } from '../session.ts';
+
+/** `completion`, and what its scripts call. */
+export function addCompletion(program: Command, session: Session): void {
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'which shell').choices(shells))
+    .description('print a script that completes hc in a shell')
+    .addHelpText(
+      'after',
+      `
+hc must be the name by which you call it, for example by an alias.
+
+Examples:
+  $ source <(hc completion bash)
+  $ source <(hc completion zsh)
+  $ hc completion fish | source
+`,
+    )
+    .action((shell: Shell) => {
+      const main = join(import.meta.dirname, '../main.ts');
+      session.terminal.out(completionScript(shell, [process.execPath, main]));
+    });
+
+  program
+    .command('__complete [words...]', { hidden: true })
+    .action((words: string[]) => session.terminal.out(lines(candidates(program, words))));
+}
+
+function lines(words: readonly string[]): string {
+  return words.map((word) => `${word}\n`).join('');
+}

@@ -1,0 +1,294 @@
+import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { type Column, fields, visible } from '@headset-cloud/kit/cli/output.ts';
+import { type Command, Option } from 'commander';
+import type { Api } from '../api.ts';
+import { imei, pastTime } from '../feed.ts';
+import { interruptedCode } from '../prompt.ts';
+import { interruptible, patiently, pause, type Session } from '../session.ts';
+import { transactionId } from './transactions.ts';
+import { destinations } from './trigger.ts';
+
+interface Attempt {
+  readonly at: string;
+  readonly durationMs: number;
+  readonly status: number | null;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly host: string | null;
+  readonly answer: string | null;
+}
+
+interface Delivery {
+  readonly webhookId: string;
+  readonly type: string;
+  readonly destination: string;
+  readonly deviceId: string | null;
+  readonly transactionId: number | null;
+  readonly state: string;
+  readonly attemptCount: number;
+  readonly createdAt: string;
+  readonly nextAttemptAt: string | null;
+  readonly endedAt: string | null;
+  readonly lastAttempt: Attempt | null;
+}
+
+interface DeliveryDetail extends Delivery {
+  readonly attempts: readonly Attempt[];
+  readonly body: string;
+}
+
+interface DeliveryPage {
+  readonly deliveries: readonly Delivery[];
+  readonly cursor: string | null;
+}
+
+interface Recovery {
+  readonly recoveryId: string;
+  readonly state: 'running' | 'ended';
+  readonly total: number;
+  readonly done: number;
+  readonly beganAt: string;
+  readonly endedAt: string | null;
+}
+
+interface ListOptions {
+  readonly state?: string;
+  readonly destination?: string;
+  readonly types?: string;
+  readonly device?: string;
+  readonly transaction?: number;
+  readonly since?: number;
+  readonly until?: number;
+  readonly limit: number;
+  readonly after?: string;
+}
+
+interface RecoverOptions {
+  readonly since: number;
+  readonly destination?: string;
+  readonly types?: string;
+  readonly device?: string;
+  readonly delivered?: boolean;
+  readonly dryRun?: boolean;
+  readonly wait: boolean;
+  readonly idempotencyKey?: string;
+}
+
+const destinationOption = () =>
+  new Option('--destination <setting>', 'only to this setting').choices(destinations);
+
+/** `deliveries list|show|redeliver|recover|recovery`. */
+export function addDeliveries(program: Command, session: Session): void {
+  const group = program.command('deliveries').description('what became of each callback, and sending again');
+
+  group
+    .command('list')
+    .description('deliveries, newest first; those of an ended state in the order of their end')
+    .addOption(
+      new Option('--state <state>', 'only in this state').choices([
+        'pending',
+        'delivered',
+        'dead',
+        'replaced',
+      ]),
+    )
+    .addOption(destinationOption())
+    .option('--types <types>', 'only of these types, separated by commas')
+    .option('--device <imei>', 'only of this device', imei)
+    .option('--transaction <transactionId>', 'only of this transaction', transactionId)
+    .option('--since <time>', 'created since then: 2h (before now) or a date', pastTime)
+    .option('--until <time>', 'created until then', pastTime)
+    .option('--limit <deliveries>', 'most to show, up to 1000', listLimit, 100)
+    .option('--after <cursor>', 'go on behind a cursor that a former call has shown')
+    .addHelpText('after', '\nExample:\n  $ hc deliveries list --state dead --since 1d\n')
+    .action((options: ListOptions) => list(session, options));
+
+  group
+    .command('show <webhookId>')
+    .description('one delivery with its attempts and its body')
+    .action(async (webhookId: string) => {
+      const path = `/deliveries/${encodeURIComponent(webhookId)}`;
+      const delivery = await session.api('cws:application:read').get<DeliveryDetail>(path);
+      session.show(delivery, () =>
+        [
+          describe(delivery),
+          '\n',
+          session.table(delivery.attempts, attemptColumns, 'No attempts yet.'),
+          `\n${visible(delivery.body)}\n`,
+        ].join(''),
+      );
+    });
+
+  group
+    .command('redeliver <webhookId...>')
+    .description('send again to the registered address: the same body and id, a new budget of attempts')
+    .option('--force', 'also what never failed')
+    .option('--idempotency-key <key>', 'repeat a call of this key without doing it twice; for one delivery')
+    .action(async (ids: string[], options: { force?: boolean; idempotencyKey?: string }) => {
+      if (options.idempotencyKey !== undefined && ids.length > 1) {
+        throw new CliError(cliExitCodes.usage, '--idempotency-key is for one delivery.');
+      }
+      const api = session.api('cws:application:write');
+      for (const id of ids) {
+        const path = `/deliveries/${encodeURIComponent(id)}/redeliver`;
+        const body = options.force ? { force: true } : {};
+        await session.emit(await api.post<Delivery>(path, body, options.idempotencyKey), describe);
+      }
+    });
+
+  group
+    .command('recover')
+    .description('send again what was given up since a time, at a pace, and show its progress')
+    .requiredOption('--since <time>', 'created since then: 2h (before now) or a date', pastTime)
+    .addOption(destinationOption())
+    .option('--types <types>', 'only of these types, separated by commas')
+    .option('--device <imei>', 'only of this device', imei)
+    .option('--delivered', 'also what was delivered')
+    .option('--dry-run', 'only count')
+    .option('--no-wait', 'do not wait for its end')
+    .option('--idempotency-key <key>', 'repeat a call of this key without doing it twice')
+    .addHelpText(
+      'after',
+      `
+Ctrl-C ends the waiting, not the recovery: hc deliveries recovery ID goes on to show it.
+
+Example:
+  $ hc deliveries recover --since 2026-01-31T12:00:00Z --destination deviceEvent --dry-run
+`,
+    )
+    .action((options: RecoverOptions) => recover(session, options));
+
+  group
+    .command('recovery <recoveryId>')
+    .description('the progress of a recovery, to its end')
+    .option('--no-wait', 'only as it is now')
+    .action(async (recoveryId: string, { wait }: { wait: boolean }) => {
+      const api = session.api('cws:application:read');
+      const recovery = await api.get<Recovery>(recoveryPath(recoveryId));
+      if (wait) await watch(session, api, recovery);
+      else await session.emit(recovery, progressLine);
+    });
+}
+
+async function list(session: Session, options: ListOptions): Promise<void> {
+  const api = session.api('cws:application:read');
+  const deliveries: Delivery[] = [];
+  let cursor: string | null | undefined = options.after;
+  do {
+    const page: DeliveryPage = await api.get('/deliveries', {
+      ...{ state: options.state, destination: options.destination, types: options.types },
+      ...{ deviceId: options.device, transactionId: options.transaction },
+      ...{ from: timeText(options.since), to: timeText(options.until) },
+      ...{ after: cursor, limit: options.limit - deliveries.length },
+    });
+    deliveries.push(...page.deliveries);
+    cursor = page.cursor;
+  } while (cursor !== null && deliveries.length < options.limit);
+  session.show({ deliveries, cursor }, () => {
+    const shown = session.table(
+      deliveries,
+      [
+        ['WEBHOOK-ID', (d) => d.webhookId],
+        ['STATE', (d) => d.state],
+        ['TYPE', (d) => d.type],
+        ['DESTINATION', (d) => d.destination],
+        ['DEVICE', (d) => d.deviceId ?? ''],
+        ['ATTEMPTS', (d) => String(d.attemptCount)],
+        ['CREATED', (d) => d.createdAt],
+        ['LAST ANSWER', (d) => outcomeOf(d.lastAttempt)],
+      ],
+      'No deliveries.',
+    );
+    return cursor === null ? shown : `${shown}More: --after ${visible(cursor ?? '')}\n`;
+  });
+}
+
+async function recover(session: Session, options: RecoverOptions): Promise<void> {
+  const api = session.api('cws:application:read', 'cws:application:write');
+  const { count, recovery } = await api.post<{ count: number; recovery: Recovery | null }>(
+    '/deliveries/recover',
+    {
+      since: timeText(options.since),
+      ...(options.destination && { destination: options.destination }),
+      ...(options.types && { types: options.types.split(',') }),
+      ...(options.device && { deviceId: options.device }),
+      ...(options.delivered && { delivered: true }),
+      ...(options.dryRun && { dryRun: true }),
+    },
+    options.idempotencyKey,
+  );
+  if (!recovery) {
+    const would = options.dryRun ? 'would be sent again' : 'are sent again';
+    await session.emit({ count, recovery }, () => `${count} deliveries ${would}.\n`);
+  } else if (options.wait) await watch(session, api, recovery);
+  else await session.emit(recovery, progressLine);
+}
+
+const recoveryPath = (id: string) => `/recoveries/${encodeURIComponent(id)}`;
+
+/** Shows each step of a recovery to its end. */
+async function watch(session: Session, api: Api, first: Recovery): Promise<void> {
+  const { stop, off } = interruptible(session);
+  let shown = '';
+  try {
+    for (let recovery: Recovery | undefined = first; recovery; ) {
+      const now = JSON.stringify(recovery);
+      if (now !== shown) await session.emit(recovery, progressLine);
+      shown = now;
+      if (recovery.state === 'ended') return;
+      await pause(session.pollMs, stop);
+      recovery = await patiently(() => api.get<Recovery>(recoveryPath(first.recoveryId)), {
+        stop,
+        note: session.note,
+      });
+    }
+  } finally {
+    off();
+  }
+  throw new CliError(
+    interruptedCode,
+    `The recovery goes on: hc deliveries recovery ${visible(first.recoveryId)}`,
+  );
+}
+
+function progressLine({ recoveryId, state, done, total }: Recovery): string {
+  const end = state === 'ended' ? ', ended; what became of them: hc deliveries list' : '';
+  return `${visible(recoveryId)}  ${done} of ${total} handed out${end}\n`;
+}
+
+const attemptColumns: readonly Column<Attempt>[] = [
+  ['ATTEMPT', (a) => a.at],
+  ['MS', (a) => String(a.durationMs)],
+  ['HOST', (a) => a.host ?? ''],
+  ['STATUS', (a) => String(a.status ?? '')],
+  ['REASON', (a) => a.message ?? ''],
+  ['ANSWER', (a) => a.answer ?? ''],
+];
+
+function outcomeOf(attempt: Attempt | null): string {
+  if (!attempt) return '';
+  return [attempt.status, attempt.reason === 'answered' ? null : attempt.reason]
+    .filter((one) => one !== null)
+    .join(' ');
+}
+
+function describe(delivery: Delivery): string {
+  return fields([
+    ['webhook-id', delivery.webhookId],
+    ['type', delivery.type],
+    ['destination', delivery.destination],
+    ['device', delivery.deviceId ?? ''],
+    ['transaction', String(delivery.transactionId ?? '')],
+    ['state', delivery.state],
+    ['attempts', String(delivery.attemptCount)],
+    ['created', delivery.createdAt],
+    ['next attempt', delivery.nextAttemptAt ?? ''],
+    ['ended', delivery.endedAt ?? ''],
+    ['last answer', outcomeOf(delivery.lastAttempt)],
+  ]);
+}
+
+function timeText(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : new Date(ms).toISOString();
+}

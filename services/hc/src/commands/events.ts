@@ -1,0 +1,107 @@
+import { listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { visible } from '@headset-cloud/kit/cli/output.ts';
+import { type Command, Option } from 'commander';
+import type { Api } from '../api.ts';
+import {
+  type Beginning,
+  beginning,
+  type FeedEvent,
+  type FeedFilter,
+  imei,
+  isSince,
+  readFeed,
+  startOf,
+} from '../feed.ts';
+import { interruptible, patiently, pause, type Session } from '../session.ts';
+
+interface EventsOptions {
+  readonly after?: string;
+  readonly from?: Beginning;
+  readonly types?: string;
+  readonly device?: string;
+  readonly limit: number;
+  readonly follow?: boolean;
+}
+
+/** `events`. */
+export function addEvents(program: Command, session: Session): void {
+  program
+    .command('events')
+    .description('all callbacks of the application in their order, whether they were delivered or not')
+    .option('--from <beginning>', 'now, oldest, a time such as 2h (before now), or a date', beginning)
+    .addOption(
+      new Option('--after <cursor>', 'go on behind a cursor that a former call has shown').conflicts('from'),
+    )
+    .option('--types <types>', 'only of these types, separated by commas: notify-boot,notify-location')
+    .option('--device <imei>', 'only of this device', imei)
+    .option('--limit <events>', 'most to show, up to 1000', listLimit, 100)
+    .option('--follow', 'show what comes until Ctrl-C; from now on, unless said otherwise')
+    .addHelpText(
+      'after',
+      `
+Without --from and --after: from the oldest event that is kept. The events come oldest first. Callbacks that are sent
+again have one place in the feed and are shown once.
+
+Examples:
+  $ hc events --from 1h
+  $ hc events --follow --types notify-boot --json
+`,
+    )
+    .action(async (options: EventsOptions) => {
+      const filter: FeedFilter = {
+        ...(options.types && { types: options.types }),
+        ...(options.device && { deviceId: options.device }),
+      };
+      const api = session.api('cws:application:read');
+      await (options.follow ? follow : list)(session, api, filter, options);
+    });
+}
+
+async function list(session: Session, api: Api, filter: FeedFilter, options: EventsOptions): Promise<void> {
+  const start = await startOf(
+    options.after === undefined ? (options.from ?? 'oldest') : 'oldest',
+    (after, limit) => readFeed(api, filter, after, limit),
+    session.note,
+  );
+  const events: FeedEvent[] = [];
+  let cursor = options.after ?? start?.cursor;
+  let more = true;
+  while (more && events.length < options.limit) {
+    const page = await readFeed(api, filter, cursor, options.limit - events.length);
+    events.push(...page.events.filter((event) => isSince(event, start?.sinceMs ?? 0)));
+    ({ cursor, more } = page);
+  }
+  session.show({ events, cursor, more }, () => {
+    const lines = events.map(eventLine).join('') || 'No events.\n';
+    return more ? `${lines}More: --after ${visible(cursor ?? '')}\n` : lines;
+  });
+}
+
+async function follow(session: Session, api: Api, filter: FeedFilter, options: EventsOptions): Promise<void> {
+  const { stop, off } = interruptible(session);
+  const patient = { stop, note: session.note };
+  const read = (after: string | undefined, limit: number) =>
+    patiently(() => readFeed(api, filter, after, limit), patient);
+  try {
+    const start =
+      options.after === undefined
+        ? await startOf(options.from ?? 'now', read, session.note)
+        : { cursor: options.after, sinceMs: 0 };
+    let cursor = start?.cursor;
+    while (start && !stop.aborted) {
+      const page = await read(cursor, options.limit);
+      if (!page) break;
+      for (const event of page.events) {
+        if (isSince(event, start.sinceMs)) await session.emit(event, eventLine);
+      }
+      cursor = page.cursor;
+      if (!page.more) await pause(session.pollMs, stop);
+    }
+  } finally {
+    off();
+  }
+}
+
+function eventLine({ createdAt, type, deviceId, webhookId, body }: FeedEvent): string {
+  return `${[createdAt, type, deviceId ?? '-', webhookId, body].map(visible).join('  ')}\n`;
+}

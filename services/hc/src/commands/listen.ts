@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { visible } from '@headset-cloud/kit/cli/output.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Api } from '../api.ts';
+import { readCredentials } from '../credentials.ts';
+import { type Beginning, beginning, type FeedFilter, imei, readFeed, startOf } from '../feed.ts';
+import { type Forwarded, listen } from '../listen/listen.ts';
+import { Position } from '../listen/position.ts';
+import { stateFolder } from '../places.ts';
+import { interruptedCode } from '../prompt.ts';
+import { patiently, type Session } from '../session.ts';
+import { applicationKey, keyOfFile, ownKeyOrNew, type SigningKey } from '../signing-keys.ts';
+
+/** Clocks of the cloud and of this machine may differ by this much. */
+const clockMarginMs = 2 * 3_600_000;
+
+interface ListenFlags {
+  readonly forwardTo: URL;
+  readonly from?: Beginning;
+  readonly types?: string;
+  readonly device?: string;
+  readonly key?: string;
+  readonly ownKey?: boolean;
+}
+
+/** `listen`. */
+export function addListen(program: Command, session: Session): void {
+  program
+    .command('listen')
+    .description('forward all callbacks of the application to a server on your machine, signed as always')
+    .requiredOption('--forward-to <url>', 'where to: http://localhost:3000/callbacks', targetUrl)
+    .option(
+      '--from <beginning>',
+      'begin anew: with now, oldest, a time such as 2h (before now), or a date',
+      beginning,
+    )
+    .option('--types <types>', 'only of these types, separated by commas')
+    .option('--device <imei>', 'only of this device', imei)
+    .option('--key <file>', 'sign with the key of this file, not with the application’s; -: standard input')
+    .option('--own-key', "sign with a key of hc's own, which is shown at the start")
+    .addHelpText(
+      'after',
+      `
+The first run begins with what comes from now on. A later run with the same application, address, --types and --device
+goes on where that one stopped, also after it was killed: nothing is left out, and the event that was under way may come
+twice, with the same webhook-id. An event that is not answered with 2xx is tried again, and those behind it wait, as in
+the cloud; 410 gives it up. What is sent again by deliveries redeliver or recover goes to the registered address only,
+since it has had its place in the feed.
+
+Callbacks are signed with the application's key, read from its settings (cws:application:read) and never stored or shown.
+Where none was issued, hc signs with a key of its own, which it shows.
+
+Examples:
+  $ hc listen --forward-to http://localhost:3000/callbacks
+  $ hc listen --forward-to http://localhost:3000 --from 1h --types notify-boot
+  $ hc listen --forward-to http://localhost:3000 --json | jq 'select(.status != 204)'
+`,
+    )
+    .action((flags: ListenFlags) => run(session, flags));
+}
+
+async function run(session: Session, flags: ListenFlags): Promise<void> {
+  if (flags.key !== undefined && flags.ownKey) {
+    throw new CliError(cliExitCodes.usage, 'Give one of --key and --own-key.');
+  }
+  const api = session.api('cws:application:read');
+  const filter: FeedFilter = {
+    ...(flags.types && { types: flags.types }),
+    ...(flags.device && { deviceId: flags.device }),
+  };
+  const { stop, cut, off } = twoSteps(session);
+  const patient = { stop, note: session.note };
+  try {
+    const { key, readKey } = await signing(session, api, flags);
+    const read = (after: string | undefined, limit: number) =>
+      patiently(() => readFeed(api, filter, after, limit), patient);
+    const began = { skipped: 0 };
+    const opened = await Position.open(
+      positionFile(session, flags, filter),
+      flags.from !== undefined,
+      async () => {
+        const from = flags.from ?? 'now';
+        const start = await startOf(from, read, session.note);
+        if (!start) return undefined;
+        began.skipped = start.skipped;
+        const wantedSinceMs = from === 'oldest' ? 0 : from === 'now' ? Date.now() - clockMarginMs : from;
+        return { place: { cursor: start.cursor, skipBeforeMs: start.sinceMs }, wantedSinceMs };
+      },
+    );
+    if (!opened) return;
+    const { position, isNew } = opened;
+    try {
+      session.note(
+        `Forwarding callbacks of ${api.applicationId} to ${shownUrl(flags.forwardTo)}, signed with ${key.whose}. Ctrl-C ends.`,
+      );
+      session.note(
+        isNew ? beginningText(flags.from ?? 'now', began.skipped) : 'Going on where the last run stopped.',
+      );
+      await listen({
+        ...{
+          api,
+          filter,
+          target: flags.forwardTo,
+          position,
+          key,
+          readKey,
+          stop,
+          cut,
+          pollMs: session.pollMs,
+        },
+        show: (forwarded) => session.emit(asJson(forwarded), () => forwardedLine(forwarded)),
+        note: session.note,
+      });
+    } finally {
+      position.close();
+    }
+    if (cut.aborted) throw new CliError(interruptedCode, 'The event that was under way was not answered.');
+    session.note('Ended. The next run goes on from here.');
+  } finally {
+    off();
+  }
+}
+
+/** The key to sign with now, and how it is read again. */
+async function signing(
+  session: Session,
+  api: Api,
+  { key: file, ownKey }: ListenFlags,
+): Promise<{ key: SigningKey; readKey: () => Promise<SigningKey> }> {
+  const fixed = (key: SigningKey) => ({ key, readKey: async () => key });
+  if (file !== undefined) return fixed(await keyOfFile(session.files, file));
+  const issued = ownKey ? undefined : await applicationKey(api);
+  if (issued) return { key: issued, readKey: async () => (await applicationKey(api)) ?? issued };
+  const own = ownKeyOrNew(session.env);
+  session.note(
+    `${ownKey ? '' : 'The application has no key yet (POST …/refresh_authkey issues one). '}Let your server verify with hc's own key: ${own.key}`,
+  );
+  return fixed(own);
+}
+
+/** The first Ctrl-C begins nothing new, the second one cuts off what is under way. */
+function twoSteps({ onInterrupt, note }: Session): {
+  readonly stop: AbortSignal;
+  readonly cut: AbortSignal;
+  off(): void;
+} {
+  const [stop, cut] = [new AbortController(), new AbortController()];
+  const off = onInterrupt(() => {
+    if (stop.signal.aborted) cut.abort();
+    else {
+      note('Ending when the event that is under way is answered; Ctrl-C again ends now.');
+      stop.abort();
+    }
+  });
+  return { stop: stop.signal, cut: cut.signal, off };
+}
+
+/** One file for each feed that is read and each target. */
+function positionFile(session: Session, { forwardTo }: ListenFlags, filter: FeedFilter): string {
+  const { env, options } = session;
+  const { apiUrl, applicationId } = readCredentials(env, {
+    profile: options.profile,
+    ...(options.application && { application: options.application }),
+  });
+  const what = JSON.stringify([
+    ...[apiUrl, applicationId, forwardTo.href],
+    ...[filter.types ?? '', filter.deviceId ?? ''],
+  ]);
+  const name = createHash('sha256').update(what).digest('hex').slice(0, 32);
+  return join(stateFolder(env), 'listen', `${name}.jsonl`);
+}
+
+/** Parses the target for commander; an address without http:// is one all the same. */
+function targetUrl(text: string): URL {
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+  if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '') {
+    throw new InvalidArgumentError(
+      'It is not an http or https address such as http://localhost:3000/callbacks.',
+    );
+  }
+  url.hash = '';
+  return url;
+}
+
+/** Without the password that it may have. */
+function shownUrl(url: URL): string {
+  const shown = new URL(url);
+  shown.username = '';
+  shown.password = '';
+  return shown.href;
+}
+
+function beginningText(from: Beginning, skipped: number): string {
+  const before = skipped === 0 ? '' : ` (${skipped} before are left out; --from oldest forwards them, too)`;
+  if (from === 'now') return `Beginning with what comes from now on${before}.`;
+  if (from === 'oldest') return 'Beginning with the oldest event that is kept.';
+  return `Beginning with events since ${new Date(from).toISOString()}${before}.`;
+}
+
+function asJson({ event, ...result }: Forwarded): object {
+  const { webhookId, type, destination, deviceId, createdAt } = event;
+  const { status = null, reason = null, nextInMs = null, durationMs, attempt, outcome } = result;
+  return {
+    ...{ at: new Date().toISOString(), webhookId, type, destination, deviceId, createdAt },
+    ...{ attempt, status, durationMs, outcome, reason, nextInMs },
+  };
+}
+
+function forwardedLine(forwarded: Forwarded): string {
+  const { event, status, durationMs, attempt, outcome, reason, nextInMs } = forwarded;
+  const parts = [
+    new Date().toISOString(),
+    String(status ?? '---'),
+    `${durationMs} ms`.padStart(8),
+    event.type,
+    event.webhookId,
+  ];
+  const why = reason ? `: ${reason}` : '';
+  if (outcome === 'again') {
+    parts.push(`(try ${attempt}, again in ${Math.round((nextInMs ?? 0) / 100) / 10} s${why})`);
+  } else if (outcome === 'gone') parts.push(`(given up, as the cloud does after 410${why})`);
+  else if (attempt > 1) parts.push(`(try ${attempt})`);
+  return `${parts.map(visible).join('  ')}\n`;
+}

@@ -1,0 +1,151 @@
+import { rmSync } from 'node:fs';
+import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { fields, visible } from '@headset-cloud/kit/cli/output.ts';
+import { readSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
+import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
+import type { Command } from 'commander';
+import { createApi, tokenEndpointOf } from '../api.ts';
+import {
+  apiAddress,
+  credentialsFile,
+  type StoredCredentials,
+  safeAddress,
+  secretFrom,
+  storeCredentials,
+} from '../credentials.ts';
+import { ask, orAsked } from '../prompt.ts';
+import type { Session } from '../session.ts';
+
+interface LoginOptions {
+  readonly apiUrl?: string;
+  readonly tokenUrl?: string;
+  readonly issuer?: string;
+  readonly client?: string;
+  readonly from?: string;
+  readonly allowHttp?: boolean;
+}
+
+/** `login` and `logout`. */
+export function addLogin(program: Command, session: Session): void {
+  program
+    .command('login')
+    .description(
+      'store with what the API is called, for you alone; the secret comes from standard input, or is asked for',
+    )
+    .option('--api-url <url>', "the API's address")
+    .option('--token-url <url>', 'the address that gives access tokens')
+    .option('--issuer <url>', 'the issuer, which tells that address (OpenID Connect)')
+    .option('--client <clientId>', "your client's id")
+    .option('--from <file>', 'read all of it from a file, such as .data/demo.json of make up')
+    .option('--allow-http', 'allow plain http beyond this machine, where secret and tokens can be read')
+    .addHelpText(
+      'after',
+      `
+The application is that of --application. Nothing is stored before the API has answered.
+
+Examples:
+  $ hc login --from .data/demo.json
+  $ hc --application my-app login --api-url https://api.example.com --issuer https://id.example.com --client my-client
+  $ hc --application my-app login --api-url … --token-url … --client my-client < secret.txt
+`,
+    )
+    .action(async (options: LoginOptions) => {
+      const credentials = await gather(session, options);
+      const api = createApi(credentials, {
+        scopes: ['cws:application:read'],
+        timeoutMs: session.options.timeoutMs,
+      });
+      await api.get('');
+      const file = storeCredentials(session.env, session.options.profile, credentials);
+      const { clientSecret: _, ...shown } = credentials;
+      session.show({ ...shown, file }, () =>
+        fields([
+          ['API', credentials.apiUrl],
+          ['tokens', credentials.tokenUrl],
+          ['application', credentials.applicationId],
+          ['client', credentials.clientId],
+          ['stored in', file],
+        ]),
+      );
+    });
+
+  program
+    .command('logout')
+    .description('remove what login has stored on this machine')
+    .action(() => {
+      const file = credentialsFile(session.env, session.options.profile);
+      rmSync(file, { force: true });
+      session.show({ removed: file }, () => `${visible(file)} is removed.\n`);
+    });
+}
+
+async function gather(session: Session, options: LoginOptions): Promise<StoredCredentials> {
+  const { env } = session;
+  const file = options.from === undefined ? {} : readGiven(options.from);
+  const allowHttp = options.allowHttp === true || env['HC_ALLOW_HTTP'] === '1';
+  const asked = { keyboard: session.keyboard, out: session.terminal.err };
+  const apiUrl = apiAddress(
+    await orAsked(options.apiUrl ?? env['HC_API_URL'] ?? file.apiUrl, asked, {
+      question: "The API's address",
+      option: '--api-url',
+    }),
+    allowHttp,
+  );
+  const issuer = options.issuer ?? env['HC_ISSUER'];
+  const tokenUrl =
+    options.tokenUrl ??
+    (issuer === undefined
+      ? (env['HC_TOKEN_URL'] ?? file.tokenUrl)
+      : await tokenEndpointOf(
+          safeAddress("The issuer's address", issuer, allowHttp),
+          session.options.timeoutMs,
+        ));
+  const known = {
+    apiUrl,
+    tokenUrl: safeAddress(
+      'The token address',
+      await orAsked(tokenUrl, asked, {
+        question: 'The address of the token endpoint',
+        option: '--token-url or --issuer',
+      }),
+      allowHttp,
+    ),
+    applicationId: await orAsked(
+      session.options.application ?? env['HC_APPLICATION'] ?? file.applicationId,
+      asked,
+      { question: 'The application', option: '--application' },
+    ),
+    clientId: await orAsked(options.client ?? env['HC_CLIENT_ID'] ?? file.clientId, asked, {
+      question: 'The client id',
+      option: '--client',
+    }),
+  };
+  const clientSecret = file.clientSecret ?? secretFrom(env) ?? (await secretTyped(session));
+  return { ...known, clientSecret, ...(allowHttp && { allowHttp }) };
+}
+
+async function secretTyped({ keyboard, terminal, files }: Session): Promise<string> {
+  const secret = keyboard
+    ? await ask(keyboard, terminal.err, "The client's secret (it is not shown): ", true)
+    : await files.text(standard, "The client's secret");
+  if (secret.trim() !== '') return secret.trim();
+  throw new CliError(cliExitCodes.usage, 'The secret is empty. Nothing was stored.');
+}
+
+/** Credentials of a file in the form of make up's demo.json. */
+function readGiven(path: string): Partial<StoredCredentials> {
+  const text = readSecretFile(path, 'The file of --from');
+  if (text === undefined) throw new CliError(cliExitCodes.usage, `There is no file ${path}.`);
+  const given: Record<string, string> = {};
+  try {
+    const all = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    for (const name of ['apiUrl', 'tokenUrl', 'applicationId', 'clientId', 'clientSecret']) {
+      const value = all[name];
+      if (typeof value === 'string') given[name] = value;
+    }
+  } catch {
+    // The parser's message would show a part of the file.
+    throw new CliError(cliExitCodes.usage, `The file ${path} is not JSON.`);
+  }
+  return given;
+}

@@ -1,0 +1,199 @@
+import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { fields, visible } from '@headset-cloud/kit/cli/output.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Api, ApiError } from '../api.ts';
+import { imei } from '../feed.ts';
+import { interruptedCode } from '../prompt.ts';
+import { interruptible, patiently, pause, type Session } from '../session.ts';
+
+interface Transaction {
+  readonly transactionId: number;
+  readonly deviceId: string;
+  readonly transactionStatus: string;
+  readonly operationId: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** What a callback tells of a transaction's end. */
+interface Outcome {
+  readonly webhookId: string;
+  readonly result: string | null;
+  readonly message: string | null;
+}
+
+interface ListOptions {
+  readonly device?: string;
+  readonly status?: string;
+  readonly order: 'newest' | 'oldest';
+  readonly limit: number;
+}
+
+const pageSize = 100;
+/** The callback of an end is there soon after the end itself. */
+const outcomeWaitMs = 10_000;
+
+/** `transactions list|show|watch`. */
+export function addTransactions(program: Command, session: Session): void {
+  const group = program.command('transactions').description('asynchronous operations on devices');
+
+  group
+    .command('list')
+    .description('the transactions of the application')
+    .option('--device <imei>', 'only of this device', imei)
+    .addOption(
+      new Option('--status <status>', 'only in this state').choices(['uncompleted', 'completed', 'canceled']),
+    )
+    .addOption(
+      new Option('--order <order>', 'which come first').choices(['newest', 'oldest']).default('newest'),
+    )
+    .option('--limit <transactions>', 'most to show, up to 1000', listLimit, 100)
+    .action((options: ListOptions) => list(session, options));
+
+  group
+    .command('show')
+    .argument('<transactionId>', 'its id', transactionId)
+    .description('one transaction; its callbacks: hc deliveries list --transaction ID')
+    .action(async (id: number) => {
+      const api = session.api('cws:application:read');
+      session.show(await api.get<Transaction>(`/transactions/${id}`), describe);
+    });
+
+  group
+    .command('watch')
+    .argument('<transactionId>', 'its id', transactionId)
+    .description('show each change of a transaction to its end, and how it ended')
+    .addHelpText('after', '\nEnds with 1 when the transaction failed or was canceled.\n')
+    .action((id: number) => watch(session, id));
+}
+
+async function list(session: Session, options: ListOptions): Promise<void> {
+  const api = session.api('cws:application:read');
+  const found = new Map<number, Transaction>();
+  let isMore = true;
+  for (let page = 1; isMore && found.size < options.limit; page++) {
+    const answer = await api.get<{
+      transactions: Transaction[];
+      parameters: { isNext: boolean };
+    }>('/transactions', {
+      deviceId: options.device,
+      completionStatus: options.status,
+      order: options.order === 'newest' ? 'desc' : 'asc',
+      perPage: pageSize,
+      page,
+    });
+    // A new transaction moves the others on to later pages.
+    for (const one of answer.transactions) found.set(one.transactionId, one);
+    isMore = answer.parameters.isNext;
+  }
+  const transactions = [...found.values()].slice(0, options.limit);
+  session.show({ transactions }, () => {
+    const shown = session.table(
+      transactions,
+      [
+        ['TRANSACTION', (t) => String(t.transactionId)],
+        ['STATUS', (t) => t.transactionStatus],
+        ['OPERATION', (t) => t.operationId],
+        ['DEVICE', (t) => t.deviceId],
+        ['CREATED', (t) => t.createdAt],
+        ['UPDATED', (t) => t.updatedAt],
+      ],
+      'No transactions.',
+    );
+    return isMore || found.size > transactions.length ? `${shown}There are more: --limit\n` : shown;
+  });
+}
+
+async function watch(session: Session, id: number): Promise<void> {
+  const api = session.api('cws:application:read');
+  const { stop, off } = interruptible(session);
+  const patient = { stop, note: session.note };
+  let shown = '';
+  let end: Transaction | undefined;
+  try {
+    while (!end && !stop.aborted) {
+      const now = await patiently(() => api.get<Transaction>(`/transactions/${id}`), patient);
+      if (!now) break;
+      if (now.transactionStatus !== shown) await session.emit(now, statusLine);
+      shown = now.transactionStatus;
+      if (shown === 'processed' || shown === 'canceled') end = now;
+      else await pause(session.pollMs, stop);
+    }
+    if (!end) throw new CliError(interruptedCode, `Transaction ${id} goes on: it is ${visible(shown)}.`);
+    const outcome = await outcomeOf(session, api, end, stop);
+    if (outcome) await session.emit(outcome, outcomeLine);
+    if (end.transactionStatus === 'canceled' || (outcome && outcome.result !== 'success')) {
+      throw new CliError(cliExitCodes.refused, `Transaction ${id} did not succeed.`);
+    }
+    if (!outcome) session.note('Its callback is not there yet: hc deliveries list --transaction ID');
+  } finally {
+    off();
+  }
+}
+
+/** What the callback of its end tells; undefined: it is not stored yet, or was removed. */
+async function outcomeOf(
+  { pollMs }: Session,
+  api: Api,
+  { transactionId: id, transactionStatus }: Transaction,
+  stop: AbortSignal,
+): Promise<Outcome | undefined> {
+  // ADR 0006: a callback's id is made of its transaction and its kind.
+  const webhookId = `tx-${id}-${transactionStatus}`;
+  const untilMs = Date.now() + outcomeWaitMs;
+  for (;;) {
+    try {
+      const { body } = await api.get<{ body: string }>(`/deliveries/${webhookId}`);
+      return { webhookId, ...resultIn(JSON.parse(body)) };
+    } catch (error) {
+      if (!(error instanceof ApiError) || (error.status !== 404 && !error.isPassing)) throw error;
+    }
+    if (stop.aborted || Date.now() > untilMs) return undefined;
+    await pause(pollMs, stop);
+  }
+}
+
+/** The forms of results: a word, a status code of connectivity, or neither. */
+function resultIn(body: {
+  result?: unknown;
+  statusCode?: unknown;
+  message?: unknown;
+}): Omit<Outcome, 'webhookId'> {
+  const { result, statusCode, message } = body;
+  const word =
+    typeof result === 'string'
+      ? result
+      : typeof statusCode === 'number'
+        ? statusCode === 200
+          ? 'success'
+          : `failure (${statusCode})`
+        : null;
+  return { result: word, message: typeof message === 'string' ? message : null };
+}
+
+function statusLine({ updatedAt, transactionId: id, transactionStatus }: Transaction): string {
+  return `${[updatedAt, String(id), transactionStatus].map(visible).join('  ')}\n`;
+}
+
+function outcomeLine({ result, message }: Outcome): string {
+  return `${visible([result ?? 'no result', message].filter(Boolean).join(': '))}\n`;
+}
+
+function describe(transaction: Transaction): string {
+  return fields([
+    ['transaction', String(transaction.transactionId)],
+    ['status', transaction.transactionStatus],
+    ['operation', transaction.operationId],
+    ['device', transaction.deviceId],
+    ['created', transaction.createdAt],
+    ['updated', transaction.updatedAt],
+  ]);
+}
+
+/** Parses a transaction id for commander. */
+export function transactionId(text: string): number {
+  const id = /^\d{1,16}$/.test(text) ? Number(text) : 0;
+  if (id < 1 || !Number.isSafeInteger(id)) throw new InvalidArgumentError('It is not a transaction id.');
+  return id;
+}

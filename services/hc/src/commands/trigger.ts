@@ -1,0 +1,161 @@
+import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { type Field, fields, visible } from '@headset-cloud/kit/cli/output.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Api } from '../api.ts';
+import type { Session } from '../session.ts';
+
+/** The settings that callbacks go to. */
+export const destinations = ['deviceEvent', 'soraEvent', 'soraFileSendEvent', 'fileUploadEvent'];
+
+interface Received {
+  readonly durationMs: number;
+  readonly statusCode: number | null;
+  readonly reason: string | null;
+  readonly tls: { readonly protocol: string; readonly subject: string; readonly validTo: string } | null;
+  readonly answer: string | null;
+  readonly answerTruncated: boolean;
+}
+
+interface TestResult extends Received {
+  readonly webhookId: string;
+  readonly type: string;
+  readonly destination: string;
+  readonly host: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly verification: (Received & { readonly refused: boolean | null }) | null;
+}
+
+interface EventTypes {
+  readonly eventTypes: readonly {
+    readonly type: string;
+    readonly summary: string;
+    readonly destination: string;
+    readonly examples: readonly { readonly name: string }[];
+  }[];
+}
+
+interface TriggerOptions {
+  readonly destination?: string;
+  readonly example?: string;
+  readonly fields?: object;
+  readonly verify?: boolean;
+  readonly idempotencyKey?: string;
+}
+
+/** `trigger`. */
+export function addTrigger(program: Command, session: Session): void {
+  program
+    .command('trigger [type]')
+    .description(
+      'send a test callback to a registered destination now; without a type: which types there are',
+    )
+    .addOption(
+      new Option('--destination <setting>', "the setting with the address; default: the type's").choices(
+        destinations,
+      ),
+    )
+    .option('--example <name>', 'which example of the type; default: the first one')
+    .option('--fields <json>', 'fields that replace those of the example', jsonObject)
+    .option('--verify', 'also send one with a wrong signature, which the receiver has to refuse')
+    .option('--idempotency-key <key>', 'repeat a call of this key without doing it twice')
+    .addHelpText(
+      'after',
+      `
+Ends with 1 when the receiver did not take the callback, or took the one with the wrong signature.
+
+Examples:
+  $ hc trigger
+  $ hc trigger notify-boot --verify
+  $ hc trigger notify-custom-data --example data --fields '{"deviceId":"350000000000014"}'
+`,
+    )
+    .action(async (type: string | undefined, options: TriggerOptions) => {
+      if (type === undefined) return list(session);
+      const api = session.api('cws:application:read', 'cws:application:write');
+      const result = await api.post<TestResult>(
+        '/test_callbacks',
+        {
+          type,
+          destination: options.destination ?? (await destinationOf(api, type)),
+          ...(options.example !== undefined && { example: options.example }),
+          ...(options.fields && { fields: options.fields }),
+          ...(options.verify && { verify: true }),
+        },
+        options.idempotencyKey,
+      );
+      session.show(result, resultText);
+      await session.terminal.flushed?.();
+      if (result.reason !== null) {
+        throw new CliError(cliExitCodes.refused, `The callback was not taken: ${visible(result.reason)}`);
+      }
+      if (result.verification && result.verification.refused !== true) {
+        throw new CliError(
+          cliExitCodes.refused,
+          result.verification.refused === false
+            ? 'The receiver took a callback with a wrong signature: it does not verify. Verify both signatures before anything else.'
+            : 'The receiver neither took nor refused the wrong signature: it has to answer 4xx.',
+        );
+      }
+    });
+}
+
+async function list(session: Session): Promise<void> {
+  const { eventTypes } = await session.api('cws:application:read').get<EventTypes>('/event_types');
+  session.show({ eventTypes }, () =>
+    session.table(
+      eventTypes,
+      [
+        ['TYPE', (t) => t.type],
+        ['DESTINATION', (t) => t.destination],
+        ['EXAMPLES', (t) => t.examples.map(({ name }) => name).join(' ')],
+        ['SUMMARY', (t) => t.summary],
+      ],
+      'No types.',
+    ),
+  );
+}
+
+async function destinationOf(api: Api, type: string): Promise<string> {
+  const { eventTypes } = await api.get<EventTypes>('/event_types');
+  const found = eventTypes.find((one) => one.type === type);
+  if (found) return found.destination;
+  const near = eventTypes
+    .map((one) => one.type)
+    .filter((name) => name.includes(type.replace(/^notify-/, '')));
+  throw new CliError(
+    cliExitCodes.usage,
+    `There is no type ${visible(type)}. ${near.length > 0 ? `Did you mean ${visible(near.join(', '))}?` : 'hc trigger lists them.'}`,
+  );
+}
+
+function resultText(result: TestResult): string {
+  const text = fields([
+    ['webhook-id', result.webhookId],
+    ['type', result.type],
+    ['destination', `${result.destination} at ${result.host}`],
+    ...receivedFields(result),
+  ]);
+  if (!result.verification) return text;
+  const { refused } = result.verification;
+  const word = refused === null ? 'not judged' : refused ? 'refused, as it has to be' : 'TAKEN';
+  return `${text}\nWith a wrong signature:\n${fields([['signature', word], ...receivedFields(result.verification)])}`;
+}
+
+function receivedFields({ statusCode, durationMs, reason, tls, answer, answerTruncated }: Received): Field[] {
+  return [
+    ['answer', statusCode === null ? 'none' : `${statusCode} after ${durationMs} ms`],
+    ...(reason === null ? [] : [['reason', reason] as Field]),
+    ...(tls === null ? [] : [['TLS', `${tls.protocol}, ${tls.subject}, valid to ${tls.validTo}`] as Field]),
+    ...(answer ? [['body', `${answer}${answerTruncated ? '…' : ''}`] as Field] : []),
+  ];
+}
+
+function jsonObject(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw new InvalidArgumentError('It is not a JSON object such as {"deviceId":"350000000000014"}.');
+}

@@ -1,0 +1,135 @@
+import { statSync } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
+import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { type Field, fields, visible } from '@headset-cloud/kit/cli/output.ts';
+import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
+import type { Command } from 'commander';
+import { type Api, ApiError } from '../api.ts';
+import { pastTime } from '../feed.ts';
+import type { Session } from '../session.ts';
+import { applicationKey, keyOfFile, ownKey, type SigningKey } from '../signing-keys.ts';
+import { type Judgement, judge } from '../verify/judge.ts';
+import { parseStored, type StoredCallback } from '../verify/stored-callback.ts';
+
+interface VerifyOptions {
+  readonly key?: string;
+  readonly received?: number;
+  readonly offline?: boolean;
+}
+
+/** `verify`. */
+export function addVerify(program: Command, session: Session): void {
+  program
+    .command('verify <file>')
+    .description(
+      'say which signature of a stored callback is right, or what is wrong: time, key, or a changed body',
+    )
+    .option('--key <file>', 'verify with the key of this file; -: standard input')
+    .option(
+      '--received <time>',
+      "when it was received: 2h (before now) or a date; default: the file's time",
+      pastTime,
+    )
+    .option('--offline', 'do not ask the API for the key and for the body as it was sent')
+    .addHelpText(
+      'after',
+      `
+The file has the request as it arrived: headers, an empty line, the body; or JSON such as
+  {"headers": {"webhook-id": "…", …}, "body": "the body as a text", "receivedAt": "2026-01-31T12:00:00Z"}
+(bodyBase64 in place of body for bytes). Known keys: that of --key, the application's, and hc's own of listen --own-key.
+Ends with 1 when anything is wrong.
+
+Example:
+  $ hc verify callback.http
+  $ hc verify - --key key.txt --offline < callback.json
+`,
+    )
+    .action((file: string, options: VerifyOptions) => run(session, file, options));
+}
+
+async function run(session: Session, file: string, options: VerifyOptions): Promise<void> {
+  const stored = await readStored(session, file);
+  const api = options.offline ? undefined : loggedIn(session);
+  const keys: SigningKey[] = [];
+  if (options.key !== undefined) keys.push(await keyOfFile(session.files, options.key));
+  const own = ownKey(session.env);
+  const issued = api && (await applicationKey(api));
+  if (issued) keys.push(issued);
+  if (own) keys.push(own);
+  if (keys.length === 0) {
+    throw new CliError(
+      cliExitCodes.usage,
+      'There is no key to verify with: run hc login (the application needs a key), or give --key FILE.',
+    );
+  }
+  const receivedAtMs = options.received ?? stored.receivedAtMs ?? timeOf(file);
+  const judgement = judge(stored, keys, receivedAtMs, api && (await sentBody(api, stored)));
+  session.show({ ...judgement, receivedAt: new Date(receivedAtMs).toISOString() }, () =>
+    judgementText(judgement, receivedAtMs),
+  );
+  await session.terminal.flushed?.();
+  if (judgement.problems.length > 0) {
+    throw new CliError(cliExitCodes.refused, judgement.problems.map(visible).join('\n'));
+  }
+}
+
+async function readStored({ files }: Session, file: string): Promise<StoredCallback> {
+  let content: Buffer;
+  try {
+    content = await buffer(files.content(file, 'The callback'));
+  } catch (cause) {
+    if (cause instanceof CliError) throw cause;
+    throw new CliError(cliExitCodes.usage, `The callback cannot be read: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+  try {
+    return parseStored(content);
+  } catch (cause) {
+    throw new CliError(
+      cliExitCodes.usage,
+      `The callback cannot be read: ${visible((cause as Error).message)}. hc verify --help shows the forms.`,
+      { cause },
+    );
+  }
+}
+
+/** The API, if the user is logged in. */
+function loggedIn(session: Session): Api | undefined {
+  try {
+    return session.api('cws:application:read');
+  } catch (error) {
+    if (error instanceof CliError && error.exitCode === cliExitCodes.unauthenticated) return undefined;
+    throw error;
+  }
+}
+
+/** The body as the cloud has it; undefined: it knows no such callback. */
+async function sentBody(api: Api, { headers }: StoredCallback): Promise<string | undefined> {
+  const id = headers['webhook-id'];
+  if (!id) return undefined;
+  try {
+    return (await api.get<{ body: string }>(`/deliveries/${encodeURIComponent(id)}`)).body;
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 404 || error.status === 400)) return undefined;
+    throw error;
+  }
+}
+
+/** When a file was last written, as it was when the callback was received; now for standard input. */
+function timeOf(file: string): number {
+  return file === standard ? Date.now() : statSync(file).mtimeMs;
+}
+
+function judgementText(
+  { webhookId, signedAtMs, signatures, problems }: Judgement,
+  receivedAtMs: number,
+): string {
+  return fields([
+    ['webhook-id', webhookId ?? 'missing'],
+    ['signed at', signedAtMs === undefined ? 'unknown' : new Date(signedAtMs).toISOString()],
+    ['received at', new Date(receivedAtMs).toISOString()],
+    ...signatures.map(({ header, finding }): Field => [header, finding]),
+    ['verdict', problems.length === 0 ? 'valid' : 'NOT valid'],
+  ]);
+}

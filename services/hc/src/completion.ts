@@ -1,0 +1,72 @@
+import type { Command, Option } from 'commander';
+
+/** The shells that completion can be made for. */
+export const shells = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof shells)[number];
+
+/**
+ * What may stand where the last one of `words` begins (the words behind `hc`, the last one perhaps empty): commands,
+ * options, or the choices of an option. Empty where files or free text are meant.
+ */
+export function candidates(program: Command, words: readonly string[]): string[] {
+  const begun = words.at(-1) ?? '';
+  let command = program;
+  let wanted: Option | undefined;
+  for (const word of words.slice(0, -1)) {
+    if (wanted) wanted = undefined;
+    else if (word.startsWith('-')) {
+      const option = optionsOf(command).find(({ long, short }) => long === word || short === word);
+      if (option?.required) wanted = option;
+    } else command = command.commands.find((one) => one.name() === word) ?? command;
+  }
+  const all = wanted
+    ? (wanted.argChoices ?? [])
+    : begun.startsWith('-')
+      ? optionsOf(command).flatMap(({ long }) => long ?? [])
+      : command.commands.map((one) => one.name()).filter((name) => !name.startsWith('_'));
+  return [...new Set(all)].filter((one) => one.startsWith(begun)).sort();
+}
+
+/** The options of a command, of its default command, and of those above it. */
+function optionsOf(command: Command): Option[] {
+  const all: Option[] = [];
+  for (let one: Command | null = command; one; one = one.parent)
+    all.push(...one.createHelp().visibleOptions(one));
+  const [only] = command.commands;
+  if (command.parent && command.commands.length === 1 && only) {
+    all.push(...only.createHelp().visibleOptions(only));
+  }
+  return all;
+}
+
+/** A shell's script that completes `hc`. `run`: the words that start hc. */
+export function completionScript(shell: Shell, run: readonly string[]): string {
+  const start = run.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+  switch (shell) {
+    case 'bash':
+      return `# Completion of hc for bash: source <(hc completion bash)
+_hc_completion() {
+  local IFS=$'\\n'
+  COMPREPLY=($(${start} __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o bashdefault -o default -F _hc_completion hc
+`;
+    case 'zsh':
+      return `# Completion of hc for zsh: source <(hc completion zsh)
+_hc_completion() {
+  local -a found
+  found=("\${(@f)$(${start} __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "\${found[1]}" ]]; then compadd -- "\${found[@]}"; else _files; fi
+}
+compdef _hc_completion hc
+`;
+    case 'fish':
+      return `# Completion of hc for fish: hc completion fish | source
+function __hc_completion
+  set -l words (commandline -opc) (commandline -ct)
+  ${start} __complete -- $words[2..-1] 2>/dev/null
+end
+complete -c hc -a '(__hc_completion)'
+`;
+  }
+}

@@ -1,0 +1,201 @@
+import { EventEmitter } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Keyboard } from './prompt.ts';
+import { type Cloud, closed, listening, openCloud, secret } from './testing/cloud.ts';
+import { run } from './testing/run.ts';
+
+let folder: string;
+let cloud: Cloud;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hc-'));
+  cloud = await openCloud((call) =>
+    call === 'GET ' ? { body: {} } : { body: { deliveries: [], cursor: null } },
+  );
+});
+afterEach(async () => {
+  rmSync(folder, { recursive: true });
+  await cloud.close();
+});
+
+const home = () => ({ XDG_CONFIG_HOME: folder });
+const file = () => join(folder, 'headset-cloud/default.json');
+const words = () => [
+  ...['--application', 'app-1', 'login', '--api-url', `${cloud.url}/v1/`],
+  ...['--token-url', `${cloud.url}/token`, '--client', 'client-1'],
+];
+
+describe('hc login', () => {
+  // withstands hc/credentials-file
+  test('stores what the API took, for the user alone, with the secret of standard input', async () => {
+    const { code, out } = await run(words(), home(), { input: `${secret}\n` });
+    expect(code).toBe(0);
+    expect(out).not.toContain(secret);
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(file(), 'utf8'))).toEqual({
+      ...{ apiUrl: cloud.url, tokenUrl: `${cloud.url}/token`, applicationId: 'app-1' },
+      ...{ clientId: 'client-1', clientSecret: secret },
+    });
+    const [token] = cloud.asked;
+    // RFC 6749, 2.3.1.
+    expect(token?.headers.authorization).toBe(
+      `Basic ${Buffer.from('client-1:the+secret%3A+100%25').toString('base64')}`,
+    );
+    expect(await run('deliveries list', home())).toMatchObject({ code: 0, out: 'No deliveries.\n' });
+    expect((await run('logout', home())).code).toBe(0);
+    expect(existsSync(file())).toBe(false);
+    expect(await run('deliveries list', home())).toMatchObject({ code: 4 });
+  });
+
+  test('stores nothing that is refused, and says which it was', async () => {
+    await cloud.close();
+    cloud = await openCloud(
+      () => ({}),
+      () => ({ status: 401, body: { error: 'invalid_client' } }),
+    );
+    const { code, err } = await run(words(), home(), { input: 'wrong' });
+    expect([code, err]).toEqual([
+      4,
+      `The token endpoint ${cloud.url}/token refuses the client client-1 and its secret. Run hc login with the right ones (401, invalid_client).\n`,
+    ]);
+    expect(existsSync(file())).toBe(false);
+  });
+
+  // withstands hc/secret-shown
+  test('asks for the secret at a terminal without showing it', async () => {
+    const keys = new EventEmitter();
+    const modes: boolean[] = [];
+    const keyboard = Object.assign(keys, {
+      setRawMode(raw: boolean) {
+        modes.push(raw);
+        // Typed with a mistake that is taken back.
+        if (raw) setImmediate(() => keys.emit('data', Buffer.from(`${secret}x\u007f\r`)));
+        return keys;
+      },
+      resume() {},
+      pause() {},
+    });
+    const { code, out, err } = await run(words(), home(), { keyboard: keyboard as unknown as Keyboard });
+    expect(code).toBe(0);
+    expect(err).toBe("The client's secret (it is not shown): \n");
+    expect(out).not.toContain('secret:');
+    expect(modes).toEqual([true, false]);
+    expect(JSON.parse(readFileSync(file(), 'utf8')).clientSecret).toBe(secret);
+  });
+
+  // withstands hc/secret-shown
+  test('has no option for the secret', async () => {
+    const { code, err } = await run([...words(), '--client-secret', 'x'], home());
+    expect([code, err]).toEqual([2, expect.stringContaining("unknown option '--client-secret'")]);
+  });
+
+  test('finds the token endpoint by the issuer, whose name must be its own', async () => {
+    let named = '';
+    const issuer = createServer((_, response) =>
+      response.end(JSON.stringify({ issuer: named, token_endpoint: `${cloud.url}/token` })),
+    );
+    const url = await listening(issuer);
+    named = `${url}/`;
+    const login = words().map((word) =>
+      word === '--token-url' ? '--issuer' : word === `${cloud.url}/token` ? url : word,
+    );
+    expect((await run(login, home(), { input: secret })).code).toBe(0);
+    named = 'https://id.example.com';
+    expect(await run(login, home(), { input: secret })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is of another issuer, "https://id.example.com"'),
+    });
+    await closed(issuer);
+  });
+
+  test('reads all of it from a file of make up, unless others may read that', async () => {
+    const demo = join(folder, 'demo.json');
+    const content = {
+      ...{ apiUrl: cloud.url, tokenUrl: `${cloud.url}/token`, applicationId: 'app-1' },
+      ...{ clientId: 'client-1', clientSecret: secret, authenticationKey: 'not wanted' },
+    };
+    writeFileSync(demo, JSON.stringify(content), { mode: 0o600 });
+    expect((await run(['login', '--from', demo], home())).code).toBe(0);
+    expect(readFileSync(file(), 'utf8')).not.toContain('not wanted');
+    chmodSync(demo, 0o644);
+    expect(await run(['login', '--from', demo], home())).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('may be read or changed by others (mode 0644)'),
+    });
+  });
+});
+
+describe('the credentials', () => {
+  const store = (content: string, mode = 0o600) =>
+    run(words(), home(), { input: secret }).then(() => {
+      writeFileSync(file(), content);
+      chmodSync(file(), mode);
+    });
+
+  test('of the environment win over the file, each by itself', async () => {
+    await run(words(), home(), { input: secret });
+    const env = { ...home(), HC_CLIENT_ID: 'client-2' };
+    expect((await run('deliveries list', env)).code).toBe(0);
+    const basic = cloud.asked
+      .filter(({ url }) => url === '/token')
+      .at(-1)
+      ?.headers.authorization?.slice(6);
+    expect(Buffer.from(basic ?? '', 'base64').toString()).toMatch(/^client-2:/);
+    expect((await run('--application app-2 deliveries list', env)).code).toBe(0);
+    expect(cloud.asked.at(-1)?.url).toMatch(/^\/v1\/applications\/app-2\/deliveries/);
+  });
+
+  test('a token of the environment needs no client', async () => {
+    const { HC_CLIENT_ID: _, HC_CLIENT_SECRET: __, HC_TOKEN_URL: ___, ...env } = cloud.env;
+    expect((await run('deliveries list', { ...env, HC_ACCESS_TOKEN: 'mine' })).code).toBe(0);
+    expect(cloud.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer mine']);
+  });
+
+  test('that are missing are named', async () => {
+    const { HC_CLIENT_SECRET: _, ...env } = cloud.env;
+    expect(await run('deliveries list', env)).toEqual({
+      ...{ code: 4, out: '', err: 'You are not logged in: run hc login, or set HC_CLIENT_SECRET.\n' },
+    });
+  });
+
+  // withstands hc/credentials-file
+  test('of a file that others may read are refused, before anything is sent', async () => {
+    await store('{}', 0o644);
+    cloud.asked.length = 0;
+    const { code, err } = await run('deliveries list', home());
+    expect([code, err]).toEqual([2, expect.stringContaining('may be read or changed by others (mode 0644)')]);
+    expect(cloud.asked).toEqual([]);
+  });
+
+  test('of a damaged file are told without its content', async () => {
+    await store('{"clientSecret":"half of a sec');
+    const { code, err } = await run('deliveries list', home());
+    expect([code, err]).toEqual([2, expect.stringContaining('is damaged. Run hc login')]);
+    expect(err).not.toContain('half');
+  });
+
+  // withstands hc/plain-http
+  test.each(['http://api.example.com', 'http://127.0.0.1.example.com', 'http://10.0.0.1:8080'])(
+    'do not go to %s, which is plain http beyond this machine',
+    async (HC_TOKEN_URL) => {
+      const { code, err } = await run('deliveries list', { ...cloud.env, HC_TOKEN_URL });
+      expect([code, err]).toEqual([
+        2,
+        expect.stringContaining('is plain http: the secret and tokens could be read'),
+      ]);
+      expect(cloud.asked).toEqual([]);
+    },
+  );
+
+  test.each([
+    'ftp://x',
+    'localhost:8080',
+    'https://me:pw@api.example.com',
+    'https://api.example.com/?a=1',
+    'nonsense',
+  ])('of the address %s are refused', async (HC_API_URL) => {
+    expect((await run('deliveries list', { ...cloud.env, HC_API_URL })).code).toBe(2);
+  });
+});

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { readSecretFile, writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
+import { configFolder, storing } from './places.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** What the API is called with. */
+export interface Credentials {
+  /** Without /v1 and a slash at its end. */
+  readonly apiUrl: string;
+  /** The issuer's token endpoint (client credentials); absent only where there is an access token. */
+  readonly tokenUrl?: string;
+  readonly applicationId: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  /** A token from elsewhere, in place of a client and its secret. */
+  readonly accessToken?: string;
+}
+
+/** The parts that `hc login` stores. */
+export type StoredCredentials = Required<Omit<Credentials, 'accessToken'>> & {
+  /** Secrets may go over plain http beyond this machine. */
+  readonly allowHttp?: boolean;
+};
+
+/** Where the credentials of a profile lie. */
+export function credentialsFile(env: Env, profile: string): string {
+  return join(configFolder(env), `${profile}.json`);
+}
+
+/** Stores what `hc login` was given, for this user alone. */
+export function storeCredentials(env: Env, profile: string, credentials: StoredCredentials): string {
+  const path = credentialsFile(env, profile);
+  storing('The login', path, 'XDG_CONFIG_HOME', () =>
+    writeSecretFile(path, `${JSON.stringify(credentials, null, 2)}\n`),
+  );
+  return path;
+}
+
+/**
+ * What the environment and the file of `hc login` give; a variable wins over the file. Throws CliError where something
+ * is missing, or the file is not safe.
+ */
+export function readCredentials(
+  env: Env,
+  given: { readonly profile: string; readonly application?: string },
+): Credentials {
+  const stored = readStored(env, given.profile);
+  const value = (variable: string) => env[variable] || undefined;
+  const accessToken = value('HC_ACCESS_TOKEN');
+  const apiUrl = value('HC_API_URL') ?? stored.apiUrl;
+  const tokenUrl = value('HC_TOKEN_URL') ?? stored.tokenUrl;
+  const applicationId = given.application ?? value('HC_APPLICATION') ?? stored.applicationId;
+  const clientId = value('HC_CLIENT_ID') ?? stored.clientId;
+  const clientSecret = secretFrom(env) ?? stored.clientSecret;
+  const needed = {
+    HC_API_URL: apiUrl,
+    HC_APPLICATION: applicationId,
+    ...(accessToken === undefined && {
+      HC_TOKEN_URL: tokenUrl,
+      HC_CLIENT_ID: clientId,
+      HC_CLIENT_SECRET: clientSecret,
+    }),
+  };
+  const missing = Object.entries(needed)
+    .filter(([, one]) => !one)
+    .map(([variable]) => variable);
+  if (missing.length > 0 || !apiUrl || !applicationId) {
+    throw new CliError(
+      cliExitCodes.unauthenticated,
+      `You are not logged in: run hc login, or set ${missing.join(', ')}.`,
+    );
+  }
+  const allowHttp = stored.allowHttp === true || env['HC_ALLOW_HTTP'] === '1';
+  return {
+    apiUrl: apiAddress(apiUrl, allowHttp),
+    ...(tokenUrl && { tokenUrl: safeAddress('The token address', tokenUrl, allowHttp) }),
+    applicationId,
+    ...(clientId && { clientId }),
+    ...(clientSecret && { clientSecret }),
+    ...(accessToken && { accessToken }),
+  };
+}
+
+/** The secret that the environment gives, by itself or as a file. */
+export function secretFrom(env: Env): string | undefined {
+  const path = env['HC_CLIENT_SECRET_FILE'];
+  if (env['HC_CLIENT_SECRET'] || !path) return env['HC_CLIENT_SECRET'] || undefined;
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (cause) {
+    throw new CliError(cliExitCodes.usage, `HC_CLIENT_SECRET_FILE: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function readStored(env: Env, profile: string): Partial<StoredCredentials> {
+  const path = credentialsFile(env, profile);
+  const text = readSecretFile(path, 'The file of the credentials');
+  if (text === undefined) return {};
+  try {
+    const stored: unknown = JSON.parse(text);
+    if (typeof stored === 'object' && stored !== null && !Array.isArray(stored)) return stored;
+  } catch {
+    // Said below: the parser's message would show a part of the file.
+  }
+  throw new CliError(
+    cliExitCodes.usage,
+    `The file of the credentials, ${path}, is damaged. Run hc login, which writes it anew.`,
+  );
+}
+
+/** The API's address, without /v1 and a slash at its end. Throws CliError. */
+export function apiAddress(text: string, allowHttp: boolean): string {
+  return safeAddress("The API's address", text, allowHttp).replace(/\/+(v1\/*)?$/, '');
+}
+
+/**
+ * An address to which a secret may go: https, or http on this machine. Throws CliError, also for an address with a
+ * password, a query or a fragment.
+ */
+export function safeAddress(what: string, text: string, allowHttp: boolean): string {
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(text)) {
+    throw new CliError(
+      cliExitCodes.usage,
+      `${what}, ${JSON.stringify(text)}, is not an http or https address. Example: https://api.example.com`,
+    );
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new CliError(cliExitCodes.usage, `${what} must have no user, password, query or fragment.`);
+  }
+  if (url.protocol === 'http:' && !allowHttp && !isThisMachine(url.hostname)) {
+    throw new CliError(
+      cliExitCodes.usage,
+      `${what}, ${text}, is plain http: the secret and tokens could be read on their way. Use https, or allow it with hc login --allow-http (HC_ALLOW_HTTP=1).`,
+    );
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+function isThisMachine(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}

@@ -1,0 +1,125 @@
+import type { Api } from '../api.ts';
+import { type FeedEvent, type FeedFilter, type FeedPage, isLostCursor, isSince, readFeed } from '../feed.ts';
+import { patiently, pause } from '../session.ts';
+import type { SigningKey } from '../signing-keys.ts';
+import { type Attempt, callbackHeaders, post } from './forward.ts';
+import { mostRemembered, type Position } from './position.ts';
+
+/** Events of one page: an event waits for those before it, so more would only be read again after a restart. */
+const pageSize = 100;
+const firstWaitMs = 1000;
+const longestWaitMs = 30_000;
+/** The application's key may have been renewed meanwhile. */
+const keyAgeMs = 60_000;
+
+/** One request to the target, as it is shown. */
+export interface Forwarded extends Attempt {
+  readonly event: FeedEvent;
+  /** From 1 on. */
+  readonly attempt: number;
+  /** `taken`: 2xx; `gone`: 410, which ends it as it does in the cloud; `again`: it is tried again. */
+  readonly outcome: 'taken' | 'gone' | 'again';
+  /** Until the next try; milliseconds. */
+  readonly nextInMs: number | undefined;
+}
+
+export interface ListenOptions {
+  readonly api: Api;
+  readonly filter: FeedFilter;
+  readonly target: URL;
+  readonly position: Position;
+  /** Reads the key anew; undefined: none. */
+  readonly readKey: () => Promise<SigningKey>;
+  readonly key: SigningKey;
+  readonly pollMs: number;
+  /** Nothing new is begun any more. */
+  readonly stop: AbortSignal;
+  /** What is under way is cut off, too. */
+  readonly cut: AbortSignal;
+  readonly show: (forwarded: Forwarded) => Promise<void>;
+  readonly note: (text: string) => void;
+}
+
+/**
+ * Forwards the feed to the target, one event after the other, until `stop`. An event is left behind only when it was
+ * answered, and its position is stored before the next one goes out. Throws CliError where it cannot go on.
+ */
+export async function listen(options: ListenOptions): Promise<void> {
+  const { api, filter, position, pollMs, stop, note } = options;
+  const forwarder = new Forwarder(options);
+  while (!stop.aborted) {
+    let page: FeedPage | undefined;
+    try {
+      const { cursor } = position.place;
+      page = await patiently(() => readFeed(api, filter, cursor, pageSize), { stop, note });
+    } catch (error) {
+      if (!isLostCursor(error) || position.place.cursor === undefined) throw error;
+      note(
+        `${error.message}\nReading from the oldest event that is kept. Left out: what was forwarded before (the last ${position.remembered} events are remembered, up to ${mostRemembered}) and what was not wanted at the start. A server that knows a webhook-id ignores what comes twice all the same.`,
+      );
+      position.moveTo({ cursor: undefined, skipBeforeMs: position.wantedSinceMs });
+      continue;
+    }
+    if (!page) return;
+    const { skipBeforeMs } = position.place;
+    for (const event of page.events) {
+      if (stop.aborted) return;
+      if (position.has(event.webhookId) || !isSince(event, skipBeforeMs)) continue;
+      if (!(await forwarder.forward(event))) return;
+    }
+    // What is stored later has its place behind, whenever it was created.
+    position.moveTo({ cursor: page.cursor, skipBeforeMs: page.more ? skipBeforeMs : 0 });
+    if (!page.more) await pause(pollMs, stop);
+  }
+}
+
+class Forwarder {
+  readonly #o: ListenOptions;
+  #key: SigningKey;
+  #keyReadAtMs = Date.now();
+
+  constructor(options: ListenOptions) {
+    this.#o = options;
+    this.#key = options.key;
+  }
+
+  /** Sends until it is answered. False: it was stopped before. */
+  async forward(event: FeedEvent): Promise<boolean> {
+    const { api, target, position, stop, cut, show } = this.#o;
+    for (let attempt = 1; ; attempt++) {
+      await this.#refreshKey(keyAgeMs);
+      if (stop.aborted) return false;
+      const headers = callbackHeaders(event, api.applicationId, this.#key.key, Date.now());
+      const result = await post(target, headers, event.body, { signal: cut });
+      const outcome = outcomeOf(result.status);
+      if (outcome !== 'again') {
+        position.answered(event.webhookId);
+        await show({ ...result, event, attempt, outcome, nextInMs: undefined });
+        return true;
+      }
+      if (cut.aborted) return false;
+      const ownWaitMs = Math.min(firstWaitMs * 2 ** (attempt - 1), longestWaitMs);
+      const nextInMs = Math.max(ownWaitMs, Math.min(result.retryAfterMs ?? 0, longestWaitMs));
+      await show({ ...result, event, attempt, outcome, nextInMs });
+      // Refused, perhaps because the application's key was renewed.
+      if (result.status === 401 || result.status === 403) await this.#refreshKey(0);
+      await pause(nextInMs, stop);
+    }
+  }
+
+  async #refreshKey(olderThanMs: number): Promise<void> {
+    const { readKey, stop, note } = this.#o;
+    if (Date.now() - this.#keyReadAtMs < olderThanMs) return;
+    const key = await patiently(readKey, { stop, note });
+    if (!key) return;
+    if (key.key !== this.#key.key)
+      note('The application has a new key; callbacks are signed with it from now on.');
+    this.#key = key;
+    this.#keyReadAtMs = Date.now();
+  }
+}
+
+function outcomeOf(status: number | undefined): Forwarded['outcome'] {
+  if (status !== undefined && status >= 200 && status < 300) return 'taken';
+  return status === 410 ? 'gone' : 'again';
+}

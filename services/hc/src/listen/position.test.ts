@@ -1,0 +1,105 @@
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mostRemembered, Position } from './position.ts';
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hc-'));
+  path = join(folder, 'listen/a.jsonl');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const start = { place: { cursor: 'c0', skipBeforeMs: 7 }, wantedSinceMs: 5 };
+
+async function open(anew = false, begin = start) {
+  const opened = await Position.open(path, anew, async () => begin);
+  if (!opened) throw new Error('not opened');
+  return opened;
+}
+
+/** Opens again as after a kill: nothing was closed. */
+async function reopened() {
+  rmSync(`${path}.lock`, { force: true });
+  return open(false, { place: { cursor: 'wrong', skipBeforeMs: 0 }, wantedSinceMs: 0 });
+}
+
+test('what was answered is known after a kill, at the place that was reached', async () => {
+  const { position, isNew } = await open();
+  expect([isNew, position.place]).toEqual([true, start.place]);
+  position.answered('a');
+  position.answered('b');
+  const second = await reopened();
+  expect(second.isNew).toBe(false);
+  expect([second.position.has('a'), second.position.has('b'), second.position.has('c')]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect([second.position.place, second.position.wantedSinceMs]).toEqual([start.place, 5]);
+  second.position.moveTo({ cursor: 'c1', skipBeforeMs: 0 });
+  second.position.answered('c');
+  const third = (await reopened()).position;
+  expect([third.place, third.has('a'), third.has('c')]).toEqual([
+    { cursor: 'c1', skipBeforeMs: 0 },
+    true,
+    true,
+  ]);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  third.close();
+});
+
+test('a last line that a kill has cut off is left out, and does not spoil the next one', async () => {
+  (await open()).position.answered('a');
+  appendFileSync(path, '{"id":"ha');
+  const { position } = await reopened();
+  position.answered('b');
+  const again = (await reopened()).position;
+  expect([again.has('a'), again.has('b'), again.has('ha')]).toEqual([true, true, false]);
+  again.close();
+});
+
+test('a damaged file is not taken for an empty one', async () => {
+  (await open()).position.close();
+  writeFileSync(path, `${readFileSync(path, 'utf8')}nonsense\n{"id":"b"}\n`);
+  await expect(open()).rejects.toThrow(/is damaged in line 3\. Say where to begin: --from/);
+  writeFileSync(path, '');
+  await expect(open()).rejects.toThrow(/is damaged/);
+  const anew = await open(true);
+  expect([anew.isNew, anew.position.place]).toEqual([true, start.place]);
+  anew.position.close();
+});
+
+test('the file stays bounded, with the newest events', async () => {
+  const { position } = await open();
+  for (let i = 0; i < 4 * mostRemembered; i++) position.answered(`id-${i}`);
+  expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(3 * mostRemembered + 10);
+  const { position: again } = await reopened();
+  expect(again.remembered).toBe(mostRemembered);
+  expect([again.has(`id-${4 * mostRemembered - 1}`), again.has(`id-${3 * mostRemembered - 1}`)]).toEqual([
+    true,
+    false,
+  ]);
+  again.close();
+});
+
+test('one process at a time has it; that of a killed one is free', async () => {
+  (await open()).position.close();
+  // A process that runs, and one that has ended.
+  writeFileSync(`${path}.lock`, String(process.ppid));
+  await expect(open()).rejects.toThrow(new RegExp(`Another hc listen \\(process ${process.ppid}\\)`));
+  writeFileSync(`${path}.lock`, String(spawnSync('true').pid));
+  const { position } = await open();
+  expect(readFileSync(`${path}.lock`, 'utf8')).toBe(String(process.pid));
+  position.close();
+});
+
+test('a place where nothing can be stored is told with what to do', async () => {
+  path = join(folder, 'file/listen/a.jsonl');
+  writeFileSync(join(folder, 'file'), '');
+  await expect(open()).rejects.toThrow(
+    /^The position in the feed cannot be stored in .*a\.jsonl: ENOTDIR.* XDG_STATE_HOME names another folder\.$/,
+  );
+});

@@ -1,0 +1,17 @@
+import { enableCompileCache } from 'node:module';
+
+// Compiling takes half the time of a short command; the cache keeps the modules loaded from here on for the
+// next one.
+enableCompileCache();
+const { runHc } = await import('./program.ts');
+const { standardTerminal } = await import('@headset-cloud/kit/cli/standard-streams.ts');
+const { signals } = await import('./signals.ts');
+
+const code = await runHc(process.argv.slice(2), {
+  terminal: standardTerminal(process),
+  keyboard: process.stdin.isTTY ? process.stdin : undefined,
+  env: process.env,
+  onInterrupt: signals(process),
+});
+// A call that the user has ended may still wait for its answer.
+process.exit(code);

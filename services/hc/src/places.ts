@@ -1,0 +1,45 @@
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** The user's folder for hc's configuration and secrets (XDG Base Directory Specification). */
+export function configFolder(env: Env): string {
+  return folder(env, 'XDG_CONFIG_HOME', '.config');
+}
+
+/** The user's folder for what hc remembers between runs. */
+export function stateFolder(env: Env): string {
+  return folder(env, 'XDG_STATE_HOME', join('.local', 'state'));
+}
+
+function folder(env: Env, variable: string, usual: string): string {
+  const given = env[variable];
+  // The specification says that a relative path is to be ignored.
+  const base = given && isAbsolute(given) ? given : join(env['HOME'] || homedir(), usual);
+  return join(base, 'headset-cloud');
+}
+
+/**
+ * Does what stores something in a file; the system's errors become CliErrors that name it. `what` names it in
+ * messages, `variable` another place for it.
+ */
+export function storing<T>(
+  what: string,
+  path: string,
+  variable: 'XDG_CONFIG_HOME' | 'XDG_STATE_HOME',
+  work: () => T,
+): T {
+  try {
+    return work();
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === undefined || cause instanceof CliError) throw cause;
+    throw new CliError(
+      cliExitCodes.refused,
+      `${what} cannot be stored in ${path}: ${message}. ${variable} names another folder.`,
+      { cause },
+    );
+  }
+}

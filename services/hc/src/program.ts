@@ -1,0 +1,102 @@
+import { platformVersion } from '@headset-cloud/kit/build-info.ts';
+import { cliExitCodes as codes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { wholeNumber } from '@headset-cloud/kit/cli/options.ts';
+import { guarded } from '@headset-cloud/kit/cli/output.ts';
+import { runProgram } from '@headset-cloud/kit/cli/run.ts';
+import { Command, InvalidArgumentError } from 'commander';
+import { addCompletion } from './commands/completion.ts';
+import { addDeliveries } from './commands/deliveries.ts';
+import { addDevices } from './commands/devices.ts';
+import { addEvents } from './commands/events.ts';
+import { addListen } from './commands/listen.ts';
+import { addLogin } from './commands/login.ts';
+import { addTransactions } from './commands/transactions.ts';
+import { addTrigger } from './commands/trigger.ts';
+import { addVerify } from './commands/verify.ts';
+import { createSession, type Surroundings } from './session.ts';
+
+const examples = `
+Examples:
+  Log in once (the secret is asked for, or read from standard input):
+    $ hc login --api-url https://api.example.com --issuer https://id.example.com --application my-app --client my-client
+    $ hc login --from .data/demo.json
+
+  Have all callbacks on your machine, signed as always, from where the last run stopped:
+    $ hc listen --forward-to http://localhost:3000/callbacks
+
+  Send a test callback to a registered destination, and see whether a wrong signature is refused:
+    $ hc trigger notify-boot --verify
+
+  Look at what happened, and follow it:
+    $ hc events --from 1h --types notify-boot,notify-location
+    $ hc events --follow --json | jq .body
+
+  Find callbacks that did not arrive, and have them sent again:
+    $ hc deliveries list --state dead
+    $ hc deliveries show tx-42-processed
+    $ hc deliveries redeliver tx-42-processed
+    $ hc deliveries recover --since 2h --dry-run
+    $ hc deliveries recover --since 2h
+
+  Devices and transactions:
+    $ hc devices --network offline
+    $ hc transactions list --device 356938035643809 --status uncompleted
+    $ hc transactions watch 42
+
+  Why is a signature refused? (a stored request with its headers; - is standard input)
+    $ hc verify callback.http
+
+  Completion in the shell:
+    $ source <(hc completion bash)
+
+Without a login:
+  HC_API_URL, HC_TOKEN_URL, HC_APPLICATION, HC_CLIENT_ID and HC_CLIENT_SECRET (or HC_CLIENT_SECRET_FILE) take the place of
+  what hc login stores, each by itself; HC_ACCESS_TOKEN that of client and secret; HC_ALLOW_HTTP=1 allows plain http.
+
+Files:
+  XDG_CONFIG_HOME (~/.config) has headset-cloud/default.json of hc login (mode 0600), XDG_STATE_HOME (~/.local/state) the
+  places at which hc listen stopped.
+
+Exit codes:
+  ${codes.ok} done, ${codes.refused} refused or failed, ${codes.usage} wrong command line, ${codes.unreachable} cannot reach the API or the token endpoint,
+  ${codes.unauthenticated} not logged in, or client, secret or token are refused; 130 Ctrl-C before the end
+`;
+
+function profileName(text: string): string {
+  if (!/^[A-Za-z0-9][\w-]{0,31}$/.test(text)) {
+    throw new InvalidArgumentError('It is not a name of up to 32 letters, digits, - and _.');
+  }
+  return text;
+}
+
+/** hc's commands and options; runs nothing by itself. */
+export function buildProgram(surroundings: Surroundings): Command {
+  const program = new Command('hc')
+    .description("The integrators' command line of Headset Cloud.")
+    .version(platformVersion(), '--version', 'print the version')
+    .option('--profile <name>', 'which login to use, or to store', profileName, 'default')
+    .option('--application <applicationId>', "another application of the client's developer")
+    .option('--timeout-ms <ms>', 'how long to wait for an answer', wholeNumber, 30_000)
+    .option('--json', 'print JSON: one value, or one a line where they come one after the other')
+    // Descriptions are wrapped in small terminals, too.
+    .configureHelp({ minWidthToWrap: 20 })
+    .addHelpText('after', examples)
+    .showHelpAfterError('(add --help for what there is)');
+  const session = createSession(program, surroundings);
+  addLogin(program, session);
+  addListen(program, session);
+  addTrigger(program, session);
+  addEvents(program, session);
+  addDeliveries(program, session);
+  addDevices(program, session);
+  addTransactions(program, session);
+  addVerify(program, session);
+  addCompletion(program, session);
+  return program;
+}
+
+/** Runs one command line (without node and script); returns the exit code. */
+export function runHc(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const terminal = guarded(surroundings.terminal);
+  return runProgram(buildProgram({ ...surroundings, terminal }), args, terminal);
+}

@@ -1,0 +1,45 @@
+import { Readable } from 'node:stream';
+import { runHc } from '../program.ts';
+import type { Surroundings } from '../session.ts';
+
+/** What a run of hc in this process had and did. */
+export interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs hc with words, or with a line of words without spaces in them. */
+export async function run(
+  args: string | readonly string[],
+  env: Readonly<Record<string, string>>,
+  more: {
+    readonly input?: string;
+    readonly columns?: number;
+    readonly keyboard?: Surroundings['keyboard'];
+    readonly onInterrupt?: Surroundings['onInterrupt'];
+    /** Called with everything that was printed so far, whenever something is. */
+    readonly onOut?: (out: string) => void;
+  } = {},
+): Promise<Run> {
+  let out = '';
+  let err = '';
+  const code = await runHc(typeof args === 'string' ? args.split(' ') : args, {
+    terminal: {
+      out: (text) => {
+        out += text;
+        more.onOut?.(out);
+      },
+      err: (text) => {
+        err += text;
+      },
+      ...(more.columns !== undefined && { columns: more.columns }),
+      ...(more.input !== undefined && { input: Readable.from([Buffer.from(more.input)]) }),
+    },
+    keyboard: more.keyboard,
+    env: { HOME: '/nonexistent', ...env },
+    onInterrupt: more.onInterrupt ?? (() => () => {}),
+    pollMs: 20,
+  });
+  return { code, out, err };
+}

@@ -1,0 +1,141 @@
+import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
+import { judge } from './judge.ts';
+import { parseStored } from './stored-callback.ts';
+
+const sent = '{"name":"世界","n":1}';
+const timestampSeconds = 1_700_000_000;
+const nowMs = timestampSeconds * 1000 + 2000;
+const app = { key: 'a key', whose: "the application's key" };
+const own = { key: 'hc_own', whose: "hc's own key" };
+
+function signed(key = app.key, body = sent) {
+  const headers = signatureHeaders({
+    ...{ notificationId: 'n-1', authenticationKey: key, body: Buffer.from(body), timestampSeconds },
+  });
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+const judged = (
+  headers: Record<string, string | undefined>,
+  body = sent,
+  more: { at?: number; sent?: string } = {},
+) =>
+  judge(
+    { headers: headers as Record<string, string>, body: Buffer.from(body) },
+    [app, own],
+    more.at ?? nowMs,
+    more.sent,
+  );
+
+test('a callback as it was sent is valid, and whose key it was is told', () => {
+  expect(judged(signed())).toMatchObject({
+    problems: [],
+    isInTime: true,
+    signedWith: "the application's key",
+  });
+  expect(judged(signed(own.key))).toMatchObject({ problems: [], signedWith: "hc's own key" });
+  const several = { ...signed(), 'webhook-signature': `v1,b3RoZXI= ${signed()['webhook-signature']}` };
+  expect(judged(several).problems).toEqual([]);
+});
+
+test.each([
+  ['a line break was added at its end', `${sent}\n`],
+  ['it was parsed and written anew', JSON.stringify(JSON.parse(sent), null, 2)],
+  ['a byte order mark was put before it', `\ufeff${sent}`],
+  ['its characters were escaped', '{"name":"\\u4e16\\u754c","n":1}'],
+  ['its characters were read as Latin-1, not as UTF-8', Buffer.from(sent).toString('latin1')],
+])('a changed body is told from another key: %s', (change, body) => {
+  const { problems, signatures } = judged(signed(), body);
+  expect(problems).toEqual([expect.stringContaining(`The body was changed: ${change}`)]);
+  expect(signatures.map(({ isRight }) => isRight)).toEqual([false, false]);
+});
+
+test('with the body as it was sent, another key is told from a body that was changed in any way', () => {
+  expect(judged(signed('another'), sent, { sent }).problems).toEqual([
+    expect.stringMatching(/^The body is as the cloud sent it, so the key is another one/),
+  ]);
+  expect(judged(signed(), sent.replace('1', '2'), { sent }).problems).toEqual([
+    'The body was changed: it is not what the cloud sent, from byte 22 on.',
+  ]);
+  expect(judged(signed('another')).problems).toEqual([
+    expect.stringMatching(/the key is another one .* or the body was changed/),
+  ]);
+});
+
+test.each([
+  ['webhook-id', 'n-2'],
+  ['webhook-timestamp', String(timestampSeconds + 1)],
+  ['webhook-signature', 'v1,AAAA'],
+])('a changed %s is told from a changed body', (name, value) => {
+  const { problems, signatures } = judged({ ...signed(), [name]: value });
+  expect(problems).toEqual([
+    expect.stringMatching(/^Body and key are right, so webhook-id, webhook-timestamp or/),
+  ]);
+  expect(signatures.map(({ isRight }) => isRight)).toEqual([true, false]);
+});
+
+test('a wrong X-TLPF-NOTIFICATION-KEY beside a right signature is told', () => {
+  const headers = signed();
+  const key = headers['x-tlpf-notification-key']?.toUpperCase();
+  expect(judged({ ...headers, 'x-tlpf-notification-key': key }).problems).toEqual([
+    expect.stringMatching(/^Body and key are right, so X-TLPF-NOTIFICATION-KEY was changed/),
+  ]);
+});
+
+test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature', 'x-tlpf-notification-key'])(
+  'a missing %s is named',
+  (name) => {
+    const { problems } = judged({ ...signed(), [name]: undefined });
+    expect(problems).toEqual([expect.stringMatching(new RegExp(`^The header ${name} is missing`, 'i'))]);
+  },
+);
+
+test.each([
+  [301, /^It was signed 5 min before it was received/],
+  [7 * 3600, /^It was signed 7 h before it was received/],
+  [-301, /^It was signed 5 min after it was received/],
+])('a time that is off by %i s is told, though the signatures are right', (seconds, problem) => {
+  const judgement = judged(signed(), sent, { at: (timestampSeconds + seconds) * 1000 });
+  expect(judgement).toMatchObject({ isInTime: false, problems: [expect.stringMatching(problem)] });
+  expect(judgement.signatures.map(({ isRight }) => isRight)).toEqual([true, true]);
+});
+
+describe('a stored callback', () => {
+  const headerLines = (gap: string) =>
+    Object.entries(signed())
+      .map(([name, value]) => `${name}: ${value}${gap}`)
+      .join('');
+
+  test.each([
+    ['a request', `POST /callbacks HTTP/1.1\r\n${headerLines('\r\n')}\r\n${sent}`],
+    ['headers and body with line breaks of Unix', `${headerLines('\n')}\n${sent}`],
+    ['JSON with a text', JSON.stringify({ headers: signed(), body: sent })],
+    [
+      'JSON with headers as Node has them',
+      JSON.stringify({ headers: { ...signed(), 'Webhook-Id': ['n-1'] }, rawBody: sent }),
+    ],
+    [
+      'JSON with bytes',
+      JSON.stringify({ headers: signed(), bodyBase64: Buffer.from(sent).toString('base64') }),
+    ],
+  ])('is read from %s', (_, text) => {
+    const stored = parseStored(Buffer.from(text));
+    expect(stored.body.toString()).toBe(sent);
+    expect(judge(stored, [app], nowMs).problems).toEqual([]);
+  });
+
+  test('tells when it was received', () => {
+    const text = JSON.stringify({ headers: signed(), body: sent, receivedAt: new Date(nowMs).toISOString() });
+    expect(parseStored(Buffer.from(text)).receivedAtMs).toBe(nowMs);
+  });
+
+  test.each([
+    ['a body that was parsed', '{"headers":{},"body":{"a":1}}', /a body that was parsed cannot be verified/],
+    ['no headers', '{"body":"{}"}', /it has no "headers"/],
+    ['no empty line', 'POST / HTTP/1.1\r\nwebhook-id: x', /no empty line/],
+    ['something else', 'hello world\n\nbody', /"hello world" is no header/],
+    ['broken JSON', '{"headers":', /it is not JSON/],
+  ])('with %s is refused with the reason', (_, text, reason) => {
+    expect(() => parseStored(Buffer.from(text))).toThrow(reason);
+  });
+});

@@ -1,0 +1,76 @@
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { CliError, cliExitCodes } from './exit-codes.ts';
+
+/**
+ * Writes a file that only its owner can read (mode 0600), in place of what is there: a reader sees the file before or
+ * the new one, whole. Makes its folders (0700). Durable when it returns. Throws the system's errors.
+ */
+export function writeSecretFile(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const fresh = `${path}.${process.pid}.tmp`;
+  // A former process with this id may have left one; its mode is not to be trusted.
+  rmSync(fresh, { force: true });
+  const file = openSync(fresh, 'wx', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } catch (error) {
+    closeSync(file);
+    rmSync(fresh, { force: true });
+    throw error;
+  }
+  closeSync(file);
+  renameSync(fresh, path);
+  const folder = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/**
+ * The text of a file with a secret; undefined where there is none. A file that others may read, or that another user
+ * owns, is refused with the reason (CliError), since its secret must be taken for known. `what` names it in messages.
+ */
+export function readSecretFile(path: string, what: string): string | undefined {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new CliError(cliExitCodes.usage, `${what} cannot be read: ${message}`, { cause });
+  }
+  try {
+    // Asked of the open file: another one may have its name a moment later.
+    const { mode, uid } = fstatSync(file);
+    if ((mode & 0o077) !== 0) {
+      throw new CliError(
+        cliExitCodes.usage,
+        `${what}, ${path}, may be read or changed by others (mode ${(mode & 0o777).toString(8).padStart(4, '0')}). Run chmod 600 ${path}; if others have accounts on this machine, have a new secret made, because they may know this one.`,
+      );
+    }
+    const own = process.getuid?.();
+    if (own !== undefined && uid !== own) {
+      throw new CliError(
+        cliExitCodes.usage,
+        `${what}, ${path}, belongs to another user (id ${uid}), who may read and change it. Make one of your own.`,
+      );
+    }
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '@headset-cloud/demo/stack/process.ts';
+import { stack, type Tenant } from './harness.ts';
+
+/** A run of the integrators' command line: a process of its own. */
+export interface HcRun {
+  readonly child: ChildProcess;
+  readonly out: string;
+  readonly err: string;
+  /** The lines of standard output that are whole. */
+  readonly lines: readonly string[];
+  /** Exit code; a signal's name when it ended by that. */
+  readonly ended: Promise<number | string>;
+}
+
+/** An integrator's machine: a home folder of its own, with the credentials of a tenant in the environment. */
+export interface Laptop {
+  readonly home: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Starts hc; `input` is its standard input. */
+  start(args: readonly string[], more?: { input?: string; env?: Record<string, string> }): HcRun;
+  /** Runs hc to its end. */
+  run(args: readonly string[], more?: { input?: string; env?: Record<string, string> }): Promise<Ended>;
+  /** Runs `hc --json` to its end, which must be a success, and answers what it printed. */
+  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+  json(...args: string[]): Promise<any>;
+}
+
+/** How hc ended. */
+export interface Ended {
+  readonly code: number | string;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The words that start hc. */
+export const hcWords = [
+  process.execPath,
+  '--disable-warning=ExperimentalWarning',
+  join(root, 'services/hc/src/main.ts'),
+] as const;
+
+export function laptopOf({ applicationId, client }: Tenant): Laptop {
+  const home = mkdtempSync(join(stack.dataDir, 'laptop-'));
+  const env = {
+    ...{ PATH: process.env['PATH'] ?? '', HOME: home },
+    ...{ HC_API_URL: stack.apiUrl, HC_TOKEN_URL: stack.tokenUrl, HC_APPLICATION: applicationId },
+    ...{ HC_CLIENT_ID: client.clientId, HC_CLIENT_SECRET: client.clientSecret },
+  };
+  const start: Laptop['start'] = (args, more = {}) => {
+    const [node, ...words] = hcWords;
+    const child = spawn(node, [...words, ...args], { env: { ...env, ...more.env }, stdio: 'pipe' });
+    // It may end before it has read everything.
+    child.stdin.on('error', () => {});
+    child.stdin.end(more.input ?? '');
+    let [out, err] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      err += text;
+    });
+    const ended = new Promise<number | string>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code, signal) => resolve(signal ?? code ?? 0));
+    });
+    return {
+      ...{ child, ended },
+      get out() {
+        return out;
+      },
+      get err() {
+        return err;
+      },
+      get lines() {
+        return out.split('\n').slice(0, -1);
+      },
+    };
+  };
+  const run: Laptop['run'] = async (args, more) => {
+    const started = start(args, more);
+    const code = await started.ended;
+    return { code, out: started.out, err: started.err };
+  };
+  return {
+    ...{ home, env, start, run },
+    async json(...args) {
+      const { code, out, err } = await run(['--json', ...args]);
+      if (code !== 0) throw new Error(`hc ${args.join(' ')}: ${code}: ${err}`);
+      return JSON.parse(out);
+    },
+  };
+}
