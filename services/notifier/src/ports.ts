@@ -145,9 +145,16 @@ export interface BoundedRequester {
   close(): Promise<void>;
 }
 
-/** Sends one HTTP request; never rejects. */
+/** One HTTP request whose status matters. */
+export interface CallbackRequest extends DestinationAddress {
+  /** Signed with the authentication key, which is not sent. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Sends one HTTP request; never rejects. What is told of the answer holds no key, signature or credentials. */
 export interface CallbackSender {
-  send(url: URL, headers: Record<string, string>, body: Buffer, signal: AbortSignal): Promise<AttemptResult>;
+  send(request: CallbackRequest, signal: AbortSignal): Promise<AttemptResult>;
   close(): Promise<void>;
 }
 

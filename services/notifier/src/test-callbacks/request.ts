@@ -1,10 +1,10 @@
 import type { TLSSocket } from 'node:tls';
 import { type buildConnector, Client } from 'undici';
 import { attemptReasons, reasonOf } from '../domain/attempt-reason.ts';
+import { beginning, secretsIn } from '../http/answer.ts';
 import { authorizationOf } from '../http/credentials.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { describeFailure } from '../http/sender.ts';
-import { beginning, secretsIn } from './answer.ts';
 
 /** How TLS made a connection, as the other side sees it, too. */
 export interface TlsFacts {
