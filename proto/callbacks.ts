@@ -1,6 +1,9 @@
 import { operationById, ResultForm } from './operations.ts';
 
-/** The callbacks that cws_notification.yaml describes, with their operationId there: the type of an event. */
+/**
+ * The callbacks that cws_notification.yaml describes, and the notices of cws_extension.yaml, with their operationId
+ * there: the type of an event.
+ */
 export const callbackTypes = {
   transactionResult: 'notify-transaction-result',
   updateResult: 'notify-update-result',
@@ -27,6 +30,9 @@ export const callbackTypes = {
   soraEvent: 'notify-sora-event',
   recording: 'notify-recording',
   fileUpload: 'notify-file-upload',
+  destinationFailing: 'notify-destination-failing',
+  destinationRecovered: 'notify-destination-recovered',
+  deliveriesDead: 'notify-deliveries-dead',
 } as const;
 
 export type CallbackName = keyof typeof callbackTypes;

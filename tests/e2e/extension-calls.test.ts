@@ -98,7 +98,9 @@ describeOnStack('the calls of the extensions', () => {
   // proves ext/catalogue/event-types
   it('event_types: every type that a callback can have, with its setting, schema and examples', async () => {
     const { eventTypes } = (await tenant.call(200, 'GET', '/event_types')).body;
-    const described = Object.values(readDocument('cws_notification')['webhooks'] as JsonObject);
+    const described = (['cws_notification', 'cws_extension'] as const).flatMap((name) =>
+      Object.values(readDocument(name)['webhooks'] as JsonObject),
+    );
     expect(eventTypes.map((one: { type: string }) => one.type)).toEqual(
       described.map((item) => ((item as JsonObject)['post'] as JsonObject)['operationId']),
     );

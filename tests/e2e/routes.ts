@@ -65,7 +65,7 @@ export function everyRoute(deviceId: string, transactionId: number, clientId: st
 /** The calls of cws_extension.yaml below an application, as everyRoute has the specified ones. */
 export function extensionRoutes(): Route[] {
   return [
-    ...reading('cws:application:read', ['/event_types', '/events', '/deliveries']),
+    ...reading('cws:application:read', ['/event_types', '/events', '/deliveries', '/extension_settings']),
     // Of none that is there.
     ...reading('cws:application:read', ['/deliveries/none', '/recoveries/none']).map((route) => ({
       ...route,
@@ -73,6 +73,7 @@ export function extensionRoutes(): Route[] {
     })),
     ...reading('cws:device:read', ['/device_statuses']),
     ...changing('cws:application:write', [
+      ['PATCH', '/extension_settings', { noticeEvent: 'https://a' }, 200],
       ['POST', '/deliveries/none/redeliver', {}, 404],
       ['POST', '/deliveries/recover', { since: '2026-01-01T00:00:00Z', dryRun: true }, 200],
       ['POST', '/test_callbacks', { type: 'notify-boot', destination: 'deviceEvent' }, 200],

@@ -222,7 +222,7 @@ export async function deadDeliveries(admin: Admin): Promise<DeadDelivery[]> {
   }));
 }
 
-/** Of the feeds' callbacks that did not arrive, those that operators see as replaced or given up. */
+/** Of the feeds' callbacks that did not arrive, those that operators see as replaced, given up or for the feed only. */
 async function notDelivered(
   admin: Admin,
   feeds: Evidence['feeds'],
@@ -233,7 +233,7 @@ async function notDelivered(
   const excused: string[] = [];
   for (const notificationId of new Set(others)) {
     const { delivery } = await admin.notifier.getDelivery({ notificationId });
-    if (delivery?.status === 'replaced' || delivery?.status === 'dead') excused.push(notificationId);
+    if (['replaced', 'dead', 'unsent'].includes(delivery?.status ?? '')) excused.push(notificationId);
   }
   return excused;
 }

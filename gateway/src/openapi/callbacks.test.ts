@@ -6,7 +6,7 @@ import { type JsonObject, readDocument } from './document.ts';
 type Body = Record<string, unknown>;
 
 /** Every example of a document's webhooks: [webhook, body]. */
-function examplesOf(document: 'cws_notification' | 'cws_presigned_url'): [string, Body][] {
+function examplesOf(document: 'cws_notification' | 'cws_presigned_url' | 'cws_extension'): [string, Body][] {
   const webhooks = readDocument(document)['webhooks'] as Record<string, { post: JsonObject }>;
   return Object.entries(webhooks).flatMap(([name, { post }]) => {
     const content = (post['requestBody'] as JsonObject)['content'] as Record<string, JsonObject>;
@@ -16,16 +16,18 @@ function examplesOf(document: 'cws_notification' | 'cws_presigned_url'): [string
 }
 
 const check = callbackCheck();
-const callbacks = examplesOf('cws_notification');
+const callbacks = [...examplesOf('cws_notification'), ...examplesOf('cws_extension')];
 const example = (name: string) => callbacks.find(([n]) => n === name)?.[1] as Body;
 
 test('the kind of a callback follows from its body', () => {
   for (const [name, body] of callbacks) expect([name, callbackNameOf(body)]).toEqual([name, name]);
 });
 
-test('each kind of callback has the operationId that the document gives it', () => {
-  const webhooks = readDocument('cws_notification')['webhooks'] as Record<string, { post: JsonObject }>;
-  const documented = Object.entries(webhooks).map(([name, { post }]) => [name, post['operationId']]);
+test('each kind of callback has the operationId that its document gives it', () => {
+  const documented = (['cws_notification', 'cws_extension'] as const).flatMap((document) => {
+    const webhooks = readDocument(document)['webhooks'] as Record<string, { post: JsonObject }>;
+    return Object.entries(webhooks).map(([name, { post }]) => [name, post['operationId']]);
+  });
   expect(Object.entries(callbackTypes)).toEqual(documented);
 });
 
@@ -87,6 +89,11 @@ describe('values that no callback may have', () => {
     ['bluetooth', { status: 'enabled' }],
     ['soraEvent', { event: 'session.created' }],
     ['recording', { message: 'archive is not found.', extra: 1 }],
+    ['destinationFailing', { reason: 'gone' }],
+    ['destinationFailing', { destination: 'fileUploadGetUrl' }],
+    ['destinationRecovered', { waiting: -1 }],
+    ['deliveriesDead', { count: 0 }],
+    ['deliveriesDead', { recover: {} }],
     ['fileUpload', { result: 'failure' }],
     ['fileUpload', { message: 'The upload to the signed URL failed.' }],
   ])('%s with %j', (name, change) => {

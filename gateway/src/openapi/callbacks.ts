@@ -7,9 +7,11 @@ export { type CallbackName, callbackNameOf } from '@headset-cloud/proto/callback
 /** Returns the faults of a callback's body; empty when it is as documented. */
 export type CallbackCheck = (name: CallbackName, body: unknown) => readonly string[];
 
-/** Compiles cws_notification.yaml (rule C19), with which tests validate callbacks. */
+/** Compiles cws_notification.yaml (rule C19) and the notices of cws_extension.yaml, with which tests validate callbacks. */
 export function callbackCheck(): CallbackCheck {
-  return webhookCheck('cws_notification');
+  const [specified, notices] = [webhookCheck('cws_notification'), webhookCheck('cws_extension')];
+  const own = readDocument('cws_extension')['webhooks'] as JsonObject;
+  return (name, body) => (name in own ? notices : specified)(name, body);
 }
 
 /** The endpoints that the integrator hosts (cws_presigned_url.yaml), named as their settings. */

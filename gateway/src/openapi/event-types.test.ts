@@ -3,12 +3,14 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { callbackNameOf } from './callbacks.ts';
 import { type JsonObject, readDocument } from './document.ts';
-import { readEventTypes } from './event-types.ts';
+import { eventDocuments, readEventTypes } from './event-types.ts';
 
 const types = readEventTypes();
 
-test('each callback of the document is a type, once', () => {
-  const described = Object.values(readDocument('cws_notification')['webhooks'] as Record<string, JsonObject>);
+test('each callback of the documents is a type, once', () => {
+  const described = eventDocuments.flatMap((name) =>
+    Object.values(readDocument(name)['webhooks'] as Record<string, JsonObject>),
+  );
   const ids = described.map(({ post }) => (post as JsonObject)['operationId']);
   expect(types.map(({ type }) => type)).toEqual(ids);
   expect(new Set(ids).size).toBe(ids.length);
@@ -16,7 +18,7 @@ test('each callback of the document is a type, once', () => {
 
 test.each(types.map((one) => [one.type, one] as const))(
   '%s: its schema stands alone and takes its examples; they are of this type; the setting is the documented one',
-  (_, { name, schema, examples, destination }) => {
+  (_, { name, document, schema, examples, destination }) => {
     // As an integrator's validator would: strict, knowing nothing of OpenAPI.
     const ajv = new Ajv2020({
       strict: true,
@@ -31,9 +33,7 @@ test.each(types.map((one) => [one.type, one] as const))(
       expect(validate({ ...example.body, more: 1 })).toBe(false);
       expect(callbackNameOf(example.body)).toBe(name);
     }
-    const { post } = (readDocument('cws_notification')['webhooks'] as Record<string, JsonObject>)[
-      name
-    ] as JsonObject;
+    const { post } = (readDocument(document)['webhooks'] as Record<string, JsonObject>)[name] as JsonObject;
     expect((post as JsonObject)['description']).toContain(`通知先は \`${destination}\` です。`);
   },
 );

@@ -1,16 +1,25 @@
 import type { CallbackName } from './callbacks.ts';
-import { bodyRefOf, type JsonObject, readDocument, resolve } from './document.ts';
+import { bodyRefOf, type DocumentName, type JsonObject, readDocument, resolve } from './document.ts';
 
 /** The settings that name where callbacks go. */
-export type EventDestination = 'deviceEvent' | 'soraEvent' | 'soraFileSendEvent' | 'fileUploadEvent';
+export type EventDestination =
+  | 'deviceEvent'
+  | 'soraEvent'
+  | 'soraFileSendEvent'
+  | 'fileUploadEvent'
+  | 'noticeEvent';
 
-/** A kind of callback, as cws_notification.yaml describes it. */
+/** The documents that describe callbacks: those of the specification, and notices. */
+export const eventDocuments = ['cws_notification', 'cws_extension'] as const satisfies DocumentName[];
+
+/** A kind of callback, as its document describes it. */
 export interface EventType {
   /** The callback's operationId in the document: `notify-…`. */
   readonly type: string;
   readonly name: CallbackName;
   readonly summary: string;
   readonly destination: EventDestination;
+  readonly document: (typeof eventDocuments)[number];
   /** Reference of the body's schema within the document. */
   readonly bodyRef: string;
   /** JSON Schema (2020-12) of the body; refers to nothing outside of itself. */
@@ -24,13 +33,20 @@ const destinations: Partial<Record<CallbackName, EventDestination>> = {
   soraEvent: 'soraEvent',
   recording: 'soraFileSendEvent',
   fileUpload: 'fileUploadEvent',
+  destinationFailing: 'noticeEvent',
+  destinationRecovered: 'noticeEvent',
+  deliveriesDead: 'noticeEvent',
 };
 
 const prefix = '#/components/schemas/';
 
-/** All kinds of callbacks, in the document's order. Throws when one has no body or no example. */
+/** All kinds of callbacks, in the documents' order. Throws when one has no body or no example. */
 export function readEventTypes(): EventType[] {
-  const document = readDocument('cws_notification');
+  return eventDocuments.flatMap(typesIn);
+}
+
+function typesIn(documentName: EventType['document']): EventType[] {
+  const document = readDocument(documentName);
   return Object.entries(document['webhooks'] as Record<string, JsonObject>).map(([key, item]) => {
     const name = key as CallbackName;
     const call = item['post'] as JsonObject;
@@ -43,6 +59,7 @@ export function readEventTypes(): EventType[] {
       name,
       summary: call['summary'] as string,
       destination: destinations[name] ?? 'deviceEvent',
+      document: documentName,
       bodyRef: ref,
       schema: schemaAlone(document, ref),
       examples: examples.map(([example, value]) => ({

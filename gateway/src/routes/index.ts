@@ -11,6 +11,7 @@ import { deviceOperationHandlers } from './device-operations.ts';
 import { deviceStatusHandlers } from './device-statuses.ts';
 import { eventTypeHandlers } from './event-types.ts';
 import { eventHandlers } from './events.ts';
+import { extensionSettingsHandlers } from './extension-settings.ts';
 import { hardwareHandlers } from './hardware.ts';
 import { settingsHandlers } from './settings.ts';
 import { statusHandlers } from './status.ts';
@@ -24,6 +25,7 @@ export function createHandlers(clients: GatewayClients): Readonly<Partial<Record
   return {
     devices: {
       ...applicationHandlers(clients),
+      ...extensionSettingsHandlers(clients),
       ...activationHandlers(clients),
       ...statusHandlers(clients),
       ...hardwareHandlers(clients),

@@ -2,7 +2,7 @@ import type { TestAttempt } from '@headset-cloud/proto/notifier/v1/test_callback
 import type { GatewayClients } from '../clients.ts';
 import { invalidBody } from '../http/errors.ts';
 import { readDocument } from '../openapi/document.ts';
-import { type EventDestination, readEventTypes } from '../openapi/event-types.ts';
+import { type EventDestination, eventDocuments, readEventTypes } from '../openapi/event-types.ts';
 import { bodyValidator, SchemaCompiler } from '../openapi/validators.ts';
 import { bodyOf } from './decode.ts';
 import { dateOf } from './encode.ts';
@@ -37,13 +37,17 @@ function attemptJson(attempt: TestAttempt): object {
 /** Test callbacks: the body is a documented example, so that nobody sends what no callback could be. */
 export function testCallbackHandlers({ tests }: Pick<GatewayClients, 'tests'>): Handlers {
   const types = new Map(readEventTypes().map((one) => [one.type, one]));
-  const compiler = new SchemaCompiler('cws_notification', readDocument('cws_notification'));
+  const compilers = new Map(
+    eventDocuments.map((name) => [name, new SchemaCompiler(name, readDocument(name))]),
+  );
   const checks = new Map(
-    [...types.values()].map((one) => [
-      one.type,
+    [...types.values()].flatMap((one) => {
+      const compiler = compilers.get(one.document);
       // What is wrong in it came by `fields`.
-      bodyValidator(compiler.ofReference(one.bodyRef), '/fields'),
-    ]),
+      return compiler
+        ? [[one.type, bodyValidator(compiler.ofReference(one.bodyRef), '/fields')] as const]
+        : [];
+    }),
   );
   return {
     'post-v1-applications-test-callbacks': async (call) => {

@@ -108,11 +108,13 @@ describe('settings', () => {
     ...['http://localhost:3000/', 'http://LOCALHOST/', 'http://app.localhost./'],
   ])('a destination whose address is not public (%s) is refused at once, naming the field', async (url) => {
     const before = await read();
-    const call = world.applications.updateSettings({ caller, set: { fileUploadGetUrl: url } });
-    await expect(call).rejects.toMatchObject({
-      code: 'invalid_body',
-      message: expect.stringMatching(/^\/fileUploadGetUrl /),
-    });
+    for (const name of ['fileUploadGetUrl', 'noticeEvent']) {
+      const call = world.applications.updateSettings({ caller, set: { [name]: url } });
+      await expect(call).rejects.toMatchObject({
+        code: 'invalid_body',
+        message: expect.stringMatching(new RegExp(`^/${name} `)),
+      });
+    }
     expect(await read()).toEqual(before);
   });
 

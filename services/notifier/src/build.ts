@@ -42,6 +42,9 @@ import { OriginPools } from './http/pools.ts';
 import { UndiciRequester } from './http/requester.ts';
 import { UndiciSender } from './http/sender.ts';
 import { createMetrics } from './metrics.ts';
+import { Deaths } from './notices/deaths.ts';
+import { Notices } from './notices/notices.ts';
+import { Outages } from './notices/outages.ts';
 import { Recoveries } from './own/recoveries.ts';
 import { Attempts } from './scheduling/attempts.ts';
 import { ChangeWriter } from './scheduling/change-writer.ts';
@@ -58,6 +61,7 @@ import type { DeliveryDocument } from './store/documents.ts';
 import { createFeedStore } from './store/feed.ts';
 import { createForgetStore } from './store/forget.ts';
 import { deliveriesCollection, idempotencyCollection, recoveriesCollection } from './store/indexes.ts';
+import { createDeathStore, createNoticeStore, createOutageStore } from './store/notices.ts';
 import { createOwnDeliveries } from './store/own-deliveries.ts';
 import { MongoProbeStore } from './store/probes.ts';
 import { createRecoveryStore, type RecoveryDocument } from './store/recoveries.ts';
@@ -133,7 +137,8 @@ export function buildNotifier(
     backoff: { firstMs: config.NOTIFIER_BACKOFF_FIRST_MS, maxMs: config.NOTIFIER_BACKOFF_MAX_MS },
     limit,
   };
-  const metrics = createMetrics(ctx.metrics, store, clock);
+  const outageStore = createOutageStore(ctx.store, clock);
+  const metrics = createMetrics(ctx.metrics, store, outageStore, clock);
   const destinations = createDestinations(ctx.channel('devices'));
   const readiness = new ReadinessCheck({ clock, store, writer, finished, unrecorded, leaseMs });
   const attempts = new Attempts({ ctx, readiness, destinations, sender, metrics, rules, random });
@@ -155,10 +160,27 @@ export function buildNotifier(
     collection: ctx.store.collection<IdempotencyDocument>(idempotencyCollection),
     ...{ secrets: unsealed, clock },
   });
+  const marks = createForgetMarks(ctx.store, clock);
+  const forgottenApplications = createForgottenApplications(marks, clock);
+  const notices = new Notices({
+    store: createNoticeStore(ctx.store, kept),
+    scheduler: { foundWork: (lane) => scheduler.foundWork(lane) },
+    ...{ destinations, forgottenApplications, metrics, logger, failpoints: ctx.failpoints },
+  });
+  const outages = new Outages({
+    ...{ store: outageStore, notices, clock, logger, failpoints: ctx.failpoints },
+    afterMs: config.NOTIFIER_NOTICE_AFTER_MS,
+  });
+  const deaths = new Deaths({
+    store: createDeathStore(ctx.store, clock),
+    ...{ notices, clock, logger, failpoints: ctx.failpoints },
+    everyMs: config.NOTIFIER_NOTICE_EVERY_MS,
+  });
   const probes = new MongoProbeStore(ctx.store, limit.maxAgeMs + limit.graceMs, clock);
   const healths = new DestinationHealths({
     logger,
     random,
+    watch: outages,
     rules: {
       maxInFlight: config.NOTIFIER_PER_DESTINATION_IN_FLIGHT,
       failingAfter: config.NOTIFIER_FAILING_AFTER,
@@ -180,8 +202,6 @@ export function buildNotifier(
     sweepMs: config.NOTIFIER_SWEEP_MS,
     longestPauseMs: rules.backoff.maxMs,
   });
-  const marks = createForgetMarks(ctx.store, clock);
-  const forgottenApplications = createForgottenApplications(marks, clock);
   const forgetting = createForgetStore(ctx.store);
   const handle = createNotificationsHandler({
     store,
@@ -241,12 +261,17 @@ export function buildNotifier(
       scheduler.start();
       audit.start();
       recoveries.start();
+      outages.start();
+      deaths.start();
       subscription = await ctx.log.subscribe({ topic: topics.notifications, group, handle });
     },
     async stop(forMs = 4000) {
       const endsAtMs = performance.now() + forMs;
       scheduler.retire();
-      await Promise.all([subscription?.close(), audit.stop(), recoveries.stop()]);
+      await Promise.all([
+        subscription?.close(),
+        ...[audit.stop(), recoveries.stop(), outages.stop(), deaths.stop()],
+      ]);
       tests.close();
       await Promise.all([subscription?.close(), audit.stop()]);
       await Promise.all([scheduler.stop(Math.max(0, endsAtMs - performance.now())), signedUrls.close()]);

@@ -12,6 +12,17 @@ test('unless configured otherwise an attempt ends after 15 s, 5 s of them to con
   });
 });
 
+test('unless configured otherwise a destination is told after an hour, and what was given up each minute; production refuses much less', () => {
+  expect(read()).toMatchObject({ NOTIFIER_NOTICE_AFTER_MS: 3_600_000, NOTIFIER_NOTICE_EVERY_MS: 60_000 });
+  for (const [key, tooLittle] of [
+    ['NOTIFIER_NOTICE_AFTER_MS', '59999'],
+    ['NOTIFIER_NOTICE_EVERY_MS', '9999'],
+  ] as const) {
+    read({ [key]: tooLittle });
+    expect(() => read({ [key]: tooLittle, NODE_ENV: 'production' })).toThrow('the least in production');
+  }
+});
+
 test.each([
   ['0.001', 0.001],
   ['1.5', 1.5],

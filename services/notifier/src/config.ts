@@ -153,6 +153,22 @@ export const notifierConfig = {
     min: 1,
     max: 10_000,
   }),
+  NOTIFIER_NOTICE_AFTER_MS: integer({
+    doc: 'How long a destination must have failed, from a first to a last attempt without a success between, before its application gets a notice, in milliseconds.',
+    example: '3600000',
+    default: 3_600_000,
+    min: 10,
+    max: 24 * 3_600_000,
+    productionMin: 60_000,
+  }),
+  NOTIFIER_NOTICE_EVERY_MS: integer({
+    doc: "How long an application's callbacks that are given up gather before one notice tells of them, in milliseconds.",
+    example: '60000',
+    default: 60_000,
+    min: 10,
+    max: 3_600_000,
+    productionMin: 10_000,
+  }),
   ...egressConfig,
 } as const;
 

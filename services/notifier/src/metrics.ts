@@ -1,7 +1,8 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { setOrLeaveOut, sharedLook } from '@headset-cloud/kit/set-or-leave-out.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { DeliveryStore } from './ports.ts';
+import { noticeTypes } from './domain/notice.ts';
+import type { DeliveryStore, OutageStore } from './ports.ts';
 
 export interface NotifierMetrics {
   /** By outcome: delivered, failed, gone. */
@@ -14,12 +15,15 @@ export interface NotifierMetrics {
   readonly signedUrlRequests: Pick<Counter<'outcome'>, 'inc'>;
   /** By outcome: delivered, failed. */
   readonly testCallbacks: Pick<Counter<'outcome'>, 'inc'>;
+  /** By type: that of the notice's callback. */
+  readonly notices: Pick<Counter<'type'>, 'inc'>;
 }
 
 /** Registers the notifier's metrics (rule C18). The backlog is asked of the database at each scrape. */
 export function createMetrics(
   registry: Registry,
   store: Pick<DeliveryStore, 'backlog'>,
+  outages: Pick<OutageStore, 'countTold'>,
   clock: Clock,
 ): NotifierMetrics {
   const backlog = sharedLook(() => store.backlog());
@@ -42,6 +46,21 @@ export function createMetrics(
       });
     },
   });
+  new Gauge({
+    name: 'headset_destinations_failing',
+    help: 'Settings of applications whose address has taken no callback for NOTIFIER_NOTICE_AFTER_MS. Whole platform: use max, not sum.',
+    registers: [registry],
+    async collect() {
+      await setOrLeaveOut(this, {}, () => outages.countTold());
+    },
+  });
+  const notices = new Counter({
+    name: 'headset_notices_total',
+    help: 'Notices to applications about callbacks that do not arrive, by type.',
+    labelNames: ['type'],
+    registers: [registry],
+  });
+  for (const type of noticeTypes) notices.inc({ type }, 0);
   const attempts = new Counter({
     name: 'headset_callback_attempts_total',
     help: 'Attempts to send a callback, by outcome: delivered, failed, gone.',
@@ -51,6 +70,7 @@ export function createMetrics(
   // A counter that begins with its first event would not show it: increase() needs the 0 before.
   for (const outcome of ['delivered', 'failed', 'gone']) attempts.inc({ outcome }, 0);
   return {
+    notices,
     signedUrlRequests: new Counter({
       name: 'headset_signed_url_requests_total',
       help: 'Requests for signed URLs to integrators, by outcome: answered, failed, not_set.',

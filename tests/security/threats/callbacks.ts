@@ -27,6 +27,8 @@ export const callbackDoors = [
     test-secrets: a receiver of a test callback answers with the signature it got, or the key, which an API client with fewer rights reads | both are masked in what is told of the answer
     test-endless: a receiver of a test callback that plays for time, or answers without end | 13 s for all requests of a test; 4 KiB are read
     test-flood: test callbacks as a weapon against another's server | registered destinations only, a documented body, five of an application at the same time and a second each at least
+    notice-flood: a server that is made to fail and recover on purpose, or to refuse for good, so that notices flood another server or the feed | one notice for an hour without any success and one for its end; one a minute for all that was given up
+    notice-loop: notices about notices without end | about the address for notices, and about notices that were given up, in the feed only
     large-backlog: large callbacks to a server that takes none | the memory for callbacks counts their bytes; the rest waits in the database
     dead-server: one customer's dead server holds up others' callbacks | scheduled by destination, with a cap and one probe at a time
     other-customer: callbacks with what belongs to another customer | the callback's application is the transaction's; what a former activation left is told to nobody else

@@ -68,5 +68,16 @@ export const extensionLines: readonly Line[] = [
     verify: of a stored callback it is told which signature is right, or whether time, key or body are wrong
     commands: test callbacks, events, deliveries, recoveries, devices and transactions, as text and as JSON
     `,
+    ),
+    ...lines(
+    'ext/notices',
+    'notices',
+    `
+    setting: noticeEvent is set and read by a call of its own, judged as the other addresses; the specified settings do not show it
+    failing: a setting whose address takes nothing for an hour is told once with since when, the last reason and what waits; so is its recovery
+    dead: callbacks that were given up are told with their number, the first and the last one, and how to send them again; at most one notice a minute
+    feed: each notice is in the event feed, and is sent, signed and tried again as any callback
+    itself: where no address is set, and about the address for notices itself, in the feed only
+    `,
   ),
 ];

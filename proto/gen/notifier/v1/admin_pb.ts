@@ -40,7 +40,7 @@ export type Delivery = Message<"headset.notifier.v1.Delivery"> & {
   orderKey: string;
 
   /**
-   * pending, delivered, dead or replaced.
+   * pending, delivered, dead, replaced or unsent.
    *
    * @generated from field: string status = 5;
    */

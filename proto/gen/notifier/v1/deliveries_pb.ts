@@ -56,7 +56,7 @@ export type OwnDelivery = Message<"headset.notifier.v1.OwnDelivery"> & {
   transactionId: bigint;
 
   /**
-   * pending, delivered, dead or replaced.
+   * pending, delivered, dead, replaced or unsent.
    *
    * @generated from field: string state = 6;
    */

@@ -25,7 +25,7 @@ export type SendTestCallbackRequest = Message<"headset.notifier.v1.SendTestCallb
   caller?: Caller | undefined;
 
   /**
-   * JSON name of the settings field: deviceEvent, soraEvent, soraFileSendEvent or fileUploadEvent.
+   * JSON name of the settings field: deviceEvent, soraEvent, soraFileSendEvent, fileUploadEvent or noticeEvent.
    *
    * @generated from field: string destination = 2;
    */

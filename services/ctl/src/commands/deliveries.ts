@@ -24,7 +24,7 @@ export function addDeliveries(program: Command, session: Session): void {
     .option('--application <applicationId>', 'only of this application', '')
     .addOption(
       new Option('--status <status>', 'only in this state')
-        .choices(['pending', 'delivered', 'dead', 'replaced'])
+        .choices(['pending', 'delivered', 'dead', 'replaced', 'unsent'])
         .default(''),
     )
     .option('--limit <deliveries>', 'most to show, up to 1000', listLimit, 100)

@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** The settings that hold a URL, by their JSON names (specification API 3). */
+/** The settings that hold a URL, by their JSON names (specification API 3; the last one: ADR 0055). */
 export const addressSettings = [
   'deviceEvent',
   'remoteSupportEvent',
@@ -10,6 +10,7 @@ export const addressSettings = [
   'soraRecGetMultiPresignedUrl',
   'fileUploadEvent',
   'fileUploadGetUrl',
+  'noticeEvent',
 ] as const;
 
 export type AddressSetting = (typeof addressSettings)[number];

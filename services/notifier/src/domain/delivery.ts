@@ -1,9 +1,10 @@
-/** The settings fields that callbacks go to (rule C9). */
+/** The settings fields that callbacks go to (rule C9; noticeEvent: ADR 0055). */
 export const destinationSettings = [
   'deviceEvent',
   'soraEvent',
   'soraFileSendEvent',
   'fileUploadEvent',
+  'noticeEvent',
 ] as const;
 export type DestinationSetting = (typeof destinationSettings)[number];
 
@@ -17,9 +18,10 @@ export type SignedUrlsSetting = (typeof signedUrlsSettings)[number];
 
 /**
  * pending: to be sent, or on its way. delivered: answered with 2xx. dead: given up, kept to be sent
- * again by an operator. replaced: a progress that a later event made useless (rule B10).
+ * again by an operator. replaced: a progress that a later event made useless (rule B10). unsent: a notice that is for
+ * the event feed only, from its beginning on (ADR 0055).
  */
-export const deliveryStatuses = ['pending', 'delivered', 'dead', 'replaced'] as const;
+export const deliveryStatuses = ['pending', 'delivered', 'dead', 'replaced', 'unsent'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /**
@@ -92,9 +94,8 @@ export interface Delivery {
 
 /** The fields that change after a delivery was stored. */
 export type DeliveryChange = Partial<
-  Pick<
+  { readonly status: Exclude<DeliveryStatus, 'unsent'> } & Pick<
     Delivery,
-    | 'status'
     | 'order'
     | 'attempts'
     | 'nextAttemptAtMs'

@@ -5,7 +5,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
 import type { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
-import { type Delivery, laneOf } from '../domain/delivery.ts';
+import { type Delivery, type DeliveryStatus, laneOf } from '../domain/delivery.ts';
 import type { DeliveryStore, OwnDeliveries } from '../ports.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 import { toOwnDelivery } from './own-messages.ts';
@@ -62,10 +62,11 @@ function refuse(delivery: Delivery, force: boolean): void {
 }
 
 function notNow({ status }: Delivery): DomainError {
-  return new DomainError(
-    'conflict',
-    status === 'replaced'
-      ? 'The delivery was replaced by a later one of its transaction and is not sent again.'
-      : 'The delivery is still to be sent: it is tried again by itself.',
-  );
+  return new DomainError('conflict', reasons[status] ?? reasons.pending);
 }
+
+const reasons: { readonly pending: string } & Partial<Record<DeliveryStatus, string>> = {
+  pending: 'The delivery is still to be sent: it is tried again by itself.',
+  replaced: 'The delivery was replaced by a later one of its transaction and is not sent again.',
+  unsent: 'The notice is for the event feed only and is not sent.',
+};

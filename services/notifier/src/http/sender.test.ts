@@ -28,6 +28,12 @@ function http(listener: RequestListener): Promise<number> {
   return listen(createHttp(listener));
 }
 
+const request = {
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from('{}'),
+  authenticationKey: 'the authentication key',
+};
+
 function createSender(options: { totalMs?: number; resolve?: Resolve; ca?: string; maxPools?: number } = {}) {
   const connect = createConnector({
     rules: addressRules(parseNetworks('127.0.0.0/8')),
@@ -39,7 +45,7 @@ function createSender(options: { totalMs?: number; resolve?: Resolve; ca?: strin
   const sender = new UndiciSender(pools, systemClock, options.totalMs ?? 5000);
   closers.push(() => sender.close());
   const post = (url: string, signal = new AbortController().signal) =>
-    sender.send(new URL(url), { 'content-type': 'application/json' }, Buffer.from('{}'), signal);
+    sender.send({ ...request, url: new URL(url) }, signal);
   return { post, pools, sender };
 }
 
@@ -111,25 +117,26 @@ test('what comes before the answer is not the answer', async () => {
 });
 
 // withstands callbacks/answer-secrets
-test('of an answer that is no success the first 1 KiB are kept, without the signatures that it repeats', async () => {
-  const signatures = {
+test('of an answer that is no success the first 1 KiB are kept, without the key and the signatures that it repeats', async () => {
+  const headers = {
     'X-TLPF-NOTIFICATION-KEY': 'a'.repeat(64),
     'webhook-signature': `v1,${'b'.repeat(44)}`,
   };
   const port = await http((request, response) => {
     const { authorization } = request.headers;
-    const said = `${JSON.stringify(request.rawHeaders)} ${'b'.repeat(44)} ${authorization} ${'é'.repeat(70_000)}`;
+    const said = `${JSON.stringify(request.rawHeaders)} ${'b'.repeat(44)} ${authorization} the authentication key ${'é'.repeat(70_000)}`;
     response.writeHead(500).end(said);
   });
   const { sender } = createSender();
   const url = new URL(`http://me:secret-word@127.0.0.1:${port}/`);
-  const { answer = '' } = await sender.send(url, signatures, Buffer.from('{}'), new AbortController().signal);
+  const { answer = '' } = await sender.send({ ...request, url, headers }, new AbortController().signal);
   expect(answer).toContain('NOTIFICATION-KEY');
   expect(answer).toContain('é');
   expect(Buffer.byteLength(answer)).toBeLessThanOrEqual(1024);
   expect(answer).not.toContain('\ufffd');
   expect(answer).not.toMatch(/a{60}|b{40}/);
   expect(answer).not.toContain(Buffer.from('me:secret-word').toString('base64'));
+  expect(answer).not.toContain('the authentication key');
 });
 
 test('of a success nothing is kept', async () => {

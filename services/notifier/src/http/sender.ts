@@ -3,7 +3,8 @@ import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
 import type { Dispatcher } from 'undici';
 import { retryAfterMs } from '../domain/backoff.ts';
 import type { AttemptResult } from '../domain/outcome.ts';
-import type { CallbackSender } from '../ports.ts';
+import type { CallbackRequest, CallbackSender } from '../ports.ts';
+import { readBytes, secretsIn, toldOf } from './answer.ts';
 import type { OriginPools } from './pools.ts';
 
 /** Most bytes of an answer that are read (rule C10); the rest is cut off. */
@@ -26,9 +27,7 @@ export class UndiciSender implements CallbackSender {
   }
 
   async send(
-    url: URL,
-    headers: Record<string, string>,
-    body: Buffer,
+    { url, headers, body, authenticationKey }: CallbackRequest,
     signal: AbortSignal,
   ): Promise<AttemptResult> {
     const atMs = this.#clock.now();
@@ -37,8 +36,10 @@ export class UndiciSender implements CallbackSender {
     const durationMs = () => Math.round(performance.now() - started);
     const sent = { ...headers, ...authorizationOf(url) };
     try {
-      const { statusCode, retryAfter, told } = await this.#exchange(url, sent, body, signal);
+      const { statusCode, retryAfter, beginning } = await this.#exchange(url, sent, body, signal);
       const succeeded = isSuccess(statusCode);
+      // A receiver knows the application's key, too.
+      const answer = succeeded ? '' : toldOf(beginning, [authenticationKey, ...secretsIn(sent)]).answer;
       const asked =
         statusCode === 429 || statusCode === 503
           ? retryAfterMs(retryAfter, this.#clock.now(), maxRetryAfterMs)
@@ -49,7 +50,7 @@ export class UndiciSender implements CallbackSender {
         statusCode,
         error: succeeded ? '' : `answered ${statusCode}`,
         host,
-        ...(told !== '' && { answer: withoutSecrets(told, sent) }),
+        ...(answer !== '' && { answer }),
         ...(asked !== undefined && { retryAfterMs: asked }),
       };
     } catch (error) {
@@ -104,10 +105,6 @@ export class UndiciSender implements CallbackSender {
   }
 }
 
-/** More than is kept, so that a secret at the cut is seen whole. */
-const readOfAnswer = 2048;
-const keptOfAnswer = 1024;
-
 const isSuccess = (statusCode: number) => statusCode >= 200 && statusCode < 300;
 
 /**
@@ -135,8 +132,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** The beginning of an answer that is no success. */
-  get told(): string {
-    return Buffer.concat(this.#parts).toString('utf8');
+  get beginning(): Buffer {
+    return Buffer.concat(this.#parts);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -156,8 +153,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#bytes < readOfAnswer && !isSuccess(this.statusCode)) {
-      this.#parts.push(Buffer.from(chunk.subarray(0, readOfAnswer - this.#bytes)));
+    if (this.#bytes < readBytes && !isSuccess(this.statusCode)) {
+      this.#parts.push(Buffer.from(chunk.subarray(0, readBytes - this.#bytes)));
     }
     this.#bytes += chunk.length;
     if (this.#bytes > answerLimitBytes) controller.abort(new Error('the answer is too long'));
@@ -182,18 +179,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.statusCode > 0) this.#end();
     else this.#fail(reason);
   }
-}
-
-/** Endpoints may answer with what they were sent, and what is kept is shown. */
-function withoutSecrets(text: string, headers: Readonly<Record<string, string>>): string {
-  const signatures = Object.entries(headers)
-    .filter(([name]) => /signature|notification-key|authorization/i.test(name))
-    .flatMap(([, value]) => [value, ...value.split(/[ ,]/)]);
-  const shown = signatures
-    .filter((value) => value.length >= 8)
-    .reduce((left, value) => left.replaceAll(value, '…'), text);
-  // Characters that the cut leaves incomplete are left out.
-  return new TextDecoder().decode(Buffer.from(shown).subarray(0, keptOfAnswer), { stream: true });
 }
 
 /** Short, for operators: the code and the message, of the first error where there are several. */

@@ -1,10 +1,13 @@
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { type AttemptReason, reasonOf } from '../domain/attempt-reason.ts';
 import { type BreakerRules, CircuitBreaker } from '../domain/circuit-breaker.ts';
 import type { AttemptResult, OutcomeWord } from '../domain/outcome.ts';
 import type { Probes } from './probes.ts';
 
 /** Who sends to a destination, and is told when that changes what may be sent. */
 export interface DestinationUser {
+  /** The lane. */
+  readonly name: string;
   /** Start what may start now. */
   dispatch(): void;
   /** It is failing from now on. */
@@ -13,22 +16,31 @@ export interface DestinationUser {
   recovered(): void;
 }
 
+/** Is told of each attempt what it showed of a lane; keeps it in memory only. */
+export interface HealthWatch {
+  failed(lane: string, reason: AttemptReason): void;
+  delivered(lane: string): void;
+  /** There is no address. */
+  unset(lane: string): void;
+}
+
 export interface HealthOptions {
   readonly logger: Logger;
+  readonly watch: HealthWatch;
   readonly random: () => number;
   readonly rules: BreakerRules;
   /** The probes of a destination; they are read only when it is failing. */
   readonly probesOf: (destination: string) => Probes;
 }
 
-/** What the log and the pause after a failure need of it: why it failed, and what the destination asked for. */
-type RequestEnd = Pick<AttemptResult, 'error' | 'retryAfterMs'>;
+/** Why a request failed, and what the destination asked for. */
+type RequestEnd = Pick<AttemptResult, 'statusCode' | 'error' | 'retryAfterMs'>;
 
 /** How one destination does, for all settings whose address leads there now. */
 export class DestinationHealth {
   readonly breaker: CircuitBreaker;
   readonly probes: Probes;
-  readonly #o: Pick<HealthOptions, 'logger' | 'random'>;
+  readonly #o: Pick<HealthOptions, 'logger' | 'random' | 'watch'>;
   readonly #users = new Set<DestinationUser>();
 
   constructor(destination: string, options: HealthOptions) {
@@ -50,17 +62,27 @@ export class DestinationHealth {
   }
 
   /** A request of `lane` is over. */
-  report(word: OutcomeWord, lane: string, { error, retryAfterMs }: RequestEnd): void {
+  report(word: OutcomeWord, lane: string, end: RequestEnd): void {
     const { breaker } = this;
-    const { logger, random } = this.#o;
+    const { logger, random, watch } = this.#o;
     // 410 tells of one callback, nothing of the destination.
     if (word === 'gone') breaker.leave();
     else if (word === 'delivered') {
+      watch.delivered(lane);
       if (!breaker.succeeded()) return;
       logger.info({ lane }, 'destination takes callbacks again');
       for (const user of this.#users) user.recovered();
-    } else if (breaker.failed(performance.now(), random(), retryAfterMs)) {
-      logger.warn({ lane, error }, 'destination is failing: probed until it takes callbacks again');
+    } else {
+      const hasBegun = breaker.failed(performance.now(), random(), end.retryAfterMs);
+      const reason = reasonOf(end) ?? 'other';
+      watch.failed(lane, reason);
+      // A probe speaks for all that wait behind it.
+      if (breaker.failing) for (const { name } of this.#users) watch.failed(name, reason);
+      if (!hasBegun) return;
+      logger.warn(
+        { lane, error: end.error },
+        'destination is failing: probed until it takes callbacks again',
+      );
       for (const user of this.#users) user.failing();
     }
   }
@@ -82,6 +104,11 @@ export class DestinationHealths {
 
   constructor(options: HealthOptions) {
     this.#options = options;
+  }
+
+  /** A setting has no address. */
+  unset(lane: string): void {
+    this.#options.watch.unset(lane);
   }
 
   /** For one setting, until its address is known. */

@@ -262,7 +262,10 @@ export class Lane implements DestinationUser {
       // Its place is free for this try itself before any other can take it: no await follows until `send`.
       entered.breaker.leave();
     }
-    if (admission.kind === 'unset') this.#unset = true;
+    if (admission.kind === 'unset') {
+      this.#unset = true;
+      healths.unset(this.name);
+    }
     if (admission.kind !== 'admitted') return admission;
     this.#unset = false;
     // Meanwhile the address may have changed, or the destination begun to fail.

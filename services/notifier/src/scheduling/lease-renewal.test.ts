@@ -35,6 +35,7 @@ test('a slow database is asked for one renewal of leases at a time', async () =>
     // Nothing is sent: only the leases are looked at.
     attempts: { cut: () => {} },
     healths: new DestinationHealths({
+      watch: { failed: () => {}, delivered: () => {}, unset: () => {} },
       ...{ logger: createLogger({ service: 'notifier', level: 'silent' }), random: Math.random },
       rules: { maxInFlight: 0, failingAfter: 1, probeFirstMs: 1000, probeMaxMs: 1000 },
       probesOf: () => ({}) as Probes,

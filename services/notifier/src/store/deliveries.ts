@@ -304,7 +304,7 @@ export function sentAgain(nowMs: number) {
       dueAtMs: nowMs,
       budgetFromMs: nowMs,
     },
-    $unset: { expireAt: '' },
+    $unset: { expireAt: '', untold: '' },
   } as const;
 }
 

@@ -15,6 +15,10 @@ export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'>, OwingDo
   sentAgainBy?: string;
   /** The recovery that last sent it again. */
   recovery?: string;
+  /** It was given up, and no notice has told it yet (ADR 0055). */
+  untold?: true;
+  /** The devices that a notice's body names by ids of others' callbacks. */
+  names?: string[];
   /** The page of the feed on which it is. */
   page?: number;
   /** Set when it has ended: MongoDB removes it then (TTL). */
@@ -51,6 +55,8 @@ export function fromDocument(document: DeliveryDocument): Delivery {
     page: _page,
     sentAgainBy: _by,
     recovery: _recovery,
+    untold: _untold,
+    names: _names,
     ...rest
   } = kept;
   return { id: _id, ...rest, body: bytesOf(body) };
@@ -60,8 +66,9 @@ export function fromDocument(document: DeliveryDocument): Delivery {
 export function changedFields(change: DeliveryChange, retention: Retention): Partial<DeliveryDocument> {
   if (change.status === undefined || change.status === 'pending' || change.dueAtMs === undefined)
     return change;
-  const keptMs = change.status === 'dead' ? retention.deadMs : retention.deliveredMs;
-  return { ...change, expireAt: new Date(change.dueAtMs + keptMs) };
+  const isDead = change.status === 'dead';
+  const keptMs = isDead ? retention.deadMs : retention.deliveredMs;
+  return { ...change, expireAt: new Date(change.dueAtMs + keptMs), ...(isDead && { untold: true }) };
 }
 
 function bytesOf(body: Binary | Uint8Array): Buffer {

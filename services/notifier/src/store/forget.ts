@@ -7,12 +7,15 @@ import type { ForgetStore } from '../ports.ts';
 import type { DeliveryDocument } from './documents.ts';
 import { type FeedDocument, type FeedPageDocument, pageKey } from './feed.ts';
 import {
+  deathsCollection,
   deliveriesCollection,
   feedPagesCollection,
   feedsCollection,
+  outagesCollection,
   probesCollection,
   recoveriesCollection,
 } from './indexes.ts';
+import type { DeathsDocument, OutageDocument } from './notices.ts';
 import type { ProbesDocument } from './probes.ts';
 import type { RecoveryDocument } from './recoveries.ts';
 
@@ -31,6 +34,8 @@ export function createForgetStore(store: Store): ForgetStore {
   const feeds = store.collection<FeedDocument>(feedsCollection);
   const pages = store.collection<FeedPageDocument>(feedPagesCollection);
   const recoveries = store.collection<RecoveryDocument>(recoveriesCollection);
+  const outages = store.collection<OutageDocument>(outagesCollection);
+  const deaths = store.collection<DeathsDocument>(deathsCollection);
   const limit = deliveries.batchesAtOnce === undefined ? forgetAtOnce.overNetwork : forgetAtOnce.inProcess;
 
   /** One filter for each status and setting, since the index has both. */
@@ -67,17 +72,29 @@ export function createForgetStore(store: Store): ForgetStore {
     ofTransaction: (transactionId, dryRun) => forget(beginningWith(`tx-${transactionId}-`), dryRun),
     one: (notificationId, dryRun) => forget({ _id: notificationId }, dryRun),
     async reported(deviceId, dryRun) {
-      const of = beginningWith(`device-${deviceId}-`);
-      if (dryRun) return { ...(await forget(of, true)), more: false };
-      const found = await deliveries
-        .find({ ...of, ...ended }, { limit, projection: { applicationId: 1, page: 1 } })
-        .toArray();
-      const ids = found.map(({ _id }) => _id);
-      // Before they go, so that a run that is cut off finds them again.
-      await takeOffPages(found);
-      const { deletedCount } = await deliveries.deleteMany({ _id: { $in: ids }, ...ended });
-      if (found.length === limit) return { removed: deletedCount, left: 0, more: true };
-      return { removed: deletedCount, left: await deliveries.countDocuments(of), more: false };
+      // A notice that is decided and not stored yet names it later: the caller asks again.
+      const about = { 'telling.notice.names': deviceId } as Filter<DeathsDocument>;
+      let [removed, left] = [0, await deaths.countDocuments(about)];
+      // Its callbacks, and notices that name it.
+      const parts: Filter<DeliveryDocument>[] = [beginningWith(`device-${deviceId}-`), { names: deviceId }];
+      for (const of of parts) {
+        if (dryRun) {
+          const counted = await forget(of, true);
+          removed += counted.removed;
+          left += counted.left;
+          continue;
+        }
+        const found = await deliveries
+          .find({ ...of, ...ended }, { limit, projection: { applicationId: 1, page: 1 } })
+          .toArray();
+        const ids = found.map(({ _id }) => _id);
+        // Before they go, so that a run that is cut off finds them again.
+        await takeOffPages(found);
+        removed += (await deliveries.deleteMany({ _id: { $in: ids }, ...ended })).deletedCount;
+        if (found.length === limit) return { removed, left: 0, more: true };
+        left += await deliveries.countDocuments(of);
+      }
+      return { removed, left, more: false };
     },
     async ofApplication(applicationId) {
       const ids: string[] = [];
@@ -92,6 +109,8 @@ export function createForgetStore(store: Store): ForgetStore {
       await Promise.all([
         pages.deleteMany(beginningWith(`${applicationId} `)),
         feeds.deleteMany({ _id: applicationId }),
+        outages.deleteMany(beginningWith(`${applicationId}/`)),
+        deaths.deleteMany({ _id: applicationId }),
         recoveries.deleteMany({ applicationId, auditAtMs: { $exists: false } }),
       ]);
       const { deletedCount: probes } = await probesOf.deleteMany(beginningWith(`${applicationId} `));

@@ -6,6 +6,8 @@ export const probesCollection = 'probes';
 export const feedsCollection = 'feeds';
 export const feedPagesCollection = 'feed_pages';
 export const recoveriesCollection = 'recoveries';
+export const outagesCollection = 'outages';
+export const deathsCollection = 'deaths';
 export const idempotencyCollection = 'idempotency';
 
 /** Made by step 1 (steps.ts). */
@@ -51,4 +53,20 @@ export const recoveryIndexes: Readonly<Record<string, IndexDescription[]>> = {
     { key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0, sparse: true },
     owingIndex,
   ],
+};
+
+/** Made by step 8 (ADR 0055). */
+export const noticeIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [deliveriesCollection]: [
+    // What was given up and is to be told; nothing else has an entry.
+    {
+      key: { applicationId: 1, dueAtMs: 1 },
+      name: 'untold',
+      partialFilterExpression: { untold: true },
+    },
+    // Notices that name a device.
+    { key: { names: 1 }, name: 'names', sparse: true },
+  ],
+  [outagesCollection]: [{ key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 }],
+  [deathsCollection]: [{ key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 }],
 };

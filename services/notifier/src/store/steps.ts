@@ -7,6 +7,7 @@ import {
   deliveriesCollection,
   feedIndexes,
   idempotencyCollection,
+  noticeIndexes,
   notifierIndexes,
   recoveryIndexes,
 } from './indexes.ts';
@@ -26,5 +27,6 @@ export const notifierSteps: ServiceSteps = {
     },
     { number: 6, name: 'event feed', indexes: feedIndexes },
     { number: 7, name: 'recoveries', indexes: recoveryIndexes },
+    { number: 8, name: 'notices', indexes: noticeIndexes },
   ],
 };

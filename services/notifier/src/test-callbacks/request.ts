@@ -2,9 +2,9 @@ import type { TLSSocket } from 'node:tls';
 import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
 import { type buildConnector, Client } from 'undici';
 import { attemptReasons, reasonOf } from '../domain/attempt-reason.ts';
+import { beginning, secretsIn } from '../http/answer.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { describeFailure } from '../http/sender.ts';
-import { beginning, secretsIn } from './answer.ts';
 
 /** How TLS made a connection, as the other side sees it, too. */
 export interface TlsFacts {

@@ -1,0 +1,394 @@
+import type { IntegratorServer } from '@headset-cloud/demo/integrator/server.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type Receiver, type Reply, startReceiver } from '@headset-cloud/tests/e2e/receiver.ts';
+import { afterEach } from '@jest/globals';
+import { ids, key, useWorld } from './testing/fixture.ts';
+import type { TestNotifier } from './testing/world.ts';
+
+const use = useWorld();
+const hourMs = 3_600_000;
+const afterMs = 250;
+const everyMs = 250;
+const env = {
+  NOTIFIER_NOTICE_AFTER_MS: String(afterMs),
+  NOTIFIER_NOTICE_EVERY_MS: String(everyMs),
+  NOTIFIER_FAILING_AFTER: '1',
+};
+const failing = 'notify-destination-failing';
+const recovered = 'notify-destination-recovered';
+const dead = 'notify-deliveries-dead';
+
+/** A server that is down until it is opened, and one for notices. */
+async function servers(status = 503) {
+  const state = { open: false };
+  const server = await use.integrator(() => ({ status: state.open ? 204 : status }));
+  const told = await use.integrator();
+  register('deviceEvent', server);
+  register('noticeEvent', told);
+  return { server, told, state };
+}
+
+function register(setting: string, server: IntegratorServer): void {
+  use.world.destinations.set(`a-1/${setting}`, {
+    url: `${server.origin}/${setting}`,
+    authenticationKey: key,
+  });
+}
+
+const event = (notificationId: string) => ({ notificationId, applicationId: 'a-1' });
+const many = (count: number, name = 'n') => Array.from({ length: count }, (_, i) => event(`${name}-${i}`));
+
+/** The notices of the application, as its feed has them. */
+async function notices(notifier: TestNotifier = use.world.newest) {
+  const { events } = await notifier.feed.readEvents({ applicationId: 'a-1', limit: 1000 });
+  return events
+    .filter(({ destination }) => destination === 'noticeEvent')
+    .map((one) => ({ ...one, body: JSON.parse(one.body) }));
+}
+const typesOf = async () => (await notices()).map(({ type }) => type);
+const told = (type: string, count = 1) =>
+  waitFor(`${count} of ${type}`, async () => {
+    const found = (await notices()).filter((one) => one.type === type);
+    return found.length >= count && found;
+  });
+const stateOf = async (deliveryId: string) => {
+  const found = await use.world.newest.deliveries.readDelivery({ applicationId: 'a-1', deliveryId });
+  return found.delivery?.state;
+};
+const received = (server: IntegratorServer, type: string) =>
+  server.received.filter(({ body }) => body.operationId === type);
+const documents = (name: string) => use.world.store.collection(name);
+/** So long that another notice would have come. */
+const aWhile = () => new Promise((resolve) => setTimeout(resolve, 2.5 * everyMs));
+
+test('a destination that fails for long is told once, and so is its recovery: signed, in order, in the feed, in the metrics', async () => {
+  const { told: server, state } = await servers();
+  const notifier = await use.world.start(env);
+  const before = Date.now();
+  await use.world.publish(...many(3));
+  const [notice] = await told(failing);
+  expect(notice?.body).toMatchObject({
+    ...{ applicationId: 'a-1', operationId: failing, destination: 'deviceEvent', waiting: 3 },
+    ...{ reason: 'answered', message: expect.stringContaining('other than 2xx') },
+  });
+  const { timestamp, sinceTimestamp } = notice?.body ?? {};
+  expect(sinceTimestamp).toBeGreaterThanOrEqual(before);
+  expect(timestamp - sinceTimestamp).toBeGreaterThanOrEqual(afterMs - 1);
+  const metric = async (name: string) => await notifier.metrics.getSingleMetricAsString(name);
+  expect(await metric('headset_destinations_failing')).toContain('headset_destinations_failing 1');
+  await waitFor('it to arrive', () => server.received.length === 1);
+  await aWhile();
+  state.open = true;
+  await told(recovered);
+  await waitFor('it to arrive', () => server.received.length === 2);
+  await aWhile();
+  expect(await typesOf()).toEqual([failing, recovered]);
+  expect(server.received.map(({ body, verified }) => [body.operationId, verified])).toEqual([
+    [failing, true],
+    [recovered, true],
+  ]);
+  expect(ids(server)).toEqual((await notices()).map(({ eventId }) => eventId));
+  expect(server.received[1]?.body.sinceTimestamp).toBe(sinceTimestamp);
+  const counts = await metric('headset_notices_total');
+  for (const type of [failing, recovered]) expect(counts).toContain(`{type="${type}"} 1`);
+  expect(await metric('headset_destinations_failing')).toContain('headset_destinations_failing 0');
+  expect(await documents('outages').countDocuments({})).toBe(0);
+});
+
+test('a destination that fails for a shorter time is told nobody', async () => {
+  const { state } = await servers();
+  await use.world.start({ ...env, NOTIFIER_NOTICE_AFTER_MS: '1500' });
+  await use.world.publish(event('n-1'));
+  await waitFor('it is known', async () => (await documents('outages').countDocuments({})) === 1);
+  state.open = true;
+  await waitFor('it is over', async () => (await documents('outages').countDocuments({})) === 0);
+  await use.world.publish(event('n-2'));
+  await waitFor('its delivery', async () => (await stateOf('n-2').catch(() => '')) === 'delivered');
+  await aWhile();
+  expect(await notices()).toEqual([]);
+});
+
+test('without an address for them notices are in the feed only, and are not sent by any call', async () => {
+  const { server, told: other, state } = await servers();
+  use.world.destinations.delete('a-1/noticeEvent');
+  await use.world.start(env);
+  await use.world.publish(event('n-1'));
+  const [notice] = await told(failing);
+  const deliveryId = notice?.eventId ?? '';
+  expect(await stateOf(deliveryId)).toBe('unsent');
+  const caller = { clientId: 'c-1', applicationId: 'a-1' };
+  const again = use.world.newest.deliveries.sendAgain({ caller, deliveryId, force: true });
+  await expect(again).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('feed only'),
+  });
+  const { deliveries } = await use.world.newest.deliveries.findDeliveries({
+    ...{ applicationId: 'a-1', state: 'unsent', destination: 'noticeEvent' },
+  });
+  expect(deliveries.map((one) => one.deliveryId)).toEqual([deliveryId]);
+  // An address that comes later gets what is decided from then on.
+  register('noticeEvent', other);
+  state.open = true;
+  await waitFor('the recovery', () => received(other, recovered).length === 1);
+  expect(await stateOf(deliveryId)).toBe('unsent');
+  expect(server.arrivals.every(({ path }) => path === '/deviceEvent')).toBe(true);
+});
+
+// withstands callbacks/notice-loop
+test('that the address for notices itself fails, or gives up notices, is told in the feed only', async () => {
+  const { server } = await servers(410);
+  let status = 503;
+  const broken = await use.integrator(() => ({ status }));
+  register('noticeEvent', broken);
+  await use.world.start(env);
+  await use.world.publish(event('n-1'));
+  // The notice about what was given up cannot be delivered.
+  const [first] = await told(dead);
+  const [about] = await told(failing);
+  expect(about?.body.destination).toBe('noticeEvent');
+  expect(await stateOf(about?.eventId ?? '')).toBe('unsent');
+  // The server refuses it for good.
+  status = 410;
+  await waitFor('it is given up', async () => (await stateOf(first?.eventId ?? '')) === 'dead');
+  const [, second] = await told(dead, 2);
+  expect(second?.body).toMatchObject({ count: 1, firstWebhookId: first?.eventId });
+  expect(await stateOf(second?.eventId ?? '')).toBe('unsent');
+  await aWhile();
+  expect(await typesOf()).toEqual([dead, failing, dead]);
+  expect(new Set(broken.arrivals.map(({ webhookId }) => webhookId))).toEqual(new Set([first?.eventId]));
+  expect(server.arrivals).toHaveLength(1);
+});
+
+test('a server that fails is not told of itself by another setting, but of its recovery', async () => {
+  const { server, state } = await servers();
+  register('noticeEvent', server);
+  await use.world.start(env);
+  await use.world.publish(event('n-1'));
+  const [notice] = await told(failing);
+  expect(await stateOf(notice?.eventId ?? '')).toBe('unsent');
+  state.open = true;
+  await waitFor('the recovery', () => received(server, recovered).length === 1);
+  expect(received(server, failing)).toEqual([]);
+});
+
+test('settings of one server that wait behind its probes are told each', async () => {
+  const { server } = await servers();
+  register('soraEvent', server);
+  await use.world.start(env);
+  await use.world.publish(event('n-1'), { ...event('n-2'), destination: 2 });
+  await told(failing, 2);
+  await aWhile();
+  const found = await notices();
+  expect(found.map(({ body }) => body.destination).sort()).toEqual(['deviceEvent', 'soraEvent']);
+});
+
+// withstands callbacks/notice-flood
+test('callbacks that are given up in a burst are one notice with their number, later ones another; it says how to recover', async () => {
+  const { server, told: to, state } = await servers(410);
+  await use.world.start(env);
+  await use.world.publish(...many(30));
+  const [notice] = await told(dead);
+  expect(notice?.body).toMatchObject({ applicationId: 'a-1', operationId: dead, count: 30 });
+  const { firstWebhookId, lastWebhookId, recover } = notice?.body ?? {};
+  expect(many(30).map(({ notificationId }) => notificationId)).toEqual(
+    expect.arrayContaining([firstWebhookId, lastWebhookId]),
+  );
+  await waitFor('it to arrive', () => received(to, dead).length === 1);
+  await use.world.publish(...many(5, 'later'));
+  const [, second] = await told(dead, 2);
+  expect(second?.body.count).toBe(5);
+  expect(second?.body.timestamp - notice?.body.timestamp).toBeGreaterThanOrEqual(everyMs - 1);
+  await aWhile();
+  expect(await typesOf()).toEqual([dead, dead]);
+  expect(await documents('deliveries').countDocuments({ untold: true })).toBe(0);
+  state.open = true;
+  const sinceMs = BigInt(Date.parse(recover.since));
+  const caller = { clientId: 'c-1', applicationId: 'a-1' };
+  const { count } = await use.world.newest.deliveries.recover({ caller, sinceMs });
+  expect(count).toBe(35);
+  await waitFor('all of them', () => server.received.length === 35);
+});
+
+test('what is sent again before it was told is not told', async () => {
+  const { state } = await servers(410);
+  await use.world.start({ ...env, NOTIFIER_NOTICE_EVERY_MS: '2000' });
+  await use.world.publish(event('n-1'), event('n-2'));
+  for (const id of ['n-1', 'n-2'])
+    await waitFor('its end', async () => (await stateOf(id).catch(() => '')) === 'dead');
+  state.open = true;
+  const caller = { clientId: 'c-1', applicationId: 'a-1' };
+  await use.world.newest.deliveries.sendAgain({ caller, deliveryId: 'n-1' });
+  const [notice] = await told(dead);
+  expect(notice?.body).toMatchObject({ count: 1, firstWebhookId: 'n-2', lastWebhookId: 'n-2' });
+  await waitFor(
+    'no mark',
+    async () => (await documents('deliveries').countDocuments({ untold: true })) === 0,
+  );
+});
+
+describe('a process that dies', () => {
+  const points = new Set(
+    ['outage', 'owed', 'noticed', 'unmarked', 'settled'].map((name) => `notifier.${name}`),
+  );
+  /** Dies when it reaches a point for the n-th time, and stores nothing of notices any more. */
+  const dying = (point: string, times: number) => {
+    const state = { died: false, left: times };
+    const failpoints = (name: string) => {
+      if (name === point && !state.died) state.died = --state.left === 0;
+      if (state.died && points.has(name)) throw new Error('killed');
+    };
+    return { state, failpoints };
+  };
+
+  test.each([
+    ['notifier.outage', 1],
+    ['notifier.outage', 2],
+    ['notifier.owed', 1],
+    ['notifier.noticed', 1],
+    ['notifier.settled', 1],
+  ])('at %s (%i): the outage is told once all the same, and its end', async (point, times) => {
+    const { told: server, state } = await servers();
+    const { state: life, failpoints } = dying(point, times);
+    const first = await use.world.start(env, { failpoints });
+    await use.world.publish(event('n-1'));
+    await waitFor('its death', () => life.died);
+    await first.stop();
+    await use.world.start(env);
+    await told(failing);
+    state.open = true;
+    await waitFor('both to arrive', () => received(server, recovered).length === 1);
+    await aWhile();
+    expect(await typesOf()).toEqual([failing, recovered]);
+    expect(server.received.map(({ body }) => body.operationId)).toEqual([failing, recovered]);
+    expect(await documents('outages').countDocuments({})).toBe(0);
+  });
+
+  test.each([
+    ['notifier.owed', 2],
+    ['notifier.noticed', 2],
+    ['notifier.settled', 2],
+  ])('at %s (%i): the recovery is told once all the same', async (point, times) => {
+    const { told: server, state } = await servers();
+    const { state: life, failpoints } = dying(point, times);
+    const first = await use.world.start(env, { failpoints });
+    await use.world.publish(event('n-1'));
+    await told(failing);
+    state.open = true;
+    await waitFor('its death', () => life.died);
+    await first.stop();
+    await use.world.start(env);
+    await waitFor('it to arrive', () => received(server, recovered).length === 1);
+    await waitFor('no outage', async () => (await documents('outages').countDocuments({})) === 0);
+    await aWhile();
+    expect(await typesOf()).toEqual([failing, recovered]);
+    expect(server.received.map(({ body }) => body.operationId)).toEqual([failing, recovered]);
+  });
+
+  test.each([
+    ['notifier.owed', 1],
+    ['notifier.noticed', 1],
+    ['notifier.unmarked', 1],
+    ['notifier.settled', 1],
+  ])('at %s (%i): each callback that was given up is in one notice', async (point, times) => {
+    const { told: server } = await servers(410);
+    const { state: life, failpoints } = dying(point, times);
+    const first = await use.world.start(env, { failpoints });
+    await use.world.publish(...many(7));
+    await waitFor('its death', () => life.died);
+    await first.stop();
+    await use.world.start(env);
+    await use.world.publish(...many(4, 'later'));
+    await waitFor('all of them', () => {
+      const counts = received(server, dead).map(({ body }) => body.count);
+      return counts.reduce((sum, count) => sum + count, 0) >= 11;
+    });
+    await aWhile();
+    const counts = (await notices()).map(({ body }) => body.count);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(11);
+    expect(received(server, dead).map(({ body }) => body.count)).toEqual(counts);
+  });
+});
+
+describe('two instances, one of them with a clock an hour ahead', () => {
+  const receivers: Receiver[] = [];
+  afterEach(async () => {
+    await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
+  });
+  /** It takes whatever time the signature tells. */
+  async function receiver(setting: string, reply: () => Reply): Promise<Receiver> {
+    const made = await startReceiver(reply);
+    receivers.push(made);
+    use.world.destinations.set(`a-1/${setting}`, { url: made.url, authenticationKey: key });
+    return made;
+  }
+  const start = async (more: Record<string, string> = {}) => {
+    await use.world.start({ ...env, ...more });
+    const clock = { now: () => Date.now() + hourMs, monotonicNow: () => performance.now() };
+    return use.world.start({ ...env, ...more }, { clock });
+  };
+  /** The notices that arrived, each once. */
+  const arrived = ({ arrivals }: Receiver) => [
+    ...new Map(arrivals.map(({ headers, body }) => [headers['webhook-id'], body])).values(),
+  ];
+
+  test('an outage is told once, not before its time, and so is its end', async () => {
+    let status = 503;
+    const server = await receiver('deviceEvent', () => status);
+    const to = await receiver('noticeEvent', () => 204);
+    await start({ NOTIFIER_NOTICE_AFTER_MS: '1500' });
+    await use.world.publish(...many(20));
+    await waitFor('a failure', () => server.arrivals.length > 0);
+    const began = performance.now();
+    await told(failing);
+    expect(performance.now() - began).toBeGreaterThanOrEqual(1400);
+    status = 204;
+    await told(recovered);
+    await aWhile();
+    expect((await typesOf()).sort()).toEqual([failing, recovered]);
+    expect(arrived(to).map(({ operationId }) => operationId)).toEqual([failing, recovered]);
+  });
+
+  test('what is given up is counted once, in at most one notice in a time', async () => {
+    await receiver('deviceEvent', () => 410);
+    const to = await receiver('noticeEvent', () => 204);
+    await start();
+    for (let i = 0; i < 12; i++) {
+      await use.world.publish(...many(5, `n-${i}`));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const sum = () => arrived(to).reduce((all, { count }) => all + count, 0);
+    await waitFor('all of them', () => sum() >= 60);
+    await aWhile();
+    expect(sum()).toBe(60);
+    expect(await notices()).toHaveLength(arrived(to).length);
+    // 1.2 s of deaths, and what comes behind them.
+    expect(arrived(to).length).toBeLessThanOrEqual(1200 / everyMs + 2);
+  });
+});
+
+test('a notice that names a forgotten device goes with it; an application leaves nothing of its notices', async () => {
+  const device = '350000000000001';
+  await servers(410);
+  use.world.destinations.delete('a-1/noticeEvent');
+  const { admin } = await use.world.start(env);
+  await use.world.publish(event(`device-${device}-7`), event('device-350000000000002-8'));
+  const [notice] = await told(dead);
+  expect(notice?.body.count).toBe(2);
+  const forget = (deviceId: string, dryRun = false) =>
+    admin.forgetDevice({ deviceId, run: 'run', reference: 'R', dryRun });
+  expect((await forget(device, true)).forgotten[0]).toMatchObject({ what: 'callbacks', removed: 2, left: 0 });
+  expect((await forget(device)).forgotten[0]).toMatchObject({ removed: 2, left: 0 });
+  expect(await notices()).toEqual([]);
+  expect(JSON.stringify(await documents('feed_pages').find({}).toArray())).not.toContain(device);
+  expect(await documents('deaths').countDocuments({})).toBe(1);
+  register('deviceEvent', await use.integrator(() => ({ status: 503 })));
+  await use.world.publish(event('n-1'));
+  await told(failing);
+  const all = () => admin.forgetApplication({ applicationId: 'a-1', run: 'run', reference: 'R' });
+  await all();
+  await waitFor('it is forgotten', async () => {
+    await all();
+    const left = ['deliveries', 'deaths', 'outages'].map((name) => documents(name).countDocuments({}));
+    return (await Promise.all(left)).every((count) => count === 0);
+  });
+});
