@@ -20,6 +20,7 @@ import { measureJobs, measureLatency } from './measures/jobs.ts';
 import { measureKeyCheck } from './measures/key-check.ts';
 import { measurePackageChecks } from './measures/package-checks.ts';
 import { measureRecording } from './measures/recording.ts';
+import { measureReports } from './measures/reports.ts';
 import { measureRetention } from './measures/retention.ts';
 import { measureRevoke } from './measures/revoke.ts';
 import { measureRpcTls } from './measures/rpc-tls.ts';
@@ -32,7 +33,7 @@ import { measureValidation } from './measures/validation.ts';
 
 /**
  * Speed and memory of the platform against their floors, on this machine, as ratios:
- * `node tests/bench/main.ts [create jobs latency capacity crowd idle key-check callbacks up scale feed retention revoke rpc-tls shares status-list validation channels recording package-checks count size against]`, STACK=embedded or real
+ * `node tests/bench/main.ts [create jobs latency capacity crowd reports idle key-check callbacks up scale feed retention revoke rpc-tls shares status-list validation channels recording package-checks count size against]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */
 const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) => Promise<Report>>> = {
@@ -41,6 +42,7 @@ const measures: Readonly<Record<string, (kind: StackKind, settings: Settings) =>
   latency: measureLatency,
   capacity: measureCapacity,
   crowd: measureCrowd,
+  reports: measureReports,
   idle: measureIdle,
   'key-check': measureKeyCheck,
   callbacks: measureCallbacks,

@@ -1,6 +1,8 @@
 import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { coalescedChange, coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
+import type { TransactionDocument } from '@headset-cloud/transactions/store/documents.ts';
+import { openOfDevices } from '@headset-cloud/transactions/store/open-of-device.ts';
 import { embeddedStack, type Stack, serverStack, whyNoServer } from './store-stacks.ts';
 
 /** Writes that go together keep what each is promised alone, on the embedded store and over the wire. */
@@ -127,6 +129,32 @@ for (const [name, open] of [
       expect(found.map((d) => d?.n)).toEqual(
         Array.from({ length: 120 }, (_, i) => (i % 60 < 50 ? i % 60 : undefined)),
       );
+    });
+
+    it('each device’s open transactions are its own and complete, however many its neighbours have', async () => {
+      const collection = stack.connection.database('coalesced').collection<TransactionDocument>('open');
+      // Of some devices none is open, of some as many as a page holds, and more.
+      const counts = [0, 1, 63, 64, 0, 65, 3, 130, 0, 1];
+      const deviceOf = (i: number) => `35${String(i).padStart(13, '0')}`;
+      let id = 0;
+      const documents = counts.flatMap((count, i) =>
+        Array.from({ length: count + 1 }, (_, n) => {
+          id += 1;
+          const open = n < count ? { open: true as const } : {};
+          return { _id: (id * 7919) % 100_003, deviceId: deviceOf(i), status: 'published', ...open };
+        }),
+      );
+      await collection.insertMany(documents as never);
+      const openOf = openOfDevices(collection);
+      const asked = [...counts.keys(), 3, 99];
+      const found = await Promise.all(asked.map((i) => openOf(deviceOf(i))));
+      const expected = (i: number) =>
+        documents
+          .filter((d) => d.deviceId === deviceOf(i) && 'open' in d)
+          .map((d) => d._id)
+          .sort((a, b) => a - b);
+      expect(found.map((open) => open.map((t) => t.id))).toEqual(asked.map(expected));
+      expect((await openOf(deviceOf(7))).map((t) => t.id)).toEqual(expected(7));
     });
   });
 }

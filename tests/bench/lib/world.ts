@@ -46,8 +46,21 @@ export interface World extends Tenant {
    * Starts a simulator's process with these headsets and waits until all of them are online, beside those that
    * were before.
    */
-  headsets(devices: readonly HeadsetKeyFile[], before?: number): Promise<ManagedProcess>;
+  headsets(
+    devices: readonly HeadsetKeyFile[],
+    before?: number,
+    how?: Omit<HeadsetsOptions, 'caFile'>,
+  ): Promise<ManagedProcess>;
   close(): Promise<void>;
+}
+
+/** How a simulator's process runs its headsets. */
+interface HeadsetsOptions {
+  readonly caFile?: string | undefined;
+  /** Where the process takes actions (README of services/demo). */
+  readonly controlPort?: number;
+  /** New connections per second. */
+  readonly connectRate?: number;
 }
 
 /** Number of concurrent calls during the preparation. */
@@ -100,8 +113,9 @@ export async function startWorld(
     admin,
     dir,
     neighbour: () => open(neighbour),
-    async headsets(devices, before = 0) {
-      const simulator = startHeadsets(dir, stack.deviceLinkUrl, devices, stack.headsetCaFile);
+    async headsets(devices, before = 0, how = {}) {
+      const { deviceLinkUrl, headsetCaFile } = stack;
+      const simulator = startHeadsets(dir, deviceLinkUrl, devices, { ...how, caFile: headsetCaFile });
       simulators.push(simulator);
       await waitFor(
         `${devices.length} headsets to be online`,
@@ -168,7 +182,7 @@ export function startHeadsets(
   dir: string,
   server: string,
   devices: readonly HeadsetKeyFile[],
-  caFile?: string,
+  { caFile, controlPort, connectRate }: HeadsetsOptions = {},
 ): ManagedProcess {
   const name = `headsets-${randomBytes(3).toString('hex')}`;
   const keys = join(dir, `${name}.json`);
@@ -179,6 +193,8 @@ export function startHeadsets(
     args: [
       ...['--server', server, '--key-file', keys, '--durability', 'none', '--quiet'],
       ...(caFile ? ['--ca', caFile] : []),
+      ...(controlPort ? ['--control-port', String(controlPort)] : []),
+      ...(connectRate ? ['--connect-rate', String(connectRate)] : []),
     ],
     env: {},
     logFile: join(dir, `${name}.log`),

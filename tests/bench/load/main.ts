@@ -158,6 +158,7 @@ const commands = {
   /** Counts that must be zero when all jobs are done. */
   leftOver: async () => ({ halves: receiver.halves(), refused: receiver.refused }),
   taken: async () => receiver.taken,
+  reports: async () => receiver.reports,
 };
 export type Load = typeof commands;
 serveCommands(commands);

@@ -11,6 +11,8 @@ export interface Receiver {
   readonly refused: number;
   /** Number of accepted callbacks, without repeats. */
   readonly taken: number;
+  /** Number of verified callbacks that are of no transaction: what headsets have reported by themselves. */
+  readonly reports: number;
   /** Resolves when the processed callback of a transaction has been received and verified. */
   processed(transactionId: number): Promise<void>;
   /** Number of transactions with only one of the two callbacks (accepted, processed). */
@@ -29,6 +31,7 @@ export async function startReceiver(): Promise<Receiver> {
   const transactions = new Map<number, Seen>();
   let refused = 0;
   let taken = 0;
+  let reports = 0;
   const seenOf = (id: number): Seen => {
     let seen = transactions.get(id);
     if (!seen) {
@@ -45,7 +48,8 @@ export async function startReceiver(): Promise<Receiver> {
     }
     const body = JSON.parse(rawBody.toString('utf8'));
     if (typeof body.transactionId !== 'number') {
-      // A notification of the network status: it comes where a preparation took longer than a minute.
+      // Beside asked-for reports one of the network status, where a preparation took longer than a minute.
+      reports += 1;
       response.writeHead(204).end();
       return;
     }
@@ -73,6 +77,9 @@ export async function startReceiver(): Promise<Receiver> {
     },
     get taken() {
       return taken;
+    },
+    get reports() {
+      return reports;
     },
     processed(transactionId) {
       const seen = seenOf(transactionId);

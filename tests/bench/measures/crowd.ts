@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { sourcesOf } from '../../support/sources.ts';
 import { commitOf } from '../lib/commit.ts';
@@ -9,6 +10,10 @@ import { startWorld } from '../lib/world.ts';
 import type { Load } from '../load/main.ts';
 
 const callers = 64;
+/** Preparing leaves work behind (indexes, checkpoints); after this it is done. Milliseconds. */
+const settleMs = 5000;
+/** New connections per second: all at once, as far as the simulator goes. */
+const connectRate = 20_000;
 /** A command whose callback has not come by then is lost. */
 const withinSeconds = 300;
 
@@ -57,10 +62,11 @@ async function crowd(kind: StackKind, settings: Settings, sources?: string): Pro
   try {
     const keys = await world.devices(settings.crowdHeadsets);
     const half = Math.round(keys.length / 2);
+    await pause(settleMs);
     const came = spendingOf(world.stack);
     const beganMs = performance.now();
     await came.during(
-      () => world.headsets(keys.slice(0, half)),
+      () => world.headsets(keys.slice(0, half), 0, { connectRate }),
       () => half,
     );
     const cameSeconds = (performance.now() - beganMs) / 1000;

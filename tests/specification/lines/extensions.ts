@@ -68,8 +68,8 @@ export const extensionLines: readonly Line[] = [
     verify: of a stored callback it is told which signature is right, or whether time, key or body are wrong
     commands: test callbacks, events, deliveries, recoveries, devices and transactions, as text and as JSON
     `,
-    ),
-    ...lines(
+  ),
+  ...lines(
     'ext/notices',
     'notices',
     `

@@ -81,8 +81,8 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
     'reported.introducedEpoch': 1,
     'pending.kind': 1,
   });
-  // Batched, because after a restart thousands of headsets ask at the same time.
-  const current = coalescedReader(devices, { epoch: 1, lastTransactionId: 1, activation: 1 });
+  // After a restart thousands of headsets come at the same time: for their keys and their activations, in one batch.
+  const arriving = coalescedReader(devices, { keys: 1, epoch: 1, lastTransactionId: 1, activation: 1 });
   const association = coalescedReader(devices, associationFields);
   return {
     async standing(deviceId) {
@@ -107,7 +107,7 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       return found ? withReport(found) : undefined;
     },
     async currentActivation(deviceId) {
-      const found = await current(deviceId);
+      const found = await arriving(deviceId);
       if (!found) return undefined;
       const { epoch, lastTransactionId, activation } = found;
       const sinceEpoch = activation && since(activation);
@@ -145,8 +145,7 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       return found.map(withReport);
     },
     async keys(deviceId) {
-      const found = await devices.findOne({ _id: deviceId }, { projection: { keys: 1 } });
-      return found?.keys ?? [];
+      return (await arriving(deviceId))?.keys ?? [];
     },
     async associations(deviceId) {
       const found = await association(deviceId);

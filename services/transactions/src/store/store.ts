@@ -12,18 +12,13 @@ import {
   statesThatTake,
   type TransactionEvent,
 } from '../domain/state.ts';
-import type {
-  CanceledTransaction,
-  ListSort,
-  OpenOfDevice,
-  StoredTransaction,
-  TransactionStore,
-} from '../ports.ts';
+import type { CanceledTransaction, ListSort, StoredTransaction, TransactionStore } from '../ports.ts';
 import { canceledFields, createChanges, takenIn, toCanceled, toStored } from './changes.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
-import { listedFields, openFields, toListed, toOpen } from './fields.ts';
+import { listedFields, toListed } from './fields.ts';
 import { createHeadStore } from './heads.ts';
 import { createIdSource } from './ids.ts';
+import { openOfDevices } from './open-of-device.ts';
 import { createProgressStore } from './progress.ts';
 import { type Apply, createReportable, createReportedStore, directly } from './reported.ts';
 import { acceptedResets } from './resets.ts';
@@ -35,8 +30,6 @@ const sortField: Record<ListSort, string> = {
   operationId: 'operationId',
 };
 
-/** Documents in one read of a device's queue; few for the same reason as `canceledAtOnce`. */
-const openAtOnce = 64;
 /**
  * Documents that one write cancels; few, because each may have 1 MiB and the embedded store blocks
  * meanwhile.
@@ -192,17 +185,7 @@ export function createTransactionStore(
         .filter(({ createdAtMs }) => createdAtMs < createdBeforeMs)
         .slice(0, limit);
     },
-    async openOfDevice(deviceId) {
-      const options = { sort: { _id: 1 as const }, projection: openFields, limit: openAtOnce };
-      const open: OpenOfDevice[] = [];
-      for (let after = 0; ; after = open.at(-1)?.id ?? 0) {
-        const page = await transactions
-          .find({ deviceId, open: true, _id: { $gt: after } }, options)
-          .toArray();
-        open.push(...page.map(toOpen));
-        if (page.length < openAtOnce) return open;
-      }
-    },
+    openOfDevice: openOfDevices(transactions),
 
     async markPublished(marks, now) {
       // Transactions of offline headsets all have the session epoch 0, so one update serves many.

@@ -1,0 +1,29 @@
+import fs, { existsSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+
+/**
+ * Loaded before a process (`--import`): while the file HELD_DISK_FILE exists, the disk does not answer. What asks for a
+ * sync waits, and what it has asked for is done when the file is gone.
+ */
+const file = process.env['HELD_DISK_FILE'];
+const lookMs = 5;
+
+if (file) {
+  const { fdatasync } = fs;
+  const held: Parameters<typeof fdatasync>[] = [];
+  let looking: NodeJS.Timeout | undefined;
+  const look = () => {
+    if (existsSync(file)) return;
+    clearInterval(looking);
+    looking = undefined;
+    for (const asked of held.splice(0)) fdatasync(...asked);
+  };
+  Object.assign(fs, {
+    fdatasync(...asked: Parameters<typeof fdatasync>) {
+      if (!looking && !existsSync(file)) return fdatasync(...asked);
+      held.push(asked);
+      looking ??= setInterval(look, lookMs);
+    },
+  });
+  syncBuiltinESMExports();
+}
