@@ -6,7 +6,7 @@ import type { OpenApiDocument } from '../src/reference/types.ts';
 import { ContentError } from './front-matter.ts';
 import { keepNumerals } from './numerals.ts';
 
-export const apiNames = ['cws_api', 'cws_notification', 'cws_presigned_url'] as const;
+export const apiNames = ['cws_api', 'cws_notification', 'cws_presigned_url', 'cws_extension'] as const;
 export type ApiName = (typeof apiNames)[number];
 
 export interface LoadedApi {

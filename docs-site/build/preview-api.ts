@@ -1,5 +1,5 @@
 /**
- * Renders the three references, without Gatsby, into single HTML files to look at:
+ * Renders the references, without Gatsby, into single HTML files to look at:
  * `node build/preview-api.ts <folder>`. The chrome around them is only a stand-in of the same size.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';

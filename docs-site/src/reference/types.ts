@@ -29,7 +29,7 @@ export interface ApiSource {
 }
 
 export interface ApiInput extends ApiSource {
-  readonly name: 'cws_api' | 'cws_notification' | 'cws_presigned_url';
+  readonly name: 'cws_api' | 'cws_notification' | 'cws_presigned_url' | 'cws_extension';
   /** The other documents, to link a call with its callback and back. */
   readonly others: readonly ApiSource[];
   readonly highlight: (code: string, language: 'bash' | 'js' | 'python' | 'json' | 'http') => string;

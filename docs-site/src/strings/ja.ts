@@ -19,6 +19,7 @@ export const ja = {
     cws_api: 'API リファレンス',
     cws_notification: '通知 API リファレンス',
     cws_presigned_url: 'User APIs requirements',
+    cws_extension: '拡張 API リファレンス',
   },
   colour: {
     toggle: (mode: string) => `ダークモードを切り替える(現在は${mode})`,

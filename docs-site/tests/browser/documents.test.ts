@@ -6,9 +6,12 @@ import { check, desktop, disturbed, phone } from '../support/check.ts';
 import { changes, type Front } from '../support/front.ts';
 
 const sample = '/docs/components';
-const guides = ['about', 'preparation', 'authentication', 'tutorial', 'sora'].map(
-  (one) => `/docs/introduction/${one}`,
-);
+const introduction = ['about', 'preparation', 'authentication', 'tutorial', 'sora'];
+const extension = ['events', 'deliveries', 'test-callbacks', 'event-types', 'device-statuses'];
+const guides = [
+  ...introduction.map((one) => `/docs/introduction/${one}`),
+  ...extension.map((one) => `/docs/extension/${one}`),
+];
 
 async function open(page: Page, route = sample): Promise<void> {
   await page.goto(route);
@@ -43,7 +46,7 @@ describe('sidebar', () => {
     }
   });
   // proves site/docs
-  check('all five pages share it, each marks itself', desktop, async ({ page }) => {
+  check('all guides share it, each marks itself', desktop, async ({ page }) => {
     for (const route of guides) {
       await open(page, route);
       const links = await page
@@ -148,7 +151,7 @@ describe('breadcrumbs and paginator', () => {
     const walked = [];
     for (
       let next = page.locator('.paginator__link--next');
-      (await next.count()) === 1 && walked.length < 10;
+      (await next.count()) === 1 && walked.length < 20;
     ) {
       const href = await next.getAttribute('href');
       await next.click();

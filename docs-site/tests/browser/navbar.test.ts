@@ -76,12 +76,14 @@ describe('dropdown', () => {
     const links = await menu(page)
       .locator('a')
       .evaluateAll((all) => all.map((one) => one.getAttribute('href')));
-    assert.deepEqual(
-      links,
-      ['about', 'preparation', 'authentication', 'tutorial', 'sora'].map(
+    assert.deepEqual(links, [
+      ...['about', 'preparation', 'authentication', 'tutorial', 'sora'].map(
         (one) => `/docs/introduction/${one}`,
       ),
-    );
+      ...['events', 'deliveries', 'test-callbacks', 'event-types', 'device-statuses'].map(
+        (one) => `/docs/extension/${one}`,
+      ),
+    ]);
     assert.equal(await menu(page).locator('[aria-current=page]').getAttribute('href'), about);
     await menu(page).locator('a', { hasText: 'チュートリアル' }).click();
     await page.waitForURL('**/docs/introduction/tutorial');

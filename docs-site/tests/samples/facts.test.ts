@@ -13,6 +13,7 @@ import { parse } from 'yaml';
 import type { UploadFile } from '../../../services/communication/src/domain/recording.ts';
 import { readSignedUrls } from '../../../services/communication/src/domain/signed-urls.ts';
 import { signatureHeaders } from '../../../services/kit/src/outbound/signing.ts';
+import { notifierConfig } from '../../../services/notifier/src/config.ts';
 import { fill, readGuide } from './extract.ts';
 
 // What the guides say of the contract, against the contract itself.
@@ -47,6 +48,59 @@ test('the table of scopes names every call with its scope, title, method and pat
   }
   assert.ok(expected.length > 30);
   assert.deepEqual(found.toSorted(), expected.toSorted());
+});
+
+test('the table of the extension names every call with its scope, title, method and path', () => {
+  const paths = contract('cws_extension').paths as Record<string, Record<string, Operation>>;
+  const expected = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, operation]) => operation.operationId)
+      .map(([method, { operationId, summary, security }]) => {
+        const shown = `${method.toUpperCase()} ${path.replace('/v1/applications/{applicationId}', '…')}`;
+        return `| [${summary}](/apis/v1/cws_extension#${operationId}) | \`${security?.[0]?.oauth2[0]}\` | \`${shown}\` |`;
+      }),
+  );
+  const found = source('authentication').match(/^\| \[.+\]\(\/apis\/v1\/cws_extension#.+$/gm) ?? [];
+  assert.ok(expected.length > 5);
+  assert.deepEqual(found.toSorted(), expected.toSorted());
+});
+
+test('the reasons of failed deliveries and the states are those of the contract', () => {
+  const { DeliveryAttempt, DeliveryState } = contract('cws_extension').components.schemas;
+  const guide = source('../extension/deliveries');
+  const firstCells = (table: string): string[] =>
+    [...(guide.split(table)[1]?.split('\n\n')[0] ?? '').matchAll(/^\| `([a-z_]+)` \|/gm)].map(
+      ([, text = '']) => text,
+    );
+  const reasons = (DeliveryAttempt.properties.reason.enum as (string | null)[]).filter((one) => one !== null);
+  assert.deepEqual(firstCells('| `reason` | 理由 |'), reasons);
+  assert.deepEqual(firstCells('| `state` | 意味 |'), DeliveryState.enum);
+});
+
+test('the defaults of the extension that the guides tell are those of the service', () => {
+  const {
+    NOTIFIER_RECOVER_LIMIT: most,
+    NOTIFIER_RECOVER_PER_SECOND: perSecond,
+    NOTIFIER_KEEP_DELIVERED_DAYS: delivered,
+    NOTIFIER_KEEP_DEAD_DAYS: dead,
+  } = notifierConfig;
+  const pages = { deliveries: source('../extension/deliveries'), events: source('../extension/events') };
+  const told = (page: keyof typeof pages, form: RegExp): string => form.exec(pages[page])?.[1] ?? '';
+  assert.deepEqual(
+    {
+      most: told('deliveries', /^\| 1 回で再送する通知 \| (\d+) 件/m),
+      perSecond: told('deliveries', /^\| 再送する速さ \| 1 秒に (\d+) 件/m),
+      delivered: told('deliveries', /置き換えられた通知では (\d+) 日/),
+      dead: told('deliveries', /受信されないまま終わった通知では (\d+) 日/),
+      events: told('events', /イベントは、通知の送信が終わってから (\d+) 日間/),
+    },
+    Object.fromEntries(
+      Object.entries({ most, perSecond, delivered, dead, events: delivered }).map(([name, key]) => [
+        name,
+        String(key.default),
+      ]),
+    ),
+  );
 });
 
 describe('the test vector', () => {

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type Front, startFront } from './front.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -20,8 +21,11 @@ export interface Platform {
   readonly sora: { readonly endpointId: string; readonly secret: string; readonly webhookUrl: string };
   /** Says where the recorded files of the endpoint are read. */
   archivesAt(url: string): Promise<void>;
-  /** An application as it is given to a reader: a key of its own, `deviceEvent` alone is set. Answers the values. */
-  renew(): Promise<Readonly<Record<string, string>>>;
+  /**
+   * An application as it is given to a reader: a key of its own, `deviceEvent` alone is set. With `givenUp`, the
+   * two callbacks of a command were not received. Answers the values.
+   */
+  renew(options?: { readonly givenUp?: boolean }): Promise<Readonly<Record<string, string>>>;
   stop(): Promise<void>;
 }
 
@@ -48,7 +52,11 @@ export async function startPlatform(): Promise<Platform> {
       port: front.port,
       sora: { endpointId: 'sora-1', secret, webhookUrl: `http://127.0.0.1:${first + soraOffset}` },
       archivesAt: (url) => addEndpoint('--archive-url', url),
-      renew: () => renew(demo, front),
+      renew: async ({ givenUp = false } = {}) => {
+        const values = await renew(demo, front);
+        if (givenUp) await giveUpCallbacks(demo, front);
+        return values;
+      },
       stop,
     };
   } catch (error) {
@@ -139,7 +147,7 @@ const nothingSet = {
 };
 
 /** Calls the API as the application's own server, with the given scopes. */
-export async function callsOf(values: Demo, scope: string) {
+export async function callsOf<T = Record<string, string>>(values: Demo, scope: string) {
   const { apiUrl, tokenUrl = '', clientId, clientSecret, applicationId } = values;
   const issued = await fetch(tokenUrl, {
     method: 'POST',
@@ -147,14 +155,14 @@ export async function callsOf(values: Demo, scope: string) {
     body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
   });
   const { access_token } = (await issued.json()) as { access_token: string };
-  return async (method: string, path: string, body?: object): Promise<Record<string, string>> => {
+  return async (method: string, path: string, body?: object): Promise<T> => {
     const answer = await fetch(`${apiUrl}/v1/applications/${applicationId}${path}`, {
       method,
       headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
     });
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-    return (await answer.json()) as Record<string, string>;
+    return (await answer.json()) as T;
   };
 }
 
@@ -162,7 +170,27 @@ async function renew(demo: Demo, front: Front): Promise<Record<string, string>> 
   const call = await callsOf(demo, 'cws:application:write');
   await call('PATCH', '', { ...nothingSet, deviceEvent: front.url });
   const { authenticationKey = '' } = await call('POST', '/refresh_authkey');
+  front.keys = [authenticationKey];
   return { ...demo, integratorUrl: front.url, authenticationKey };
+}
+
+/** Has the endpoint refuse the callbacks of a command for good. */
+async function giveUpCallbacks(demo: Demo, front: Front): Promise<void> {
+  const call = await callsOf<{
+    readonly transactionId?: number;
+    readonly deliveries?: readonly { readonly state: string }[];
+  }>(demo, 'cws:application:read cws:device:write');
+  front.isGone = true;
+  try {
+    const body = { package: 'com.example.app', launchType: 'activity' };
+    const { transactionId } = await call('PUT', `/devices/${demo['deviceId']}/commands`, body);
+    await waitFor('the callbacks of a command to be given up', async () => {
+      const { deliveries = [] } = await call('GET', `/deliveries?transactionId=${transactionId}`);
+      return deliveries.length === 2 && deliveries.every(({ state }) => state === 'dead');
+    });
+  } finally {
+    front.isGone = false;
+  }
 }
 
 /** The first of the ports that `make up` takes: six in a row and the admin port apart. */

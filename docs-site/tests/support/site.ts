@@ -5,7 +5,7 @@ import { readServerSettings } from '../../server/settings.ts';
 
 export const dist = resolve(process.env['SITE_DIST'] || resolve(import.meta.dirname, '../../dist'));
 
-/** Every route of the specification, and a path that is none. */
+/** Every route of the specification and of what goes beyond it, and a path that is none. */
 export const routes = [
   '/',
   '/docs',
@@ -14,9 +14,15 @@ export const routes = [
   '/docs/introduction/authentication',
   '/docs/introduction/tutorial',
   '/docs/introduction/sora',
+  '/docs/extension/events',
+  '/docs/extension/deliveries',
+  '/docs/extension/test-callbacks',
+  '/docs/extension/event-types',
+  '/docs/extension/device-statuses',
   '/apis/v1/cws_api',
   '/apis/v1/cws_notification',
   '/apis/v1/cws_presigned_url',
+  '/apis/v1/cws_extension',
   '/information',
   '/no-such-page',
 ] as const;

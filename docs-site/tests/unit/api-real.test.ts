@@ -4,7 +4,8 @@ import { apiNames } from '../../build/openapi.ts';
 import { linksIn, ownText, realApis, renderReal, sectionOf, textOf } from './api-support.ts';
 import { type Members, readYaml } from './api-yaml.ts';
 
-const normal = (text: string) => text.replace(/[\s`*|]+/g, '');
+/** Without the marks of markdown, those of lists included. */
+const normal = (text: string) => text.replace(/^\s*- /gm, '').replace(/[\s`*|]+/g, '');
 const slug = (label: string) =>
   label
     .trim()
@@ -202,7 +203,7 @@ for (const name of apiNames) {
       ((document['components'] as Members)['headers'] ?? {}) as Record<string, Members>,
     );
     if (shared.length > 0)
-      test('the shared headers are described once, with their limits', () => {
+      test(`the shared headers of ${name} are described once, with their limits`, () => {
         count('shared headers', shared.length);
         for (const [key, header] of shared) {
           const facts = { ...(header['schema'] as Members), description: header['description'] };
@@ -225,7 +226,7 @@ test('numbers in examples are shown as they are written', async () => {
 
 test('the walk above saw the documents', () => {
   for (const [what, least] of Object.entries({
-    operations: 62,
+    operations: 71,
     fields: 700,
     statuses: 340,
     examples: 640,

@@ -52,7 +52,7 @@ export function render(
 let apis: Promise<readonly LoadedApi[]> | undefined;
 const rendered = new Map<string, Rendered>();
 
-/** The three documents of the product, as the build loads them. */
+/** The documents of the product, as the build loads them. */
 export const realApis = (): Promise<readonly LoadedApi[]> => {
   apis ??= loadApis(openapi);
   return apis;

@@ -281,6 +281,7 @@ describe('drafts and unlisted pages', () => {
       [
         ...['/announcements/production.md', '/apis/v1/cws_api.md', '/apis/v1/cws_notification.md'],
         ...[
+          '/apis/v1/cws_extension.md',
           '/apis/v1/cws_presigned_url.md',
           '/docs.md',
           '/docs/hidden.md',
@@ -482,6 +483,7 @@ describe('the API references', () => {
       ['cws_api', 34, /API/],
       ['cws_notification', 25, /通知/],
       ['cws_presigned_url', 3, /^User APIs requirements$/],
+      ['cws_extension', 9, /拡張/],
     ] as const) {
       const built = pages.find(({ page }) => page.route === `/apis/v1/${name}`);
       assert.match(built?.page.title ?? '', title);

@@ -106,6 +106,15 @@ export const queries: readonly SearchQuery[] = [
   { query: 'Bluetooth ペアリング', first: '/apis/v1/cws_api#post-v1-applications-bluetooth-device' },
   { query: 'webhook signature', first: '/' },
   { query: '署名 検証', first: '/docs/introduction/preparation#verify' },
+  // Calls beyond the specification: the guide or the reference first, the guide near
+  { query: 'イベントのフィード', first: '/', top: '/docs/extension/events' },
+  { query: '続きを読む cursor', first: '/docs/extension/' },
+  { query: 'テスト通知', first: '/', top: '/docs/extension/test-callbacks' },
+  { query: 'まとめて再送', first: '/docs/extension/deliveries#recover' },
+  { query: '失敗の理由', first: '/docs/extension/deliveries#reasons' },
+  { query: 'JSON Schema', first: '/', top: '/docs/extension/event-types' },
+  { query: '契約文書', first: '/', top: '/docs/extension/event-types' },
+  { query: 'デバイス状態の検索', first: '/', top: '/docs/extension/device-statuses' },
   // Nothing has all of the words: the hits have some
   { query: '録画 冷蔵庫', first: '/', partial: true },
   { query: 'ランチャー 請求', first: '/apis/v1/cws_api#', partial: true },
