@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { uploadCut } from '@headset-cloud/communication/recordings/worker.ts';
+import type { ApiAnswer } from '@headset-cloud/demo/api.ts';
 import { type Admin, createAdmin } from '@headset-cloud/demo/provision.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { request } from 'undici';
@@ -189,24 +191,36 @@ function lapsedUploads(dataDir: string): string[] {
   );
 }
 
+/** A pod may just be going: what is refused with 503 is asked again, for so long. Milliseconds. */
+const refusedForMs = 30_000;
+
+/** The body that a reading call answers. */
+async function read({ api }: Pick<Tenant, 'api'>, path: string): Promise<ApiAnswer['body']> {
+  const untilMs = performance.now() + refusedForMs;
+  for (;;) {
+    const { status, headers, body } = await api.app('GET', path);
+    if (status === 200) return body;
+    if (status !== 503 || performance.now() > untilMs) throw new Error(`GET ${path} answered ${status}`);
+    await pause(1000 * Number(headers['retry-after'] ?? 1));
+  }
+}
+
 /** All transactions of an application, page by page. */
 export async function listed(tenant: Tenant, completionStatus?: string): Promise<ListedTransaction[]> {
   const found: ListedTransaction[] = [];
   const filter = completionStatus ? `&completionStatus=${completionStatus}` : '';
   for (let page = 1; ; page++) {
-    const answer = await tenant.api.app('GET', `/transactions?perPage=${perPage}&page=${page}${filter}`);
-    if (answer.status !== 200) throw new Error(`the list answered ${answer.status}`);
-    for (const t of answer.body.transactions) found.push({ applicationId: tenant.applicationId, ...t });
-    if (!answer.body.parameters.isNext) return found;
+    const body = await read(tenant, `/transactions?perPage=${perPage}&page=${page}${filter}`);
+    for (const t of body.transactions) found.push({ applicationId: tenant.applicationId, ...t });
+    if (!body.parameters.isNext) return found;
   }
 }
 
 export async function deliverablePackages({ applicationId, api }: Tenant): Promise<Package[]> {
   const found: Package[] = [];
   for (let whole = false; !whole; ) {
-    const answer = await api.app('GET', `/apps?limit=${perPage}&offset=${found.length}`);
-    if (answer.status !== 200) throw new Error(`the packages answered ${answer.status}`);
-    const { appVersions } = answer.body as { appVersions: Omit<Package, 'applicationId'>[] };
+    const body = await read({ api }, `/apps?limit=${perPage}&offset=${found.length}`);
+    const { appVersions } = body as { appVersions: Omit<Package, 'applicationId'>[] };
     for (const version of appVersions) found.push({ applicationId, ...version });
     whole = appVersions.length < perPage;
   }
