@@ -312,8 +312,20 @@ describeOnStack('hc: callbacks', () => {
       ],
       { env: laptop.env, stdio: ['ignore', 'pipe', 'pipe'] },
     );
-    const [out, err] = await Promise.all([textOf(piped.stdout), textOf(piped.stderr)]);
-    expect(out.split('\n')).toEqual([expect.stringMatching(/^\S+Z {2}notify-/), '1', '']);
+    let texts: readonly string[] | undefined;
+    void Promise.all([textOf(piped.stdout), textOf(piped.stderr)]).then((both) => {
+      texts = both;
+    });
+    // A pipe that has closed is seen by who writes into it.
+    const [out, err] = await waitFor(
+      'the end of the pipe',
+      () => {
+        report('more');
+        return texts;
+      },
+      { intervalMs: 200 },
+    );
+    expect(out?.split('\n')).toEqual([expect.stringMatching(/^\S+Z {2}notify-/), '1', '']);
     expect(err).toContain('Standard output was closed');
     const page = await laptop.json('events', '--limit', '2');
     expect(page.events.map(({ webhookId }: { webhookId: string }) => webhookId)).toEqual(

@@ -4,8 +4,8 @@ import type { ReadFeed } from '../evidence.ts';
 import type { Random } from '../random.ts';
 
 const patienceMs = 5000;
-/** Tries of one request before it counts as unanswered. */
-const mostTries = 200;
+/** A request counts as unanswered after this: longer than a platform is away that dies several times in its restart. */
+const unansweredAfterMs = 120_000;
 
 /**
  * A reader of an application's event feed, which goes on from its cursor whatever happens to the platform: the second
@@ -49,7 +49,8 @@ export class FeedReader {
   /** Answers whether there may be more. */
   async #read(ids: string[], limit: number, running = () => true): Promise<boolean> {
     const after = this.#cursor === '' ? '' : `&after=${this.#cursor}`;
-    for (let tries = 0; tries < mostTries && running(); tries++) {
+    const untilMs = performance.now() + unansweredAfterMs;
+    while (performance.now() < untilMs && running()) {
       const answer = await this.#attempt(`/events?limit=${limit}${after}`);
       if (answer?.status === 200) {
         ids.push(...answer.body.events.map(({ webhookId }: { webhookId: string }) => webhookId));
