@@ -222,8 +222,8 @@ class Handshakes {
 }
 
 /**
- * grpc-js reads the peer's certificate for each call, which takes longer than the rest of the call's judgement (0.2 ms).
- * It stays the same: there is no renegotiation.
+ * grpc-js reads and parses the peer's certificate for each call, which was 7 % of the processor time of devices. It stays
+ * the same: there is no renegotiation.
  */
 function readOnce(socket: TLSSocket): void {
   const certificate = socket.getPeerCertificate();

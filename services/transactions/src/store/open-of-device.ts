@@ -1,4 +1,4 @@
-import { coalesce } from '@headset-cloud/kit/batching/coalesce.ts';
+import { coalesce, type ItemOutcome } from '@headset-cloud/kit/batching/coalesce.ts';
 import { batchLimits } from '@headset-cloud/kit/store/coalesced.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { OpenOfDevice } from '../ports.ts';
@@ -24,31 +24,36 @@ export function openOfDevices(
       if (page.length < openAtOnce) return open;
     }
   };
+  const pageOf = (deviceIds: readonly string[]) =>
+    transactions
+      .find(
+        { deviceId: { $in: [...deviceIds] }, open: true },
+        {
+          sort: { deviceId: 1, _id: 1 },
+          projection: { ...openFields, deviceId: 1 },
+          limit: openAtOnce,
+        },
+      )
+      .toArray();
   if (transactions.batchesAtOnce !== undefined) return alone;
   return coalesce<string, OpenOfDevice[]>({
     ...batchLimits(transactions),
     async run(deviceIds) {
       const wanted = [...new Set(deviceIds)];
-      const shared =
-        wanted.length === 1
-          ? []
-          : await transactions
-              .find(
-                { deviceId: { $in: wanted }, open: true },
-                {
-                  sort: { deviceId: 1, _id: 1 },
-                  projection: { ...openFields, deviceId: 1 },
-                  limit: openAtOnce,
-                },
-              )
-              .toArray();
+      const page = wanted.length === 1 ? undefined : await pageOf(wanted);
+      const byDevice = Map.groupBy(page ?? [], (d) => d.deviceId);
       // A full page may end among the transactions of a device: it and those after it are read by themselves.
-      const from = wanted.length === 1 ? '' : shared[openAtOnce - 1]?.deviceId;
-      const byDevice = Map.groupBy(shared, (d) => d.deviceId);
+      const cutAt = page?.[openAtOnce - 1]?.deviceId;
+      const isWhole = (id: string) => page !== undefined && (cutAt === undefined || id < cutAt);
       return await Promise.all(
-        deviceIds.map(async (id) => ({
-          value: from !== undefined && id >= from ? await alone(id) : (byDevice.get(id) ?? []).map(toOpen),
-        })),
+        deviceIds.map(async (id): Promise<ItemOutcome<OpenOfDevice[]>> => {
+          if (isWhole(id)) return { value: (byDevice.get(id) ?? []).map(toOpen) };
+          // One that cannot be read takes nobody else's answer away.
+          return alone(id).then(
+            (value) => ({ value }),
+            (error: unknown) => ({ error }),
+          );
+        }),
       );
     },
   });
