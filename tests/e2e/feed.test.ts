@@ -7,6 +7,8 @@ interface FeedEvent {
   readonly type: string;
   readonly deviceId: string | null;
   readonly body: string;
+  readonly createdAt: string;
+  readonly resend?: number;
 }
 
 /** All that a reader gets from a cursor on. */
@@ -92,6 +94,29 @@ describeOnStack('the event feed', () => {
     expect(own.map(({ body }) => JSON.parse(body).customData)).toEqual(values);
     expect(new Set(ids(seen)).size).toBe(seen.length);
     expect(ids((await readAll(tenant)).events)).toEqual([...ids(began.events), ...ids(seen)]);
+    await tenant.close();
+  });
+
+  // proves ext/feed/from
+  it('begins with a time for who asks for it, with the end of what was read for a time to come', async () => {
+    const tenant = await createTenant();
+    const headset = tenant.headset();
+    const activation = await tenant.activate();
+    headset.connect();
+    await tenant.ended(activation);
+    const { events } = await readAll(tenant);
+    const last = events.at(-1)?.createdAt;
+    const since = await tenant.call(200, 'GET', `/events?from=${last}`);
+    expect(since.body.events.at(-1)).toEqual(events.at(-1));
+    const { body } = await tenant.call(200, 'GET', '/events?from=9999-12-31T00:00:00Z');
+    expect(body).toMatchObject({ events: [], more: false });
+    headset.report({ case: 'customData', value: { success: true, customData: 'new' } });
+    await waitFor('what is new', async () => {
+      const read = await readAll(tenant, body.cursor);
+      return read.events.some(({ type }) => type === 'notify-custom-data');
+    });
+    await tenant.call(400, 'GET', `/events?after=${body.cursor}&from=${last}`);
+    await tenant.call(400, 'GET', '/events?from=2026-02-30T00:00:00Z');
     await tenant.close();
   });
 
@@ -185,7 +210,7 @@ describeOnStack('deliveries', () => {
     await Promise.all([tenant.close(), stranger.close()]);
   });
 
-  // proves ext/deliveries/recover
+  // proves ext/deliveries/recover, ext/feed/resends
   it('that were given up while the endpoint was gone are recovered together, each once, and too many are counted', async () => {
     let open = false;
     const tenant = await createTenant({ answer: () => ({ status: open ? 204 : 410 }) });
@@ -222,6 +247,13 @@ describeOnStack('deliveries', () => {
         .length;
     await waitFor('all of them', () => lost.every((id) => taken(id) > 0));
     expect(lost.map(taken)).toEqual(lost.map(() => 1));
+    const once = await readAll(tenant);
+    expect(new Set(ids(once.events)).size).toBe(once.events.length);
+    const all = await readAll(tenant, '', 100, '&resends=true');
+    const again = all.events.filter(({ resend }) => resend === 1);
+    expect(ids(again).toSorted()).toEqual(lost.toSorted());
+    for (const { resend: _, ...event } of again) expect(once.events).toContainEqual(event);
+    expect(all.events.filter(({ resend }) => resend === undefined)).toEqual(once.events);
     const stranger = await createTenant();
     await stranger.call(404, 'GET', `/recoveries/${recoveryId}`);
     await Promise.all([tenant.close(), stranger.close()]);

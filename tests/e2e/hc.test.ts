@@ -268,6 +268,10 @@ describeOnStack('hc: callbacks', () => {
     expect(await laptop.json('deliveries', 'recover', '--since', '1h', '--dry-run')).toMatchObject({
       recovery: null,
     });
+    // Who listens gets them as well.
+    const server = await startIntegrator({ keys: tenant.integrator.keys });
+    const listening = laptop.start(['listen', '--forward-to', server.url]);
+    await waitFor('it to listen', () => listening.err.includes('Beginning with what comes from now on'));
     open = true;
     const again = await laptop.run(['deliveries', 'redeliver', ids[0] as string]);
     expect([again.code, again.out]).toEqual([0, expect.stringMatching(/state +pending\n/)]);
@@ -280,6 +284,13 @@ describeOnStack('hc: callbacks', () => {
       ids.every((id) => tenant.integrator.received.some(({ webhookId }) => webhookId === id)),
     );
     await tenant.ended(activation);
+    await waitFor('all of them on the laptop', () => server.received.length >= ids.length);
+    expect(server.received.map(({ webhookId }) => webhookId).toSorted()).toEqual(ids.toSorted());
+    expect(server.arrivals.every(({ verified }) => verified)).toBe(true);
+    expect(listening.lines.filter((line) => line.includes('(sent again)'))).toHaveLength(ids.length);
+    listening.child.kill('SIGINT');
+    expect(await listening.ended).toBe(0);
+    await server.close();
     const unknown = await laptop.run(['deliveries', 'redeliver', 'tx-1-processed-none']);
     expect([unknown.code, unknown.err]).toEqual([1, expect.stringMatching(/\(404, request /)]);
     await tenant.close();

@@ -1,10 +1,9 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { OwnAttempt, OwnDelivery, Recovery } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
 import type { GatewayClients } from '../clients.ts';
-import { bodyOf } from './decode.ts';
+import { bodyOf, timeOf } from './decode.ts';
 import { dateOf } from './encode.ts';
 import { typesOf } from './events.ts';
-import type { Call, Handlers } from './types.ts';
+import type { Handlers } from './types.ts';
 
 const dateOrNull = (ms: bigint) => (ms === 0n ? null : dateOf(ms));
 
@@ -50,20 +49,6 @@ interface RecoverBody {
   readonly deviceId?: string;
   readonly delivered?: boolean;
   readonly dryRun?: boolean;
-}
-
-/** A date's milliseconds; undefined where it is not given. Throws invalid_argument for one that is no date. */
-function timeOf(query: Call['query'], name: string): bigint | undefined {
-  const text = query[name];
-  if (text === undefined) return undefined;
-  const ms = Date.parse(String(text));
-  if (Number.isNaN(ms) || ms < 0) {
-    throw new DomainError(
-      'invalid_argument',
-      `The query parameter ${name} must be a date and time (RFC 3339).`,
-    );
-  }
-  return BigInt(ms);
 }
 
 /** Deliveries of callbacks, and sending them again. */

@@ -57,8 +57,14 @@ test.each([
     'The query parameter network must be one of connectivity_online, connectivity_offline.',
   ],
   ['?batteryBelow=-1', 'The query parameter batteryBelow must be a whole number from 1 to 100.'],
-  ['?activatedSince=2026-02-30T00:00:00Z', 'The query parameter activatedSince is not a date.'],
-  ['?activatedSince=2026-13-01T00:00:00Z', 'The query parameter activatedSince is not a date.'],
+  [
+    '?activatedSince=2026-02-30T00:00:00Z',
+    'The query parameter activatedSince must be a date and time (RFC 3339).',
+  ],
+  [
+    '?activatedSince=2026-13-01T00:00:00Z',
+    'The query parameter activatedSince must be a date and time (RFC 3339).',
+  ],
   ['?clientVersion=', 'The query parameter clientVersion must be text of 1 to 64 characters.'],
   ['?cursor=', 'The query parameter cursor must be text of 1 to 64 characters.'],
   ['?limit=1&limit=2', 'The query parameter limit is given twice.'],

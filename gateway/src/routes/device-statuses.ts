@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { GatewayClients } from '../clients.ts';
+import { timeOf } from './decode.ts';
 import { dateOrNull } from './encode.ts';
 import { statusJson } from './status.ts';
 import type { Call, Handlers } from './types.ts';
@@ -31,26 +32,16 @@ function deviceOf(list: string, cursor: string): string {
   );
 }
 
-/** Milliseconds since 1970. Throws invalid_argument for a date that there is not. */
-function timeOf(text: string): bigint {
-  const ms = Date.parse(text);
-  // JavaScript takes the 31st of a month with 30 days for the next day.
-  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 19) !== text.slice(0, 19)) {
-    throw new DomainError('invalid_argument', 'The query parameter activatedSince is not a date.');
-  }
-  return BigInt(ms);
-}
-
 /** The devices' statuses in pages, with filters; beside the specified list, which has neither. */
 export function deviceStatusHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'get-v1-applications-device-statuses': async (call) => {
       const { applicationId, query } = call;
       const list = listOf(call);
-      const { cursor, limit, activatedSince, network, batteryBelow, clientVersion } = query as {
+      const activatedSinceMs = timeOf(query, 'activatedSince');
+      const { cursor, limit, network, batteryBelow, clientVersion } = query as {
         cursor?: string;
         limit: number;
-        activatedSince?: string;
         network?: string;
         batteryBelow?: number;
         clientVersion?: string;
@@ -58,7 +49,7 @@ export function deviceStatusHandlers({ devices }: Pick<GatewayClients, 'devices'
       const { found, nextAfterDeviceId } = await devices.findDeviceStatuses({
         ...{ applicationId, limit },
         afterDeviceId: cursor === undefined ? '' : deviceOf(list, cursor),
-        ...(activatedSince !== undefined && { activatedSinceMs: timeOf(activatedSince) }),
+        ...(activatedSinceMs !== undefined && { activatedSinceMs }),
         ...(network !== undefined && { network }),
         ...(batteryBelow !== undefined && { batteryBelow }),
         ...(clientVersion !== undefined && { clientVersion }),

@@ -15,7 +15,13 @@ describe('the event feed', () => {
     suite.gateway.fakes.answers.readEvents = async () => ({
       events: [
         {
-          ...{ eventId: 'sora-1', type: 'notify-sora-event', destination: 'soraEvent', deviceId: '' },
+          ...{
+            eventId: 'sora-1',
+            resends: 0,
+            type: 'notify-sora-event',
+            destination: 'soraEvent',
+            deviceId: '',
+          },
           ...{ createdAtMs: 1_767_225_600_000n, body },
         },
       ],
@@ -41,8 +47,26 @@ describe('the event feed', () => {
       `${path}?after=abc&limit=7&types=notify-boot,notify-volume&deviceId=${deviceId}`,
     );
     expect(asked()).toMatchObject({
-      ...{ after: 'abc', limit: 7, deviceId, types: ['notify-boot', 'notify-volume'] },
+      ...{ after: 'abc', limit: 7, deviceId, types: ['notify-boot', 'notify-volume'], withResends: false },
     });
+    expect(asked()['fromMs']).toBeUndefined();
+  });
+
+  // proves ext/feed/resends
+  test('the time to begin with and the wish for resends, too; each has its number', async () => {
+    suite.gateway.fakes.answers.readEvents = async () => ({
+      events: [
+        {
+          ...{ eventId: 'n-1', type: 'notify-boot', destination: 'deviceEvent', deviceId },
+          ...{ createdAtMs: 1_767_225_600_000n, body: '{}', resends: 3 },
+        },
+      ],
+      ...{ cursor: 'next', more: false },
+    });
+    const from = encodeURIComponent('2026-01-01T09:00:00+09:00');
+    const answer = await suite.gateway.request('GET', `${path}?from=${from}&resends=true`);
+    expect(JSON.parse(answer.text).events[0]).toMatchObject({ webhookId: 'n-1', resend: 3 });
+    expect(asked()).toMatchObject({ after: '', fromMs: 1_767_225_600_000n, withResends: true });
   });
 
   // proves ext/feed/cursors
@@ -58,6 +82,10 @@ describe('the event feed', () => {
       ['after=', 'after'],
       [`after=${'a'.repeat(201)}`, 'after'],
       ['after=a&after=b', 'after'],
+      ['after=a&from=2026-01-01T00:00:00Z', 'after and from'],
+      ['from=2026-02-30T00:00:00Z', 'from'],
+      ['from=yesterday', 'from'],
+      ['resends=yes', 'resends'],
     ]) {
       const answer = await suite.gateway.request('GET', `${path}?${query}`);
       expect([query, answer.status, JSON.parse(answer.text).message]).toEqual([

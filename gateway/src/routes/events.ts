@@ -2,6 +2,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { callbackTypes } from '@headset-cloud/proto/callbacks.ts';
 import type { Event } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
 import type { GatewayClients } from '../clients.ts';
+import { timeOf } from './decode.ts';
 import { dateOf } from './encode.ts';
 import type { Handlers } from './types.ts';
 
@@ -18,10 +19,11 @@ export function typesOf(list: string | number | undefined): string[] {
   return types;
 }
 
-function eventJson({ eventId, type, destination, createdAtMs, deviceId, body }: Event): object {
+function eventJson({ eventId, type, destination, createdAtMs, deviceId, body, resends }: Event): object {
   return {
     webhookId: eventId,
     ...{ type, destination, createdAt: dateOf(createdAtMs), deviceId: deviceId || null, body },
+    ...(resends > 0 && { resend: resends }),
   };
 }
 
@@ -29,10 +31,15 @@ function eventJson({ eventId, type, destination, createdAtMs, deviceId, body }: 
 export function eventHandlers({ feed }: Pick<GatewayClients, 'feed'>): Handlers {
   return {
     'get-v1-applications-events': async ({ applicationId, query }) => {
-      const { after = '', limit, types, deviceId = '' } = query;
+      const { after = '', limit, types, deviceId = '', resends } = query;
+      const fromMs = timeOf(query, 'from');
+      if (after !== '' && fromMs !== undefined) {
+        throw new DomainError('invalid_argument', 'Give one of the query parameters after and from.');
+      }
       const { events, cursor, more } = await feed.readEvents({
         ...{ applicationId, after: String(after), limit: Number(limit) },
-        ...{ types: typesOf(types), deviceId: String(deviceId) },
+        ...{ types: typesOf(types), deviceId: String(deviceId), withResends: resends === 'true' },
+        ...(fromMs !== undefined && { fromMs }),
       });
       return { status: 200, json: { events: events.map(eventJson), cursor, more } };
     },

@@ -12,6 +12,13 @@ export interface FeedEvent {
   readonly deviceId: string | null;
   /** The JSON text that is signed. */
   readonly body: string;
+  /** It was sent again, for the n-th time; undefined: the callback's one place. */
+  readonly resend?: number;
+}
+
+/** Names an event of the feed: a callback, or one that was sent again. */
+export function eventKey({ webhookId, resend }: FeedEvent): string {
+  return resend === undefined ? webhookId : `${webhookId} ${resend}`;
 }
 
 /** A page of the feed. */
@@ -28,6 +35,8 @@ export interface FeedFilter {
   /** Separated by commas. */
   readonly types?: string;
   readonly deviceId?: string;
+  /** Also what was sent again. */
+  readonly resends?: boolean;
 }
 
 /** Where to begin: with what comes from now on, with the oldest event that is kept, or with a time (ms since 1970). */
@@ -35,17 +44,31 @@ export type Beginning = 'now' | 'oldest' | number;
 
 /** Most events of one page. */
 const mostOfPage = 1000;
+/** No event was created so late. */
+const afterAllMs = Date.UTC(9999, 11, 31);
 /** After so many events whoever waits is told. */
 const toldEvery = 10_000;
 
-/** Reads a page; without `after` from the oldest event that is kept. */
+/** A place in the feed: behind a cursor, or before the first event that was created at a time or later. */
+export interface FeedPlace {
+  readonly cursor: string | undefined;
+  /** Where there is no cursor; milliseconds since 1970, 0: the oldest event that is kept. */
+  readonly sinceMs: number;
+}
+
+/** Reads a page. Without a cursor some events may be older than `sinceMs`. */
 export function readFeed(
   api: Api,
   filter: FeedFilter,
-  after: string | undefined,
+  { cursor, sinceMs }: FeedPlace,
   limit: number,
 ): Promise<FeedPage> {
-  return api.get<FeedPage>('/events', { after, limit, types: filter.types, deviceId: filter.deviceId });
+  const { types, deviceId, resends } = filter;
+  const from = cursor === undefined && sinceMs > 0 ? new Date(sinceMs).toISOString() : undefined;
+  return api.get<FeedPage>('/events', {
+    ...{ after: cursor, from, limit, types, deviceId },
+    ...(resends && { resends: 'true' }),
+  });
 }
 
 /** True where a cursor cannot be gone on with: the answer says that one has to read without it. */
@@ -53,41 +76,29 @@ export function isLostCursor(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 400 && /read without after/i.test(error.message);
 }
 
-/** What of a feed is to be left out, and from where on it is read. */
-export interface FeedStart {
-  /** Undefined: from the oldest event that is kept. */
-  readonly cursor: string | undefined;
-  /** Events that were created before are not wanted; milliseconds since 1970. */
-  readonly sinceMs: number;
-  /** How many events lie before. */
-  readonly skipped: number;
-}
-
 /**
- * Finds where to begin. For what comes from now on the feed is read to its end: only reading tells a cursor.
- * `read` answers undefined when the user ends it; then this does, too. `note` tells whoever waits for it.
+ * Finds where to begin. For what comes from now on that is behind all that was ever read, and then what nobody has
+ * read yet is left behind. `read` answers undefined when the user ends it; then this does, too. `note` tells whoever
+ * waits for it.
  */
 export async function startOf(
   beginning: Beginning,
-  read: (after: string | undefined, limit: number) => Promise<FeedPage | undefined>,
+  read: (place: FeedPlace, limit: number) => Promise<FeedPage | undefined>,
   note: (text: string) => void,
-): Promise<FeedStart | undefined> {
-  if (beginning === 'oldest') return { cursor: undefined, sinceMs: 0, skipped: 0 };
+): Promise<FeedPlace | undefined> {
+  if (beginning !== 'now') return { cursor: undefined, sinceMs: beginning === 'oldest' ? 0 : beginning };
   let cursor: string | undefined;
   let skipped = 0;
   for (;;) {
-    const page = await read(cursor, mostOfPage);
+    const page = await read({ cursor, sinceMs: afterAllMs }, mostOfPage);
     if (!page) return undefined;
-    const first =
-      beginning === 'now' ? -1 : page.events.findIndex(({ createdAt }) => Date.parse(createdAt) >= beginning);
-    // The page with the first wanted event is read again, and what is older on it is left out.
-    if (first >= 0) return { cursor, sinceMs: beginning as number, skipped: skipped + first };
     const before = Math.floor(skipped / toldEvery);
     skipped += page.events.length;
     cursor = page.cursor;
-    if (Math.floor(skipped / toldEvery) > before)
-      note(`Looking for the beginning: ${skipped} events so far.`);
-    if (!page.more) return { cursor, sinceMs: beginning === 'now' ? 0 : beginning, skipped };
+    if (Math.floor(skipped / toldEvery) > before) {
+      note(`Looking for the beginning: left out ${skipped} events that nobody has read yet.`);
+    }
+    if (!page.more) return { cursor, sinceMs: 0 };
   }
 }
 

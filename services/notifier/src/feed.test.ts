@@ -80,6 +80,13 @@ test('forgetting a device takes its name off the pages of the feed; the other pl
   );
   await waitFor('both', async () => (await status(notifier, 'n-2').catch(() => '')) === 'delivered');
   const first = await notifier.feed.readEvents({ applicationId: 'a-1', limit: 1 });
+  // Sent again, it has a further place.
+  const notificationId = `device-${device}-5`;
+  await waitFor('its end', async () => (await status(notifier, notificationId)) === 'delivered');
+  await notifier.admin.redeliverDelivery({ notificationId });
+  await waitFor('its end', async () => (await status(notifier, notificationId)) === 'delivered');
+  const again = await notifier.feed.readEvents({ applicationId: 'a-1', withResends: true });
+  expect(again.events.map(({ eventId, resends }) => [eventId, resends])).toContainEqual([notificationId, 1]);
   await notifier.admin.forgetDevice({ deviceId: device, reference: 'r-1', run: 'run-1' });
   const pages = await use.world.store.collection('feed_pages').find({}).toArray();
   expect(JSON.stringify(pages)).not.toContain(device);

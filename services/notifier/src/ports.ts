@@ -7,7 +7,7 @@ import type {
   Order,
   SignedUrlsSetting,
 } from './domain/delivery.ts';
-import type { Unplaced } from './domain/feed-order.ts';
+import type { Resent, Unplaced } from './domain/feed-order.ts';
 import type { Death, Notice } from './domain/notice.ts';
 import type { AttemptResult } from './domain/outcome.ts';
 import type { Probe } from './domain/time-limit.ts';
@@ -247,9 +247,19 @@ export interface FeedHead {
   readonly start: number;
   /** Until then nothing that has no place can have been removed; milliseconds since 1970. */
   readonly allUntilMs: number;
+  /** When the last created of all that have a place was created; milliseconds since 1970. */
+  readonly newestMs: number;
 }
 
-/** Deliveries that got their places together. Never changes, but for what is forgotten. */
+/** A delivery that was sent again, on a page of the feed. */
+export interface FeedResend {
+  /** Its index among the page's ids. */
+  readonly place: number;
+  /** So many times it had been sent again then. */
+  readonly resends: number;
+}
+
+/** Deliveries that got their places together. Never changes, but for what is forgotten, or sent again once more. */
 export interface FeedPage {
   /** From 1, without a gap. */
   readonly number: number;
@@ -258,10 +268,14 @@ export interface FeedPage {
   /** The tag before it. */
   readonly before: string;
   readonly ids: readonly string[];
+  /** Those of them that were sent again; the others have their one place. */
+  readonly resends: readonly FeedResend[];
   /** Until then none of its deliveries is removed because it had its time; milliseconds since 1970. */
   readonly keptUntilMs: number;
   /** The head's, once this page is the last one. */
   readonly allUntilMs: number;
+  /** Likewise. So the first page with a time from some time on is the first one with an event from then on. */
+  readonly newestMs: number;
   /** Something that had no place may have been removed before this page was made. */
   readonly gap: boolean;
 }
@@ -278,6 +292,8 @@ export interface FeedStore {
   unplaced(applicationId: string, limit: number): Promise<Unplaced[]>;
   /** Those of these transactions without a place. */
   unplacedOf(applicationId: string, orderKeys: readonly string[]): Promise<Unplaced[]>;
+  /** Those that were sent again and have no place for that yet, the first sent first. */
+  resent(applicationId: string, limit: number): Promise<Resent[]>;
   /** False: there is a page of that number. */
   add(applicationId: string, page: FeedPage): Promise<boolean>;
   /** Marks a page's deliveries and makes it the last one; harmless when that was done before. */

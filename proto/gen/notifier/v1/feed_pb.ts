@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file notifier/v1/feed.proto.
  */
 export const file_notifier_v1_feed: GenFile = /*@__PURE__*/
-  fileDesc("ChZub3RpZmllci92MS9mZWVkLnByb3RvEhNoZWFkc2V0Lm5vdGlmaWVyLnYxImsKEVJlYWRFdmVudHNSZXF1ZXN0EhYKDmFwcGxpY2F0aW9uX2lkGAEgASgJEg0KBWFmdGVyGAIgASgJEg0KBWxpbWl0GAMgASgNEg0KBXR5cGVzGAQgAygJEhEKCWRldmljZV9pZBgFIAEoCSJeChJSZWFkRXZlbnRzUmVzcG9uc2USKgoGZXZlbnRzGAEgAygLMhouaGVhZHNldC5ub3RpZmllci52MS5FdmVudBIOCgZjdXJzb3IYAiABKAkSDAoEbW9yZRgDIAEoCCJ0CgVFdmVudBIQCghldmVudF9pZBgBIAEoCRIMCgR0eXBlGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhUKDWNyZWF0ZWRfYXRfbXMYBCABKAMSEQoJZGV2aWNlX2lkGAUgASgJEgwKBGJvZHkYBiABKAkydwoLRmVlZFNlcnZpY2USaAoKUmVhZEV2ZW50cxImLmhlYWRzZXQubm90aWZpZXIudjEuUmVhZEV2ZW50c1JlcXVlc3QaJy5oZWFkc2V0Lm5vdGlmaWVyLnYxLlJlYWRFdmVudHNSZXNwb25zZSIJkrUYAQGYtRgBYgZwcm90bzM", [file_common_v1_callers, file_common_v1_repeatable]);
+  fileDesc("ChZub3RpZmllci92MS9mZWVkLnByb3RvEhNoZWFkc2V0Lm5vdGlmaWVyLnYxIqMBChFSZWFkRXZlbnRzUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCRINCgVhZnRlchgCIAEoCRINCgVsaW1pdBgDIAEoDRINCgV0eXBlcxgEIAMoCRIRCglkZXZpY2VfaWQYBSABKAkSFAoHZnJvbV9tcxgGIAEoA0gAiAEBEhQKDHdpdGhfcmVzZW5kcxgHIAEoCEIKCghfZnJvbV9tcyJeChJSZWFkRXZlbnRzUmVzcG9uc2USKgoGZXZlbnRzGAEgAygLMhouaGVhZHNldC5ub3RpZmllci52MS5FdmVudBIOCgZjdXJzb3IYAiABKAkSDAoEbW9yZRgDIAEoCCKFAQoFRXZlbnQSEAoIZXZlbnRfaWQYASABKAkSDAoEdHlwZRgCIAEoCRITCgtkZXN0aW5hdGlvbhgDIAEoCRIVCg1jcmVhdGVkX2F0X21zGAQgASgDEhEKCWRldmljZV9pZBgFIAEoCRIMCgRib2R5GAYgASgJEg8KB3Jlc2VuZHMYByABKA0ydwoLRmVlZFNlcnZpY2USaAoKUmVhZEV2ZW50cxImLmhlYWRzZXQubm90aWZpZXIudjEuUmVhZEV2ZW50c1JlcXVlc3QaJy5oZWFkc2V0Lm5vdGlmaWVyLnYxLlJlYWRFdmVudHNSZXNwb25zZSIJkrUYAQGYtRgBYgZwcm90bzM", [file_common_v1_callers, file_common_v1_repeatable]);
 
 /**
  * @generated from message headset.notifier.v1.ReadEventsRequest
@@ -50,6 +50,21 @@ export type ReadEventsRequest = Message<"headset.notifier.v1.ReadEventsRequest">
    * @generated from field: string device_id = 5;
    */
   deviceId: string;
+
+  /**
+   * Without after: begins with the first event that was created then or later, milliseconds since 1970. Events that
+   * nobody has read yet come behind, whenever they were created.
+   *
+   * @generated from field: optional int64 from_ms = 6;
+   */
+  fromMs?: bigint | undefined;
+
+  /**
+   * Shows also what was sent again.
+   *
+   * @generated from field: bool with_resends = 7;
+   */
+  withResends: boolean;
 };
 
 /**
@@ -137,6 +152,13 @@ export type Event = Message<"headset.notifier.v1.Event"> & {
    * @generated from field: string body = 6;
    */
   body: string;
+
+  /**
+   * 0: the callback's one place. Otherwise it stands here since it was sent again, for so many times.
+   *
+   * @generated from field: uint32 resends = 7;
+   */
+  resends: number;
 };
 
 /**

@@ -7,6 +7,7 @@ import {
   beginning,
   type FeedEvent,
   type FeedFilter,
+  type FeedPlace,
   imei,
   isSince,
   readFeed,
@@ -21,6 +22,7 @@ interface EventsOptions {
   readonly device?: string;
   readonly limit: number;
   readonly follow?: boolean;
+  readonly resends?: boolean;
 }
 
 /** `events`. */
@@ -35,12 +37,14 @@ export function addEvents(program: Command, session: Session): void {
     .option('--types <types>', 'only of these types, separated by commas: notify-boot,notify-location')
     .option('--device <imei>', 'only of this device', imei)
     .option('--limit <events>', 'most to show, up to 1000', listLimit, 100)
+    .option('--resends', 'show also what was sent again')
     .option('--follow', 'show what comes until Ctrl-C; from now on, unless said otherwise')
     .addHelpText(
       'after',
       `
-Without --from and --after: from the oldest event that is kept. The events come oldest first. Callbacks that are sent
-again have one place in the feed and are shown once.
+Without --from and --after: from the oldest event that is kept. The events come oldest first. With
+--resends a callback that was sent again, by deliveries redeliver or recover or by an operator, comes once more where
+that was.
 
 Examples:
   $ hc events --from 1h
@@ -51,6 +55,7 @@ Examples:
       const filter: FeedFilter = {
         ...(options.types && { types: options.types }),
         ...(options.device && { deviceId: options.device }),
+        ...(options.resends && { resends: true }),
       };
       const api = session.api('cws:application:read');
       await (options.follow ? follow : list)(session, api, filter, options);
@@ -60,15 +65,16 @@ Examples:
 async function list(session: Session, api: Api, filter: FeedFilter, options: EventsOptions): Promise<void> {
   const start = await startOf(
     options.after === undefined ? (options.from ?? 'oldest') : 'oldest',
-    (after, limit) => readFeed(api, filter, after, limit),
+    (place, limit) => readFeed(api, filter, place, limit),
     session.note,
   );
   const events: FeedEvent[] = [];
+  const sinceMs = start?.sinceMs ?? 0;
   let cursor = options.after ?? start?.cursor;
   let more = true;
   while (more && events.length < options.limit) {
-    const page = await readFeed(api, filter, cursor, options.limit - events.length);
-    events.push(...page.events.filter((event) => isSince(event, start?.sinceMs ?? 0)));
+    const page = await readFeed(api, filter, { cursor, sinceMs }, options.limit - events.length);
+    events.push(...page.events.filter((event) => isSince(event, sinceMs)));
     ({ cursor, more } = page);
   }
   session.show({ events, cursor, more }, () => {
@@ -80,8 +86,8 @@ async function list(session: Session, api: Api, filter: FeedFilter, options: Eve
 async function follow(session: Session, api: Api, filter: FeedFilter, options: EventsOptions): Promise<void> {
   const { stop, off } = interruptible(session);
   const patient = { stop, note: session.note };
-  const read = (after: string | undefined, limit: number) =>
-    patiently(() => readFeed(api, filter, after, limit), patient);
+  const read = (place: FeedPlace, limit: number) =>
+    patiently(() => readFeed(api, filter, place, limit), patient);
   try {
     const start =
       options.after === undefined
@@ -89,7 +95,7 @@ async function follow(session: Session, api: Api, filter: FeedFilter, options: E
         : { cursor: options.after, sinceMs: 0 };
     let cursor = start?.cursor;
     while (start && !stop.aborted) {
-      const page = await read(cursor, options.limit);
+      const page = await read({ cursor, sinceMs: start.sinceMs }, options.limit);
       if (!page) break;
       for (const event of page.events) {
         if (isSince(event, start.sinceMs)) await session.emit(event, eventLine);
@@ -102,6 +108,7 @@ async function follow(session: Session, api: Api, filter: FeedFilter, options: E
   }
 }
 
-function eventLine({ createdAt, type, deviceId, webhookId, body }: FeedEvent): string {
-  return `${[createdAt, type, deviceId ?? '-', webhookId, body].map(visible).join('  ')}\n`;
+function eventLine({ createdAt, type, deviceId, webhookId, body, resend }: FeedEvent): string {
+  const again = resend === undefined ? [] : ['(sent again)'];
+  return `${[createdAt, type, deviceId ?? '-', webhookId, ...again, body].map(visible).join('  ')}\n`;
 }

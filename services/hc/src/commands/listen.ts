@@ -5,7 +5,15 @@ import { visible } from '@headset-cloud/kit/cli/output.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Api } from '../api.ts';
 import { readCredentials } from '../credentials.ts';
-import { type Beginning, beginning, type FeedFilter, imei, readFeed, startOf } from '../feed.ts';
+import {
+  type Beginning,
+  beginning,
+  type FeedFilter,
+  type FeedPlace,
+  imei,
+  readFeed,
+  startOf,
+} from '../feed.ts';
 import { type Forwarded, listen } from '../listen/listen.ts';
 import { Position } from '../listen/position.ts';
 import { stateFolder } from '../places.ts';
@@ -23,6 +31,7 @@ interface ListenFlags {
   readonly device?: string;
   readonly key?: string;
   readonly ownKey?: boolean;
+  readonly resends: boolean;
 }
 
 /** `listen`. */
@@ -38,6 +47,7 @@ export function addListen(program: Command, session: Session): void {
     )
     .option('--types <types>', 'only of these types, separated by commas')
     .option('--device <imei>', 'only of this device', imei)
+    .option('--no-resends', 'leave out what deliveries redeliver, recover or an operator sends again')
     .option('--key <file>', 'sign with the key of this file, not with the application’s; -: standard input')
     .option('--own-key', "sign with a key of hc's own, which is shown at the start")
     .addHelpText(
@@ -46,8 +56,7 @@ export function addListen(program: Command, session: Session): void {
 The first run begins with what comes from now on. A later run with the same application, address, --types and --device
 goes on where that one stopped, also after it was killed: nothing is left out, and the event that was under way may come
 twice, with the same webhook-id. An event that is not answered with 2xx is tried again, and those behind it wait, as in
-the cloud; 410 gives it up. What is sent again by deliveries redeliver or recover goes to the registered address only,
-since it has had its place in the feed.
+the cloud; 410 gives it up. What is sent again, by deliveries redeliver or recover or by an operator, comes here, too.
 
 Callbacks are signed with the application's key, read from its settings (cws:application:read) and never stored or shown.
 Where none was issued, hc signs with a key of its own, which it shows.
@@ -69,14 +78,14 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
   const filter: FeedFilter = {
     ...(flags.types && { types: flags.types }),
     ...(flags.device && { deviceId: flags.device }),
+    resends: flags.resends,
   };
   const { stop, cut, off } = twoSteps(session);
   const patient = { stop, note: session.note };
   try {
     const { key, readKey } = await signing(session, api, flags);
-    const read = (after: string | undefined, limit: number) =>
-      patiently(() => readFeed(api, filter, after, limit), patient);
-    const began = { skipped: 0 };
+    const read = (place: FeedPlace, limit: number) =>
+      patiently(() => readFeed(api, filter, place, limit), patient);
     const opened = await Position.open(
       positionFile(session, flags, filter),
       flags.from !== undefined,
@@ -84,7 +93,6 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
         const from = flags.from ?? 'now';
         const start = await startOf(from, read, session.note);
         if (!start) return undefined;
-        began.skipped = start.skipped;
         const wantedSinceMs = from === 'oldest' ? 0 : from === 'now' ? Date.now() - clockMarginMs : from;
         return { place: { cursor: start.cursor, skipBeforeMs: start.sinceMs }, wantedSinceMs };
       },
@@ -95,9 +103,7 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
       session.note(
         `Forwarding callbacks of ${api.applicationId} to ${shownUrl(flags.forwardTo)}, signed with ${key.whose}. Ctrl-C ends.`,
       );
-      session.note(
-        isNew ? beginningText(flags.from ?? 'now', began.skipped) : 'Going on where the last run stopped.',
-      );
+      session.note(isNew ? beginningText(flags.from ?? 'now') : 'Going on where the last run stopped.');
       await listen({
         ...{
           api,
@@ -192,18 +198,19 @@ function shownUrl(url: URL): string {
   return shown.href;
 }
 
-function beginningText(from: Beginning, skipped: number): string {
-  const before = skipped === 0 ? '' : ` (${skipped} before are left out; --from oldest forwards them, too)`;
-  if (from === 'now') return `Beginning with what comes from now on${before}.`;
+function beginningText(from: Beginning): string {
+  if (from === 'now') {
+    return 'Beginning with what comes from now on (--from oldest, or 2h, forwards what came before, too).';
+  }
   if (from === 'oldest') return 'Beginning with the oldest event that is kept.';
-  return `Beginning with events since ${new Date(from).toISOString()}${before}.`;
+  return `Beginning with events since ${new Date(from).toISOString()}.`;
 }
 
 function asJson({ event, ...result }: Forwarded): object {
-  const { webhookId, type, destination, deviceId, createdAt } = event;
+  const { webhookId, type, destination, deviceId, createdAt, resend = null } = event;
   const { status = null, reason = null, nextInMs = null, durationMs, attempt, outcome } = result;
   return {
-    ...{ at: new Date().toISOString(), webhookId, type, destination, deviceId, createdAt },
+    ...{ at: new Date().toISOString(), webhookId, type, destination, deviceId, createdAt, resend },
     ...{ attempt, status, durationMs, outcome, reason, nextInMs },
   };
 }
@@ -218,6 +225,7 @@ function forwardedLine(forwarded: Forwarded): string {
     event.webhookId,
   ];
   const why = reason ? `: ${reason}` : '';
+  if (event.resend !== undefined) parts.push('(sent again)');
   if (outcome === 'again') {
     parts.push(`(try ${attempt}, again in ${Math.round((nextInMs ?? 0) / 100) / 10} s${why})`);
   } else if (outcome === 'gone') parts.push(`(given up, as the cloud does after 410${why})`);

@@ -25,7 +25,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const event = (n: number, createdAt = new Date().toISOString()) => ({
+const event = (n: number, createdAt = new Date().toISOString(), resend?: number) => ({
+  ...(resend !== undefined && { resend }),
   ...{ webhookId: `n-${n}`, type: 'notify-boot', destination: 'deviceEvent', createdAt, deviceId: null },
   body: `{"n":${n},"text":"世界"}`,
 });
@@ -45,7 +46,9 @@ function feed(events: ReturnType<typeof event>[], settings: { authenticationKey?
         body: { message: 'The cursor has expired. Read without after, which begins anew.' },
       };
     }
-    const from = Number(after ?? 0);
+    const since = query.get('from');
+    const first = since === null ? 0 : events.findIndex((one) => one.createdAt >= since);
+    const from = Number(after ?? (first < 0 ? events.length : first));
     const page = events.slice(from, from + Number(query.get('limit')));
     const end = from + page.length;
     return { body: { events: page, cursor: String(end), more: end < events.length } };
@@ -154,7 +157,7 @@ test('a first run begins with what comes from now on, and the next one where it 
     cloud.asked.some(({ url }) => url.includes('after=2')),
   );
   events.push(event(3));
-  expect((await first).err).toContain('(2 before are left out; --from oldest forwards them, too)');
+  expect((await first).err).toContain('Beginning with what comes from now on');
   events.push(event(4), event(5));
   const { err } = await listen(cloud, words, (seen) => linesOf(seen) === 2);
   expect(err).toContain('Going on where the last run stopped.');
@@ -173,6 +176,29 @@ test('a run that ended in the middle of a page is gone on with at the event that
   await listen(cloud, [...words, '--from', 'oldest'], (seen) => linesOf(seen) === 3);
   await listen(cloud, words, (seen) => linesOf(seen) === 2);
   expect(ids(laptop.arrivals)).toEqual(['n-1', 'n-2', 'n-3', 'n-3', 'n-4']);
+});
+
+test('what was sent again comes again, also after a kill and once each; --no-resends leaves it out', async () => {
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString();
+  const events = [event(1, yesterday)];
+  const cloud = await opened(feed(events, { authenticationKey: key }).answer);
+  const laptop = await target();
+  const words = ['--forward-to', laptop.url, '--json'];
+  const began = (times: number) => () =>
+    cloud.asked.filter(({ url }) => /after=.*resends=true/.test(url)).length >= times;
+  const first = listen(cloud, words, (seen) => linesOf(seen) === 3);
+  await waitFor('the end of the feed to be read', began(1));
+  events.push(event(1, yesterday, 1), event(2), event(1, yesterday, 2));
+  const { out } = await first;
+  const told = out.trim().split('\n');
+  expect(told.map((line) => JSON.parse(line).resend)).toEqual([1, null, 2]);
+  expect(ids(laptop.arrivals)).toEqual(['n-1', 'n-2', 'n-1']);
+  events.push(event(2, yesterday, 1));
+  await listen(cloud, words, (seen) => linesOf(seen) === 1);
+  expect(ids(laptop.arrivals)).toEqual(['n-1', 'n-2', 'n-1', 'n-2']);
+  await listen(cloud, [...words, '--no-resends'], () =>
+    cloud.asked.some(({ url }) => /after=5/.test(url) && !url.includes('resends')),
+  );
 });
 
 test('a target that fails is tried again, in order and said; 410 gives an event up', async () => {

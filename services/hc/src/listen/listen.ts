@@ -1,5 +1,13 @@
 import type { Api } from '../api.ts';
-import { type FeedEvent, type FeedFilter, type FeedPage, isLostCursor, isSince, readFeed } from '../feed.ts';
+import {
+  eventKey,
+  type FeedEvent,
+  type FeedFilter,
+  type FeedPage,
+  isLostCursor,
+  isSince,
+  readFeed,
+} from '../feed.ts';
 import { patiently, pause } from '../session.ts';
 import type { SigningKey } from '../signing-keys.ts';
 import { type Attempt, callbackHeaders, post } from './forward.ts';
@@ -50,8 +58,8 @@ export async function listen(options: ListenOptions): Promise<void> {
   while (!stop.aborted) {
     let page: FeedPage | undefined;
     try {
-      const { cursor } = position.place;
-      page = await patiently(() => readFeed(api, filter, cursor, pageSize), { stop, note });
+      const at = { cursor: position.place.cursor, sinceMs: position.wantedSinceMs };
+      page = await patiently(() => readFeed(api, filter, at, pageSize), { stop, note });
     } catch (error) {
       if (!isLostCursor(error) || position.place.cursor === undefined) throw error;
       note(
@@ -64,7 +72,7 @@ export async function listen(options: ListenOptions): Promise<void> {
     const { skipBeforeMs } = position.place;
     for (const event of page.events) {
       if (stop.aborted) return;
-      if (position.has(event.webhookId) || !isSince(event, skipBeforeMs)) continue;
+      if (position.has(eventKey(event)) || !isSince(event, skipBeforeMs)) continue;
       if (!(await forwarder.forward(event))) return;
     }
     // What is stored later has its place behind, whenever it was created.
@@ -93,7 +101,7 @@ class Forwarder {
       const result = await post(target, headers, event.body, { signal: cut });
       const outcome = outcomeOf(result.status);
       if (outcome !== 'again') {
-        position.answered(event.webhookId);
+        position.answered(eventKey(event));
         await show({ ...result, event, attempt, outcome, nextInMs: undefined });
         return true;
       }

@@ -93,19 +93,19 @@ export class Position {
     return this.#answered.size;
   }
 
-  /** True for an event that was answered, as far as it is remembered. */
-  has(webhookId: string): boolean {
-    return this.#answered.has(webhookId);
+  /** True for an event (`eventKey`) that was answered, as far as it is remembered. */
+  has(event: string): boolean {
+    return this.#answered.has(event);
   }
 
   /** Remembers an event that was answered. It survives the end of this process when this returns. */
-  answered(webhookId: string): void {
-    this.#answered.add(webhookId);
+  answered(event: string): void {
+    this.#answered.add(event);
     if (this.#answered.size > mostRemembered) {
       const [oldest] = this.#answered;
       this.#answered.delete(oldest as string);
     }
-    this.#append({ id: webhookId });
+    this.#append({ id: event });
   }
 
   /** Goes on there; everything before was answered. */

@@ -8,6 +8,15 @@ export interface Unplaced {
   readonly expireAtMs: number | undefined;
 }
 
+/** What is known of a delivery that was sent again and has no place for it in the feed yet. */
+export interface Resent {
+  readonly id: string;
+  /** So many times it was sent again. */
+  readonly resends: number;
+  /** When it is removed; undefined: not before it has ended. */
+  readonly expireAtMs: number | undefined;
+}
+
 /**
  * The order in which deliveries get their places: by creation, but those of one order key by their sequence, since
  * clocks that give the times may step. Pure.

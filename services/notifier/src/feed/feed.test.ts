@@ -2,10 +2,17 @@ import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.t
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { FeedFilter } from '../domain/feed-cursor.ts';
 import type { FeedStore } from '../ports.ts';
+import { sentAgain } from '../store/deliveries.ts';
 import type { DeliveryDocument } from '../store/documents.ts';
 import { createFeedStore } from '../store/feed.ts';
-import { deliveriesCollection, feedIndexes, feedPagesCollection, notifierIndexes } from '../store/indexes.ts';
-import { Feed, type FeedAnswer } from './feed.ts';
+import {
+  deliveriesCollection,
+  feedIndexes,
+  feedPagesCollection,
+  notifierIndexes,
+  resendIndexes,
+} from '../store/indexes.ts';
+import { Feed, type FeedAnswer, type FeedRequest } from './feed.ts';
 
 const dayMs = 86_400_000;
 const keptMs = 30 * dayMs;
@@ -21,6 +28,7 @@ beforeEach(async () => {
   await deliveries.createIndexes([
     ...(notifierIndexes[deliveriesCollection] ?? []).filter(({ name }) => name !== 'expire'),
     ...(feedIndexes[deliveriesCollection] ?? []),
+    ...(resendIndexes[deliveriesCollection] ?? []),
   ]);
 });
 afterEach(() => bed.remove());
@@ -279,4 +287,149 @@ test('a page costs the same work however much is stored, read or not', async () 
   await store(...many(5000, 'many'), ...many(5000, 'other', { applicationId: 'other' }));
   const much = await work();
   expect(much).toBeLessThanOrEqual(few * 1.2 + 2);
+});
+
+/** Ids, with how many times each was sent again where it stands for that. */
+async function readResends(feed: Feed, request: Partial<FeedRequest> = {}) {
+  const seen: string[] = [];
+  const shown: FeedRequest = { applicationId: 'app', after: undefined, limit: 7, filter: everything };
+  for (let after = request.after; ; ) {
+    const answer = await feed.read({ ...shown, withResends: true, ...request, after });
+    seen.push(
+      ...answer.events.map(({ delivery, resends }) => (resends ? `${delivery.id}*${resends}` : delivery.id)),
+    );
+    after = answer.cursor;
+    if (!answer.more) return { seen, cursor: after };
+  }
+}
+const sendAgain = (...ids: string[]) => deliveries.updateMany({ _id: { $in: ids } }, sentAgain(nowMs++));
+
+test('what is sent again stands where that was, for those who ask for it, and others see each event once', async () => {
+  await store(...many(3, 'a'));
+  const feed = feedOn();
+  const { ids, cursor } = await readAll(feed);
+  await sendAgain('a-00001');
+  await store({ _id: 'b' });
+  // One that has no place yet gets one.
+  await sendAgain('b');
+  expect((await readResends(feed, { after: cursor })).seen).toEqual(['b', 'a-00001*1']);
+  await store({ _id: 'c' });
+  const all = [...ids, 'b', 'c'];
+  expect((await readAll(feed)).ids).toEqual(all);
+  expect((await readResends(feed)).seen).toEqual([...ids, 'b', 'a-00001*1', 'c']);
+  // Once more: it stands at its last place, from when that is given.
+  await sendAgain('a-00001', 'a-00002', 'b');
+  await sendAgain('b');
+  const again = await readResends(feed, { after: (await readAll(feed)).cursor });
+  expect(again.seen).toEqual([]);
+  expect((await readResends(feed)).seen).toEqual([...all, 'a-00001*2', 'a-00002*1', 'b*3']);
+  expect((await readAll(feed, again.cursor)).ids).toEqual([]);
+  expect((await readAll(feed)).ids).toEqual(all);
+});
+
+test('many that are sent again come page by page, behind what is new', async () => {
+  await store(...many(250));
+  const feed = feedOn();
+  const { ids, cursor } = await readAll(feed);
+  await sendAgain(...ids);
+  await store(...many(120, 'new'));
+  const { seen } = await readResends(feed, { after: cursor, limit: 1000 });
+  expect(seen).toHaveLength(370);
+  expect(seen.slice(0, 120).every((id) => id.startsWith('new-'))).toBe(true);
+  expect(seen.slice(120)).toEqual(expect.arrayContaining(ids.map((id) => `${id}*1`)));
+  expect((await readAll(feed)).ids).toHaveLength(370);
+});
+
+test('a reader that marks a page long after another one has takes no place from what was sent again since', async () => {
+  await store({ _id: 'a' });
+  const real = createFeedStore(bed.store);
+  let late = () => Promise.resolve();
+  const slow = feedOn({
+    ...real,
+    async complete(applicationId, page) {
+      const before = late;
+      late = async () => {
+        await before();
+        await real.complete(applicationId, page);
+      };
+      await real.complete(applicationId, page);
+    },
+  });
+  const { cursor } = await readResends(slow);
+  await sendAgain('a');
+  await late();
+  const first = await readResends(slow, { after: cursor });
+  expect(first.seen).toEqual(['a*1']);
+  await sendAgain('a');
+  await late();
+  expect((await readResends(slow, { after: first.cursor })).seen).toEqual(['a*2']);
+});
+
+test('a reader that dies before the marks of what was sent again loses none, nor shows it twice', async () => {
+  await store(...many(3));
+  const feed = feedOn();
+  const { cursor } = await readAll(feed);
+  await sendAgain('n-00000');
+  await readResends(feed);
+  await sendAgain('n-00000', 'n-00002');
+  const dying = feedOn({
+    ...createFeedStore(bed.store),
+    complete: () => Promise.reject(new Error('dead')),
+  });
+  await expect(readResends(dying)).rejects.toThrow('dead');
+  await readAll(feed);
+  const { seen } = await readResends(feed, { after: cursor });
+  expect(seen.toSorted()).toEqual(['n-00000*2', 'n-00002*1']);
+});
+
+test('what was sent again is of its own time: no reader misses anything for it, and nothing is told as lost', async () => {
+  await store(...many(2, 'old'));
+  const feed = feedOn();
+  const { cursor } = await readAll(feed);
+  // Kept for long, since it was sent again and again.
+  nowMs += keptMs + 10 * dayMs;
+  await bed.store.collection(feedPagesCollection).deleteMany({});
+  await bed.store.collection('feeds').updateMany({}, { $set: { allUntilMs: nowMs + dayMs } });
+  await sendAgain('old-00000');
+  const { seen, cursor: behind } = await readResends(feed, { after: cursor });
+  expect(seen).toEqual(['old-00000*1']);
+  nowMs += 2 * dayMs;
+  await store({ _id: 'new', createdAtMs: nowMs });
+  expect((await readResends(feed, { after: behind })).seen).toEqual(['new']);
+});
+
+test('who begins with a time begins with the first event from then on, however many are before it', async () => {
+  const feed = feedOn();
+  // Given places a day at a time, in pages of up to 100; each day one is stored whose time is of the day before.
+  for (let day = 0; day < 20; day++) {
+    const ofDay = beganAtMs + day * dayMs;
+    await store(...many(130, `day${day}`).map((one, i) => ({ ...one, createdAtMs: ofDay + i })), {
+      _id: `late${day}`,
+      createdAtMs: ofDay - dayMs / 2,
+    });
+    await readAll(feed);
+    // A page with nothing but what is older than others before it.
+    await store({ _id: `old${day}`, createdAtMs: ofDay - 2 * dayMs });
+    await readAll(feed);
+  }
+  const { ids } = await readAll(feed, undefined, 1000);
+  nowMs = beganAtMs + 20 * dayMs;
+  const times = new Map((await deliveries.find({}).toArray()).map((one) => [one._id, one.createdAtMs]));
+  const ofEvents = [98, 99, 100, 131, 1234].map((at) => times.get(ids[at] as string) ?? 0);
+  for (const fromMs of [
+    ...ofEvents,
+    0,
+    beganAtMs,
+    beganAtMs + 3.2 * dayMs,
+    beganAtMs + 7 * dayMs,
+    beganAtMs + 19 * dayMs + 50,
+  ]) {
+    const { seen } = await readResends(feed, { fromMs, limit: 1000 });
+    const wanted = ids.filter((id) => (times.get(id) ?? 0) >= fromMs);
+    expect([fromMs, wanted.filter((id) => !seen.includes(id))]).toEqual([fromMs, []]);
+    // Not more before than a page has.
+    expect(seen.length - ids.length + ids.indexOf(wanted[0] as string)).toBeLessThan(100);
+  }
+  await store({ _id: 'unread', createdAtMs: beganAtMs });
+  expect((await readResends(feed, { fromMs: nowMs })).seen).toEqual(['unread']);
 });

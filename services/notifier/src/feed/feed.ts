@@ -10,7 +10,7 @@ import {
   positionOf,
   unknownCursor,
 } from '../domain/feed-cursor.ts';
-import { inFeedOrder, mayHaveEarlier, type Unplaced } from '../domain/feed-order.ts';
+import { inFeedOrder, mayHaveEarlier, type Resent, type Unplaced } from '../domain/feed-order.ts';
 import type { FeedHead, FeedPage, FeedStore } from '../ports.ts';
 
 /** Deliveries that get their places together. */
@@ -32,12 +32,21 @@ const stillAllEveryMs = 3_600_000;
 
 export interface FeedEvent extends EventSubject {
   readonly delivery: Delivery;
+  /** 0: its one place; otherwise it stands there since it was sent again, for so many times. */
+  readonly resends: number;
 }
 
 export interface FeedRequest {
   readonly applicationId: string;
   /** Undefined: from the oldest event that is kept. */
   readonly after: string | undefined;
+  /**
+   * Without `after`: begins with the first event that was created then or later, milliseconds since 1970. What has no
+   * place yet comes behind, whenever it was created.
+   */
+  readonly fromMs?: number | undefined;
+  /** Shows also what was sent again. */
+  readonly withResends?: boolean | undefined;
   readonly limit: number;
   readonly filter: FeedFilter;
 }
@@ -73,11 +82,12 @@ export class Feed {
   }
 
   /** Throws invalid_argument for a cursor with which nobody can go on; the message says what to do. */
-  async read({ applicationId, after, limit, filter }: FeedRequest): Promise<FeedAnswer> {
+  async read(request: FeedRequest): Promise<FeedAnswer> {
+    const { applicationId, after, fromMs, limit, filter, withResends = false } = request;
     let head = await this.#head(applicationId);
     let at =
       after === undefined
-        ? await this.#beginning(applicationId, head)
+        ? await this.#beginning(applicationId, head, fromMs)
         : positionOf(applicationId, filter, after);
     const isAtEnd = at.page === head.last + 1;
     if (at.page > head.last + 1 || (isAtEnd && (at.place > 0 || at.tag !== head.tag))) throw unknownCursor();
@@ -99,18 +109,19 @@ export class Feed {
         mostExamined - examined,
         isFiltered ? readAtOnce : limit - events.length,
       );
-      const { ids, behind } = await this.#walk(applicationId, at, pages, most);
-      const found = await this.#store.deliveries(ids.filter((id) => id !== ''));
+      const { entries, behind } = await this.#walk(applicationId, at, pages, most);
+      const isMeant = ({ id, resends }: FeedEntry) => id !== '' && (resends === 0 || withResends);
+      const found = await this.#store.deliveries(entries.filter(isMeant).map(({ id }) => id));
       let looked = 0;
-      for (const id of ids) {
+      for (const entry of entries) {
         if (isFull()) break;
         looked++;
         examined++;
         // What is not there was forgotten (ADR 0047): a page whose deliveries had their time is refused.
-        const delivery = found.get(id);
+        const delivery = isMeant(entry) ? found.get(entry.id) : undefined;
         const subject = delivery && subjectOf(delivery);
         if (!subject || !fits(subject, filter)) continue;
-        events.push({ delivery, ...subject });
+        events.push({ delivery, resends: entry.resends, ...subject });
         bytes += delivery.body.byteLength;
       }
       at = behind(looked);
@@ -123,15 +134,16 @@ export class Feed {
   async #head(applicationId: string): Promise<FeedHead> {
     const found = await this.#store.head(applicationId);
     if (found) return found;
-    const first = { last: 0, tag: newTag(), start: 1, allUntilMs: this.#keptUntil(this.#clock.now()) };
+    const allUntilMs = this.#keptUntil(this.#clock.now());
+    const first = { last: 0, tag: newTag(), start: 1, allUntilMs, newestMs: 0 };
     await this.#store.begin(applicationId, first);
     return (await this.#store.head(applicationId)) ?? first;
   }
 
-  /** Before the oldest page whose deliveries are all kept. */
-  async #beginning(applicationId: string, head: FeedHead): Promise<FeedPosition> {
+  /** Before the oldest page whose deliveries are all kept, of those with an event from `fromMs` on. */
+  async #beginning(applicationId: string, head: FeedHead, fromMs = 0): Promise<FeedPosition> {
     const nowMs = this.#clock.now();
-    for (let from = head.start; from <= head.last; ) {
+    for (let from = await this.#firstSince(applicationId, head, fromMs); from <= head.last; ) {
       const pages = await this.#store.pages(applicationId, from, head.last, mostPagesAtOnce);
       const first = pages.find(({ keptUntilMs }) => nowMs <= keptUntilMs);
       if (first) return { page: first.number, place: 0, tag: first.before, began: knowsAll };
@@ -140,22 +152,36 @@ export class Feed {
     return { page: head.last + 1, place: 0, tag: head.tag, began: knowsAll };
   }
 
-  /** The ids of up to `most` events from a position on, and the position behind the first ones of them. */
+  /** The first page with an event that was created then or later, or one before it that is not kept. */
+  async #firstSince(applicationId: string, { start, last, newestMs }: FeedHead, fromMs: number) {
+    if (fromMs <= 0) return start;
+    let [from, behind] = newestMs < fromMs ? [last + 1, last + 1] : [start, last];
+    while (from < behind) {
+      const middle = Math.floor((from + behind) / 2);
+      const page = await this.#store.page(applicationId, middle);
+      // One that is gone had its time before those behind it.
+      if (!page || page.newestMs < fromMs) from = middle + 1;
+      else behind = middle;
+    }
+    return from;
+  }
+
+  /** What is on the places of up to `most` events from a position on, and the position behind the first ones of them. */
   async #walk(applicationId: string, at: FeedPosition, pages: readonly FeedPage[], most: number) {
     const [first] = pages;
     if (first?.number !== at.page) return this.#expired(applicationId, at.page);
     const isKnown = at.place === 0 ? at.tag === first.before : at.tag === first.tag;
     if (!isKnown || at.place > first.ids.length) throw unknownCursor();
-    const ids: string[] = [];
+    const entries: FeedEntry[] = [];
     const ends: { readonly page: FeedPage; readonly from: number; readonly count: number }[] = [];
     let [number, place] = [at.page, at.place];
     for (const page of pages) {
-      if (ids.length === most) break;
+      if (entries.length === most) break;
       // A page before it is missing, or nobody can say what is: told when nothing before it is left to be read.
       const isGone = page.number !== number || this.#clock.now() > page.keptUntilMs;
       if (isGone || (page.gap && place === 0 && page.number > at.began)) break;
-      const taken = page.ids.slice(place, place + most - ids.length);
-      ids.push(...taken);
+      const taken = entriesOf(page).slice(place, place + most - entries.length);
+      entries.push(...taken);
       ends.push({ page, from: place, count: taken.length });
       if (place + taken.length < page.ids.length) break;
       [number, place] = [number + 1, 0];
@@ -175,7 +201,7 @@ export class Feed {
       }
       return now;
     };
-    return { ids, behind };
+    return { entries, behind };
   }
 
   /** A page that had its time is behind the cursor. Who begins anew begins behind it, and not with it again. */
@@ -188,14 +214,15 @@ export class Feed {
   async #extended(applicationId: string, head: FeedHead): Promise<{ head: FeedHead; drained: boolean }> {
     const nowMs = this.#clock.now();
     const number = head.last + 1;
-    const [present, found] = await Promise.all([
+    const [present, found, resent] = await Promise.all([
       this.#store.page(applicationId, number),
       this.#store.unplaced(applicationId, pageSize + 1),
+      this.#store.resent(applicationId, pageSize + 1),
     ]);
     // Made by a reader that has not marked its deliveries yet, or died before.
     if (present) return { head: await this.#completed(applicationId, head, present), drained: false };
     const isCovered = nowMs <= head.allUntilMs;
-    if (found.length === 0 && isCovered) {
+    if (found.length === 0 && resent.length === 0 && isCovered) {
       const untilMs = this.#keptUntil(nowMs);
       if (untilMs - head.allUntilMs > stillAllEveryMs) {
         await this.#store.stillAll(applicationId, head.last, untilMs);
@@ -203,14 +230,17 @@ export class Feed {
       return { head, drained: true };
     }
     const { taken, rest } = await this.#nextOf(applicationId, found);
+    const again = resent.slice(0, pageSize - taken.length);
     const page: FeedPage = {
       number,
       tag: newTag(),
       before: head.tag,
-      ids: taken.map(({ id }) => id),
-      keptUntilMs: Math.min(...[nowMs, ...taken].map((one) => this.#untilOf(one, nowMs))),
+      ids: [...taken, ...again].map(({ id }) => id),
+      resends: again.map(({ resends }, i) => ({ place: taken.length + i, resends })),
+      keptUntilMs: Math.min(...[nowMs, ...taken, ...again].map((one) => this.#untilOf(one, nowMs))),
       // What comes later ends later; what is there and has no place has ended after it was created.
       allUntilMs: this.#keptUntil(Math.min(nowMs, ...rest.map(({ createdAtMs }) => createdAtMs))),
+      newestMs: Math.max(head.newestMs, ...taken.map(({ createdAtMs }) => createdAtMs)),
       gap: !isCovered,
     };
     const isMine = await this.#store.add(applicationId, page);
@@ -218,13 +248,14 @@ export class Feed {
     if (!made) throw new Error(`page ${number} of the feed is there and cannot be read`);
     return {
       head: await this.#completed(applicationId, head, made),
-      drained: isMine && rest.length === 0,
+      drained: isMine && rest.length === 0 && again.length === resent.length,
     };
   }
 
   async #completed(applicationId: string, head: FeedHead, page: FeedPage): Promise<FeedHead> {
     await this.#store.complete(applicationId, page);
-    return { ...head, last: page.number, tag: page.tag, allUntilMs: page.allUntilMs };
+    const { number, tag, allUntilMs, newestMs } = page;
+    return { ...head, last: number, tag, allUntilMs, newestMs };
   }
 
   /** The page's deliveries, in their order, and those of the found ones that come later. */
@@ -235,7 +266,7 @@ export class Feed {
     return { taken: all.slice(0, pageSize), rest: all.slice(pageSize) };
   }
 
-  #untilOf(one: Unplaced | number, nowMs: number): number {
+  #untilOf(one: Unplaced | Resent | number, nowMs: number): number {
     return (typeof one === 'object' ? one.expireAtMs : undefined) ?? this.#keptUntil(nowMs);
   }
 
@@ -243,6 +274,19 @@ export class Feed {
   #keptUntil(ms: number): number {
     return ms + this.#keptMs - clockMarginMs;
   }
+}
+
+/** What stands on a place. */
+interface FeedEntry {
+  /** Empty: it was forgotten, or was sent again once more. */
+  readonly id: string;
+  /** 0: its one place. */
+  readonly resends: number;
+}
+
+function entriesOf({ ids, resends }: FeedPage): FeedEntry[] {
+  const again = new Map(resends.map((one) => [one.place, one.resends]));
+  return ids.map((id, place) => ({ id, resends: again.get(place) ?? 0 }));
 }
 
 /** 64 random bits. */

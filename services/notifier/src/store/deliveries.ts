@@ -290,10 +290,11 @@ export class MongoDeliveryStore implements DeliveryStore {
   }
 }
 
-/** The update that gives a delivery that has ended a new budget. */
-export function sentAgain(nowMs: number) {
+/** The update that gives a delivery that has ended a new budget; `more` is set, too. */
+export function sentAgain(nowMs: number, more: Pick<DeliveryDocument, 'sentAgainBy' | 'recovery'> = {}) {
   return {
     $set: {
+      ...more,
       status: 'pending',
       attempts: 0,
       owner: null,
@@ -303,7 +304,10 @@ export function sentAgain(nowMs: number) {
       nextAttemptAtMs: nowMs,
       dueAtMs: nowMs,
       budgetFromMs: nowMs,
+      resent: true,
+      resentAtMs: nowMs,
     },
+    $inc: { resends: 1 },
     $unset: { expireAt: '', untold: '' },
   } as const;
 }

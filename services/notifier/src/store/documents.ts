@@ -21,6 +21,14 @@ export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'>, OwingDo
   names?: string[];
   /** The page of the feed on which it is. */
   page?: number;
+  /** It was sent again, which the event feed has given no place yet. */
+  resent?: true;
+  /** When it was last sent again; milliseconds since 1970. */
+  resentAtMs?: number;
+  /** How many times it was sent again. */
+  resends?: number;
+  /** The page of the feed on which it is for having been sent again. */
+  resendPage?: number;
   /** Set when it has ended: MongoDB removes it then (TTL). */
   expireAt?: Date;
 }
@@ -53,6 +61,10 @@ export function fromDocument(document: DeliveryDocument): Delivery {
     auditAtMs: _auditAtMs,
     unplaced: _unplaced,
     page: _page,
+    resent: _resent,
+    resentAtMs: _resentAtMs,
+    resends: _resends,
+    resendPage: _resendPage,
     sentAgainBy: _by,
     recovery: _recovery,
     untold: _untold,

@@ -3,8 +3,8 @@ import { beginningWith } from '@headset-cloud/kit/forget/ids.ts';
 import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import type { Unplaced } from '../domain/feed-order.ts';
-import type { FeedHead, FeedPage, FeedStore } from '../ports.ts';
+import type { Resent, Unplaced } from '../domain/feed-order.ts';
+import type { FeedHead, FeedPage, FeedResend, FeedStore } from '../ports.ts';
 import { type DeliveryDocument, fromDocument } from './documents.ts';
 import { deliveriesCollection, feedPagesCollection, feedsCollection } from './indexes.ts';
 
@@ -14,11 +14,13 @@ export interface FeedDocument extends FeedHead {
   _id: string;
 }
 
-export interface FeedPageDocument extends Omit<FeedPage, 'number' | 'ids'> {
+export interface FeedPageDocument extends Omit<FeedPage, 'number' | 'ids' | 'resends'> {
   /** Application, a space and the number, so that a range of ids is a range of pages. */
   _id: string;
   /** Of deliveries, in their order; empty where one was forgotten. */
   ids: string[];
+  /** Absent: none. */
+  resends?: FeedResend[];
   /** When it is removed: none of its deliveries is surely there any more. */
   expireAt: Date;
 }
@@ -28,6 +30,12 @@ const digits = 15;
 
 export function pageKey(applicationId: string, number: number): string {
   return `${applicationId} ${String(number).padStart(digits, '0')}`;
+}
+
+/** The write that takes an id off a page. Its place stays, so that cursors mean the same. */
+export function takenOff(id: string, applicationId: string, page: number) {
+  const update = { $set: { 'ids.$': '' } };
+  return { updateOne: { filter: { _id: pageKey(applicationId, page), ids: id }, update } };
 }
 
 /** The feed in the database of the deliveries: no body is stored twice (ADR 0053). */
@@ -49,6 +57,21 @@ export function createFeedStore(store: Store): FeedStore {
     createdAtMs: 1,
     expireAt: 1,
   } as const;
+
+  /** Each is on one page for having been sent again, the last one: pages are forgotten by what a delivery names. */
+  async function completeResends(applicationId: string, number: number, ids: readonly string[]) {
+    const before = await deliveries
+      .find({ _id: { $in: [...ids] }, resendPage: { $lt: number } }, { projection: { resendPage: 1 } })
+      .toArray();
+    const off = before.flatMap(({ _id, resendPage }) =>
+      resendPage === undefined ? [] : [takenOff(_id, applicationId, resendPage)],
+    );
+    if (off.length > 0) await unsettled.pages.bulkWrite(off);
+    await unsettled.deliveries.updateMany(
+      { _id: { $in: [...ids] }, $or: [{ resendPage: { $exists: false } }, { resendPage: { $lt: number } }] },
+      { $set: { resendPage: number }, $unset: { resent: '' } },
+    );
+  }
 
   return {
     async head(applicationId) {
@@ -87,12 +110,23 @@ export function createFeedStore(store: Store): FeedStore {
       const found = await deliveries.find({ $or } as Filter<DeliveryDocument>, { projection }).toArray();
       return found.filter((one) => one.unplaced && one.applicationId === applicationId).map(toUnplaced);
     },
-    async add(applicationId, { number, ...page }) {
+    async resent(applicationId, limit) {
+      const found = await deliveries
+        .find(
+          { applicationId, resent: true },
+          { sort: { resentAtMs: 1 }, limit, projection: { unplaced: 1, resends: 1, expireAt: 1 } },
+        )
+        .toArray();
+      // What has no place at all gets one: it is read once, after it was sent again.
+      return found.filter(({ unplaced }) => !unplaced).map(toResent);
+    },
+    async add(applicationId, { number, resends, ...page }) {
       try {
         await unsettled.pages.insertOne({
           _id: pageKey(applicationId, number),
           ...page,
           ids: [...page.ids],
+          ...(resends.length > 0 && { resends: [...resends] }),
           expireAt: new Date(page.keptUntilMs),
         });
         return true;
@@ -101,16 +135,26 @@ export function createFeedStore(store: Store): FeedStore {
         throw error;
       }
     },
-    async complete(applicationId, { number, ids, tag, allUntilMs }) {
-      if (ids.length > 0) {
+    async complete(applicationId, { number, ids, resends, tag, allUntilMs, newestMs }) {
+      const sentAgain = new Set(resends.map(({ place }) => place));
+      const first = ids.filter((_, place) => !sentAgain.has(place));
+      if (first.length > 0) {
         await unsettled.deliveries.updateMany(
-          { _id: { $in: [...ids] } },
-          { $set: { page: number }, $unset: { unplaced: '' } },
+          // A reader that comes here late must not take from one what was done to it since.
+          { _id: { $in: first }, unplaced: true },
+          { $set: { page: number }, $unset: { unplaced: '', resent: '' } },
+        );
+      }
+      if (resends.length > 0) {
+        await completeResends(
+          applicationId,
+          number,
+          ids.filter((_, place) => sentAgain.has(place)),
         );
       }
       await feeds.updateOne(
         { _id: applicationId, last: number - 1 },
-        { $set: { last: number, tag, allUntilMs } },
+        { $set: { last: number, tag, allUntilMs, newestMs } },
       );
     },
     async stillAll(applicationId, last, untilMs) {
@@ -130,6 +174,19 @@ function toUnplaced({ _id, orderKey, sequence, createdAtMs, expireAt }: Delivery
   return { id: _id, orderKey, sequence, createdAtMs, expireAtMs: expireAt?.getTime() };
 }
 
-function fromPage({ tag, before, ids, keptUntilMs, allUntilMs, gap }: FeedPageDocument) {
-  return { tag, before, ids, keptUntilMs, allUntilMs, gap };
+function toResent({ _id, resends = 0, expireAt }: DeliveryDocument): Resent {
+  return { id: _id, resends, expireAtMs: expireAt?.getTime() };
+}
+
+function fromPage({
+  tag,
+  before,
+  ids,
+  resends = [],
+  keptUntilMs,
+  allUntilMs,
+  newestMs,
+  gap,
+}: FeedPageDocument) {
+  return { tag, before, ids, resends, keptUntilMs, allUntilMs, newestMs, gap };
 }

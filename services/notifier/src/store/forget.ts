@@ -5,7 +5,7 @@ import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { deliveryStatuses, destinationSettings, laneOf } from '../domain/delivery.ts';
 import type { ForgetStore } from '../ports.ts';
 import type { DeliveryDocument } from './documents.ts';
-import { type FeedDocument, type FeedPageDocument, pageKey } from './feed.ts';
+import { type FeedDocument, type FeedPageDocument, takenOff } from './feed.ts';
 import {
   deathsCollection,
   deliveriesCollection,
@@ -59,12 +59,14 @@ export function createForgetStore(store: Store): ForgetStore {
   }
 
   /** These ids name the device. Their places stay, so that cursors mean the same. */
-  async function takeOffPages(found: readonly Pick<DeliveryDocument, '_id' | 'applicationId' | 'page'>[]) {
-    const changes = found.flatMap(({ _id, applicationId, page }) => {
-      if (page === undefined) return [];
-      const update = { $set: { 'ids.$': '' } };
-      return [{ updateOne: { filter: { _id: pageKey(applicationId, page), ids: _id }, update } }];
-    });
+  async function takeOffPages(
+    found: readonly Pick<DeliveryDocument, '_id' | 'applicationId' | 'page' | 'resendPage'>[],
+  ) {
+    const changes = found.flatMap(({ _id, applicationId, page, resendPage }) =>
+      [page, resendPage].flatMap((number) =>
+        number === undefined ? [] : [takenOff(_id, applicationId, number)],
+      ),
+    );
     if (changes.length > 0) await pages.bulkWrite(changes);
   }
 
@@ -85,7 +87,7 @@ export function createForgetStore(store: Store): ForgetStore {
           continue;
         }
         const found = await deliveries
-          .find({ ...of, ...ended }, { limit, projection: { applicationId: 1, page: 1 } })
+          .find({ ...of, ...ended }, { limit, projection: { applicationId: 1, page: 1, resendPage: 1 } })
           .toArray();
         const ids = found.map(({ _id }) => _id);
         // Before they go, so that a run that is cut off finds them again.

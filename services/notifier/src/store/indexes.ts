@@ -55,6 +55,18 @@ export const recoveryIndexes: Readonly<Record<string, IndexDescription[]>> = {
   ],
 };
 
+/** Made by step 9. */
+export const resendIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [deliveriesCollection]: [
+    // What was sent again and has no place in the feed for that; nothing else has an entry.
+    {
+      key: { applicationId: 1, resentAtMs: 1 },
+      name: 'resent',
+      partialFilterExpression: { resent: true },
+    },
+  ],
+};
+
 /** Made by step 8 (ADR 0055). */
 export const noticeIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [deliveriesCollection]: [

@@ -76,10 +76,9 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
       return found.filter((one) => one.applicationId === applicationId).map(fromDocument);
     },
     async sendAgain(id, by, nowMs, record) {
-      const { $set, $unset } = sentAgain(nowMs);
       const document = await deliveries.findOneAndUpdate(
         { _id: id, status: { $in: ['dead', 'delivered'] } },
-        owing<DeliveryDocument>({ $set: { ...$set, sentAgainBy: by }, $unset }, record),
+        owing<DeliveryDocument>(sentAgain(nowMs, { sentAgainBy: by }), record),
         { returnDocument: 'after' },
       );
       return document ? fromDocument(document) : undefined;

@@ -82,10 +82,9 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
       return found ? { ...toRecovery(found), ids: found.ids ?? [], delivered: found.delivered } : undefined;
     },
     async sendAgain(recoveryId, ids, statuses, nowMs) {
-      const { $set, $unset } = sentAgain(nowMs);
       await deliveries.updateMany(
         { _id: { $in: [...ids] }, status: { $in: [...statuses] }, recovery: { $ne: recoveryId } },
-        { $set: { ...$set, recovery: recoveryId }, $unset },
+        sentAgain(nowMs, { recovery: recoveryId }),
       );
     },
     async progress(recoveryId, from, to, dueAtMs) {
