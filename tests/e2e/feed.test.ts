@@ -232,6 +232,7 @@ describeOnStack('deliveries', () => {
       return body.deliveries.length === 5;
     });
     const lost: string[] = await dead();
+    await readAll(tenant);
     const dry = await tenant.call(200, 'POST', '/deliveries/recover', { since, dryRun: true });
     expect(dry.body).toEqual({ count: lost.length, recovery: null });
     open = true;
