@@ -104,7 +104,12 @@ describeOnStack('the event feed', () => {
     const activation = await tenant.activate();
     headset.connect();
     await tenant.ended(activation);
-    const { events } = await readAll(tenant);
+    // What was just sent may come into the feed a second later.
+    const { events } = await waitFor('all of it in the feed', async () => {
+      const read = await readAll(tenant);
+      const types = new Set(read.events.map(({ type }) => type));
+      return ids(read.events).includes(`tx-${activation}-processed`) && types.size === 2 && read;
+    });
     const last = events.at(-1)?.createdAt;
     const since = await tenant.call(200, 'GET', `/events?from=${last}`);
     expect(since.body.events.at(-1)).toEqual(events.at(-1));
