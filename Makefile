@@ -125,6 +125,10 @@ image: install $(if $(SITE),site-build) ## Image of all processes as an archive 
 skaffold-image: install $(if $(SITE),site-build) ## The same for Skaffold, which names it (skaffold.yaml)
 	@SITE="$(SITE)" TEST="$(TEST)" DEV="$(DEV)" BASE="$(BASE)" exec $(NODE) charts/image/skaffold.ts
 
+.PHONY: hc-package
+hc-package: install ## hc for integrators, as an npm package without dependencies (OUT=dist)
+	@OUT="$(OUT)" exec $(NODE) services/hc/src/package/main.ts
+
 .PHONY: image-base
 image-base: install ## Make the images' base anew, from Debian's newest packages
 	@exec $(NODE) charts/image/main.ts base

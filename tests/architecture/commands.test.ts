@@ -32,7 +32,7 @@ const commandLines = {
   hc: {
     start: /(?:^|\s)(?:hc|\$HC|services\/hc\/src\/main\.ts) (.*)$/,
     run: (args: readonly string[], terminal: Terminal) =>
-      runHc(args, { terminal, env: {}, onInterrupt: () => () => {} }),
+      runHc(args, { terminal, env: {}, main: 'hc', onInterrupt: () => () => {} }),
   },
 } as const;
 type Name = keyof typeof commandLines;

@@ -18,7 +18,15 @@ const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8')
 const platform: Installation = {
   lock: read('package-lock.json'),
   licences: allowedLicences,
-  scripts: ['@bufbuild/buf', '@parcel/watcher', '@swc/core', 'node', 'protobufjs', 'unrs-resolver'],
+  scripts: [
+    '@bufbuild/buf',
+    '@parcel/watcher',
+    '@swc/core',
+    'esbuild',
+    'node',
+    'protobufjs',
+    'unrs-resolver',
+  ],
 };
 /** Builds the site; none of it is in an image but what is bundled, whose licences the bundle's test knows. */
 const site: Installation = {

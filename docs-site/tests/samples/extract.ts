@@ -13,6 +13,8 @@ export interface Sample {
   readonly line: number;
   /** Why it cannot run in the test. */
   readonly norun: string | undefined;
+  /** Why it is there in one language only. */
+  readonly alone: string | undefined;
 }
 
 /** What a sample prints, as the guide shows it. */
@@ -67,7 +69,9 @@ export function readGuide(file: string, source: string): Guide {
       if (samples.some((other) => other.name === name && other.language === language)) {
         fail(line, `"${name}" is there twice in ${language}`);
       }
-      samples.push({ name, language, code: text, line, norun });
+      const alone = attributes.get('alone');
+      if (alone?.trim() === '') fail(line, `alone of "${name}" has no reason`);
+      samples.push({ name, language, code: text, line, norun, alone });
     } else if (attributes.has('output')) {
       const name = attributes.get('output') ?? '';
       if (outputs.has(name)) fail(line, `the output of "${name}" is there twice`);
@@ -76,7 +80,8 @@ export function readGuide(file: string, source: string): Guide {
       outputs.set(name, { name, format: language, text, line, any });
     }
   }
-  for (const { name, line } of samples) {
+  for (const { name, line, alone } of samples) {
+    if (alone !== undefined) continue;
     const missing = languages.filter((l) => !samples.some((s) => s.name === name && s.language === l));
     if (missing.length > 0) fail(line, `"${name}" is missing in ${missing.join(' and ')}`);
   }

@@ -27,6 +27,13 @@ describe('a guide is refused with file and line', () => {
     const source = block('bash', 'sample="one"', 'true') + block('js', 'sample="one"', '');
     refused(source, /^Error: seeded\.mdx:1: "one" is missing in python$/);
   });
+  test('when a language is missing for no reason', () => {
+    refused(block('bash', 'sample="one" alone=" "', 'true'), /alone of "one" has no reason/);
+    assert.equal(
+      readGuide('seeded.mdx', block('bash', 'sample="one" alone="a reason"', 'true')).samples.length,
+      1,
+    );
+  });
   test('when a sample has no name', () => refused(block('js', 'title="x"', ''), /without sample="name"/));
   test('when norun has no reason', () =>
     refused(inAll('one', echo, 'norun=""'), /norun of "one" has no reason/));

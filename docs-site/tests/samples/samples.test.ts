@@ -6,17 +6,18 @@ import { type Guide, type Language, languages, readGuides } from './extract.ts';
 import { startPlatform } from './platform.ts';
 import { testRecordings } from './recordings.ts';
 import { type Outcome, runSession } from './session.ts';
-import { findExpress, findFlask, findProgram, findPython, type Tool } from './tools.ts';
+import { findExpress, findFlask, findHc, findProgram, findPython, type Tool } from './tools.ts';
 
 // Every sample of the guides, in page order, against a platform of its own.
 
 const guides = readGuides(resolve(import.meta.dirname, '../../content/docs'));
-const [express, flask, python, curl, openssl] = await Promise.all([
+const [express, flask, python, curl, openssl, hc] = await Promise.all([
   findExpress(),
   findFlask(),
   findPython(),
   findProgram('curl'),
   findProgram('openssl'),
+  findHc(),
 ]);
 
 /** Why the samples of a page cannot run on this machine in a language; undefined: they can. */
@@ -60,6 +61,7 @@ for (const guide of guides) {
         outcomes = await runSession(guide, language, values, {
           port: platform.port,
           files: await filesOf(guide, language),
+          ...('path' in hc && { commands: hc.path }),
           ...('path' in express && { nodeModules: express.path }),
           ...('path' in flask ? { python: flask.path } : 'path' in python && { python: python.path }),
         });

@@ -11,6 +11,8 @@ export interface SessionTools {
   readonly nodeModules?: string;
   /** The Python to run. */
   readonly python?: string;
+  /** A folder with further commands. */
+  readonly commands?: string;
   /** Where the sample's own server listens. */
   readonly port?: number;
   readonly deadlineMs?: number;
@@ -75,7 +77,15 @@ function execute(folder: string, language: Language, tools: SessionTools): Promi
   const command = { bash: 'bash', js: process.execPath, python: tools.python ?? 'python3' }[language];
   const { PATH = '', HOME = '', TMPDIR } = process.env;
   const env = {
-    ...{ PATH, HOME, LANG: 'C.UTF-8', PYTHONUNBUFFERED: '1', PYTHONDONTWRITEBYTECODE: '1' },
+    // Programs keep what they store in the folder of the session.
+    ...{ XDG_CONFIG_HOME: join(folder, '.config'), XDG_STATE_HOME: join(folder, '.state') },
+    ...{
+      PATH: tools.commands ? `${tools.commands}:${PATH}` : PATH,
+      HOME,
+      LANG: 'C.UTF-8',
+      PYTHONUNBUFFERED: '1',
+      PYTHONDONTWRITEBYTECODE: '1',
+    },
     ...(TMPDIR && { TMPDIR }),
     ...(tools.port && { PORT: String(tools.port) }),
   };

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { makePackage } from '@headset-cloud/hc/package/make.ts';
 import { npmEnvironment } from '../support/npm.ts';
 
 const run = promisify(execFile);
@@ -36,6 +38,25 @@ export async function findFlask(): Promise<Tool> {
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', flask];
     await run(join(folder, 'bin/python'), pip, { timeout: installMs });
   });
+}
+
+/** The folder of `hc`, installed from its package as a reader does; made anew, since it is of this source. */
+export async function findHc(): Promise<Tool> {
+  const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-hc-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const archive = await makePackage(join(folder, 'made'));
+  const args = [
+    'install',
+    '--offline',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+    '--prefix',
+    folder,
+    archive,
+  ];
+  await run('npm', args, { cwd: folder, timeout: installMs, env: npmEnvironment() });
+  return { path: join(folder, 'node_modules/.bin') };
 }
 
 export async function findPython(): Promise<Tool> {

@@ -1,11 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { candidates, completionScript, shells } from './completion.ts';
+import { candidates, completionScript, type shells } from './completion.ts';
 import { buildProgram } from './program.ts';
 
 const program = buildProgram({
   terminal: { out: () => {}, err: () => {} },
   env: {},
+  main: 'hc',
   onInterrupt: () => () => {},
 });
 const complete = (line: string) => candidates(program, line.split(' ').slice(1));
@@ -50,7 +53,48 @@ test('the path of hc may have blanks and quotes', () => {
   expect(script).toContain(`'/it'\\''s here/node' '/a b/main.ts' __complete`);
 });
 
-test.each(shells)('the script is one that %s can read, where that shell is installed', (shell) => {
-  const { status, error } = spawnSync(shell, ['-n'], { input: completionScript(shell, ['node', 'main.ts']) });
-  expect(error ? 0 : status).toBe(0);
+const ofThis = (shell: (typeof shells)[number]) =>
+  completionScript(shell, [process.execPath, join(import.meta.dirname, 'main.ts')]);
+/** What a shell prints that runs a script of lines; undefined where it is not installed. */
+function inShell(shell: string, ...lines: readonly string[]): string[] | undefined {
+  // fish does not read from what Node gives as standard input.
+  const folder = mkdtempSync(join(tmpdir(), 'hc-completion-'));
+  try {
+    const file = join(folder, 'script');
+    writeFileSync(file, lines.join('\n'));
+    const { error, status, stdout, stderr } = spawnSync(shell, [file], { encoding: 'utf8' });
+    if (error) return undefined;
+    expect([status, stderr]).toEqual([0, '']);
+    return stdout.trim().split('\n');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test('fish completes commands and choices, and files where they are meant, where it is installed', () => {
+  const found = inShell(
+    'fish',
+    ofThis('fish'),
+    `cd '${join(import.meta.dirname, '..')}'`,
+    ...['hc del', 'hc deliveries list --state d', 'hc verify READ'].map((line) => `complete -C '${line}'`),
+  );
+  expect(found ?? ['deliveries', 'dead', 'delivered', 'README.md']).toEqual([
+    ...['deliveries', 'dead', 'delivered', 'README.md'],
+  ]);
+});
+
+test('zsh completes commands and choices, and files where they are meant, where it is installed', () => {
+  const found = inShell(
+    'zsh',
+    'compdef() { }',
+    ofThis('zsh'),
+    // What zsh calls with what it found.
+    'compadd() { shift; print -l -- "$@"; }; _files() { print files; }',
+    'words=(hc del) CURRENT=2; _hc_completion',
+    'words=(hc deliveries list --state d) CURRENT=5; _hc_completion',
+    "words=(hc verify '') CURRENT=3; _hc_completion",
+  );
+  expect(found ?? ['deliveries', 'dead', 'delivered', 'files']).toEqual([
+    ...['deliveries', 'dead', 'delivered', 'files'],
+  ]);
 });

@@ -64,9 +64,14 @@ compdef _hc_completion hc
       return `# Completion of hc for fish: hc completion fish | source
 function __hc_completion
   set -l words (commandline -opc) (commandline -ct)
-  ${start} __complete -- $words[2..-1] 2>/dev/null
+  set -l found (${start} __complete -- $words[2..-1] 2>/dev/null)
+  if test -n "$found[1]"
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
 end
-complete -c hc -a '(__hc_completion)'
+complete -c hc -f -a '(__hc_completion)'
 `;
   }
 }

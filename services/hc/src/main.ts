@@ -12,6 +12,7 @@ const code = await runHc(process.argv.slice(2), {
   keyboard: process.stdin.isTTY ? process.stdin : undefined,
   env: process.env,
   onInterrupt: signals(process),
+  main: import.meta.filename,
 });
 // A call that the user has ended may still wait for its answer.
 process.exit(code);

@@ -14,6 +14,8 @@ export interface Surroundings {
   readonly keyboard?: Keyboard | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onInterrupt: OnInterrupt;
+  /** The file that Node runs as hc, for scripts that call it. */
+  readonly main: string;
   /** How often something is asked for what is new; milliseconds, default 1000. */
   readonly pollMs?: number;
 }

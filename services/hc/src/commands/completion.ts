@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { Argument, type Command } from 'commander';
 import { candidates, completionScript, type Shell, shells } from '../completion.ts';
 import type { Session } from '../session.ts';
@@ -20,10 +19,9 @@ Examples:
   $ hc completion fish | source
 `,
     )
-    .action((shell: Shell) => {
-      const main = join(import.meta.dirname, '../main.ts');
-      session.terminal.out(completionScript(shell, [process.execPath, main]));
-    });
+    .action((shell: Shell) =>
+      session.terminal.out(completionScript(shell, [process.execPath, session.main])),
+    );
 
   program
     .command('__complete [words...]', { hidden: true })

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { runHc } from '../program.ts';
 import type { Surroundings } from '../session.ts';
@@ -39,6 +40,7 @@ export async function run(
     keyboard: more.keyboard,
     env: { HOME: '/nonexistent', ...env },
     onInterrupt: more.onInterrupt ?? (() => () => {}),
+    main: join(import.meta.dirname, '../main.ts'),
     pollMs: 20,
   });
   return { code, out, err };
