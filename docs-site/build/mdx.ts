@@ -83,7 +83,7 @@ export function readMeta(meta: string): { attributes: Record<string, string>; ma
   return { attributes, marked };
 }
 
-const codeKeys = new Set(['title', 'sample', 'norun', 'output', 'any']);
+const codeKeys = new Set(['title', 'sample', 'norun', 'alone', 'output', 'any']);
 
 function codeBlock(file: string, node: Node, highlight: Highlight): Node {
   const line = node.position?.start.line;

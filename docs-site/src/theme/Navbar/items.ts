@@ -13,6 +13,7 @@ export const guideLinks: readonly PageLink[] = [
   { label: 'テスト通知', href: '/docs/extension/test-callbacks' },
   { label: '通知の種類と契約文書', href: '/docs/extension/event-types' },
   { label: 'デバイス状態の検索', href: '/docs/extension/device-statuses' },
+  { label: 'hc コマンド', href: '/docs/extension/hc' },
 ];
 
 export const apiLinks: readonly PageLink[] = [
