@@ -50,7 +50,7 @@ export function createCallRunner(
   const ofApplication = operation.parameters.some((p) => p.in === 'path' && p.name === 'applicationId');
   const isChange = operation.method !== 'GET' || '201' in operation.responses;
   const readPath = pathReader(operation, compiler);
-  const readQuery = queryReader(operation.parameters, compiler);
+  const readQuery = queryReader(operation, compiler);
   const readInput = inputReader(operation, compiler, bodyLimitBytes);
 
   const route = `${operation.method} ${operation.path}`;

@@ -278,7 +278,7 @@ describeOnStack('hc: callbacks', () => {
     const recovered = await laptop.run(['deliveries', 'recover', '--since', '1h']);
     expect([recovered.code, recovered.out]).toEqual([
       0,
-      expect.stringMatching(/handed out, ended; what became of them/),
+      expect.stringMatching(/on their way again; that is all/),
     ]);
     await waitFor('all of them', () =>
       ids.every((id) => tenant.integrator.received.some(({ webhookId }) => webhookId === id)),

@@ -27,6 +27,8 @@ export interface ApiOperation {
   /** With {parameters}, as in the document. */
   readonly path: string;
   readonly parameters: readonly ApiParameter[];
+  /** `x-refuse-unknown-query` of the document: a filter that is written wrongly must not be left out. */
+  readonly refusesUnknownQuery: boolean;
   /** Reference of the JSON body's schema within the document; undefined when the call has no body. */
   readonly bodyRef: string | undefined;
   /** `x-body-limit-bytes`: the largest body, if it is larger than for the other calls. */
@@ -113,6 +115,7 @@ function describe(
         errorCode: parameter['x-error-code'] as ErrorCode | undefined,
       };
     }),
+    refusesUnknownQuery: document['x-refuse-unknown-query'] === true,
     bodyRef: bodyRefOf(document, operationId, operation['requestBody']),
     bodyLimitBytes: operation['x-body-limit-bytes'] as number | undefined,
     deadlineMs: operation['x-deadline-ms'] as number | undefined,

@@ -2,7 +2,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { type GatewayError, invalidBody } from '../http/errors.ts';
-import type { ApiParameter, DocumentName, JsonObject } from './document.ts';
+import type { ApiOperation, ApiParameter, DocumentName, JsonObject } from './document.ts';
 
 /** Compiles schemas of one OpenAPI document. Compiling is slow: once at start. */
 export class SchemaCompiler {
@@ -138,12 +138,16 @@ export function parameterReader(parameter: ApiParameter, compiler: SchemaCompile
   };
 }
 
-/** Reads the query parameters of one call; unknown ones are ignored. Throws invalid_argument that names the parameter. */
+/** Reads the query parameters of one call. Throws invalid_argument that names the parameter. */
 export type QueryReader = (search: string) => Readonly<Record<string, string | number>>;
 
 const noQuery: QueryReader = () => Object.freeze({});
 
-export function queryReader(parameters: readonly ApiParameter[], compiler: SchemaCompiler): QueryReader {
+/** Unknown parameters are ignored, or refused where the document says so. */
+export function queryReader(
+  { parameters, refusesUnknownQuery }: Pick<ApiOperation, 'parameters' | 'refusesUnknownQuery'>,
+  compiler: SchemaCompiler,
+): QueryReader {
   const known = parameters
     .filter((p) => p.in === 'query')
     .map((p) => ({
@@ -152,10 +156,20 @@ export function queryReader(parameters: readonly ApiParameter[], compiler: Schem
       schema: p.schema,
       read: parameterReader(p, compiler),
     }));
-  if (known.length === 0) return noQuery;
+  if (known.length === 0 && !refusesUnknownQuery) return noQuery;
+  const names = new Set(known.map(({ name }) => name));
   return (search) => {
     const given = new URLSearchParams(search);
     const values: Record<string, string | number> = {};
+    for (const name of refusesUnknownQuery ? given.keys() : []) {
+      if (!names.has(name)) {
+        const shown = JSON.stringify(name.slice(0, 40));
+        throw new DomainError(
+          'invalid_argument',
+          `There is no query parameter ${shown}${knownNames(names)}.`,
+        );
+      }
+    }
     for (const { name, required, schema, read } of known) {
       const texts = given.getAll(name);
       if (texts.length > 1)
@@ -172,7 +186,12 @@ export function queryReader(parameters: readonly ApiParameter[], compiler: Schem
   };
 }
 
+function knownNames(names: ReadonlySet<string>): string {
+  return names.size === 0 ? ': this call has none' : `; there are ${[...names].join(', ')}`;
+}
+
 function form(schema: JsonObject): string {
+  if (schema['format'] === 'date-time') return 'a date and time (RFC 3339)';
   if (schema['enum']) return `one of ${(schema['enum'] as string[]).join(', ')}`;
   if (schema['type'] === 'integer') return `a whole number from ${schema['minimum']} to ${schema['maximum']}`;
   if (schema['pattern']) return `text of the form ${schema['pattern']}`;

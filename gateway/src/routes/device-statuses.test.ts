@@ -17,7 +17,7 @@ test('filters and limit reach the service; what is not known is null', async () 
     nextAfterDeviceId: '',
   });
   const { text } = await get(
-    '?limit=7&activatedSince=2026-01-01T00:00:00.5Z&network=connectivity_online&batteryBelow=20&clientVersion=2.3.1',
+    '?limit=7&activatedSince=2026-01-01T09:00:00.5%2B09:00&network=connectivity_online&batteryBelow=20&clientVersion=2.3.1',
   );
   expect(asked()).toMatchObject({
     ...{ applicationId: 'app-1', limit: 7, activatedSinceMs: 1_767_225_600_500n, afterDeviceId: '' },

@@ -86,6 +86,11 @@ describe('the event feed', () => {
       ['from=2026-02-30T00:00:00Z', 'from'],
       ['from=yesterday', 'from'],
       ['resends=yes', 'resends'],
+      [
+        'type=notify-boot',
+        'There is no query parameter "type"; there are after, from, limit, types, deviceId, resends.',
+      ],
+      ['from=2026-01-01', 'from must be a date and time (RFC 3339)'],
     ]) {
       const answer = await suite.gateway.request('GET', `${path}?${query}`);
       expect([query, answer.status, JSON.parse(answer.text).message]).toEqual([

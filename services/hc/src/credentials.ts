@@ -140,6 +140,7 @@ export function safeAddress(what: string, text: string, allowHttp: boolean): str
   return url.href.replace(/\/+$/, '');
 }
 
-function isThisMachine(hostname: string): boolean {
+/** True for names and addresses that lead to this machine. */
+export function isThisMachine(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }

@@ -205,8 +205,13 @@ describe('deliveries', () => {
       cloud.env,
     );
     expect(code).toBe(0);
-    expect(out.split('\n').map((line) => line.split(',')[0])).toEqual([
-      ...['r-1  0 of 4 handed out', 'r-1  2 of 4 handed out', 'r-1  4 of 4 handed out', ''],
+    expect(out.split('\n').map((line) => line.split(/[,;]/)[0])).toEqual([
+      ...[
+        'r-1  0 of 4 on their way again',
+        'r-1  2 of 4 on their way again',
+        'r-1  4 of 4 on their way again',
+        '',
+      ],
     ]);
     const [begun] = cloud.asked.filter(({ method, url }) => method === 'POST' && url !== '/token');
     expect(JSON.parse(begun?.body ?? '')).toEqual({

@@ -29,7 +29,7 @@ Examples:
 
   Look at what happened, and follow it:
     $ hc events --from 1h --types notify-boot,notify-location
-    $ hc events --follow --json | jq .body
+    $ hc events --follow --json | jq '.body | fromjson'
 
   Find callbacks that did not arrive, and have them sent again:
     $ hc deliveries list --state dead

@@ -11,7 +11,7 @@ export function addCompletion(program: Command, session: Session): void {
     .addHelpText(
       'after',
       `
-hc must be the name by which you call it, for example by an alias.
+hc must be the name by which you call it: a command, a function, or (in bash and fish) an alias.
 
 Examples:
   $ source <(hc completion bash)

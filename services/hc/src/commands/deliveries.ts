@@ -2,7 +2,7 @@ import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { listLimit } from '@headset-cloud/kit/cli/options.ts';
 import { type Column, fields, visible } from '@headset-cloud/kit/cli/output.ts';
 import { type Command, Option } from 'commander';
-import type { Api } from '../api.ts';
+import { type Api, ApiError } from '../api.ts';
 import { imei, pastTime } from '../feed.ts';
 import { interruptedCode } from '../prompt.ts';
 import { interruptible, patiently, pause, type Session } from '../session.ts';
@@ -91,6 +91,7 @@ export function addDeliveries(program: Command, session: Session): void {
         'delivered',
         'dead',
         'replaced',
+        'unsent',
       ]),
     )
     .addOption(destinationOption())
@@ -114,7 +115,13 @@ export function addDeliveries(program: Command, session: Session): void {
         [
           describe(delivery),
           '\n',
-          session.table(delivery.attempts, attemptColumns, 'No attempts yet.'),
+          session.table(
+            delivery.attempts,
+            attemptColumns,
+            delivery.state === 'unsent'
+              ? 'It is for the event feed only and is not sent.'
+              : 'No attempts yet.',
+          ),
           `\n${visible(delivery.body)}\n`,
         ].join(''),
       );
@@ -133,7 +140,8 @@ export function addDeliveries(program: Command, session: Session): void {
       for (const id of ids) {
         const path = `/deliveries/${encodeURIComponent(id)}/redeliver`;
         const body = options.force ? { force: true } : {};
-        await session.emit(await api.post<Delivery>(path, body, options.idempotencyKey), describe);
+        const sent = await api.post<Delivery>(path, body, options.idempotencyKey).catch(sayForce);
+        await session.emit(sent, (one) => `${describe(one)}${ids.length > 1 ? '\n' : ''}`);
       }
     });
 
@@ -169,6 +177,15 @@ Example:
       if (wait) await watch(session, api, recovery);
       else await session.emit(recovery, progressLine);
     });
+}
+
+/** What the API calls "force" is an option here. */
+function sayForce(error: unknown): never {
+  if (error instanceof ApiError && error.message.includes('"force": true')) {
+    const message = error.message.replace('give "force": true', 'give --force');
+    throw new CliError(error.exitCode, message, { cause: error });
+  }
+  throw error;
 }
 
 async function list(session: Session, options: ListOptions): Promise<void> {
@@ -253,8 +270,8 @@ async function watch(session: Session, api: Api, first: Recovery): Promise<void>
 }
 
 function progressLine({ recoveryId, state, done, total }: Recovery): string {
-  const end = state === 'ended' ? ', ended; what became of them: hc deliveries list' : '';
-  return `${visible(recoveryId)}  ${done} of ${total} handed out${end}\n`;
+  const end = state === 'ended' ? '; that is all: hc deliveries list tells what became of them' : '';
+  return `${visible(recoveryId)}  ${done} of ${total} on their way again${end}\n`;
 }
 
 const attemptColumns: readonly Column<Attempt>[] = [
@@ -283,10 +300,19 @@ function describe(delivery: Delivery): string {
     ['state', delivery.state],
     ['attempts', String(delivery.attemptCount)],
     ['created', delivery.createdAt],
-    ['next attempt', delivery.nextAttemptAt ?? ''],
+    ['next attempt', nextAttemptOf(delivery)],
     ['ended', delivery.endedAt ?? ''],
     ['last answer', outcomeOf(delivery.lastAttempt)],
   ]);
+}
+
+/** Whoever waits longer than until then waits for something else. */
+const lateMs = 2000;
+
+function nextAttemptOf({ nextAttemptAt }: Delivery): string {
+  if (nextAttemptAt === null) return '';
+  if (Date.parse(nextAttemptAt) > Date.now() - lateMs) return nextAttemptAt;
+  return `due since ${nextAttemptAt}: it waits for one before it, or its address takes nothing now or is not set`;
 }
 
 function timeText(ms: number | undefined): string | undefined {

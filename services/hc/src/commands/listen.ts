@@ -4,7 +4,7 @@ import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { visible } from '@headset-cloud/kit/cli/output.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Api } from '../api.ts';
-import { readCredentials } from '../credentials.ts';
+import { isThisMachine, readCredentials } from '../credentials.ts';
 import {
   type Beginning,
   beginning,
@@ -32,6 +32,7 @@ interface ListenFlags {
   readonly key?: string;
   readonly ownKey?: boolean;
   readonly resends: boolean;
+  readonly allowHttp?: boolean;
 }
 
 /** `listen`. */
@@ -50,6 +51,7 @@ export function addListen(program: Command, session: Session): void {
     .option('--no-resends', 'leave out what deliveries redeliver, recover or an operator sends again')
     .option('--key <file>', 'sign with the key of this file, not with the application’s; -: standard input')
     .option('--own-key', "sign with a key of hc's own, which is shown at the start")
+    .option('--allow-http', 'allow plain http beyond this machine, where callbacks can be read on their way')
     .addHelpText(
       'after',
       `
@@ -58,7 +60,8 @@ goes on where that one stopped, also after it was killed: nothing is left out, a
 twice, with the same webhook-id. An event that is not answered with 2xx is tried again, and those behind it wait, as in
 the cloud; 410 gives it up. What is sent again, by deliveries redeliver or recover or by an operator, comes here, too.
 
-Callbacks are signed with the application's key, read from its settings (cws:application:read) and never stored or shown.
+Devices are operated only while deviceEvent is registered: without a server that the cloud reaches, register any address
+of your own. Callbacks are signed with the application's key, read from its settings (cws:application:read) and never stored or shown.
 Where none was issued, hc signs with a key of its own, which it shows.
 
 Examples:
@@ -73,6 +76,12 @@ Examples:
 async function run(session: Session, flags: ListenFlags): Promise<void> {
   if (flags.key !== undefined && flags.ownKey) {
     throw new CliError(cliExitCodes.usage, 'Give one of --key and --own-key.');
+  }
+  if (flags.forwardTo.protocol === 'http:' && !flags.allowHttp && !isThisMachine(flags.forwardTo.hostname)) {
+    throw new CliError(
+      cliExitCodes.usage,
+      `${shownUrl(flags.forwardTo)} is plain http to another machine: callbacks could be read on their way. Use https, or allow it with --allow-http.`,
+    );
   }
   const api = session.api('cws:application:read');
   const filter: FeedFilter = {

@@ -5,7 +5,13 @@ import type { Api } from '../api.ts';
 import type { Session } from '../session.ts';
 
 /** The settings that callbacks go to. */
-export const destinations = ['deviceEvent', 'soraEvent', 'soraFileSendEvent', 'fileUploadEvent'];
+export const destinations = [
+  'deviceEvent',
+  'soraEvent',
+  'soraFileSendEvent',
+  'fileUploadEvent',
+  'noticeEvent',
+];
 
 interface Received {
   readonly durationMs: number;
@@ -137,7 +143,14 @@ function resultText(result: TestResult): string {
   ]);
   if (!result.verification) return text;
   const { refused } = result.verification;
-  const word = refused === null ? 'not judged' : refused ? 'refused, as it has to be' : 'TAKEN';
+  const judged = refused ? 'refused, as it has to be' : 'TAKEN';
+  // A receiver that refuses everything shows nothing by it.
+  const isRefusedAnyway = result.reason !== null && refused === true;
+  const word = isRefusedAnyway
+    ? 'not judged: the right one was refused, too'
+    : refused === null
+      ? 'not judged'
+      : judged;
   return `${text}\nWith a wrong signature:\n${fields([['signature', word], ...receivedFields(result.verification)])}`;
 }
 

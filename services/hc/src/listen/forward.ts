@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { networkReason } from '@headset-cloud/kit/cli/network.ts';
+import { readBytes, secretsIn, toldOf } from '@headset-cloud/kit/outbound/answer.ts';
 import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
 import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
 import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
@@ -42,12 +43,15 @@ export function callbackHeaders(
   };
 }
 
-/** Posts a body once. Redirects are not followed, as the cloud does not. Never rejects. */
+/**
+ * Posts a body once. Redirects are not followed, as the cloud does not. What is told of the answer has `key` and the
+ * signatures masked. Never rejects.
+ */
 export function post(
   url: URL,
   headers: Readonly<Record<string, string>>,
   body: string,
-  options: { readonly signal: AbortSignal; readonly timeoutMs?: number },
+  options: { readonly signal: AbortSignal; readonly key: string; readonly timeoutMs?: number },
 ): Promise<Attempt> {
   const { timeoutMs = answerTimeoutMs } = options;
   const began = performance.now();
@@ -78,7 +82,7 @@ export function post(
       const status = answer.statusCode ?? 0;
       const isTaken = status >= 200 && status < 300;
       const tookMs = durationMs();
-      void beginningOf(answer).then((told) => {
+      void beginningOf(answer, [options.key, ...secretsIn(headers)]).then((told) => {
         answer.destroy();
         resolve({
           status,
@@ -94,17 +98,20 @@ export function post(
 }
 
 /** The beginning of an answer's text; what fails on the way does not matter once the status is there. */
-async function beginningOf(answer: IncomingMessage): Promise<string> {
-  let text = '';
+async function beginningOf(answer: IncomingMessage, secrets: readonly string[]): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
   try {
-    for await (const part of answer.setEncoding('utf8')) {
-      text += part;
-      if (text.length > keptCharacters) break;
+    for await (const part of answer as AsyncIterable<Buffer>) {
+      parts.push(part);
+      bytes += part.length;
+      if (bytes >= readBytes) break;
     }
   } catch {
     // Cut off.
   }
-  return text.trim().slice(0, keptCharacters);
+  const { answer: told } = toldOf(Buffer.concat(parts).subarray(0, readBytes), secrets);
+  return told.trim().slice(0, keptCharacters);
 }
 
 function waitOf({ headers }: IncomingMessage): number | undefined {

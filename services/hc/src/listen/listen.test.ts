@@ -201,6 +201,30 @@ test('what was sent again comes again, also after a kill and once each; --no-res
   );
 });
 
+test('what a target answers is shown without the key and the signatures that it was sent', async () => {
+  const cloud = await opened(feed([event(1)], { authenticationKey: key }).answer);
+  const server = createServer((request, response) => {
+    const { 'webhook-signature': signature, 'webhook-id': id } = request.headers;
+    response.writeHead(500).end(`broken ${id}: ${key} ${encodeURIComponent(key)} ${signature}`);
+  });
+  const url = await listening(server);
+  stops.push(() => closed(server));
+  const words = ['--forward-to', url, '--from', 'oldest'];
+  const { out } = await listen(cloud, words, (seen) => linesOf(seen) === 1);
+  expect(out).toContain('broken n-1: ****');
+  expect(out).not.toMatch(/application key|application%20key|v1,\S*[A-Za-z0-9]/);
+});
+
+test('plain http to another machine has to be allowed', async () => {
+  const cloud = await opened(feed([], { authenticationKey: key }).answer);
+  const refused = await listen(cloud, ['--forward-to', 'http://192.0.2.1/callbacks'], () => false);
+  expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('--allow-http') });
+  const allowed = await listen(cloud, ['--forward-to', 'http://192.0.2.1/callbacks', '--allow-http'], () =>
+    cloud.asked.some(({ url }) => url.includes('after=')),
+  );
+  expect(allowed.code).toBe(0);
+});
+
 test('a target that fails is tried again, in order and said; 410 gives an event up', async () => {
   const cloud = await opened(
     feed(

@@ -98,7 +98,7 @@ class Forwarder {
       await this.#refreshKey(keyAgeMs);
       if (stop.aborted) return false;
       const headers = callbackHeaders(event, api.applicationId, this.#key.key, Date.now());
-      const result = await post(target, headers, event.body, { signal: cut });
+      const result = await post(target, headers, event.body, { signal: cut, key: this.#key.key });
       const outcome = outcomeOf(result.status);
       if (outcome !== 'again') {
         position.answered(eventKey(event));

@@ -1,10 +1,11 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { readBytes, secretsIn, toldOf } from '@headset-cloud/kit/outbound/answer.ts';
 import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
 import type { Dispatcher } from 'undici';
 import { retryAfterMs } from '../domain/backoff.ts';
 import type { AttemptResult } from '../domain/outcome.ts';
 import type { CallbackRequest, CallbackSender } from '../ports.ts';
-import { readBytes, secretsIn, toldOf } from './answer.ts';
+
 import type { OriginPools } from './pools.ts';
 
 /** Most bytes of an answer that are read (rule C10); the rest is cut off. */

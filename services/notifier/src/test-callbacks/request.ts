@@ -1,8 +1,8 @@
 import type { TLSSocket } from 'node:tls';
+import { beginning, secretsIn } from '@headset-cloud/kit/outbound/answer.ts';
 import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
 import { type buildConnector, Client } from 'undici';
 import { attemptReasons, reasonOf } from '../domain/attempt-reason.ts';
-import { beginning, secretsIn } from '../http/answer.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { describeFailure } from '../http/sender.ts';
 
