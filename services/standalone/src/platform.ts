@@ -39,6 +39,7 @@ import { updates } from '@headset-cloud/updates/definition.ts';
 import { openEmbeddedBacking, openSharedBacking } from './backing.ts';
 import { createBuiltinIssuer, issuerAudience } from './builtin-issuer.ts';
 import { type SharedConfig, type StandaloneConfig, sharedConfig, standaloneConfig } from './config.ts';
+import { tellStores } from './told-stores.ts';
 
 /** The services, in the order of their start. */
 const definitions: readonly ServiceDefinition[] = [
@@ -113,6 +114,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const own = createProcess('platform', config);
   const { metrics, rootLogger: root, logger, doors, startUp, lifecycle } = own;
   const security = shared && openRpcSecurity(shared, { logger, metrics, env }, 'device-link', 'gateway');
+  tellStores(logger, embedded?.DATA_DIR, env);
   // What the process writes is for its own user: secrets, tokens of the demo, files of the stores.
   process.umask(0o077);
   if (embedded) mkdirSync(embedded.DATA_DIR, { recursive: true });
