@@ -1,3 +1,4 @@
+import { deviceLinkConfig } from '@headset-cloud/device-link/config.ts';
 import { updatesConfig } from '@headset-cloud/updates/config.ts';
 import { chartYaml, describeWith, render, resources } from './chart.ts';
 import { at, refusals, type Wrong } from './refusals.ts';
@@ -463,4 +464,13 @@ describeWith(['helm'], 'a value that was removed by null', () => {
       });
     expect(missing.sort()).toEqual(removed.map((path) => ['', ...path].join('/')).sort());
   });
+});
+
+test("device-link's memory is enough for as many headsets as it takes", () => {
+  const { limits } = chartYaml('values.yaml').components['device-link'].resources;
+  // Measured: an idle process at most, and a headset with TLS (docs/sizing.md).
+  const [idleKiB, headsetKiB] = [218 * 1024, 105];
+  const needsKiB = idleKiB + deviceLinkConfig.DEVICE_LINK_MAX_SESSIONS.default * headsetKiB;
+  expect(limits.memory).toMatch(/^\d+Mi$/);
+  expect(Number.parseInt(limits.memory, 10) * 1024).toBeGreaterThan(needsKiB);
 });
