@@ -132,6 +132,8 @@ describe('deliveries', () => {
     for (const wrong of [
       {},
       { since: 'x' },
+      // No calendar has it.
+      { since: '2016-12-31T23:59:60Z' },
       { since: '2026-01-01T00:00:00Z', types: [] },
       { since: '2026-01-01T00:00:00Z', types: ['notify-none'] },
     ]) {

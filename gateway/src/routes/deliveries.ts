@@ -1,3 +1,4 @@
+import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { OwnAttempt, OwnDelivery, Recovery } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import { bodyOf, timeOf } from './decode.ts';
@@ -51,6 +52,13 @@ interface RecoverBody {
   readonly dryRun?: boolean;
 }
 
+/** Milliseconds since 1970. Throws invalid_argument for what the schema takes and no calendar has: a leap second. */
+function sinceOf(since: string): bigint {
+  const ms = Date.parse(since);
+  if (Number.isNaN(ms)) throw new DomainError('invalid_argument', '/since must be a date and time.');
+  return BigInt(Math.max(0, ms));
+}
+
 /** Deliveries of callbacks, and sending them again. */
 export function deliveryHandlers({ deliveries }: Pick<GatewayClients, 'deliveries'>): Handlers {
   return {
@@ -97,7 +105,7 @@ export function deliveryHandlers({ deliveries }: Pick<GatewayClients, 'deliverie
       const { caller } = call;
       const { since, destination, types = [], deviceId, delivered, dryRun } = bodyOf<RecoverBody>(call);
       const { count, recovery } = await deliveries.recover({
-        ...{ caller, sinceMs: BigInt(Math.max(0, Date.parse(since))), destination: destination ?? '' },
+        ...{ caller, sinceMs: sinceOf(since), destination: destination ?? '' },
         ...{ types: types.length > 0 ? typesOf(types.join(',')) : [], deviceId: deviceId ?? '' },
         ...{ delivered: delivered ?? false, dryRun: dryRun ?? false },
       });

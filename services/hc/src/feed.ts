@@ -102,9 +102,9 @@ export async function startOf(
   }
 }
 
-/** True for an event that was created at `sinceMs` or later. */
-export function isSince({ createdAt }: FeedEvent, sinceMs: number): boolean {
-  return !(Date.parse(createdAt) < sinceMs);
+/** True for an event that was created at `sinceMs` or later, or was sent again, whenever it was created. */
+export function isSince({ createdAt, resend }: FeedEvent, sinceMs: number): boolean {
+  return resend !== undefined || !(Date.parse(createdAt) < sinceMs);
 }
 
 /** Parses `now`, `oldest`, a time such as 2h before now, or a date, for commander. */

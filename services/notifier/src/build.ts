@@ -236,8 +236,8 @@ export function buildNotifier(
       bind(DeliveriesService, {
         findDeliveries: findDeliveries(own),
         readDelivery: readDelivery(store),
-        sendAgain: sendAgain({ store, own, scheduler, clock, audit }),
-        recover: recoverDeliveries(recoveries),
+        sendAgain: sendAgain({ store, own, scheduler, clock, audit, idempotency }),
+        recover: recoverDeliveries(recoveries, idempotency),
         readRecovery: readRecovery(recoveries),
       }),
       bind(TestCallbacksService, { sendTestCallback: sendTestCallback({ tests, idempotency }) }),

@@ -193,11 +193,22 @@ describe('sending again', () => {
     await use.world.start();
     await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
     await waitFor('its delivery', async () => (await stateOf('n-1')) === 'delivered');
-    const again = () => own().sendAgain({ caller: caller('a-1', {}), deliveryId: 'n-1', force: true });
+    const again = (more: object = {}) =>
+      own().sendAgain({ caller: caller('a-1', more), deliveryId: 'n-1', force: true });
     await Promise.all([again(), again(), again()]);
     await waitFor('it comes again', () => seen(server).length === 2);
     await waitFor('its second delivery', async () => (await stateOf('n-1')) === 'delivered');
-    expect((await again()).delivery?.state).toBe('delivered');
+    // The first answer, whatever came after it.
+    expect((await again()).delivery?.state).toBe('pending');
     expect(seen(server)).toEqual(['n-1', 'n-1']);
+    await again({ key: 'k-2' });
+    await waitFor('it comes again', () => seen(server).length === 3);
+    await waitFor('its third delivery', async () => (await stateOf('n-1')) === 'delivered');
+    await again();
+    await expect(again({ bodySha256: Buffer.from('other') })).rejects.toMatchObject({
+      code: 'idempotency_key_reused',
+    });
+    expect(await stateOf('n-1')).toBe('delivered');
+    expect(seen(server)).toHaveLength(3);
   });
 });

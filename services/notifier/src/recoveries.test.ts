@@ -3,9 +3,9 @@ import { seen, status, useWorld } from './testing/fixture.ts';
 
 const use = useWorld();
 const deliveries = () => use.world.newest.deliveries;
-const caller = (applicationId = 'a-1', key?: string) => ({
+const caller = (applicationId = 'a-1', key?: string, bytes = 'b') => ({
   ...{ clientId: 'c-1', applicationId },
-  ...(key && { idempotency: { key, method: 'POST', path: '/p', bodySha256: Buffer.from('b') } }),
+  ...(key && { idempotency: { key, method: 'POST', path: '/p', bodySha256: Buffer.from(bytes) } }),
 });
 const body = (operationId: string) => Buffer.from(JSON.stringify({ operationId }));
 
@@ -51,6 +51,9 @@ test('all that were given up are sent again, once each, with progress that is re
   expect([count, recovery?.total]).toEqual([12, 12]);
   const again = await deliveries().recover({ caller: caller('a-1', 'k'), sinceMs: 0n });
   expect(again.recovery?.recoveryId).toBe(recoveryId);
+  await expect(
+    deliveries().recover({ caller: caller('a-1', 'k', 'another body'), sinceMs: 1n }),
+  ).rejects.toMatchObject({ code: 'idempotency_key_reused' });
   await expect(deliveries().recover({ caller: caller(), sinceMs: 0n })).rejects.toMatchObject({
     code: 'conflict',
   });
@@ -61,6 +64,10 @@ test('all that were given up are sent again, once each, with progress that is re
   await waitFor('all to arrive', () => ids.every((id) => arrivalsOf(server, id) === 2));
   const documents = await use.world.store.collection('recoveries').find({}).toArray();
   expect(documents[0]).not.toHaveProperty('ids');
+  // Also later, and after others.
+  expect((await deliveries().recover({ caller: caller(), sinceMs: 0n })).count).toBe(0);
+  const late = await deliveries().recover({ caller: caller('a-1', 'k'), sinceMs: 0n });
+  expect(late.recovery?.recoveryId).toBe(recoveryId);
 });
 
 test('more than the limit are refused with their number', async () => {

@@ -7,7 +7,6 @@ import {
   rmSync,
   unlinkSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
@@ -127,7 +126,7 @@ export class Position {
     if (this.#lines >= mostLines) {
       this.#rewrite();
     } else {
-      storing(what, this.#path, 'XDG_STATE_HOME', () => writeSync(file, `${JSON.stringify(line)}\n`));
+      storing(what, this.#path, 'XDG_STATE_HOME', () => writeFileSync(file, `${JSON.stringify(line)}\n`));
       this.#lines += 1;
     }
   }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   mkdtempSync,
@@ -61,4 +62,20 @@ describe('a file with a secret', () => {
   test('that is not there has no text', () => {
     expect(readSecretFile(join(folder, 'none'), 'It')).toBeUndefined();
   });
+});
+
+test('where the disk takes a part only, the file before stays whole, and it is said', () => {
+  const path = join(folder, 'full');
+  writeSecretFile(path, 'before');
+  const program = `import { writeSecretFile } from '${import.meta.resolve('./secret-file.ts')}';
+    try { writeSecretFile(${JSON.stringify(path)}, 'x'.repeat(5000)); } catch (error) { console.log(error.code); }`;
+  // A limit of the file's size gives a short write, as a full disk does.
+  const { stdout } = spawnSync(
+    'bash',
+    ['-c', `trap '' XFSZ; ulimit -f 2; exec "$0" --input-type=module -e "$1"`, process.execPath, program],
+    { encoding: 'utf8' },
+  );
+  expect(stdout).toBe('EFBIG\n');
+  expect(readFileSync(path, 'utf8')).toBe('before');
+  expect(readdirSync(folder).filter((name) => name.startsWith('full'))).toEqual(['full']);
 });

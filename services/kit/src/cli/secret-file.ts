@@ -7,7 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { CliError, cliExitCodes } from './exit-codes.ts';
@@ -23,7 +23,8 @@ export function writeSecretFile(path: string, text: string): void {
   rmSync(fresh, { force: true });
   const file = openSync(fresh, 'wx', 0o600);
   try {
-    writeSync(file, text);
+    // All of it, or it throws: writeSync may write a part and say so.
+    writeFileSync(file, text);
     fsyncSync(file);
   } catch (error) {
     closeSync(file);

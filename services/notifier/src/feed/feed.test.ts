@@ -340,6 +340,24 @@ test('many that are sent again come page by page, behind what is new', async () 
   expect((await readAll(feed)).ids).toHaveLength(370);
 });
 
+test('what was sent again again and again costs other readers little, whatever their limit', async () => {
+  await store(...many(300));
+  const feed = feedOn();
+  const { ids, cursor } = await readAll(feed);
+  for (let i = 0; i < 10; i++) {
+    await sendAgain(...ids);
+    await readAll(feed);
+  }
+  await store({ _id: 'new' });
+  for (const limit of [1, 100]) {
+    const before = bed.documentsExamined();
+    // One request passes over all of it.
+    const answer = await read(feed, cursor, limit);
+    expect(idsOf(answer)).toEqual(['new']);
+    if (before > 0) expect(bed.documentsExamined() - before).toBeLessThan(100);
+  }
+});
+
 test('a reader that marks a page long after another one has takes no place from what was sent again since', async () => {
   await store({ _id: 'a' });
   const real = createFeedStore(bed.store);

@@ -17,6 +17,8 @@ import type { FeedHead, FeedPage, FeedStore } from '../ports.ts';
 const pageSize = 100;
 /** Events that one request looks at, whether they fit its filter or not. */
 const mostExamined = 1000;
+/** Places that one request passes over: forgotten ones, and those of what was sent again for who does not ask for it. */
+const mostPassed = 10_000;
 /** Pages that are read at once. */
 const mostPagesAtOnce = 64;
 /** Deliveries that are read at once. */
@@ -93,9 +95,11 @@ export class Feed {
     if (at.page > head.last + 1 || (isAtEnd && (at.place > 0 || at.tag !== head.tag))) throw unknownCursor();
     const isFiltered = filter.types.length > 0 || filter.deviceId !== '';
     const events: FeedEvent[] = [];
-    let [examined, bytes, drained] = [0, 0, false];
+    const isMeant = ({ id, resends }: FeedEntry) => id !== '' && (resends === 0 || withResends);
+    let [examined, passed, bytes, drained] = [0, 0, 0, false];
     let pagesAtOnce = Math.ceil(limit / pageSize) + 1;
-    const isFull = () => events.length >= limit || examined >= mostExamined || bytes >= mostBytes;
+    const isFull = () =>
+      events.length >= limit || examined >= mostExamined || passed >= mostPassed || bytes >= mostBytes;
     while (!isFull()) {
       if (at.page > head.last) {
         if (drained) break;
@@ -109,16 +113,21 @@ export class Feed {
         mostExamined - examined,
         isFiltered ? readAtOnce : limit - events.length,
       );
-      const { entries, behind } = await this.#walk(applicationId, at, pages, most);
-      const isMeant = ({ id, resends }: FeedEntry) => id !== '' && (resends === 0 || withResends);
+      const { entries, behind } = await this.#walk(applicationId, at, pages, {
+        ...{ isMeant, most, mostInAll: mostPassed - passed },
+      });
       const found = await this.#store.deliveries(entries.filter(isMeant).map(({ id }) => id));
       let looked = 0;
       for (const entry of entries) {
         if (isFull()) break;
         looked++;
+        if (!isMeant(entry)) {
+          passed++;
+          continue;
+        }
         examined++;
         // What is not there was forgotten (ADR 0047): a page whose deliveries had their time is refused.
-        const delivery = isMeant(entry) ? found.get(entry.id) : undefined;
+        const delivery = found.get(entry.id);
         const subject = delivery && subjectOf(delivery);
         if (!subject || !fits(subject, filter)) continue;
         events.push({ delivery, resends: entry.resends, ...subject });
@@ -166,24 +175,36 @@ export class Feed {
     return from;
   }
 
-  /** What is on the places of up to `most` events from a position on, and the position behind the first ones of them. */
-  async #walk(applicationId: string, at: FeedPosition, pages: readonly FeedPage[], most: number) {
+  /** What is on the places from a position on, and the position behind the first ones of them. */
+  async #walk(
+    applicationId: string,
+    at: FeedPosition,
+    pages: readonly FeedPage[],
+    { isMeant, most, mostInAll }: Walk,
+  ) {
     const [first] = pages;
     if (first?.number !== at.page) return this.#expired(applicationId, at.page);
     const isKnown = at.place === 0 ? at.tag === first.before : at.tag === first.tag;
     if (!isKnown || at.place > first.ids.length) throw unknownCursor();
     const entries: FeedEntry[] = [];
+    let meant = 0;
+    const isEnough = () => meant === most || entries.length === mostInAll;
     const ends: { readonly page: FeedPage; readonly from: number; readonly count: number }[] = [];
     let [number, place] = [at.page, at.place];
     for (const page of pages) {
-      if (entries.length === most) break;
+      if (isEnough()) break;
       // A page before it is missing, or nobody can say what is: told when nothing before it is left to be read.
       const isGone = page.number !== number || this.#clock.now() > page.keptUntilMs;
       if (isGone || (page.gap && place === 0 && page.number > at.began)) break;
-      const taken = entriesOf(page).slice(place, place + most - entries.length);
-      entries.push(...taken);
-      ends.push({ page, from: place, count: taken.length });
-      if (place + taken.length < page.ids.length) break;
+      let count = 0;
+      for (const entry of entriesOf(page).slice(place)) {
+        if (isEnough()) break;
+        entries.push(entry);
+        count++;
+        if (isMeant(entry)) meant++;
+      }
+      ends.push({ page, from: place, count });
+      if (place + count < page.ids.length) break;
       [number, place] = [number + 1, 0];
     }
     if (ends.length === 0) return this.#expired(applicationId, at.page, first.gap);
@@ -274,6 +295,14 @@ export class Feed {
   #keptUntil(ms: number): number {
     return ms + this.#keptMs - clockMarginMs;
   }
+}
+
+/** How far one walks along the places. */
+interface Walk {
+  readonly isMeant: (entry: FeedEntry) => boolean;
+  /** Of places that are meant. */
+  readonly most: number;
+  readonly mostInAll: number;
 }
 
 /** What stands on a place. */

@@ -1,8 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
 import type { DeliveriesService, RecoverySchema } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
 import { destinationSettings } from '../domain/delivery.ts';
 import type { Recoveries } from '../own/recoveries.ts';
@@ -11,6 +11,7 @@ import type { Recovery } from '../ports.ts';
 /** Sends many deliveries again, or counts them. A repeat with the same Idempotency-Key answers the same recovery. */
 export function recoverDeliveries(
   recoveries: Pick<Recoveries, 'count' | 'recover'>,
+  idempotency: Idempotency,
 ): Handlers<typeof DeliveriesService>['recover'] {
   return async ({ caller, sinceMs, destination, types, deviceId, delivered, dryRun }) => {
     const applicationId = caller?.applicationId ?? '';
@@ -23,17 +24,14 @@ export function recoverDeliveries(
       );
     }
     const request = {
-      ...{
-        applicationId,
-        recoveryId: idOf(caller),
-        sinceMs: Number(sinceMs),
-        destination: setting,
-        delivered,
-      },
+      ...{ applicationId, sinceMs: Number(sinceMs), destination: setting, delivered },
       filter: { types, deviceId },
     };
     if (dryRun) return { count: await recoveries.count(request) };
-    const recovery = await recoveries.recover(request);
+    const recovery = await idempotency.run(caller, {
+      draw: async () => `recovery-${randomUUID()}`,
+      work: async (recoveryId) => ({ ...(await recoveries.recover({ ...request, recoveryId })) }),
+    });
     return { count: recovery.total, recovery: toMessage(recovery) };
   };
 }
@@ -54,12 +52,4 @@ function toMessage({
   endedAtMs,
 }: Recovery): MessageInitShape<typeof RecoverySchema> {
   return { recoveryId, total, done: next, beganAtMs: BigInt(beganAtMs), endedAtMs: BigInt(endedAtMs) };
-}
-
-function idOf(caller: Caller | undefined): string {
-  const { idempotency, clientId = '' } = caller ?? {};
-  if (!idempotency) return `recovery-${randomUUID()}`;
-  const { method, path, key, bodySha256 } = idempotency;
-  const text = JSON.stringify([clientId, method, path, key, Buffer.from(bodySha256).toString('hex')]);
-  return `recovery-${createHash('sha256').update(text).digest('base64url')}`;
 }

@@ -1,19 +1,24 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Idempotency, Keepable } from '@headset-cloud/kit/idempotency.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
-import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
-import type { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
+import type { DeliveriesService, OwnDeliverySchema } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
 import { type Delivery, type DeliveryStatus, laneOf } from '../domain/delivery.ts';
 import type { DeliveryStore, OwnDeliveries } from '../ports.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 import { toOwnDelivery } from './own-messages.ts';
 import { ownDelivery } from './read-delivery.ts';
 
+type OwnDeliveryInit = MessageInitShape<typeof OwnDeliverySchema>;
+/** A kept answer: plain data. */
+type Kept = { readonly [key: string]: Keepable };
+
 /**
- * Sends a dead or delivered one again: same id and body, a new budget of time and attempts, out of its order. The
- * delivery remembers the request, so that its repeat with the same Idempotency-Key gets the same answer.
+ * Sends a dead or delivered one again: same id and body, a new budget of time and attempts, out of its order. A repeat
+ * with the same Idempotency-Key gets the first answer; until that is kept, the delivery remembers who sent it.
  */
 export function sendAgain(options: {
   store: Pick<DeliveryStore, 'get'>;
@@ -21,33 +26,32 @@ export function sendAgain(options: {
   scheduler: Pick<Scheduler, 'foundWork'>;
   clock: Clock;
   audit: Audit;
+  idempotency: Idempotency;
 }): Handlers<typeof DeliveriesService>['sendAgain'] {
-  const { store, own, scheduler, clock, audit } = options;
-  return async ({ caller, deliveryId, force }) => {
-    const applicationId = caller?.applicationId ?? '';
-    const by = requestOf(caller);
+  const { store, own, scheduler, clock, audit, idempotency } = options;
+
+  async function sentBy(by: string, applicationId: string, deliveryId: string, force: boolean) {
     const present = await ownDelivery(store, applicationId, deliveryId);
-    if ((await own.sentAgainBy(deliveryId)) === by) return { delivery: toOwnDelivery(present) };
+    if ((await own.sentAgainBy(deliveryId)) === by) return present;
     refuse(present, force);
     const subject = { target: deliveryId, fields: ['status'], applicationId };
     const sent = await audit.change(subject, (record) => own.sendAgain(deliveryId, by, clock.now(), record));
     if (!sent) {
       const now = await ownDelivery(store, applicationId, deliveryId);
       if ((await own.sentAgainBy(deliveryId)) !== by) throw notNow(now);
-      return { delivery: toOwnDelivery(now) };
+      return now;
     }
     scheduler.foundWork(laneOf(sent.applicationId, sent.destination));
-    return { delivery: toOwnDelivery(sent) };
-  };
-}
+    return sent;
+  }
 
-function requestOf(caller: Caller | undefined): string {
-  const { idempotency, clientId = '' } = caller ?? {};
-  if (!idempotency) return randomUUID();
-  const { method, path, key, bodySha256 } = idempotency;
-  return createHash('sha256')
-    .update(JSON.stringify([clientId, method, path, key, Buffer.from(bodySha256).toString('hex')]))
-    .digest('base64url');
+  return async ({ caller, deliveryId, force }) => ({
+    delivery: (await idempotency.run(caller, {
+      draw: async () => randomUUID(),
+      work: async (by) =>
+        toOwnDelivery(await sentBy(by, caller?.applicationId ?? '', deliveryId, force)) as Kept,
+    })) as OwnDeliveryInit,
+  });
 }
 
 function refuse(delivery: Delivery, force: boolean): void {

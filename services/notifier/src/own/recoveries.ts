@@ -57,7 +57,7 @@ export class Recoveries {
   }
 
   /** How many would be sent. Throws invalid_argument, with the number, where they are too many. */
-  async count(request: RecoveryRequest): Promise<number> {
+  async count(request: Omit<RecoveryRequest, 'recoveryId'>): Promise<number> {
     return (await this.#idsOf(request)).length;
   }
 
@@ -76,7 +76,9 @@ export class Recoveries {
     const begun = await store.get(recoveryId);
     if (!isMine && !begun) {
       const other = await store.runningOf(applicationId);
-      throw new DomainError('conflict', `Another recovery runs: ${other?.recoveryId}.`);
+      // It has ended just now.
+      if (!other) throw new DomainError('unavailable', 'Another recovery was running until now. Try again.');
+      throw new DomainError('conflict', `Another recovery runs: ${other.recoveryId}.`);
     }
     this.#repetition.wake();
     if (!begun) throw new Error(`recovery ${recoveryId} is begun and cannot be read`);
@@ -98,7 +100,7 @@ export class Recoveries {
     destination,
     delivered,
     filter,
-  }: RecoveryRequest): Promise<string[]> {
+  }: Omit<RecoveryRequest, 'recoveryId'>): Promise<string[]> {
     const { store, most } = this.#o;
     const statuses = statusesOf(delivered);
     const ids: string[] = [];

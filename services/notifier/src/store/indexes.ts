@@ -47,7 +47,7 @@ export const feedIndexes: Readonly<Record<string, IndexDescription[]>> = {
 /** Made by step 7. */
 export const recoveryIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [recoveriesCollection]: [
-    // One at a time for an application; only those that run have it.
+    // One at a time for an application.
     { key: { running: 1 }, name: 'running', unique: true, sparse: true },
     { key: { dueAtMs: 1 }, name: 'due', sparse: true },
     { key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0, sparse: true },

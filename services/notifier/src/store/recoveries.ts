@@ -21,8 +21,8 @@ export interface RecoveryDocument extends OwingDocument {
   delivered: boolean;
   /** What is to be sent again; absent once it has ended. */
   ids?: string[];
-  /** The application while it runs, so that it has one at a time. */
-  running?: string;
+  /** The application while it runs, so that it has one at a time; then its own id, which no other has. */
+  running: string;
   /** When another instance may go on with it, if it runs. */
   dueAtMs?: number;
   /** Set when it has ended. */
@@ -94,9 +94,9 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
       await recoveries.updateOne(
         { _id: recoveryId },
         {
-          $set: { endedAtMs: nowMs, expireAt: new Date(nowMs + keptMs) },
+          $set: { endedAtMs: nowMs, expireAt: new Date(nowMs + keptMs), running: recoveryId },
           // Ids of what headsets reported name the device.
-          $unset: { ids: '', running: '', dueAtMs: '' },
+          $unset: { ids: '', dueAtMs: '' },
         },
       );
     },
