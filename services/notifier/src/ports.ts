@@ -234,7 +234,7 @@ export interface RecoveryStore {
     nowMs: number,
   ): Promise<void>;
   progress(recoveryId: string, from: number, to: number, dueAtMs: number): Promise<void>;
-  end(recoveryId: string, nowMs: number): Promise<void>;
+  end(recovery: Pick<Recovery, 'recoveryId' | 'applicationId'>, nowMs: number): Promise<void>;
 }
 
 /** How far an application's feed has come. */

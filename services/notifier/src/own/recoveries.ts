@@ -126,7 +126,7 @@ export class Recoveries {
     const { recoveryId, applicationId, next, ids, delivered } = recovery;
     const batch = ids.slice(next, next + Math.max(1, Math.round((perSecond * lookEveryMs) / 1000)));
     if (batch.length === 0) {
-      await store.end(recoveryId, clock.now());
+      await store.end(recovery, clock.now());
       return 1;
     }
     await store.sendAgain(recoveryId, batch, statusesOf(delivered), clock.now());

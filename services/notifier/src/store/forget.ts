@@ -14,10 +14,11 @@ import {
   outagesCollection,
   probesCollection,
   recoveriesCollection,
+  recoveringCollection,
 } from './indexes.ts';
 import type { DeathsDocument, OutageDocument } from './notices.ts';
 import type { ProbesDocument } from './probes.ts';
-import type { RecoveryDocument } from './recoveries.ts';
+import type { RecoveringDocument, RecoveryDocument } from './recoveries.ts';
 
 /** Without an audit record that is not published. */
 const owingNothing: Filter<DeliveryDocument> = { auditAtMs: { $exists: false } };
@@ -34,6 +35,7 @@ export function createForgetStore(store: Store): ForgetStore {
   const feeds = store.collection<FeedDocument>(feedsCollection);
   const pages = store.collection<FeedPageDocument>(feedPagesCollection);
   const recoveries = store.collection<RecoveryDocument>(recoveriesCollection);
+  const recovering = store.collection<RecoveringDocument>(recoveringCollection);
   const outages = store.collection<OutageDocument>(outagesCollection);
   const deaths = store.collection<DeathsDocument>(deathsCollection);
   const limit = deliveries.batchesAtOnce === undefined ? forgetAtOnce.overNetwork : forgetAtOnce.inProcess;
@@ -114,6 +116,7 @@ export function createForgetStore(store: Store): ForgetStore {
         outages.deleteMany(beginningWith(`${applicationId}/`)),
         deaths.deleteMany({ _id: applicationId }),
         recoveries.deleteMany({ applicationId, auditAtMs: { $exists: false } }),
+        recovering.deleteMany({ _id: applicationId }),
       ]);
       const { deletedCount: probes } = await probesOf.deleteMany(beginningWith(`${applicationId} `));
       return { removed: deletedCount, left: await count(ofLanes(applicationId)), probes, more: false };

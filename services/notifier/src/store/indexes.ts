@@ -6,6 +6,7 @@ export const probesCollection = 'probes';
 export const feedsCollection = 'feeds';
 export const feedPagesCollection = 'feed_pages';
 export const recoveriesCollection = 'recoveries';
+export const recoveringCollection = 'recovering';
 export const outagesCollection = 'outages';
 export const deathsCollection = 'deaths';
 export const idempotencyCollection = 'idempotency';
@@ -47,8 +48,6 @@ export const feedIndexes: Readonly<Record<string, IndexDescription[]>> = {
 /** Made by step 7. */
 export const recoveryIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [recoveriesCollection]: [
-    // One at a time for an application.
-    { key: { running: 1 }, name: 'running', unique: true, sparse: true },
     { key: { dueAtMs: 1 }, name: 'due', sparse: true },
     { key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0, sparse: true },
     owingIndex,

@@ -5,7 +5,7 @@ import { type DestinationSetting, destinationSettings, laneOf } from '../domain/
 import type { Recovery, RecoveryStore } from '../ports.ts';
 import { sentAgain } from './deliveries.ts';
 import { type DeliveryDocument, fromDocument } from './documents.ts';
-import { deliveriesCollection, recoveriesCollection } from './indexes.ts';
+import { deliveriesCollection, recoveriesCollection, recoveringCollection } from './indexes.ts';
 
 /** A recovery as a document. */
 export interface RecoveryDocument extends OwingDocument {
@@ -21,20 +21,54 @@ export interface RecoveryDocument extends OwingDocument {
   delivered: boolean;
   /** What is to be sent again; absent once it has ended. */
   ids?: string[];
-  /** The application while it runs, so that it has one at a time; then its own id, which no other has. */
-  running: string;
   /** When another instance may go on with it, if it runs. */
   dueAtMs?: number;
   /** Set when it has ended. */
   expireAt?: Date;
 }
 
+/** The recovery of an application that runs, or ran last: it has one at a time. */
+export interface RecoveringDocument {
+  /** The application. */
+  _id: string;
+  recoveryId: string;
+  atMs: number;
+}
+
 const farthestMs = 60_000;
+/** Who has taken an application's place and stored no recovery by then has died. */
+const beginningMs = 60_000;
 
 /** Recoveries in the database of the deliveries. */
 export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore {
   const recoveries = store.collection<RecoveryDocument>(recoveriesCollection);
+  const recovering = store.collection<RecoveringDocument>(recoveringCollection);
   const deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
+
+  /**
+   * Takes the application's place. By the key of a document, and not by a unique index of the recoveries: what has
+   * died before its recovery was stored, or ended, is overtaken under that condition.
+   */
+  async function take(applicationId: string, recoveryId: string, nowMs: number): Promise<boolean> {
+    try {
+      await recovering.insertOne({ _id: applicationId, recoveryId, atMs: nowMs });
+      return true;
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+    }
+    const there = await recovering.findOne({ _id: applicationId });
+    // It has ended just now; the caller asks again.
+    if (!there) return false;
+    if (there.recoveryId === recoveryId) return true;
+    const its = await recoveries.findOne({ _id: there.recoveryId }, { projection: { endedAtMs: 1 } });
+    const isOver = its ? its.endedAtMs > 0 : Math.abs(nowMs - there.atMs) > beginningMs;
+    if (!isOver) return false;
+    const taken = await recovering.updateOne(
+      { _id: applicationId, recoveryId: there.recoveryId },
+      { $set: { recoveryId, atMs: nowMs } },
+    );
+    return taken.matchedCount === 1;
+  }
 
   return {
     async *ended({ applicationId, destination, statuses, sinceMs }) {
@@ -51,9 +85,10 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
       }
     },
     async begin({ recoveryId, applicationId, ids, delivered, nowMs }, record: OwedRecord) {
+      if (!(await take(applicationId, recoveryId, nowMs))) return false;
       const fresh: RecoveryDocument = {
         ...{ _id: recoveryId, applicationId, total: ids.length, next: 0, delivered },
-        ...{ beganAtMs: nowMs, endedAtMs: 0, ids: [...ids], running: applicationId, dueAtMs: nowMs },
+        ...{ beganAtMs: nowMs, endedAtMs: 0, ids: [...ids], dueAtMs: nowMs },
         ...owingFields(record),
       };
       try {
@@ -69,8 +104,10 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
       return found ? toRecovery(found) : undefined;
     },
     async runningOf(applicationId) {
-      const found = await recoveries.findOne({ running: applicationId }, { projection: { ids: 0 } });
-      return found ? toRecovery(found) : undefined;
+      const there = await recovering.findOne({ _id: applicationId });
+      const found =
+        there && (await recoveries.findOne({ _id: there.recoveryId }, { projection: { ids: 0 } }));
+      return found && found.endedAtMs === 0 ? toRecovery(found) : undefined;
     },
     async claim(nowMs, untilMs) {
       const found = await recoveries.findOneAndUpdate(
@@ -90,15 +127,16 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
     async progress(recoveryId, from, to, dueAtMs) {
       await recoveries.updateOne({ _id: recoveryId, next: from }, { $set: { next: to, dueAtMs } });
     },
-    async end(recoveryId, nowMs) {
+    async end({ recoveryId, applicationId }, nowMs) {
       await recoveries.updateOne(
         { _id: recoveryId },
         {
-          $set: { endedAtMs: nowMs, expireAt: new Date(nowMs + keptMs), running: recoveryId },
+          $set: { endedAtMs: nowMs, expireAt: new Date(nowMs + keptMs) },
           // Ids of what headsets reported name the device.
           $unset: { ids: '', dueAtMs: '' },
         },
       );
+      await recovering.deleteOne({ _id: applicationId, recoveryId });
     },
   };
 }
