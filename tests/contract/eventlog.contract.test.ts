@@ -2,6 +2,7 @@ import { createHook } from 'node:async_hooks';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
 import {
   deadLetterTopic,
@@ -270,6 +271,44 @@ function contract(stack: LogStack): void {
     const first = Number(got.values()[0]);
     expect(first).toBeLessThanOrEqual(10);
     expect(got.values().map(Number)).toEqual(numbers(23 - first, first));
+  });
+
+  test('a consumer that is killed again and again gets on, though it needs long for what there is', async () => {
+    await log.publish(
+      topic,
+      numbers(400).map((n) => event('k', n)),
+    );
+    await close();
+    const firsts: number[] = [];
+    for (let start = 0; start < 3; start++) {
+      const child = spawn(
+        process.execPath,
+        [join(import.meta.dirname, 'eventlog-consumer.ts'), stack.address(), topic, 'g', '1000', '20'],
+        { stdio: ['ignore', 'pipe', 'inherit'] },
+      );
+      let said = '';
+      child.stdout.on('data', (chunk) => {
+        said += chunk;
+      });
+      const batches = () => said.match(/^batch of \d+$/gm)?.length ?? 0;
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      try {
+        await waitFor('its first events', () => /^finished \d+$/m.test(said), patient);
+        firsts.push(Number(/^finished (\d+)$/m.exec(said)?.[1]));
+        // All together would take 8 s.
+        await waitFor('its second batch', () => batches() > 1, { timeoutMs: 4000 });
+        await delay(600);
+      } finally {
+        child.kill('SIGKILL');
+        await ended;
+      }
+    }
+    await open();
+    await log.ensureTopics([topic]);
+    const [zero, second = 0, third = 0] = firsts;
+    expect(zero).toBe(0);
+    expect(second).toBeGreaterThan(0);
+    expect(third).toBeGreaterThan(second);
   });
 
   test('a group goes on where it was after a restart', async () => {

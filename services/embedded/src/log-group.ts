@@ -1,3 +1,4 @@
+import { BatchSize } from '@headset-cloud/kit/eventlog/batch-size.ts';
 import { deliver } from '@headset-cloud/kit/eventlog/runtime.ts';
 import { Settling } from '@headset-cloud/kit/eventlog/settling.ts';
 import type { LogEvent, RunningSubscription, Subscription } from '@headset-cloud/kit/eventlog/types.ts';
@@ -42,6 +43,7 @@ export class LogGroup {
   /** The offset up to which everything is durable as well. */
   #position: number;
   #turn = 0;
+  readonly #batchSize = new BatchSize(defaultMaxBatch);
   /** Members that leave and may still have events in hand. */
   #leaving = 0;
   #running = false;
@@ -127,7 +129,11 @@ export class LogGroup {
   async #batch(member: Member): Promise<void> {
     const { topic, logger, group, deadLetter, durable } = this.#options;
     const { subscription, closing } = member;
-    const rows = topic.read(this.#handled, subscription.maxBatch ?? defaultMaxBatch);
+    const rows = topic.read(
+      this.#handled,
+      Math.min(subscription.maxBatch ?? defaultMaxBatch, this.#batchSize.now),
+    );
+    const beganMs = performance.now();
     let handled = 0;
     const finished = await deliver(
       rows.map((row) => row.event),
@@ -148,6 +154,7 @@ export class LogGroup {
         },
       },
     );
+    this.#batchSize.took(rows.length, performance.now() - beganMs);
     // A handler without I/O must not delay timers and sockets while there is a backlog.
     if (finished && rows.length > 1) await new Promise((resolve) => setImmediate(resolve));
   }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
+import * as driver from 'mongodb';
 import {
   type BulkWriteResult,
   MongoBulkWriteError,
@@ -77,4 +78,18 @@ test('a bulk of which one document exists and another found no room is no bulk o
       none,
     );
   expect([of(11000, 11000), of(11000, 14031), of(14031)].map(areDuplicates)).toEqual([true, false, false]);
+});
+
+test('every error of the driver is a database failure, whatever its name begins with', () => {
+  const names = Object.values(driver as unknown as Record<string, unknown>).flatMap((one) =>
+    typeof one === 'function' && one.prototype instanceof driver.MongoError
+      ? [String(one.prototype.name)]
+      : [],
+  );
+  expect(names.length).toBeGreaterThan(20);
+  const codes = names.map((name) => [name, toDomainError(Object.assign(new Error('away'), { name })).code]);
+  expect(codes).toEqual(names.map((name) => [name, 'database_failed']));
+  // What its monitoring cuts off, which the driver does not export.
+  const cutOff = Object.assign(new Error('interrupted'), { name: 'PoolClearedOnNetworkError' });
+  expect([isTransient(cutOff), toDomainError(cutOff).code]).toEqual([true, 'database_failed']);
 });

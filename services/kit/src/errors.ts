@@ -96,6 +96,11 @@ function isBrokenConnection(error: unknown): boolean {
   return error instanceof Error && brokenConnection.has((error as { code?: unknown }).code);
 }
 
+/** An error of the driver. All but one of its names begin alike: calls that its monitoring cuts off have another. */
+function isOfDriver(name: string): boolean {
+  return name.startsWith('Mongo') || name === 'PoolClearedOnNetworkError';
+}
+
 /**
  * True for errors that pass by themselves (a peer or database is unavailable), so that a retry makes sense.
  */
@@ -107,7 +112,7 @@ export function isTransient(error: unknown): boolean {
   }
   if (isBrokenConnection(error)) return true;
   const name = error instanceof Error ? error.name : '';
-  if (!name.startsWith('Mongo') || lastingServerCodes.has((error as { code?: unknown }).code)) return false;
+  if (!isOfDriver(name) || lastingServerCodes.has((error as { code?: unknown }).code)) return false;
   if (name === 'MongoBulkWriteError') {
     // The driver reports every failed bulk with this error, even a broken connection. Only when the server
     // refused single writes would a retry be refused again.
@@ -132,7 +137,7 @@ export function isTooSlow(error: unknown): boolean {
 export function toDomainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
   const name = error instanceof Error ? error.name : '';
-  if (name.startsWith('Mongo') || isBrokenConnection(error)) {
+  if (isOfDriver(name) || isBrokenConnection(error)) {
     return new DomainError('database_failed', 'The database failed.', {
       cause: error,
       retryAfterMs: 2000,

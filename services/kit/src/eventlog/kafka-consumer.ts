@@ -1,5 +1,6 @@
 import type { Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
 import type { Logger } from '../logger.ts';
+import { BatchSize } from './batch-size.ts';
 import { isKafkaAway, settle } from './kafka-client.ts';
 import type { KafkaNames } from './kafka-names.ts';
 import { deliver } from './runtime.ts';
@@ -43,6 +44,7 @@ export class KafkaSubscription implements RunningSubscription {
   /** Counts how often the partitions may have changed hands. */
   #generation = 0;
   #inHand = 0;
+  readonly #batchSize: BatchSize;
   /** By partition. */
   readonly #settling = new Map<number, Settling<string>>();
   /** By partition: the offset that is to be committed. */
@@ -54,6 +56,7 @@ export class KafkaSubscription implements RunningSubscription {
   constructor(subscription: Subscription, options: ConsumerOptions) {
     this.#subscription = subscription;
     this.#options = options;
+    this.#batchSize = new BatchSize(subscription.maxBatch ?? defaultMaxBatch);
     this.#started = this.#start();
   }
 
@@ -210,15 +213,17 @@ export class KafkaSubscription implements RunningSubscription {
 
   async #deliver(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
-    const { group, maxBatch = defaultMaxBatch, topic } = this.#subscription;
+    const { group, topic } = this.#subscription;
     const { signal } = this.#closing;
     this.#commit = payload.commitOffsetsIfNecessary;
     const generation = this.#generation;
     const settling = this.#settlingOf(batch.partition);
     let handled = 0;
-    for (let at = 0; at < batch.messages.length; at += maxBatch) {
+    for (let at = 0, count = 0; at < batch.messages.length; at += count) {
       if (signal.aborted || !payload.isRunning() || payload.isStale()) return;
-      const messages = batch.messages.slice(at, at + maxBatch);
+      const messages = batch.messages.slice(at, at + this.#batchSize.now);
+      count = messages.length;
+      const beganMs = performance.now();
       const finished = await deliver(
         messages.map((message) => toLogEvent(topic, batch.partition, message)),
         {
@@ -229,16 +234,17 @@ export class KafkaSubscription implements RunningSubscription {
           heartbeat: payload.heartbeat,
           logger: this.#options.logger,
           signal,
-          onHandled: (count, unsettled) => {
+          onHandled: (upTo, unsettled) => {
             // Another member may have the partition: it is told of nothing here, and these come again to whoever has it.
             if (generation !== this.#generation) return;
-            const { offset } = messages[count - 1] as KafkaMessage;
+            const { offset } = messages[upTo - 1] as KafkaMessage;
             payload.resolveOffset(offset);
-            settling.add(String(BigInt(offset) + 1n), at + count - handled, unsettled);
-            handled = at + count;
+            settling.add(String(BigInt(offset) + 1n), at + upTo - handled, unsettled);
+            handled = at + upTo;
           },
         },
       );
+      this.#batchSize.took(count, performance.now() - beganMs);
       if (!finished) return;
       while (settling.full && generation === this.#generation && !signal.aborted) {
         settling.hurry();
