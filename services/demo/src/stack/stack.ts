@@ -248,19 +248,23 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     clients: options.clients,
     processes,
     backing,
-    async ready(timeoutMs = 120_000, names = Object.keys(adminUrls).filter((name) => !isLater(name))) {
-      for (const name of names) {
+    async ready(timeoutMs = 120_000, only?: readonly string[]) {
+      for (const name of only ?? Object.keys(adminUrls).filter((one) => !isLater(one))) {
         const url = adminUrls[name] ?? '';
         await waitFor(
           `${name} to be ready`,
           async () => {
             if (!processes[name]?.running)
               throw new Error(`${name} ended:\n${processes[name]?.log().slice(-2000)}`);
-            return isReady(url);
+            return answers(`${url}/readyz`);
           },
           { timeoutMs, intervalMs: 20 },
         );
       }
+      // A process of its own, which has no admin port here.
+      if (only || !processes['issuer']) return;
+      const configuration = `${issuerUrl}/.well-known/openid-configuration`;
+      await waitFor('the issuer to answer', () => answers(configuration), { timeoutMs, intervalMs: 20 });
     },
     async stop() {
       // The gateway stops first, so that the services behind it can finish open calls.
@@ -335,9 +339,9 @@ function reachedThrough(
   );
 }
 
-async function isReady(adminUrl: string): Promise<boolean> {
+async function answers(url: string): Promise<boolean> {
   try {
-    const answer = await request(`${adminUrl}/readyz`);
+    const answer = await request(url);
     await answer.body.dump();
     return answer.statusCode === 200;
   } catch {
