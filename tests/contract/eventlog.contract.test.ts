@@ -114,6 +114,21 @@ function contract(stack: LogStack): void {
         await waiting.close();
       }
     });
+
+    test('more replicas than brokers are refused with both numbers', async () => {
+      const asking = await openLog(stack.address(), { replicationFactor: 30 });
+      try {
+        const error = await asking.log.ensureTopics([`t-${randomUUID()}`]).catch((e: unknown) => e);
+        expect(isTransient(error)).toBe(true);
+        expect(error).toMatchObject({
+          internal: expect.stringMatching(
+            /topics cannot be made: KAFKA_REPLICATION_FACTOR is 30, and the cluster has \d+ broker/,
+          ),
+        });
+      } finally {
+        await asking.close();
+      }
+    });
   }
 
   test('events of a key keep their order under concurrent publishers', async () => {

@@ -1,4 +1,4 @@
-import { isTransient } from './errors.ts';
+import { DomainError, isTransient } from './errors.ts';
 import { errorText } from './eventlog/events.ts';
 import type { Logger } from './logger.ts';
 
@@ -54,7 +54,8 @@ export function createStartUp(logger: Logger): StartUp {
         } catch (error) {
           if (!isTransient(error)) throw error;
           const tries = (waiting.get(what)?.tries ?? 0) + 1;
-          waiting.set(what, { tries, reason: errorText(error) });
+          const reason = (error instanceof DomainError && error.internal) || errorText(error);
+          waiting.set(what, { tries, reason });
           // One log line per wait, not one per try.
           if (tries === 1) logger.warn({ err: error }, `the start waits for ${what}; it is tried again`);
         }

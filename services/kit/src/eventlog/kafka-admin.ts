@@ -59,7 +59,7 @@ export class KafkaAdmin {
       const existing = new Set(await admin.listTopics());
       const missing = wanted.filter(({ topic }) => !existing.has(topic));
       if (missing.length === 0) return;
-      await admin.createTopics({
+      const made = admin.createTopics({
         timeout: 10_000,
         // kafkajs' own wait gives up when a broker has not heard of the new topic yet.
         waitForLeaders: false,
@@ -74,6 +74,7 @@ export class KafkaAdmin {
           ],
         })),
       });
+      await made.catch((error: unknown) => sayWhy(admin, error, missing));
       await untilLed(
         admin,
         missing.map(({ topic }) => topic),
@@ -209,6 +210,22 @@ export class KafkaAdmin {
     await admin.connect();
     return admin;
   }
+}
+
+/** kafkajs says of refused topics only that there were errors; the one that an operator can do something about is told. */
+async function sayWhy(admin: Admin, cause: unknown, topics: readonly TopicSettings[]): Promise<never> {
+  const errors = (cause as { errors?: unknown }).errors;
+  if (!Array.isArray(errors)) throw cause;
+  if (errors.some(({ type }) => type === 'INVALID_REPLICATION_FACTOR')) {
+    const { brokers } = await admin.describeCluster();
+    const factor = Math.max(...topics.map(({ replicationFactor }) => replicationFactor));
+    throw new Error(
+      `topics cannot be made: KAFKA_REPLICATION_FACTOR is ${factor}, and the cluster has ${brokers.length} ${brokers.length === 1 ? 'broker' : 'brokers'}`,
+      { cause },
+    );
+  }
+  const [first] = errors as (Error & { topic?: string })[];
+  throw Object.assign(new Error(`topic ${first?.topic} cannot be made: ${first?.message}`, { cause: first }));
 }
 
 function isSettling(error: unknown): boolean {
