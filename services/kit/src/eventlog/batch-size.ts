@@ -1,5 +1,5 @@
 /** So many are handled together at first. */
-const first = 50;
+const first = 10;
 /** What takes longer is made smaller; milliseconds. */
 const longMs = 2000;
 /** What takes less is made larger. */
