@@ -7,7 +7,7 @@ import { changes, type Front } from '../support/front.ts';
 
 const sample = '/docs/components';
 const introduction = ['about', 'preparation', 'authentication', 'tutorial', 'sora'];
-const extension = ['events', 'deliveries', 'test-callbacks', 'event-types', 'device-statuses'];
+const extension = ['events', 'deliveries', 'test-callbacks', 'event-types', 'device-statuses', 'hc'];
 const guides = [
   ...introduction.map((one) => `/docs/introduction/${one}`),
   ...extension.map((one) => `/docs/extension/${one}`),

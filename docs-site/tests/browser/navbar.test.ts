@@ -80,7 +80,7 @@ describe('dropdown', () => {
       ...['about', 'preparation', 'authentication', 'tutorial', 'sora'].map(
         (one) => `/docs/introduction/${one}`,
       ),
-      ...['events', 'deliveries', 'test-callbacks', 'event-types', 'device-statuses'].map(
+      ...['events', 'deliveries', 'test-callbacks', 'event-types', 'device-statuses', 'hc'].map(
         (one) => `/docs/extension/${one}`,
       ),
     ]);

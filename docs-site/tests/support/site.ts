@@ -19,6 +19,7 @@ export const routes = [
   '/docs/extension/test-callbacks',
   '/docs/extension/event-types',
   '/docs/extension/device-statuses',
+  '/docs/extension/hc',
   '/apis/v1/cws_api',
   '/apis/v1/cws_notification',
   '/apis/v1/cws_presigned_url',
