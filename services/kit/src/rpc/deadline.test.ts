@@ -1,4 +1,5 @@
 import { connect } from 'node:http2';
+import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { asRetry, timeLeft } from '../deadline.ts';
@@ -106,14 +107,15 @@ describe.each(ways)('deadlines over %s', (_, make) => {
 
   test('a handler that looks at its signal sees that its caller has left, before or after it looks', async () => {
     const seen: Promise<unknown>[] = [];
+    const gone = Promise.withResolvers<void>();
     let warm = false;
     const server = await between(async (_, context) => {
       if (!warm) return {};
       const { promise, resolve } = Promise.withResolvers<unknown>();
       const left = () => resolve(context.signal.reason?.message);
-      // The first looks at once, the second when its caller is gone.
+      // The first looks at once, the second when its caller is gone and this has heard of it.
       if (seen.push(promise) === 1) context.signal.addEventListener('abort', left);
-      else waitFor('the deadline', () => (timeLeft() ?? 1) <= -20, { intervalMs: 1 }).then(left, resolve);
+      else void gone.promise.then(() => delay(300)).then(left);
       return new Promise<never>(() => {});
     });
     // The connection is there, so that both calls are handled well before their deadlines.
@@ -124,6 +126,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
         code: 'deadline_exceeded',
       });
     }
+    gone.resolve();
     expect(await Promise.all(seen)).toEqual(Array(2).fill('the caller waits no longer'));
   });
 
