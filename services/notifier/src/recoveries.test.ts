@@ -103,3 +103,18 @@ test('a process that dies in the middle leaves the rest to another one, and noth
   await waitFor('all to arrive', () => ids.every((id) => arrivalsOf(server, id) >= 2));
   expect(ids.map((id) => arrivalsOf(server, id))).toEqual(ids.map(() => 2));
 });
+
+test('a process that dies before its recovery is stored keeps the application for a minute only', async () => {
+  const { ids } = await givenUp(2);
+  const places = use.world.store.collection<{ _id: string; recoveryId: string; atMs: number }>('recovering');
+  await places.insertOne({ _id: 'a-1', recoveryId: 'never-stored', atMs: Date.now() });
+  const begin = () => deliveries().recover({ caller: caller(), sinceMs: 0n });
+  await expect(begin()).rejects.toMatchObject({ code: 'unavailable' });
+  await places.updateOne({ _id: 'a-1' }, { $set: { atMs: Date.now() - 61_000 } });
+  const { recovery } = await begin();
+  expect(await ended(recovery?.recoveryId ?? '')).toMatchObject({ total: ids.length, done: ids.length });
+  await waitFor('its place to be free', async () => (await places.countDocuments({})) === 0);
+  // One that died behind its end, before its place was given back.
+  await places.insertOne({ _id: 'a-1', recoveryId: recovery?.recoveryId ?? '', atMs: Date.now() });
+  expect((await begin()).count).toBe(0);
+});

@@ -224,8 +224,12 @@ async function sayWhy(admin: Admin, cause: unknown, topics: readonly TopicSettin
       { cause },
     );
   }
-  const [first] = errors as (Error & { topic?: string })[];
-  throw Object.assign(new Error(`topic ${first?.topic} cannot be made: ${first?.message}`, { cause: first }));
+  // Another process may have made some of them just now.
+  const refused = (errors as (Error & { type?: string; topic?: string })[]).filter(
+    ({ type }) => type !== 'TOPIC_ALREADY_EXISTS',
+  );
+  const [first = cause as Error & { topic?: string }] = refused;
+  throw new Error(`topic ${first.topic} cannot be made: ${first.message}`, { cause: first });
 }
 
 function isSettling(error: unknown): boolean {

@@ -5,7 +5,6 @@ import type { Dispatcher } from 'undici';
 import { retryAfterMs } from '../domain/backoff.ts';
 import type { AttemptResult } from '../domain/outcome.ts';
 import type { CallbackRequest, CallbackSender } from '../ports.ts';
-
 import type { OriginPools } from './pools.ts';
 
 /** Most bytes of an answer that are read (rule C10); the rest is cut off. */
