@@ -10,14 +10,16 @@ import { planRounds } from './schedule.ts';
 import { targetsOf } from './targets.ts';
 
 /**
- * The crash test. STACK=embedded|real; ROUNDS (20); SEED (random by default; replays the schedule and the
- * load's choices); FAULTS (only these kinds, separated by commas: fault.ts); INSTANCES (1; of every service
- * and the gateway on the real stack). CAN_FAIL=0 leaves out the runs that show that the test can fail;
- * CAN_FAIL=only runs nothing else (on the real stack they run only then). The last line counts checks.
+ * The crash test. STACK=embedded|real; ROUNDS (20); MINUTES (all rounds by default; none begins later); SEED (random
+ * by default; replays the schedule and the load's choices); FAULTS (only these kinds, separated by commas: fault.ts);
+ * INSTANCES (1; of every service and the gateway on the real stack). CAN_FAIL=0 leaves out the runs that show that
+ * the test can fail; CAN_FAIL=only runs nothing else (on the real stack they run only then). The last line counts
+ * checks.
  */
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const count = Number(process.env['ROUNDS'] || 20);
 const instances = Number(process.env['INSTANCES'] || 1);
+const minutes = process.env['MINUTES'] ? Number(process.env['MINUTES']) : undefined;
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
 const only = process.env['FAULTS']?.split(',') as Fault['kind'][] | undefined;
 const canFail = process.env['CAN_FAIL'];
@@ -26,6 +28,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 async function main(): Promise<number> {
   if (!Number.isSafeInteger(count) || count < 1) throw new Error('ROUNDS is not a number of rounds');
   if (!Number.isSafeInteger(instances) || instances < 1) throw new Error('INSTANCES is not a number');
+  if (minutes !== undefined && !(minutes > 0)) throw new Error('MINUTES is not a number of minutes');
   if (!Number.isSafeInteger(seed)) throw new Error('SEED is not a whole number');
   const missing = kind === 'real' ? realStackMissing() : undefined;
   if (missing) {
@@ -54,6 +57,7 @@ async function itself(): Promise<readonly Check[]> {
     kind,
     seed,
     rounds: (world) => planRounds(seed, count, { ...targetsOf(world), ...(only && { only }) }),
+    ...(minutes !== undefined && { roundsForMs: minutes * 60_000 }),
     instances,
     load: { commanders: 3, cancelAwayShare: 0.08, pairShare: 0.04, pauseMs: 160 },
     effectMs: 30,

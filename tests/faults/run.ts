@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly seed: number;
   /** Returns the rounds for the available targets of faults. */
   readonly rounds: (world: World) => readonly Round[];
+  /** No round begins later than this after the first; milliseconds. Default: all take place. */
+  readonly roundsForMs?: number;
   readonly env?: Readonly<Record<string, string>>;
   /** Safeguards that the platform's processes leave out. */
   readonly mutations?: readonly Mutation[];
@@ -95,10 +97,11 @@ export async function run(options: RunOptions): Promise<RunResult> {
     await Promise.all(targets.map(prepareUpdates));
     const load = startLoad(targets, world.handed.deviceId, options);
     const happened: string[] = [];
-    await inject(world, rounds, killer, (line) => {
+    const say = (line: string) => {
       happened.push(`${new Date().toISOString()} ${line}`);
       options.say(line);
-    });
+    };
+    await inject(world, rounds, options.roundsForMs ?? Number.POSITIVE_INFINITY, killer, say);
     const { atLeast } = options;
     if (atLeast)
       await waitFor('the load to do enough', () => isEnough(world, atLeast), { timeoutMs: enoughMs });
@@ -154,11 +157,17 @@ function startLoad(targets: readonly LoadTarget[], handed: string, { load, seed 
 async function inject(
   world: World,
   rounds: readonly Round[],
+  forMs: number,
   killer: ReturnType<typeof createKiller>,
   say: (line: string) => void,
 ): Promise<void> {
   const width = String(rounds.length).length;
+  const beganMs = performance.now();
   for (const [i, round] of rounds.entries()) {
+    if (performance.now() - beganMs > forMs) {
+      say(`the time is over after ${i} of ${rounds.length} rounds`);
+      return;
+    }
     const started = Date.now();
     const notes = await killer.inject(round);
     const brokenMs = Date.now() - started;
