@@ -10,6 +10,7 @@ const ofOneProcess = [
   'headset_gateway_issuer_keys_age_seconds',
   'headset_link_certificate_expiry_timestamp_seconds',
   'headset_queued_report_bytes',
+  'headset_ready',
   'headset_rpc_certificate_expiry_timestamp_seconds',
   'headset_sessions',
   'headset_updates_checks_running',

@@ -59,6 +59,7 @@ describeOnStack('observability', () => {
       for (const own of ['process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds']) {
         expect(metrics.text).toContain(own);
       }
+      expect(metrics.text).toMatch(/^headset_ready\{.*\} 1$/m);
       // Each metric tells what it is.
       const named = [...metrics.text.matchAll(/^# TYPE (headset_\S+)/gm)].map(([, name]) => name);
       for (const name of named) expect(metrics.text).toMatch(new RegExp(`^# HELP ${name} \\S`, 'm'));

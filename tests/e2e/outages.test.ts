@@ -116,6 +116,8 @@ describeOnStack('outages behind the platform', () => {
       expect(refused.body).toEqual({ message: expect.any(String) });
       const ready = await request(`${stack.admin.devices}/readyz`);
       expect(await ready.body.text()).toContain('MongoDB');
+      const metrics = await (await request(`${stack.admin.devices}/metrics`)).body.text();
+      expect(metrics).toMatch(/^headset_ready\{.*\} 0$/m);
       const live = await request(`${stack.admin.devices}/livez`);
       await live.body.dump();
       expect(live.statusCode).toBe(200);

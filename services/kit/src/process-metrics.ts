@@ -14,3 +14,15 @@ export function createMetrics(service: string): Registry {
   }).set({ version: platformVersion(), node: process.versions.node }, 1);
   return metrics;
 }
+
+/** Whether the process is ready, for alerts where nothing asks `/readyz`; `notReady`: the reasons why it is not. */
+export function showReadiness(metrics: Registry, notReady: () => readonly string[]): void {
+  new Gauge({
+    name: 'headset_ready',
+    help: '1 while /readyz answers that this process is ready, else 0.',
+    registers: [metrics],
+    collect() {
+      this.set(notReady().length === 0 ? 1 : 0);
+    },
+  });
+}

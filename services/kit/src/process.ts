@@ -6,7 +6,7 @@ import { doorConfig, doorLimits } from './doors/config.ts';
 import { type Doors, openDoors } from './doors/http-door.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
 import { createLogger, type Logger } from './logger.ts';
-import { createMetrics } from './process-metrics.ts';
+import { createMetrics, showReadiness } from './process-metrics.ts';
 import type { RpcBinding } from './rpc/types.ts';
 import { createStartUp, StartStoppedError, type StartUp } from './start-up.ts';
 
@@ -54,6 +54,7 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
     stopGraceMs: config.STOP_GRACE_MS,
     waitsFor: () => startUp.waitsFor(),
   });
+  showReadiness(metrics, () => lifecycle.notReady());
   const fatal = Promise.withResolvers<never>();
   // Resolves when the process is told to stop, or fails for good, while the start still waits for a store.
   const ended = Promise.race([untilSignal(), fatal.promise]);

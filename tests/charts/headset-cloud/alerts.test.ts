@@ -461,6 +461,26 @@ const examples: readonly Example[] = [
     },
   },
   {
+    alert: 'HeadsetCloudServiceNotReady',
+    fires: {
+      'headset_ready{namespace="hc",pod="a",service="devices"}': '1x40 0x80',
+      'headset_ready{namespace="hc",pod="b",service="devices"}': '1x40 0x80',
+      'headset_ready{namespace="hc",pod="c",service="billing"}': '1x120',
+    },
+    labels: { service: 'devices' },
+    // One of two waits, and a pod that starts.
+    quiet: {
+      'headset_ready{namespace="hc",pod="a",service="devices"}': '0x120',
+      'headset_ready{namespace="hc",pod="b",service="devices"}': '1x120',
+      'headset_ready{namespace="hc",pod="c",service="billing"}': '1x80 0 0 1x38',
+    },
+    alsoFires: {
+      'one process for all services': {
+        'headset_ready{namespace="hc",pod="a",service="platform"}': '1x40 0x80',
+      },
+    },
+  },
+  {
     alert: 'HeadsetCloudPodsNotReady',
     fires: pod('blue-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
     labels: { pod: 'blue-devices-7c9d8f6b5-abcde' },
