@@ -63,12 +63,27 @@ export function createAuditOutbox(options: {
     // Two instances may publish the same records: the audit store knows them by their ids.
     await publishInParts(log, topics.audit, records.map(event));
     failpoints('audit.published');
-    for (const { _id, audit = [] } of found) {
-      const sent = { audit: { id: { $in: audit.map(({ id }) => id) } } };
-      await collection.updateOne({ _id }, { $pull: sent } as unknown as Update<Owing>);
-      const nothing = { _id, 'audit.0': { $exists: false } } as Filter<Owing>;
-      await collection.updateOne(nothing, { $unset: { audit: '', auditAtMs: '' } });
-    }
+    await collection.bulkWrite(
+      found.map(({ _id, audit = [] }) => ({
+        updateOne: {
+          filter: { _id },
+          update: {
+            $pull: { audit: { id: { $in: audit.map(({ id }) => id) } } },
+          } as unknown as Update<Owing>,
+        },
+      })),
+      { ordered: false },
+    );
+    // What has come to owe another record meanwhile goes on owing.
+    await collection.bulkWrite(
+      found.map(({ _id }) => ({
+        updateOne: {
+          filter: { _id, 'audit.0': { $exists: false } } as Filter<Owing>,
+          update: { $unset: { audit: '', auditAtMs: '' } } as unknown as Update<Owing>,
+        },
+      })),
+      { ordered: false },
+    );
     return found.length;
   }
 

@@ -1,4 +1,6 @@
+import { fromBinary } from '@bufbuild/protobuf';
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { Registry } from 'prom-client';
 import { DomainError } from '../errors.ts';
 import { topics } from '../eventlog/types.ts';
@@ -15,16 +17,18 @@ interface Thing extends OwingDocument {
 let bed: TestBed;
 let things: StoreCollection<Thing>;
 let others: StoreCollection<Thing>;
-const world = { nowMs: 0, logAway: false, storeAway: false };
+const world = { nowMs: 0, logAway: false, storeAway: false, publishing: async () => {} };
 const metrics = () => registry.getSingleMetricAsString('headset_audit_oldest_owed_age_seconds');
 const age = async () => /^headset_audit_oldest_owed_age_seconds (.+)$/m.exec(await metrics())?.[1];
 let registry: Registry;
+/** The targets of the records that went to the log. */
+let published: string[];
 
 beforeEach(async () => {
   bed = openTestBed('billing', { onMongo: true });
   await bed.log.ensureTopics([topics.audit]);
-  registry = new Registry();
-  Object.assign(world, { nowMs: 1_000_000, logAway: false, storeAway: false });
+  [registry, published] = [new Registry(), []];
+  Object.assign(world, { nowMs: 1_000_000, logAway: false, storeAway: false, publishing: async () => {} });
   [things, others] = [bed.store.collection<Thing>('things'), bed.store.collection<Thing>('others')];
 });
 afterEach(() => bed.remove());
@@ -37,6 +41,8 @@ function outboxOf(collection: StoreCollection<Thing>) {
     log: {
       async publish(topic, events) {
         if (world.logAway) throw new DomainError('unavailable', 'away');
+        published.push(...events.map(({ value }) => fromBinary(AuditRecordSchema, value).target));
+        await world.publishing();
         return bed.log.publish(topic, events);
       },
     },
@@ -65,6 +71,28 @@ test('a change whose record does not reach the log shows by its age, also in a d
   await waitFor('nothing to be owed', async () => (await age()) === '0');
   await outbox.stop();
   await second.stop();
+});
+
+test('of two hundred documents, each record is published, also one that comes while another of its document is', async () => {
+  const ids = Array.from({ length: 200 }, (_, i) => `thing-${i}`);
+  await things.insertMany(ids.map((_id) => ({ _id })));
+  const outbox = outboxOf(things);
+  const change = (_id: string, target: string) =>
+    outbox.change({ target }, (record) => things.updateOne({ _id }, owing<Thing>({}, record)));
+  let late: Promise<unknown> | undefined;
+  world.publishing = async () => {
+    late ??= change('thing-0', 'late');
+    await late;
+  };
+  await Promise.all(ids.map((id) => change(id, id)));
+  outbox.start();
+  await waitFor(
+    'nothing to be owed',
+    async () => (await things.countDocuments({ auditAtMs: { $gt: 0 } })) === 0,
+  );
+  await outbox.stop();
+  expect(new Set(published)).toEqual(new Set([...ids, 'late']));
+  expect(await things.countDocuments({ audit: { $exists: true } })).toBe(0);
 });
 
 test('while the database does not answer the age is absent, not 0', async () => {
