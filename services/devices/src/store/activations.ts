@@ -101,8 +101,13 @@ export function createActivationStore(
     'lifecycle.0': { $exists: false },
   };
 
+  const resting = (deviceId: string) => ({
+    updateOne: { filter: { ...atRest, _id: deviceId }, update: { $unset: { dueAtMs: '' as const } } },
+  });
+
   async function rest(deviceId: string): Promise<void> {
-    await devices.updateOne({ ...atRest, _id: deviceId }, { $unset: { dueAtMs: '' } });
+    const { filter, update } = resting(deviceId).updateOne;
+    await devices.updateOne(filter, update);
   }
 
   return {
@@ -246,8 +251,10 @@ export function createActivationStore(
     },
 
     async settle(deviceId, { transactionId, kind }) {
-      await devices.updateOne({ _id: deviceId }, { $pull: { pending: { transactionId, kind } } });
-      await rest(deviceId);
+      const done = {
+        updateOne: { filter: { _id: deviceId }, update: { $pull: { pending: { transactionId, kind } } } },
+      };
+      await devices.bulkWrite([done, resting(deviceId)]);
     },
 
     rest,
@@ -274,7 +281,7 @@ export function createActivationStore(
               update: { $pull: { lifecycle: { epoch: { $lte: epoch } } } },
             },
           },
-          { updateOne: { filter: { ...atRest, _id: deviceId }, update: { $unset: { dueAtMs: '' } } } },
+          resting(deviceId),
         ]),
       );
     },
