@@ -16,6 +16,7 @@ const ofOneProcess = [
   'headset_updates_checks_running',
   'headset_updates_checks_waiting',
   'headset_updates_storage_unavailable',
+  'headset_warnings',
 ];
 /** Stands in the help text of a gauge that each replica reads from the shared database or log. */
 const mark = ' Whole platform: use max, not sum.';

@@ -231,6 +231,29 @@ describeOnStack('outages behind the platform', () => {
         expect(answer.status).toBe(201);
         ids.push(answer.body.transactionId);
       }
+      const metrics = async (url: string) => (await request(`${url}/metrics`)).body.text();
+      // Their calls do not need it, so no process may be taken out (ADR 0056); operators see it.
+      await waitFor(
+        'the warning of each service that uses it',
+        async () => {
+          const told = await Promise.all(
+            [stack.admin.devices, stack.admin.transactions, stack.admin.notifier, stack.admin.billing].map(
+              metrics,
+            ),
+          );
+          return told.every((text) =>
+            /^headset_warnings\{warning="kafka_unavailable",.*\} [1-9]/m.test(text),
+          );
+        },
+        { timeoutMs: 30_000, intervalMs: 500 },
+      );
+      for (const url of Object.values(stack.adminUrls)) {
+        expect(await metrics(url)).toMatch(/^headset_ready\{.*\} 1$/m);
+        expect((await request(`${url}/readyz`)).statusCode).toBe(200);
+      }
+      const late = await command();
+      expect(late.status).toBe(201);
+      ids.push(late.body.transactionId);
       await stack.backing?.kafka?.restart();
       for (const id of ids) expect((await ended(id)).verified).toBe(true);
     },

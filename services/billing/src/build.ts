@@ -1,4 +1,5 @@
 import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
+import { readinessByLog } from '@headset-cloud/kit/eventlog/readiness.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { dayMs } from '@headset-cloud/kit/retention/config.ts';
 import { createRetention } from '@headset-cloud/kit/retention/keeper.ts';
@@ -70,6 +71,11 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
     metrics: ctx.metrics,
   });
   let running: RunningSubscription[] = [];
+  const usageByLog = readinessByLog('usage and audit records', () =>
+    running.length === 0
+      ? 'not started'
+      : running.map((part) => part.notReady()).find((reason) => reason !== undefined),
+  );
 
   return {
     name: 'billing',
@@ -100,9 +106,7 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
       await Promise.all([audit.stop(), ...running.map((subscription) => subscription.close())]);
       running = [];
     },
-    notReady: () =>
-      running.length === 0
-        ? 'not started'
-        : [...running, keeper].map((part) => part.notReady()).find((reason) => reason !== undefined),
+    notReady: () => usageByLog.notReady() ?? keeper.notReady(),
+    warnings: usageByLog.warnings,
   };
 }

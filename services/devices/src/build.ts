@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
+import { readinessByLog } from '@headset-cloud/kit/eventlog/readiness.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { lettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
 import {
@@ -204,6 +205,6 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
       await Promise.all([sweeper.stop(), reconciler.stop(), audit.stop(), retention.stop()]);
       await lifecycle.drain();
     },
-    notReady: () => (reports ? reports.notReady() : 'not started'),
+    ...readinessByLog('what headsets report', () => (reports ? reports.notReady() : 'not started')),
   };
 }

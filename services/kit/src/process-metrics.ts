@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { platformVersion } from './build-info.ts';
+import type { Warning } from './lifecycle.ts';
 
 /** A registry with the process's own metrics and its version, labelled with the service. */
 export function createMetrics(service: string): Registry {
@@ -15,14 +16,27 @@ export function createMetrics(service: string): Registry {
   return metrics;
 }
 
-/** Whether the process is ready, for alerts where nothing asks `/readyz`; `notReady`: the reasons why it is not. */
-export function showReadiness(metrics: Registry, notReady: () => readonly string[]): void {
+/** Whether the process is ready, and what it goes on without, for alerts: nothing but monitoring asks for it everywhere. */
+export function showReadiness(
+  metrics: Registry,
+  state: { notReady(): readonly string[]; warnings(): readonly Warning[] },
+): void {
   new Gauge({
     name: 'headset_ready',
     help: '1 while /readyz answers that this process is ready, else 0.',
     registers: [metrics],
     collect() {
-      this.set(notReady().length === 0 ? 1 : 0);
+      this.set(state.notReady().length === 0 ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'headset_warnings',
+    help: 'What this process goes on without, by the name that `ctl status` shows.',
+    labelNames: ['warning'],
+    registers: [metrics],
+    collect() {
+      this.reset();
+      for (const { name } of state.warnings()) this.inc({ warning: name });
     },
   });
 }

@@ -54,7 +54,7 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
     stopGraceMs: config.STOP_GRACE_MS,
     waitsFor: () => startUp.waitsFor(),
   });
-  showReadiness(metrics, () => lifecycle.notReady());
+  showReadiness(metrics, lifecycle);
   const fatal = Promise.withResolvers<never>();
   // Resolves when the process is told to stop, or fails for good, while the start still waits for a store.
   const ended = Promise.race([untilSignal(), fatal.promise]);

@@ -3,6 +3,7 @@ import type { ConfigOf } from './config.ts';
 import { connectKafka } from './eventlog/kafka.ts';
 import { warnOfOneReplica } from './eventlog/kafka-replicas.ts';
 import { openKafkaSecurity } from './eventlog/kafka-security.ts';
+import { readinessByLog } from './eventlog/readiness.ts';
 import type { EventLog } from './eventlog/types.ts';
 import type { Component } from './lifecycle.ts';
 import type { PlatformProcess } from './process.ts';
@@ -55,7 +56,7 @@ export function openSharedStores(
       },
       {
         ...{ name: 'Kafka', start: async () => {}, stop: () => log.close() },
-        notReady: () => log.notReady(),
+        ...readinessByLog('events', () => log.notReady()),
       },
     ],
   };

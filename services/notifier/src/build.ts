@@ -1,4 +1,5 @@
 import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
+import { readinessByLog } from '@headset-cloud/kit/eventlog/readiness.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { lettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
 import {
@@ -277,6 +278,6 @@ export function buildNotifier(
       await Promise.all([scheduler.stop(Math.max(0, endsAtMs - performance.now())), signedUrls.close()]);
       await sender.close();
     },
-    notReady: () => (subscription ? subscription.notReady() : 'not started'),
+    ...readinessByLog('callbacks', () => (subscription ? subscription.notReady() : 'not started')),
   };
 }

@@ -1,5 +1,6 @@
 import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { readinessByLog } from '@headset-cloud/kit/eventlog/readiness.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { lettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
 import {
@@ -119,7 +120,7 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
       sealedTickets(ctx.store.collection<TransactionDocument>(collections.transactions)),
       sealedAnswers(answers),
     ],
-    notReady: () => reports?.notReady() ?? (reports ? undefined : 'not started'),
+    ...readinessByLog('results of transactions', () => (reports ? reports.notReady() : 'not started')),
     async start() {
       await prepared(ctx, transactionsSteps);
       await log.ensureTopics([topics.transactionReports, topics.notifications, topics.audit]);

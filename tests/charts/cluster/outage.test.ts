@@ -14,6 +14,8 @@ import { applyStores, components, deploy, openDoors, trialValues } from './platf
 import { type PodsWatch, watchEnds } from './pods.ts';
 
 const outageMs = 300_000;
+/** Longer than connections between services live (RPC_CONNECTION_AGE_MS) and names are remembered. */
+const kafkaOutageMs = 150_000;
 
 /** Stores that the environment names are not the test's to stop. */
 const missing = () =>
@@ -21,7 +23,7 @@ const missing = () =>
   orDemanded(process.env['MONGODB_URI'] || process.env['KAFKA_BROKERS'] ? 'the stores are given' : undefined);
 
 describeAtLength(
-  'both stores are away for five minutes',
+  'stores are away for minutes',
   () => {
     let dataDir = '';
     let cluster: Cluster;
@@ -51,6 +53,47 @@ describeAtLength(
       await backing?.stop();
       rmSync(dataDir, { recursive: true, force: true });
     });
+
+    it(
+      'while Kafka alone is away pods stay ready and calls are accepted, and all goes on by itself',
+      async () => {
+        const { tenants, integrator } = integrators as Integrators;
+        const { api, devices } = tenants[0] as Integrators['tenants'][number];
+        const deviceId = devices[0]?.deviceId as string;
+        const refused: string[] = [];
+        const ids: number[] = [];
+        await backing?.kafka?.kill();
+        const beganMs = performance.now();
+        await waitFor(
+          'the end of the outage',
+          async () => {
+            const { status, body } = await api.app('PUT', `/devices/${deviceId}/commands`, {
+              package: 'com.example.app',
+              launchType: 'activity',
+            });
+            if (status === 201) ids.push(body.transactionId);
+            else refused.push(`${status} after ${Math.round((performance.now() - beganMs) / 1000)} s`);
+            return performance.now() - beganMs > kafkaOutageMs;
+          },
+          { timeoutMs: kafkaOutageMs + 60_000, intervalMs: 2000 },
+        );
+        expect(refused).toEqual([]);
+        expect(
+          watch
+            .current()
+            .filter((pod) => !isReady(pod))
+            .map(componentOf),
+        ).toEqual([]);
+        await backing?.kafka?.restart();
+        const ended = (id: number) =>
+          integrator.received.some(
+            ({ body, verified }) =>
+              verified && body.transactionId === id && body.notificationType === 'processed',
+          );
+        await waitFor('all callbacks', () => ids.every(ended), { timeoutMs: 120_000 });
+      },
+      kafkaOutageMs + 300_000,
+    );
 
     it(
       'calls are refused with a time to come back, no pod restarts, nothing is lost, and all goes on by itself',

@@ -481,6 +481,19 @@ const examples: readonly Example[] = [
     },
   },
   {
+    alert: 'HeadsetCloudKafkaUnavailable',
+    fires: {
+      'headset_warnings{namespace="hc",pod="a",service="notifier",warning="kafka_unavailable"}': '_x40 2x80',
+    },
+    labels: { service: 'notifier' },
+    // For a minute, and another warning.
+    quiet: {
+      'headset_warnings{namespace="hc",pod="a",service="notifier",warning="kafka_unavailable"}':
+        '_x40 1 1 stale _x70',
+      'headset_warnings{namespace="hc",pod="b",service="updates",warning="storage_unavailable"}': '1x120',
+    },
+  },
+  {
     alert: 'HeadsetCloudPodsNotReady',
     fires: pod('blue-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
     labels: { pod: 'blue-devices-7c9d8f6b5-abcde' },

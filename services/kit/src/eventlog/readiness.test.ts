@@ -1,0 +1,14 @@
+import { readinessByLog } from './readiness.ts';
+
+test('a process waits for the log once, and only warns when it is away later', () => {
+  let reason: string | undefined = 'has not joined yet';
+  const { notReady, warnings } = readinessByLog('results', () => reason);
+  expect([notReady(), warnings()]).toEqual(['has not joined yet', []]);
+  reason = undefined;
+  expect([notReady(), warnings()]).toEqual([undefined, []]);
+  reason = 'no answer for 12 s';
+  const warning = { name: 'kafka_unavailable', message: 'results: no answer for 12 s' };
+  expect([notReady(), warnings()]).toEqual([undefined, [warning]]);
+  reason = undefined;
+  expect([notReady(), warnings()]).toEqual([undefined, []]);
+});
