@@ -62,6 +62,35 @@ test('what was delivered, replaced and given up is in the feed once, and sending
   ]);
 });
 
+test('a progress that was stored behind what followed it, and is never sent, has no place; one before has', async () => {
+  const server = await use.integrator();
+  use.pointTo('a-1', server);
+  const notifier = await use.world.start();
+  const event = { applicationId: 'a-1', orderKey: 'tx-1' };
+  const progress = (n: number) => ({
+    ...event,
+    notificationId: `tx-1-progress-${n}`,
+    sequence: n,
+    replaceable: true,
+  });
+  const placed = async () => (await readAll()).events.map(({ eventId }) => eventId);
+  await use.world.publish({ ...event, notificationId: 'tx-1-accepted', sequence: 1 }, progress(2));
+  await waitFor('the first', async () => (await placed()).length === 2);
+  await use.world.publish(progress(4), { ...event, notificationId: 'tx-1-processed', sequence: 5 });
+  await waitFor('the end', async () => (await placed()).length === 4);
+  const before = await placed();
+  await use.world.publish(progress(3), { notificationId: 'last', applicationId: 'a-1' });
+  await waitFor('it is replaced', async () => {
+    return (await status(notifier, 'tx-1-progress-3').catch(() => '')) === 'replaced';
+  });
+  await waitFor('the last one', async () => (await placed()).includes('last'));
+  expect(await placed()).toEqual([...before, 'last']);
+  expect(before).toEqual(['tx-1-accepted', 'tx-1-progress-2', 'tx-1-progress-4', 'tx-1-processed']);
+  expect(ids(server)).not.toContain('tx-1-progress-3');
+  // It does not wait for a place for ever either.
+  expect(await use.world.store.collection('deliveries').countDocuments({ unplaced: true })).toBe(0);
+});
+
 test('a limit above the bound, and a cursor of nobody, are refused', async () => {
   await use.world.start();
   const read = (request: object) => use.world.newest.feed.readEvents({ applicationId: 'a-1', ...request });

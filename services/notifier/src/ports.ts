@@ -290,8 +290,13 @@ export interface FeedStore {
   pages(applicationId: string, from: number, to: number, limit: number): Promise<FeedPage[]>;
   /** Those without a place, the first created first. */
   unplaced(applicationId: string, limit: number): Promise<Unplaced[]>;
-  /** Those of these transactions without a place. */
-  unplacedOf(applicationId: string, orderKeys: readonly string[]): Promise<Unplaced[]>;
+  /** Those of these transactions without a place, and by order key the highest number that has one. */
+  ofTransactions(
+    applicationId: string,
+    orderKeys: readonly string[],
+  ): Promise<{ readonly unplaced: Unplaced[]; readonly placedUpTo: ReadonlyMap<string, number> }>;
+  /** They get no place. */
+  leaveOut(ids: readonly string[]): Promise<void>;
   /** Those that were sent again and have no place for that yet, the first sent first. */
   resent(applicationId: string, limit: number): Promise<Resent[]>;
   /** False: there is a page of that number. */

@@ -273,6 +273,33 @@ describe('progress of updates', () => {
     });
   });
 
+  // by rule B9: found by the crash test, where the sweeper took seconds for other claims
+  it('is not published by a slow sweeper behind what has followed it', async () => {
+    const id = await update();
+    world.logAway = true;
+    await world.progress(id, 0.1, 1n);
+    const [claimed, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    world.afterClaim = () => {
+      claimed.resolve();
+      return goOn.promise;
+    };
+    await claimed.promise;
+    world.logAway = false;
+    await world.progress(id, 0.9, 2n);
+    await world.result(id);
+    await waitFor('the end', () => world.of(id).at(-1)?.['notificationType'] === 'processed');
+    world.afterClaim = async () => {};
+    goOn.resolve();
+    await waitFor('nothing is due', async () => (await world.dueIds()).length === 0);
+    // In the log behind whatever the sweeper has published.
+    await update();
+    expect(values(id)).toEqual([
+      ['accepted', 0],
+      ['in_progress', 0.9],
+      ['processed', 1],
+    ]);
+  });
+
   // by rule A20
   it('is never dated before the acceptance, nor the end before the progress, whatever the clock says', async () => {
     const id = await update();

@@ -39,17 +39,19 @@ export function createOutbox(deps: {
   const { store, log, logger, failpoints } = deps;
   // Callbacks that this process has published (resolved) or is publishing; only avoids duplicates.
   const known = new LRUCache<string, Promise<void>>({ max: 50_000 });
+  // The newest look at each document of which this process has published: outboxSeq by transaction.
+  const newest = new LRUCache<number, number>({ max: 50_000 });
   const inFlight = new Set<Promise<void>>();
   const cleared: Batcher<Published> = createBatcher({
     maxItems: 500,
     maxWaitMs: 100,
     async flush(items) {
       // The newest sequence number of a transaction includes the earlier ones.
-      const newest = new Map<number, (typeof items)[number]>();
+      const last = new Map<number, (typeof items)[number]>();
       for (const item of items) {
-        if (item.outboxSeq >= (newest.get(item.id)?.outboxSeq ?? 0)) newest.set(item.id, item);
+        if (item.outboxSeq >= (last.get(item.id)?.outboxSeq ?? 0)) last.set(item.id, item);
       }
-      await store.clearOutbox([...newest.values()]);
+      await store.clearOutbox([...last.values()]);
     },
     onError: (error) => logger.warn({ err: error }, 'outboxes not cleared; the sweeper will publish again'),
   });
@@ -78,6 +80,10 @@ export function createOutbox(deps: {
   return {
     publish(t) {
       if (t.outbox.length === 0) return;
+      // An older look, by a sweeper that was slow. What it owes, the newer one owed as well, unless it was published;
+      // its progress has been replaced, and would come behind what followed it.
+      if (t.outboxSeq < (newest.get(t.id) ?? 0)) return;
+      newest.set(t.id, t.outboxSeq);
       const earlier: Promise<void>[] = [];
       const fresh: OwedCallback[] = [];
       for (const owed of t.outbox) {

@@ -3,6 +3,8 @@ export interface Unplaced {
   readonly id: string;
   readonly orderKey: string;
   readonly sequence: number;
+  /** A progress that is not sent where a later event of its transaction was stored before it (rule B10). */
+  readonly replaceable: boolean;
   readonly createdAtMs: number;
   /** When it is removed; undefined: not before it has ended, and then kept as long as any. */
   readonly expireAtMs: number | undefined;
@@ -33,6 +35,14 @@ export function inFeedOrder(found: readonly Unplaced[]): Unplaced[] {
   for (const others of ofKey.values()) others.sort((a, b) => b.sequence - a.sequence);
   // Each place that an order key has goes to the next one of that key.
   return byTime.map((one) => ofKey.get(one.orderKey)?.pop() ?? one);
+}
+
+/**
+ * Progress that was stored behind what followed it in its transaction (`placedUpTo`: the highest number with a place, by
+ * order key): published by an instance that was stopped before. It is never sent, and gets no place. Pure.
+ */
+export function tooLate(found: readonly Unplaced[], placedUpTo: ReadonlyMap<string, number>): Unplaced[] {
+  return found.filter((one) => one.replaceable && one.sequence < (placedUpTo.get(one.orderKey) ?? 0));
 }
 
 const ofTransaction = /^tx-\d+$/;

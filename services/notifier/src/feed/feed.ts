@@ -10,7 +10,7 @@ import {
   positionOf,
   unknownCursor,
 } from '../domain/feed-cursor.ts';
-import { inFeedOrder, mayHaveEarlier, type Resent, type Unplaced } from '../domain/feed-order.ts';
+import { inFeedOrder, mayHaveEarlier, type Resent, tooLate, type Unplaced } from '../domain/feed-order.ts';
 import type { FeedHead, FeedPage, FeedStore } from '../ports.ts';
 
 /** Deliveries that get their places together. */
@@ -250,7 +250,11 @@ export class Feed {
       }
       return { head, drained: true };
     }
-    const { taken, rest } = await this.#nextOf(applicationId, found);
+    const { taken, rest, late } = await this.#nextOf(applicationId, found);
+    if (late.length > 0) {
+      await this.#store.leaveOut(late.map(({ id }) => id));
+      return { head, drained: false };
+    }
     const again = resent.slice(0, pageSize - taken.length);
     const page: FeedPage = {
       number,
@@ -279,12 +283,13 @@ export class Feed {
     return { ...head, last: number, tag, allUntilMs, newestMs };
   }
 
-  /** The page's deliveries, in their order, and those of the found ones that come later. */
+  /** The page's deliveries, in their order, those of the found ones that come later, and those that came too late. */
   async #nextOf(applicationId: string, found: readonly Unplaced[]) {
     const known = new Set(found.map(({ id }) => id));
-    const earlier = await this.#store.unplacedOf(applicationId, mayHaveEarlier(found));
-    const all = inFeedOrder([...found, ...earlier.filter(({ id }) => !known.has(id))]);
-    return { taken: all.slice(0, pageSize), rest: all.slice(pageSize) };
+    const { unplaced, placedUpTo } = await this.#store.ofTransactions(applicationId, mayHaveEarlier(found));
+    const all = inFeedOrder([...found, ...unplaced.filter(({ id }) => !known.has(id))]);
+    const late = tooLate(all, placedUpTo);
+    return { taken: all.slice(0, pageSize), rest: all.slice(pageSize), late };
   }
 
   #untilOf(one: Unplaced | Resent | number, nowMs: number): number {

@@ -2,6 +2,7 @@ import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { beginningWith } from '@headset-cloud/kit/forget/ids.ts';
 import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import { mayBeReplaced } from '../domain/chain.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { Resent, Unplaced } from '../domain/feed-order.ts';
 import type { FeedHead, FeedPage, FeedResend, FeedStore } from '../ports.ts';
@@ -54,6 +55,8 @@ export function createFeedStore(store: Store): FeedStore {
     unplaced: 1,
     orderKey: 1,
     sequence: 1,
+    replaceable: 1,
+    takenOver: 1,
     createdAtMs: 1,
     expireAt: 1,
   } as const;
@@ -103,12 +106,20 @@ export function createFeedStore(store: Store): FeedStore {
         .toArray();
       return found.map(toUnplaced);
     },
-    async unplacedOf(applicationId, orderKeys) {
-      if (orderKeys.length === 0) return [];
+    async ofTransactions(applicationId, orderKeys) {
+      if (orderKeys.length === 0) return { unplaced: [], placedUpTo: new Map() };
       const $or = orderKeys.map((orderKey) => beginningWith(`${orderKey}-`));
       // By their ids alone: with a condition more the index of what is unplaced would be read, all of it.
       const found = await deliveries.find({ $or } as Filter<DeliveryDocument>, { projection }).toArray();
-      return found.filter((one) => one.unplaced && one.applicationId === applicationId).map(toUnplaced);
+      const own = found.filter((one) => one.applicationId === applicationId);
+      const placedUpTo = new Map<string, number>();
+      for (const { unplaced, orderKey, sequence } of own) {
+        if (!unplaced) placedUpTo.set(orderKey, Math.max(sequence, placedUpTo.get(orderKey) ?? 0));
+      }
+      return { unplaced: own.filter(({ unplaced }) => unplaced).map(toUnplaced), placedUpTo };
+    },
+    async leaveOut(ids) {
+      await deliveries.updateMany({ _id: { $in: [...ids] }, unplaced: true }, { $unset: { unplaced: '' } });
     },
     async resent(applicationId, limit) {
       const found = await deliveries
@@ -170,8 +181,13 @@ export function createFeedStore(store: Store): FeedStore {
   };
 }
 
-function toUnplaced({ _id, orderKey, sequence, createdAtMs, expireAt }: DeliveryDocument): Unplaced {
-  return { id: _id, orderKey, sequence, createdAtMs, expireAtMs: expireAt?.getTime() };
+function toUnplaced(found: DeliveryDocument): Unplaced {
+  const { _id, orderKey, sequence, createdAtMs, expireAt } = found;
+  return {
+    ...{ id: _id, orderKey, sequence, createdAtMs },
+    replaceable: mayBeReplaced(found),
+    expireAtMs: expireAt?.getTime(),
+  };
 }
 
 function toResent({ _id, resends = 0, expireAt }: DeliveryDocument): Resent {

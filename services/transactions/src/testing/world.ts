@@ -58,6 +58,8 @@ export class World {
   readonly withdrawn: [number, string][] = [];
   /** Runs once, before the next change of several documents: a cancellation. */
   beforeCancel: (() => Promise<unknown>) | undefined;
+  /** Delays the sweeper between its claim of a transaction and what it does with it. */
+  afterClaim = async (): Promise<void> => {};
   /** Delays presence requests. */
   beforePresence = async (): Promise<void> => {};
   bed!: TestBed;
@@ -319,6 +321,13 @@ export class World {
         get: (of, name) => {
           const value = Reflect.get(of, name) as unknown;
           if (typeof value !== 'function') return value;
+          if (name === 'findOneAndUpdate') {
+            return async (filter: unknown, update: { $set?: object }, options: unknown) => {
+              const found = (await value.call(of, filter, update, options)) as unknown;
+              if (found && Object.keys(update.$set ?? {}).join() === 'dueAt') await this.afterClaim();
+              return found;
+            };
+          }
           if (name !== 'updateMany') return value.bind(of);
           return async (...args: unknown[]) => {
             const before = this.beforeCancel;
