@@ -286,7 +286,7 @@ export interface FeedStore {
   /** Stores the first head; the one that is there stays. */
   begin(applicationId: string, head: FeedHead): Promise<void>;
   page(applicationId: string, number: number): Promise<FeedPage | undefined>;
-  /** From one number to another, in order, at most `limit`. */
+  /** From one number to another, in order, at most `limit`; fewer may come before `to`, none only where none is there. */
   pages(applicationId: string, from: number, to: number, limit: number): Promise<FeedPage[]>;
   /** Those without a place, the first created first. */
   unplaced(applicationId: string, limit: number): Promise<Unplaced[]>;
