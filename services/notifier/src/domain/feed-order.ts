@@ -3,7 +3,7 @@ export interface Unplaced {
   readonly id: string;
   readonly orderKey: string;
   readonly sequence: number;
-  /** A progress that is not sent where a later event of its transaction was stored before it (rule B10). */
+  /** A progress that has not arrived, and is not sent where a later event of its transaction was stored before it (rule B10). */
   readonly replaceable: boolean;
   readonly createdAtMs: number;
   /** When it is removed; undefined: not before it has ended, and then kept as long as any. */

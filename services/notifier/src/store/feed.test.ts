@@ -21,3 +21,37 @@ test('pages are found from a number on, in order, also far behind those that had
   expect((await numbers(99, 103, 2)).at(0)).toBe(100);
   await bed.remove();
 });
+
+test('of what has no place, a progress that may be replaced is told, unless it has arrived or was taken over', async () => {
+  const bed = openTestBed('notifier', { onMongo: true });
+  const feed = createFeedStore(bed.store);
+  const progress = {
+    applicationId: 'a-1',
+    orderKey: 'tx-1',
+    replaceable: true,
+    takenOver: false,
+    unplaced: true,
+  };
+  await bed.store.collection<{ _id: string }>('deliveries').insertMany([
+    { _id: 'tx-1-progress-2', ...progress, sequence: 2, status: 'replaced' },
+    { _id: 'tx-1-progress-3', ...progress, sequence: 3, status: 'delivered' },
+    { _id: 'tx-1-progress-4', ...progress, sequence: 4, status: 'pending', takenOver: true },
+    {
+      _id: 'tx-1-processed',
+      applicationId: 'a-1',
+      orderKey: 'tx-1',
+      sequence: 5,
+      status: 'delivered',
+      page: 1,
+    },
+  ] as never);
+  const { unplaced, placedUpTo } = await feed.ofTransactions('a-1', ['tx-1']);
+  const told = unplaced.map(({ sequence, replaceable }) => [sequence, replaceable]);
+  expect(told.sort()).toEqual([
+    [2, true],
+    [3, false],
+    [4, false],
+  ]);
+  expect(placedUpTo.get('tx-1')).toBe(5);
+  await bed.remove();
+});

@@ -57,6 +57,7 @@ export function createFeedStore(store: Store): FeedStore {
     sequence: 1,
     replaceable: 1,
     takenOver: 1,
+    status: 1,
     createdAtMs: 1,
     expireAt: 1,
   } as const;
@@ -193,7 +194,8 @@ function toUnplaced(found: DeliveryDocument): Unplaced {
   const { _id, orderKey, sequence, createdAtMs, expireAt } = found;
   return {
     ...{ id: _id, orderKey, sequence, createdAtMs },
-    replaceable: mayBeReplaced(found),
+    // What has arrived is in the feed, however late it was stored.
+    replaceable: mayBeReplaced(found) && found.status !== 'delivered',
     expireAtMs: expireAt?.getTime(),
   };
 }
