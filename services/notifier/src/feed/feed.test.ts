@@ -1,7 +1,7 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { FeedFilter } from '../domain/feed-cursor.ts';
-import type { FeedStore } from '../ports.ts';
+import type { FeedPage, FeedStore } from '../ports.ts';
 import { sentAgain } from '../store/deliveries.ts';
 import type { DeliveryDocument } from '../store/documents.ts';
 import { createFeedStore } from '../store/feed.ts';
@@ -100,11 +100,11 @@ test('the callbacks of a transaction come in their order, though clocks that ste
     ...{ orderKey: 'tx-7', order: 'ended', sequence, createdAtMs },
   });
   // The start was taken in by a process whose clock was an hour ahead.
-  await store(of(2, beganAtMs - 5), of(3, beganAtMs - 10), of(1, beganAtMs + 3_600_000), ...many(350));
+  await store(of(2, beganAtMs - 5), of(3, beganAtMs - 10), of(1, beganAtMs + 3_600_000), ...many(1350));
   const { ids } = await readAll(feedOn());
-  expect(ids).toHaveLength(353);
+  expect(ids).toHaveLength(1353);
   expect(ids.filter((id) => id.startsWith('tx-7-'))).toEqual(['tx-7-1', 'tx-7-2', 'tx-7-3']);
-  expect(new Set(ids).size).toBe(353);
+  expect(new Set(ids).size).toBe(1353);
 });
 
 test('the reports of a device come in their order where they are given places together', async () => {
@@ -155,6 +155,63 @@ test('a reader that dies between a page and its marks leaves nothing twice and n
   const { ids } = await readAll(feedOn());
   expect(ids).toHaveLength(160);
   expect(new Set(ids).size).toBe(160);
+});
+
+test('a reader that dies in the middle of the pages of one look leaves nothing twice and nothing out', async () => {
+  await store(...many(1500));
+  const real = createFeedStore(bed.store);
+  for (const diesIn of ['add', 'complete'] as const) {
+    let left = 3;
+    const dying = feedOn({
+      ...real,
+      [diesIn]: async (...args: [string, FeedPage]) => {
+        if (left-- === 0) throw new Error('dead');
+        return real[diesIn](...args);
+      },
+    });
+    await expect(readAll(dying)).rejects.toThrow('dead');
+  }
+  const { ids } = await readAll(feedOn());
+  expect(ids).toEqual(many(1500).map(({ _id }) => _id));
+});
+
+test('a reader that stops between the pages of one look, while others read on, puts nothing behind their cursors', async () => {
+  await store(...many(450));
+  const real = createFeedStore(bed.store);
+  const others = feedOn();
+  let seen: Awaited<ReturnType<typeof readAll>> | undefined;
+  let added = 0;
+  const stopped = feedOn({
+    ...real,
+    add: async (...args) => {
+      if (++added === 3) {
+        await store({ _id: 'old', createdAtMs: beganAtMs - dayMs });
+        seen = await readAll(others);
+        await store({ _id: 'later' });
+      }
+      return real.add(...args);
+    },
+  });
+  const all = await readAll(stopped);
+  expect(added).toBeGreaterThan(3);
+  expect(seen?.ids).toHaveLength(451);
+  expect(all.ids).toEqual([...(seen?.ids ?? []), 'later']);
+  expect((await readAll(others, seen?.cursor)).ids).toEqual(['later']);
+});
+
+test('a reader with short pages and much before it looks for what is new once for ten of them', async () => {
+  await store(...many(2050));
+  const real = createFeedStore(bed.store);
+  let looks = 0;
+  const counting = feedOn({
+    ...real,
+    unplaced: (...args) => {
+      looks++;
+      return real.unplaced(...args);
+    },
+  });
+  expect((await readAll(counting)).ids).toHaveLength(2050);
+  expect(looks).toBe(3);
 });
 
 test('a cursor that is unknown, of another application or of other filters is refused, and the refusal says how to go on', async () => {

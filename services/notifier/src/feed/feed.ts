@@ -15,6 +15,12 @@ import type { FeedHead, FeedPage, FeedStore } from '../ports.ts';
 
 /** Deliveries that get their places together. */
 const pageSize = 100;
+/**
+ * Pages that are made of one look at what has no place: a store that sorts all of it for each look (the stand-in for
+ * MongoDB does) would be asked once for each page otherwise.
+ */
+const mostPagesOfALook = 10;
+const mostOfALook = mostPagesOfALook * pageSize;
 /** Events that one request looks at, whether they fit its filter or not. */
 const mostExamined = 1000;
 /** Places that one request passes over: forgotten ones, and those of what was sent again for who does not ask for it. */
@@ -231,33 +237,52 @@ export class Feed {
     throw expiredCursor();
   }
 
-  /** Gives places to what has none, a page at most. `drained`: there is nothing more. */
+  /**
+   * Gives places to what has none, some pages at most. `drained`: there is nothing more. Each page is made only if nobody
+   * made one of its number before, so what was seen by the look has no place yet when it gets one.
+   */
   async #extended(applicationId: string, head: FeedHead): Promise<{ head: FeedHead; drained: boolean }> {
     const nowMs = this.#clock.now();
-    const number = head.last + 1;
     const [present, found, resent] = await Promise.all([
-      this.#store.page(applicationId, number),
-      this.#store.unplaced(applicationId, pageSize + 1),
-      this.#store.resent(applicationId, pageSize + 1),
+      this.#store.page(applicationId, head.last + 1),
+      this.#store.unplaced(applicationId, mostOfALook + 1),
+      this.#store.resent(applicationId, mostOfALook + 1),
     ]);
     // Made by a reader that has not marked its deliveries yet, or died before.
     if (present) return { head: await this.#completed(applicationId, head, present), drained: false };
-    const isCovered = nowMs <= head.allUntilMs;
-    if (found.length === 0 && resent.length === 0 && isCovered) {
+    if (found.length === 0 && resent.length === 0 && nowMs <= head.allUntilMs) {
       const untilMs = this.#keptUntil(nowMs);
       if (untilMs - head.allUntilMs > stillAllEveryMs) {
         await this.#store.stillAll(applicationId, head.last, untilMs);
       }
       return { head, drained: true };
     }
-    const { taken, rest, late } = await this.#nextOf(applicationId, found);
+    const { inOrder, late } = await this.#inOrder(applicationId, found);
     if (late.length > 0) {
       await this.#store.leaveOut(late.map(({ id }) => id));
       return { head, drained: false };
     }
+    let [at, unplaced, again] = [head, inOrder, resent];
+    for (let made = 0; made < mostPagesOfALook; made++) {
+      const { page, ...rest } = this.#nextPage(at, unplaced, again, nowMs);
+      const isMine = await this.#store.add(applicationId, page);
+      const stored = isMine ? page : await this.#store.page(applicationId, page.number);
+      if (!stored) throw new Error(`page ${page.number} of the feed is there and cannot be read`);
+      at = await this.#completed(applicationId, at, stored);
+      if (!isMine) break;
+      ({ unplaced, again } = rest);
+      if (unplaced.length === 0 && again.length === 0) return { head: at, drained: true };
+    }
+    return { head: at, drained: false };
+  }
+
+  /** The page behind the head, of what was seen at `nowMs` and has no place, and what of that comes later. */
+  #nextPage(head: FeedHead, unplaced: readonly Unplaced[], resent: readonly Resent[], nowMs: number) {
+    const taken = unplaced.slice(0, pageSize);
+    const rest = unplaced.slice(pageSize);
     const again = resent.slice(0, pageSize - taken.length);
     const page: FeedPage = {
-      number,
+      number: head.last + 1,
       tag: newTag(),
       before: head.tag,
       ids: [...taken, ...again].map(({ id }) => id),
@@ -266,15 +291,9 @@ export class Feed {
       // What comes later ends later; what is there and has no place has ended after it was created.
       allUntilMs: this.#keptUntil(Math.min(nowMs, ...rest.map(({ createdAtMs }) => createdAtMs))),
       newestMs: Math.max(head.newestMs, ...taken.map(({ createdAtMs }) => createdAtMs)),
-      gap: !isCovered,
+      gap: nowMs > head.allUntilMs,
     };
-    const isMine = await this.#store.add(applicationId, page);
-    const made = isMine ? page : await this.#store.page(applicationId, number);
-    if (!made) throw new Error(`page ${number} of the feed is there and cannot be read`);
-    return {
-      head: await this.#completed(applicationId, head, made),
-      drained: isMine && rest.length === 0 && again.length === resent.length,
-    };
+    return { page, unplaced: rest, again: resent.slice(again.length) };
   }
 
   async #completed(applicationId: string, head: FeedHead, page: FeedPage): Promise<FeedHead> {
@@ -283,13 +302,12 @@ export class Feed {
     return { ...head, last: number, tag, allUntilMs, newestMs };
   }
 
-  /** The page's deliveries, in their order, those of the found ones that come later, and those that came too late. */
-  async #nextOf(applicationId: string, found: readonly Unplaced[]) {
+  /** What was found with what belongs before it, in the order of their places, and what of it came too late. */
+  async #inOrder(applicationId: string, found: readonly Unplaced[]) {
     const known = new Set(found.map(({ id }) => id));
     const { unplaced, placedUpTo } = await this.#store.ofTransactions(applicationId, mayHaveEarlier(found));
-    const all = inFeedOrder([...found, ...unplaced.filter(({ id }) => !known.has(id))]);
-    const late = tooLate(all, placedUpTo);
-    return { taken: all.slice(0, pageSize), rest: all.slice(pageSize), late };
+    const inOrder = inFeedOrder([...found, ...unplaced.filter(({ id }) => !known.has(id))]);
+    return { inOrder, late: tooLate(inOrder, placedUpTo) };
   }
 
   #untilOf(one: Unplaced | Resent | number, nowMs: number): number {
