@@ -41,6 +41,7 @@ describe('what a call is refused with is told with what to do', () => {
       3,
       /is not the API/,
     ],
+    ['an API that is another one', { body: ['a'] }, 3, /is not the API: status 200\. Run hc login/],
     [
       'a page of a proxy',
       { status: 502, body: '<html>Bad gateway' },

@@ -110,7 +110,7 @@ export function createApi(
         }
         throw error;
       }
-      if (answer.status >= 200 && answer.status < 300 && answer.json !== undefined) return answer.json as T;
+      if (isSuccess(answer)) return answer.json as T;
       // Revoked, or the issuer's keys have changed: what is new may be good.
       if (answer.status === 401 && !hasNewToken && credentials.accessToken === undefined) {
         token = undefined;
@@ -232,6 +232,18 @@ async function exchange(
       { isPassing: true, cause },
     );
   }
+}
+
+/** The API's answers are objects, and tell their request's id: another server at its address is not believed. */
+function isSuccess({ status, headers, json }: Answer): boolean {
+  return (
+    status >= 200 &&
+    status < 300 &&
+    headers.has('x-request-id') &&
+    typeof json === 'object' &&
+    json !== null &&
+    !Array.isArray(json)
+  );
 }
 
 function waitOf({ headers }: Answer): { retryAfterMs?: number } {

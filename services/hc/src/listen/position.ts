@@ -1,16 +1,7 @@
-import {
-  closeSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, linkSync, openSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
+import { makePrivateFolder, writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
 import { storing } from '../places.ts';
 
 /** Most ids of answered events that are remembered, for a cursor that is lost. */
@@ -67,7 +58,7 @@ export class Position {
     begin: () => Promise<{ place: Place; wantedSinceMs: number } | undefined>,
   ): Promise<{ position: Position; isNew: boolean } | undefined> {
     storing(what, path, 'XDG_STATE_HOME', () => {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      makePrivateFolder(dirname(path));
       lock(path);
     });
     try {

@@ -39,6 +39,15 @@ describe('a file with a secret', () => {
     expect(readdirSync(join(folder, 'a/b'))).toEqual(['secret.json']);
   });
 
+  test('is refused, at once, where nobody can make a folder', () => {
+    // Only Linux has this place.
+    const place = process.platform === 'linux' ? '/proc/headset-cloud/a' : '/dev/null/a';
+    expect(() => writeSecretFile(`${place}/secret.json`, 'one')).toThrow(/ENOENT|ENOTDIR/);
+    writeFileSync(join(folder, 'file'), '');
+    expect(() => writeSecretFile(join(folder, 'file/secret.json'), 'one')).toThrow(/ENOTDIR/);
+    expect(() => writeSecretFile(join(folder, 'file/a/b/secret.json'), 'one')).toThrow(/ENOTDIR/);
+  });
+
   test('takes the place of a link, and leaves what that points to', () => {
     const [path, other] = [join(folder, 'secret.json'), join(folder, 'other')];
     writeFileSync(other, 'of somebody else');

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fstatSync,
   fsyncSync,
   mkdirSync,
@@ -13,11 +14,28 @@ import { dirname } from 'node:path';
 import { CliError, cliExitCodes } from './exit-codes.ts';
 
 /**
+ * Makes a folder that only its owner can use (mode 0700), and those above it, where there is none. Throws the system's
+ * errors. (With `recursive`, Node never returns for a place in which nobody can make anything, such as /proc.)
+ */
+export function makePrivateFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // If it is no folder, whoever writes below it is told so.
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || existsSync(dirname(path))) throw error;
+    makePrivateFolder(dirname(path));
+    makePrivateFolder(path);
+  }
+}
+
+/**
  * Writes a file that only its owner can read (mode 0600), in place of what is there: a reader sees the file before or
  * the new one, whole. Makes its folders (0700). Durable when it returns. Throws the system's errors.
  */
 export function writeSecretFile(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makePrivateFolder(dirname(path));
   const fresh = `${path}.${process.pid}.tmp`;
   // A former process with this id may have left one; its mode is not to be trusted.
   rmSync(fresh, { force: true });
