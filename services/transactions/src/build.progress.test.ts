@@ -1,5 +1,8 @@
 import { rmSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import type { TransactionDocument } from './store/documents.ts';
 import { application, command, device, World } from './testing/world.ts';
 
 const app = 'put-v1-applications-devices-apps';
@@ -257,6 +260,27 @@ describe('progress of updates', () => {
       // Nor must it find a transaction that was made due by mistake.
       await world.makeDue(id);
       await waitFor('nothing is due again', async () => (await world.dueIds()).length === 0);
+    });
+
+    it.each([
+      ['an end', (id: number) => world.result(id, false, 'hash'), ['processed', 0.6]],
+      ['a report', async () => undefined, ['in_progress', 0.1]],
+    ])('does not keep %s that an instance owed whose clock was a day ahead', async (_, owe, last) => {
+      const id = await update();
+      world.logAway = true;
+      await world.progress(id, 0.1, 1n);
+      await world.progress(id, 0.6, 2n);
+      await owe(id);
+      await world.handled();
+      await world.stop();
+      const bed = openTestBed('transactions', { directory: world.directory });
+      await bed.store
+        .collection<TransactionDocument>('transactions')
+        .updateOne({ _id: id }, { $set: { dueAt: new Date(Date.now() + 86_400_000) } });
+      await bed.close();
+      world.logAway = false;
+      await start();
+      await waitFor('what is owed', () => values(id).some((one) => isDeepStrictEqual(one, last)));
     });
 
     it('is not lost in a crash', async () => {

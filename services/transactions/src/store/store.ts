@@ -335,9 +335,14 @@ export function createTransactionStore(
       return claimed;
     },
     async recall(latest, now) {
-      // Deferred progress keeps its time: the next report or the end ends that wait.
+      // Progress that is deferred, and nothing else, keeps its time: the next report or the end ends that wait.
+      const $or = [
+        { 'progress.deferred': { $exists: false } },
+        { outbox: { $exists: true } },
+        { 'progress.owed': true as const },
+      ];
       await transactions.updateMany(
-        { dueAt: { $gt: new Date(latest) }, 'progress.deferred': { $exists: false } },
+        { dueAt: { $gt: new Date(latest) }, $or },
         { $set: { dueAt: new Date(now) } },
       );
     },
