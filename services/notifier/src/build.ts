@@ -112,12 +112,13 @@ export function buildNotifier(
     deliveredMs: config.NOTIFIER_KEEP_DELIVERED_DAYS * dayMs,
     deadMs: config.NOTIFIER_KEEP_DEAD_DAYS * dayMs,
   };
-  const store = new MongoDeliveryStore(ctx.store, instanceId, kept);
+  const store = new MongoDeliveryStore(ctx.store, instanceId, kept, clock);
   const own = createOwnDeliveries(ctx.store);
   const feed = new Feed({
     store: createFeedStore(ctx.store),
     clock,
     keptMs: Math.min(kept.deliveredMs, kept.deadMs),
+    openMs: limit.maxAgeMs + limit.graceMs,
   });
   const maxPools = config.NOTIFIER_MAX_POOLS;
   const connect = createConnector({

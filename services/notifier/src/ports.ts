@@ -243,7 +243,7 @@ export interface FeedHead {
   readonly last: number;
   /** Of that page, or of the feed where there is none. */
   readonly tag: string;
-  /** No reader begins before this page. */
+  /** No page before this one is there any more. */
   readonly start: number;
   /** Until then nothing that has no place can have been removed; milliseconds since 1970. */
   readonly allUntilMs: number;
@@ -295,13 +295,16 @@ export interface FeedStore {
     applicationId: string,
     orderKeys: readonly string[],
   ): Promise<{ readonly unplaced: Unplaced[]; readonly placedUpTo: ReadonlyMap<string, number> }>;
-  /** They get no place. */
+  /** Those of them that were replaced get no place. */
   leaveOut(ids: readonly string[]): Promise<void>;
   /** Those that were sent again and have no place for that yet, the first sent first. */
   resent(applicationId: string, limit: number): Promise<Resent[]>;
-  /** False: there is a page of that number. */
-  add(applicationId: string, page: FeedPage): Promise<boolean>;
-  /** Marks a page's deliveries and makes it the last one; harmless when that was done before. */
+  /** False: there is a page of that number. It is removed at `removedAtMs`, when none of its deliveries is there. */
+  add(applicationId: string, page: FeedPage, removedAtMs: number): Promise<boolean>;
+  /**
+   * Marks a page's deliveries and makes it the last one; harmless when that was done before. Those that were forgotten
+   * meanwhile are taken off it.
+   */
   complete(applicationId: string, page: FeedPage): Promise<void>;
   /** Nothing without a place can be removed until then, provided that this page is still the last one. */
   stillAll(applicationId: string, last: number, untilMs: number): Promise<void>;

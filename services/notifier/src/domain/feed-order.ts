@@ -3,8 +3,11 @@ export interface Unplaced {
   readonly id: string;
   readonly orderKey: string;
   readonly sequence: number;
-  /** A progress that has not arrived, and is not sent where a later event of its transaction was stored before it (rule B10). */
-  readonly replaceable: boolean;
+  /**
+   * A progress that is not sent where a later event of its transaction was stored before it (rule B10): `replaced` has
+   * ended so; `open` may do so, or may yet be sent by an instance that takes it over. Undefined: anything else.
+   */
+  readonly progress: 'open' | 'replaced' | undefined;
   readonly createdAtMs: number;
   /** When it is removed; undefined: not before it has ended, and then kept as long as any. */
   readonly expireAtMs: number | undefined;
@@ -39,10 +42,24 @@ export function inFeedOrder(found: readonly Unplaced[]): Unplaced[] {
 
 /**
  * Progress that was stored behind what followed it in its transaction (`placedUpTo`: the highest number with a place, by
- * order key): published by an instance that was stopped before. It is never sent, and gets no place. Pure.
+ * order key): published by an instance that was stopped before. Where it was replaced it gets no place; while it is
+ * open that is not known. Pure.
  */
 export function tooLate(found: readonly Unplaced[], placedUpTo: ReadonlyMap<string, number>): Unplaced[] {
-  return found.filter((one) => one.replaceable && one.sequence < (placedUpTo.get(one.orderKey) ?? 0));
+  return found.filter(
+    ({ progress, orderKey, sequence }) =>
+      progress !== undefined && sequence < (placedUpTo.get(orderKey) ?? 0),
+  );
+}
+
+/**
+ * The first of those found whose transactions' other callbacks have to be looked for, for so many transactions at most:
+ * each may have a long past. Pure.
+ */
+export function firstOf(found: readonly Unplaced[], mostTransactions: number): readonly Unplaced[] {
+  const beyond = new Set(mayHaveEarlier(found).slice(mostTransactions));
+  const end = found.findIndex(({ orderKey }) => beyond.has(orderKey));
+  return end < 0 ? found : found.slice(0, end);
 }
 
 const ofTransaction = /^tx-\d+$/;

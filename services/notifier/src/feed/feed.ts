@@ -10,7 +10,14 @@ import {
   positionOf,
   unknownCursor,
 } from '../domain/feed-cursor.ts';
-import { inFeedOrder, mayHaveEarlier, type Resent, tooLate, type Unplaced } from '../domain/feed-order.ts';
+import {
+  firstOf,
+  inFeedOrder,
+  mayHaveEarlier,
+  type Resent,
+  tooLate,
+  type Unplaced,
+} from '../domain/feed-order.ts';
 import type { FeedHead, FeedPage, FeedStore } from '../ports.ts';
 
 /** Deliveries that get their places together. */
@@ -21,6 +28,10 @@ const pageSize = 100;
  */
 const mostPagesOfALook = 10;
 const mostOfALook = mostPagesOfALook * pageSize;
+/** No further page is made of a look that was begun so long ago: whoever asks waits for an answer. */
+const mostMakingMs = 500;
+/** Transactions whose other callbacks are looked for together. */
+const mostTransactions = 100;
 /** Events that one request looks at, whether they fit its filter or not. */
 const mostExamined = 1000;
 /** Places that one request passes over: forgotten ones, and those of what was sent again for who does not ask for it. */
@@ -35,6 +46,8 @@ const mostBytes = 1 << 20;
 const knowsAll = Number.POSITIVE_INFINITY;
 /** Clocks of processes may differ by this much. */
 const clockMarginMs = 2 * 3_600_000;
+/** A page is removed so long after the last of its deliveries. */
+const emptyForMs = 86_400_000;
 /** How often a reader who finds nothing new has it stored that nothing was lost. */
 const stillAllEveryMs = 3_600_000;
 
@@ -70,6 +83,8 @@ export interface FeedOptions {
   readonly clock: Clock;
   /** The shortest time that a delivery is kept after its end; milliseconds. */
   readonly keptMs: number;
+  /** The longest time from a delivery's creation to its end; milliseconds. */
+  readonly openMs: number;
 }
 
 /**
@@ -82,11 +97,13 @@ export class Feed {
   readonly #store: FeedStore;
   readonly #clock: Clock;
   readonly #keptMs: number;
+  readonly #openMs: number;
 
-  constructor({ store, clock, keptMs }: FeedOptions) {
+  constructor({ store, clock, keptMs, openMs }: FeedOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#keptMs = keptMs;
+    this.#openMs = openMs;
   }
 
   /** Throws invalid_argument for a cursor with which nobody can go on; the message says what to do. */
@@ -108,7 +125,8 @@ export class Feed {
       events.length >= limit || examined >= mostExamined || passed >= mostPassed || bytes >= mostBytes;
     while (!isFull()) {
       if (at.page > head.last) {
-        if (drained) break;
+        // What is in hand goes out before others get their places.
+        if (drained || events.length > 0) break;
         ({ head, drained } = await this.#extended(applicationId, head));
         continue;
       }
@@ -119,9 +137,13 @@ export class Feed {
         mostExamined - examined,
         isFiltered ? readAtOnce : limit - events.length,
       );
-      const { entries, behind } = await this.#walk(applicationId, at, pages, {
-        ...{ isMeant, most, mostInAll: mostPassed - passed },
-      });
+      const walked = this.#walk(at, head, pages, { isMeant, most, mostInAll: mostPassed - passed });
+      if (!walked) {
+        // Told by the next request, so that what is in hand is not lost.
+        if (events.length > 0) break;
+        throw expiredCursor();
+      }
+      const { entries, behind } = walked;
       const found = await this.#store.deliveries(entries.filter(isMeant).map(({ id }) => id));
       let looked = 0;
       for (const entry of entries) {
@@ -131,11 +153,15 @@ export class Feed {
           passed++;
           continue;
         }
-        examined++;
-        // What is not there was forgotten (ADR 0047): a page whose deliveries had their time is refused.
+        // What is not there was forgotten (ADR 0047), or had its time before this reader began.
         const delivery = found.get(entry.id);
-        const subject = delivery && subjectOf(delivery);
-        if (!subject || !fits(subject, filter)) continue;
+        if (!delivery) {
+          passed++;
+          continue;
+        }
+        examined++;
+        const subject = subjectOf(delivery);
+        if (!fits(subject, filter)) continue;
         events.push({ delivery, resends: entry.resends, ...subject });
         bytes += delivery.body.byteLength;
       }
@@ -155,43 +181,45 @@ export class Feed {
     return (await this.#store.head(applicationId)) ?? first;
   }
 
-  /** Before the oldest page whose deliveries are all kept, of those with an event from `fromMs` on. */
+  /** Before the oldest page that is there, of those with an event from `fromMs` on. */
   async #beginning(applicationId: string, head: FeedHead, fromMs = 0): Promise<FeedPosition> {
-    const nowMs = this.#clock.now();
-    for (let from = await this.#firstSince(applicationId, head, fromMs); from <= head.last; ) {
-      const pages = await this.#store.pages(applicationId, from, head.last, mostPagesAtOnce);
-      const first = pages.find(({ keptUntilMs }) => nowMs <= keptUntilMs);
-      if (first) return { page: first.number, place: 0, tag: first.before, began: knowsAll };
-      from = (pages.at(-1)?.number ?? head.last) + 1;
-    }
-    return { page: head.last + 1, place: 0, tag: head.tag, began: knowsAll };
+    const knownGaps = { began: knowsAll, beganAtMs: this.#clock.now() };
+    const from = fromMs > 0 ? await this.#firstSince(applicationId, head, fromMs) : head.start;
+    const [first] = from > head.last ? [] : await this.#store.pages(applicationId, from, head.last, 1);
+    if (!first) return { page: head.last + 1, place: 0, tag: head.tag, ...knownGaps };
+    if (from === head.start && first.number > from) await this.#store.startFrom(applicationId, first.number);
+    return { page: first.number, place: 0, tag: first.before, ...knownGaps };
   }
 
-  /** The first page with an event that was created then or later, or one before it that is not kept. */
+  /** The number of the first page with an event that was created then or later, or one of removed ones before it. */
   async #firstSince(applicationId: string, { start, last, newestMs }: FeedHead, fromMs: number) {
-    if (fromMs <= 0) return start;
-    let [from, behind] = newestMs < fromMs ? [last + 1, last + 1] : [start, last];
+    let [from, behind] = newestMs < fromMs ? [last + 1, last + 1] : [start, last + 1];
     while (from < behind) {
       const middle = Math.floor((from + behind) / 2);
-      const page = await this.#store.page(applicationId, middle);
-      // One that is gone had its time before those behind it.
-      if (!page || page.newestMs < fromMs) from = middle + 1;
+      const [page] = await this.#store.pages(applicationId, middle, behind - 1, 1);
+      if (page && page.newestMs < fromMs) from = page.number + 1;
       else behind = middle;
     }
     return from;
   }
 
-  /** What is on the places from a position on, and the position behind the first ones of them. */
-  async #walk(
-    applicationId: string,
-    at: FeedPosition,
-    pages: readonly FeedPage[],
-    { isMeant, most, mostInAll }: Walk,
-  ) {
+  /**
+   * What is on the places from a position on, and the position behind the first ones of them. Undefined: some of what
+   * comes next had its time since the reader began.
+   */
+  #walk(at: FeedPosition, head: FeedHead, pages: readonly FeedPage[], { isMeant, most, mostInAll }: Walk) {
+    const nowMs = this.#clock.now();
+    // A page is removed long after its events, so this reader never had to see those of a page that is missing.
+    const knowsMissing = nowMs - at.beganAtMs < emptyForMs;
     const [first] = pages;
-    if (first?.number !== at.page) return this.#expired(applicationId, at.page);
-    const isKnown = at.place === 0 ? at.tag === first.before : at.tag === first.tag;
-    if (!isKnown || at.place > first.ids.length) throw unknownCursor();
+    if (!first) {
+      const end: FeedPosition = { ...at, page: head.last + 1, place: 0, tag: head.tag };
+      return knowsMissing ? { entries: [], behind: () => end } : undefined;
+    }
+    if (first.number === at.page) {
+      const isKnown = at.place === 0 ? at.tag === first.before : at.tag === first.tag;
+      if (!isKnown || at.place > first.ids.length) throw unknownCursor();
+    }
     const entries: FeedEntry[] = [];
     let meant = 0;
     const isEnough = () => meant === most || entries.length === mostInAll;
@@ -199,8 +227,13 @@ export class Feed {
     let [number, place] = [at.page, at.place];
     for (const page of pages) {
       if (isEnough()) break;
-      // A page before it is missing, or nobody can say what is: told when nothing before it is left to be read.
-      const isGone = page.number !== number || this.#clock.now() > page.keptUntilMs;
+      if (page.number !== number) {
+        if (!knowsMissing) break;
+        [number, place] = [page.number, 0];
+      }
+      // Some of it is gone; a reader that began later sees what is left.
+      const isGone = nowMs > page.keptUntilMs && page.keptUntilMs >= at.beganAtMs;
+      // Told when nothing before it is left to be read.
       if (isGone || (page.gap && place === 0 && page.number > at.began)) break;
       let count = 0;
       for (const entry of entriesOf(page).slice(place)) {
@@ -213,7 +246,7 @@ export class Feed {
       if (place + count < page.ids.length) break;
       [number, place] = [number + 1, 0];
     }
-    if (ends.length === 0) return this.#expired(applicationId, at.page, first.gap);
+    if (ends.length === 0) return undefined;
     const behind = (count: number): FeedPosition => {
       let left = count;
       let now: FeedPosition = at;
@@ -231,18 +264,13 @@ export class Feed {
     return { entries, behind };
   }
 
-  /** A page that had its time is behind the cursor. Who begins anew begins behind it, and not with it again. */
-  async #expired(applicationId: string, page: number, isGap = false): Promise<never> {
-    if (!isGap) await this.#store.startFrom(applicationId, page + 1);
-    throw expiredCursor();
-  }
-
   /**
    * Gives places to what has none, some pages at most. `drained`: there is nothing more. Each page is made only if nobody
    * made one of its number before, so what was seen by the look has no place yet when it gets one.
    */
   async #extended(applicationId: string, head: FeedHead): Promise<{ head: FeedHead; drained: boolean }> {
     const nowMs = this.#clock.now();
+    const beganMs = this.#monotonicMs();
     const [present, found, resent] = await Promise.all([
       this.#store.page(applicationId, head.last + 1),
       this.#store.unplaced(applicationId, mostOfALook + 1),
@@ -250,50 +278,67 @@ export class Feed {
     ]);
     // Made by a reader that has not marked its deliveries yet, or died before.
     if (present) return { head: await this.#completed(applicationId, head, present), drained: false };
-    if (found.length === 0 && resent.length === 0 && nowMs <= head.allUntilMs) {
-      const untilMs = this.#keptUntil(nowMs);
+    // By a time after the look: something may have been removed while it was on its way.
+    const isCovered = this.#clock.now() <= head.allUntilMs;
+    const { inOrder, replaced, later, isCut } = await this.#inOrder(applicationId, found);
+    if (replaced.length > 0) {
+      await this.#store.leaveOut(replaced.map(({ id }) => id));
+      return { head, drained: false };
+    }
+    const laterMs = Math.min(nowMs, ...later.map(({ createdAtMs }) => createdAtMs));
+    if (inOrder.length === 0 && resent.length === 0 && isCovered) {
+      const untilMs = this.#keptUntil(laterMs);
       if (untilMs - head.allUntilMs > stillAllEveryMs) {
         await this.#store.stillAll(applicationId, head.last, untilMs);
       }
       return { head, drained: true };
     }
-    const { inOrder, late } = await this.#inOrder(applicationId, found);
-    if (late.length > 0) {
-      await this.#store.leaveOut(late.map(({ id }) => id));
-      return { head, drained: false };
-    }
-    let [at, unplaced, again] = [head, inOrder, resent];
-    for (let made = 0; made < mostPagesOfALook; made++) {
-      const { page, ...rest } = this.#nextPage(at, unplaced, again, nowMs);
-      const isMine = await this.#store.add(applicationId, page);
+    let [at, unplaced, again]: [FeedHead, readonly Unplaced[], readonly Resent[]] = [head, inOrder, resent];
+    for (let made = 1; ; made++) {
+      const { page, removedAtMs, ...rest } = this.#nextPage(at, unplaced, again, {
+        ...{ nowMs, laterMs, gap: made === 1 && !isCovered },
+      });
+      const isMine = await this.#store.add(applicationId, page, removedAtMs);
       const stored = isMine ? page : await this.#store.page(applicationId, page.number);
       if (!stored) throw new Error(`page ${page.number} of the feed is there and cannot be read`);
       at = await this.#completed(applicationId, at, stored);
-      if (!isMine) break;
+      if (!isMine) return { head: at, drained: false };
       ({ unplaced, again } = rest);
-      if (unplaced.length === 0 && again.length === 0) return { head: at, drained: true };
+      if (unplaced.length === 0 && again.length === 0) return { head: at, drained: !isCut };
+      const isLong = this.#monotonicMs() - beganMs > mostMakingMs;
+      if (made === mostPagesOfALook || isLong) return { head: at, drained: false };
     }
-    return { head: at, drained: false };
   }
 
-  /** The page behind the head, of what was seen at `nowMs` and has no place, and what of that comes later. */
-  #nextPage(head: FeedHead, unplaced: readonly Unplaced[], resent: readonly Resent[], nowMs: number) {
+  /**
+   * The page behind the head, of what was seen at `nowMs` and has no place, and what of that comes later. `laterMs`: when
+   * the first of what else comes later was created.
+   */
+  #nextPage(
+    head: FeedHead,
+    unplaced: readonly Unplaced[],
+    resent: readonly Resent[],
+    { nowMs, laterMs, gap }: { readonly nowMs: number; readonly laterMs: number; readonly gap: boolean },
+  ) {
     const taken = unplaced.slice(0, pageSize);
     const rest = unplaced.slice(pageSize);
     const again = resent.slice(0, pageSize - taken.length);
+    const ends = [...taken, ...again].flatMap(({ expireAtMs }) => expireAtMs ?? []);
     const page: FeedPage = {
       number: head.last + 1,
       tag: newTag(),
       before: head.tag,
       ids: [...taken, ...again].map(({ id }) => id),
       resends: again.map(({ resends }, i) => ({ place: taken.length + i, resends })),
-      keptUntilMs: Math.min(...[nowMs, ...taken, ...again].map((one) => this.#untilOf(one, nowMs))),
+      // What has not ended by then is kept for longer.
+      keptUntilMs: Math.min(this.#keptUntil(nowMs), ...ends.map((endMs) => endMs - clockMarginMs)),
       // What comes later ends later; what is there and has no place has ended after it was created.
-      allUntilMs: this.#keptUntil(Math.min(nowMs, ...rest.map(({ createdAtMs }) => createdAtMs))),
+      allUntilMs: this.#keptUntil(Math.min(laterMs, ...rest.map(({ createdAtMs }) => createdAtMs))),
       newestMs: Math.max(head.newestMs, ...taken.map(({ createdAtMs }) => createdAtMs)),
-      gap: nowMs > head.allUntilMs,
+      gap,
     };
-    return { page, unplaced: rest, again: resent.slice(again.length) };
+    const removedAtMs = Math.max(nowMs + this.#openMs + this.#keptMs, ...ends) + emptyForMs;
+    return { page, removedAtMs, unplaced: rest, again: resent.slice(again.length) };
   }
 
   async #completed(applicationId: string, head: FeedHead, page: FeedPage): Promise<FeedHead> {
@@ -302,21 +347,40 @@ export class Feed {
     return { ...head, last: number, tag, allUntilMs, newestMs };
   }
 
-  /** What was found with what belongs before it, in the order of their places, and what of it came too late. */
+  /**
+   * The first ones of those found, with what belongs before them, in the order of their places; progress that was
+   * replaced and came too late; and what gets no place now: progress that came too late and may yet be sent, and, where
+   * there are too many (`isCut`), the others.
+   */
   async #inOrder(applicationId: string, found: readonly Unplaced[]) {
-    const known = new Set(found.map(({ id }) => id));
-    const { unplaced, placedUpTo } = await this.#store.ofTransactions(applicationId, mayHaveEarlier(found));
-    const inOrder = inFeedOrder([...found, ...unplaced.filter(({ id }) => !known.has(id))]);
-    return { inOrder, late: tooLate(inOrder, placedUpTo) };
-  }
-
-  #untilOf(one: Unplaced | Resent | number, nowMs: number): number {
-    return (typeof one === 'object' ? one.expireAtMs : undefined) ?? this.#keptUntil(nowMs);
+    const first = firstOf(found, mostTransactions);
+    const highest = new Map<string, number>();
+    for (const { orderKey, sequence } of first) {
+      highest.set(orderKey, Math.max(sequence, highest.get(orderKey) ?? 0));
+    }
+    const known = new Set(first.map(({ id }) => id));
+    const { unplaced, placedUpTo } = await this.#store.ofTransactions(applicationId, mayHaveEarlier(first));
+    // One that was stored behind the look may have one before it that this reader has not seen.
+    const earlier = unplaced.filter(
+      ({ id, orderKey, sequence }) => !known.has(id) && sequence <= (highest.get(orderKey) ?? 0),
+    );
+    const all = inFeedOrder([...first, ...earlier]);
+    const late = new Set(tooLate(all, placedUpTo));
+    return {
+      inOrder: all.filter((one) => !late.has(one)),
+      replaced: [...late].filter(({ progress }) => progress === 'replaced'),
+      later: [...[...late].filter(({ progress }) => progress === 'open'), ...found.slice(first.length)],
+      isCut: first.length < found.length,
+    };
   }
 
   /** What has not ended by then is kept until then. */
   #keptUntil(ms: number): number {
     return ms + this.#keptMs - clockMarginMs;
+  }
+
+  #monotonicMs(): number {
+    return this.#clock.monotonicNow?.() ?? this.#clock.now();
   }
 }
 

@@ -1,4 +1,5 @@
 import { type OwedRecord, owing } from '@headset-cloud/kit/audit/record.ts';
+import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
 import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import {
@@ -33,13 +34,15 @@ export class MongoDeliveryStore implements DeliveryStore {
   readonly #knows: (id: string) => Promise<{ _id: string } | undefined>;
   readonly #instanceId: string;
   readonly #retention: Retention;
+  readonly #clock: Clock;
   #lastLeaseEndMs = Number.NEGATIVE_INFINITY;
 
-  constructor(store: Store, instanceId: string, retention: Retention) {
+  constructor(store: Store, instanceId: string, retention: Retention, clock: Clock = systemClock) {
     this.#deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
     this.#knows = coalescedReader(this.#deliveries, { _id: 1 });
     this.#instanceId = instanceId;
     this.#retention = retention;
+    this.#clock = clock;
   }
 
   async insert(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
@@ -146,7 +149,7 @@ export class MongoDeliveryStore implements DeliveryStore {
     const known = await this.#insert(
       changes.map(({ whole, change }) => ({
         ...toDocument(whole as Delivery),
-        ...changedFields(change, this.#retention),
+        ...changedFields(change, this.#retention, this.#clock.now()),
       })),
     );
     if (known.size === 0) return known;
@@ -167,7 +170,7 @@ export class MongoDeliveryStore implements DeliveryStore {
         updateOne: {
           filter:
             onlyIfOwner === undefined ? { _id: id } : { _id: id, status: 'pending', owner: onlyIfOwner },
-          update: { $set: changedFields(change, this.#retention) },
+          update: { $set: changedFields(change, this.#retention, this.#clock.now()) },
         },
       })),
       { ordered: false },
@@ -202,7 +205,7 @@ export class MongoDeliveryStore implements DeliveryStore {
   async replaceIfFree(id: string, nowMs: number): Promise<boolean> {
     const { matchedCount } = await this.#deliveries.updateOne(
       { _id: id, status: 'pending', owner: null, takenOver: false, replaceable: true },
-      { $set: changedFields(ended('replaced', nowMs), this.#retention) },
+      { $set: changedFields(ended('replaced', nowMs), this.#retention, nowMs) },
     );
     return matchedCount === 1;
   }

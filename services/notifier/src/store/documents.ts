@@ -74,13 +74,21 @@ export function fromDocument(document: DeliveryDocument): Delivery {
   return { id: _id, ...rest, body: bytesOf(body) };
 }
 
-/** The fields to set for a change, with the time of removal when it ends the delivery. */
-export function changedFields(change: DeliveryChange, retention: Retention): Partial<DeliveryDocument> {
+/**
+ * The fields to set for a change, with the time of removal when it ends the delivery. That counts from `nowMs` where the
+ * end was long ago: the event feed counts on it (ADR 0053), and an instance may be stopped between the two.
+ */
+export function changedFields(
+  change: DeliveryChange,
+  retention: Retention,
+  nowMs: number,
+): Partial<DeliveryDocument> {
   if (change.status === undefined || change.status === 'pending' || change.dueAtMs === undefined)
     return change;
   const isDead = change.status === 'dead';
   const keptMs = isDead ? retention.deadMs : retention.deliveredMs;
-  return { ...change, expireAt: new Date(change.dueAtMs + keptMs), ...(isDead && { untold: true }) };
+  const expireAt = new Date(Math.max(change.dueAtMs, nowMs) + keptMs);
+  return { ...change, expireAt, ...(isDead && { untold: true }) };
 }
 
 function bytesOf(body: Binary | Uint8Array): Buffer {

@@ -8,8 +8,8 @@ test('pages are found from a number on, in order, also far behind those that had
     ...{ number, tag: `t${number}`, before: `t${number - 1}`, ids: [`n-${number}`], resends: [] },
     ...{ keptUntilMs: Date.now() + 60_000, allUntilMs: 0, newestMs: 0, gap: false },
   });
-  for (const number of [100, 101, 102, 103]) await feed.add('a-1', page(number));
-  await feed.add('a-2', page(5));
+  for (const number of [100, 101, 102, 103]) await feed.add('a-1', page(number), Date.now() + 60_000);
+  await feed.add('a-2', page(5), Date.now() + 60_000);
   const numbers = async (from: number, to: number, limit: number) =>
     (await feed.pages('a-1', from, to, limit)).map(({ number }) => number);
   expect(await numbers(100, 103, 2)).toEqual([100, 101]);
@@ -22,7 +22,7 @@ test('pages are found from a number on, in order, also far behind those that had
   await bed.remove();
 });
 
-test('of what has no place, a progress that may be replaced is told, unless it has arrived or was taken over', async () => {
+test('of what has no place, a progress that was replaced or may be is told, unless it was sent or is to be sent', async () => {
   const bed = openTestBed('notifier', { onMongo: true });
   const feed = createFeedStore(bed.store);
   const progress = {
@@ -36,6 +36,9 @@ test('of what has no place, a progress that may be replaced is told, unless it h
     { _id: 'tx-1-progress-2', ...progress, sequence: 2, status: 'replaced' },
     { _id: 'tx-1-progress-3', ...progress, sequence: 3, status: 'delivered' },
     { _id: 'tx-1-progress-4', ...progress, sequence: 4, status: 'pending', takenOver: true },
+    { _id: 'tx-1-progress-6', ...progress, sequence: 6, status: 'pending' },
+    { _id: 'tx-1-progress-7', ...progress, sequence: 7, status: 'pending', resends: 1 },
+    { _id: 'tx-1-progress-8', ...progress, sequence: 8, status: 'dead' },
     {
       _id: 'tx-1-processed',
       applicationId: 'a-1',
@@ -46,11 +49,14 @@ test('of what has no place, a progress that may be replaced is told, unless it h
     },
   ] as never);
   const { unplaced, placedUpTo } = await feed.ofTransactions('a-1', ['tx-1']);
-  const told = unplaced.map(({ sequence, replaceable }) => [sequence, replaceable]);
+  const told = unplaced.map(({ sequence, progress }) => [sequence, progress]);
   expect(told.sort()).toEqual([
-    [2, true],
-    [3, false],
-    [4, false],
+    [2, 'replaced'],
+    [3, undefined],
+    [4, undefined],
+    [6, 'open'],
+    [7, undefined],
+    [8, undefined],
   ]);
   expect(placedUpTo.get('tx-1')).toBe(5);
   await bed.remove();

@@ -58,6 +58,7 @@ export function createFeedStore(store: Store): FeedStore {
     replaceable: 1,
     takenOver: 1,
     status: 1,
+    resends: 1,
     createdAtMs: 1,
     expireAt: 1,
   } as const;
@@ -75,6 +76,14 @@ export function createFeedStore(store: Store): FeedStore {
       { _id: { $in: [...ids] }, $or: [{ resendPage: { $exists: false } }, { resendPage: { $lt: number } }] },
       { $set: { resendPage: number }, $unset: { resent: '' } },
     );
+  }
+
+  /** Whoever forgets one finds its pages by its marks: one that went before it had them is still on this one. */
+  async function takeOffGone(applicationId: string, number: number, ids: readonly string[]) {
+    const there = await deliveries.find({ _id: { $in: [...ids] } }, { projection: { _id: 1 } }).toArray();
+    const gone = new Set(ids).difference(new Set(there.map(({ _id }) => _id)));
+    const changes = [...gone].map((id) => takenOff(id, applicationId, number));
+    if (changes.length > 0) await unsettled.pages.bulkWrite(changes);
   }
 
   async function between(applicationId: string, from: number, to: number, limit?: number) {
@@ -128,7 +137,8 @@ export function createFeedStore(store: Store): FeedStore {
       return { unplaced: own.filter(({ unplaced }) => unplaced).map(toUnplaced), placedUpTo };
     },
     async leaveOut(ids) {
-      await deliveries.updateMany({ _id: { $in: [...ids] }, unplaced: true }, { $unset: { unplaced: '' } });
+      const replaced = { _id: { $in: [...ids] }, unplaced: true, status: 'replaced' } as const;
+      await deliveries.updateMany(replaced, { $unset: { unplaced: '' } });
     },
     async resent(applicationId, limit) {
       const found = await deliveries
@@ -140,14 +150,14 @@ export function createFeedStore(store: Store): FeedStore {
       // What has no place at all gets one: it is read once, after it was sent again.
       return found.filter(({ unplaced }) => !unplaced).map(toResent);
     },
-    async add(applicationId, { number, resends, ...page }) {
+    async add(applicationId, { number, resends, ...page }, removedAtMs) {
       try {
         await unsettled.pages.insertOne({
           _id: pageKey(applicationId, number),
           ...page,
           ids: [...page.ids],
           ...(resends.length > 0 && { resends: [...resends] }),
-          expireAt: new Date(page.keptUntilMs),
+          expireAt: new Date(removedAtMs),
         });
         return true;
       } catch (error) {
@@ -159,11 +169,12 @@ export function createFeedStore(store: Store): FeedStore {
       const sentAgain = new Set(resends.map(({ place }) => place));
       const first = ids.filter((_, place) => !sentAgain.has(place));
       if (first.length > 0) {
-        await unsettled.deliveries.updateMany(
+        const { matchedCount } = await unsettled.deliveries.updateMany(
           // A reader that comes here late must not take from one what was done to it since.
           { _id: { $in: first }, unplaced: true },
           { $set: { page: number }, $unset: { unplaced: '', resent: '' } },
         );
+        if (matchedCount < first.length) await takeOffGone(applicationId, number, first);
       }
       if (resends.length > 0) {
         await completeResends(
@@ -194,10 +205,16 @@ function toUnplaced(found: DeliveryDocument): Unplaced {
   const { _id, orderKey, sequence, createdAtMs, expireAt } = found;
   return {
     ...{ id: _id, orderKey, sequence, createdAtMs },
-    // What has arrived is in the feed, however late it was stored.
-    replaceable: mayBeReplaced(found) && found.status !== 'delivered',
+    progress: progressOf(found),
     expireAtMs: expireAt?.getTime(),
   };
+}
+
+/** What has been sent, and what is to be sent again, has its place however late it was stored. */
+function progressOf(found: DeliveryDocument): Unplaced['progress'] {
+  const { status, resends = 0 } = found;
+  if (!mayBeReplaced(found) || resends > 0) return undefined;
+  return status === 'replaced' ? 'replaced' : status === 'pending' ? 'open' : undefined;
 }
 
 function toResent({ _id, resends = 0, expireAt }: DeliveryDocument): Resent {

@@ -64,8 +64,16 @@ export function createForgetStore(store: Store): ForgetStore {
   async function takeOffPages(
     found: readonly Pick<DeliveryDocument, '_id' | 'applicationId' | 'page' | 'resendPage'>[],
   ) {
+    // A page whose marks are not all set is behind the head.
+    const heads = await feeds
+      .find(
+        { _id: { $in: [...new Set(found.map((one) => one.applicationId))] } },
+        { projection: { last: 1 } },
+      )
+      .toArray();
+    const next = new Map(heads.map(({ _id, last }) => [_id, last + 1]));
     const changes = found.flatMap(({ _id, applicationId, page, resendPage }) =>
-      [page, resendPage].flatMap((number) =>
+      [page, resendPage, next.get(applicationId)].flatMap((number) =>
         number === undefined ? [] : [takenOff(_id, applicationId, number)],
       ),
     );

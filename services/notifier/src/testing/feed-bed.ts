@@ -1,0 +1,40 @@
+import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { DeliveryDocument } from '../store/documents.ts';
+import { deliveriesCollection, feedIndexes, notifierIndexes, resendIndexes } from '../store/indexes.ts';
+
+export const dayMs = 86_400_000;
+/** For how long feeds of tests keep deliveries. */
+export const keptMs = 30 * dayMs;
+/** For how long they may be open. */
+export const openMs = 2 * dayMs;
+
+/** What a test says of a delivery. */
+export type Given = Partial<DeliveryDocument> & { readonly _id: string };
+
+/** A store with the indexes of the feed; nothing is removed by itself. */
+export async function openFeedBed(): Promise<{
+  readonly bed: TestBed;
+  readonly deliveries: StoreCollection<DeliveryDocument>;
+}> {
+  const bed = openTestBed('notifier', { onMongo: true });
+  const deliveries = bed.store.collection<DeliveryDocument>(deliveriesCollection);
+  await deliveries.createIndexes([
+    ...(notifierIndexes[deliveriesCollection] ?? []).filter(({ name }) => name !== 'expire'),
+    ...(feedIndexes[deliveriesCollection] ?? []),
+    ...(resendIndexes[deliveriesCollection] ?? []),
+  ]);
+  return { bed, deliveries };
+}
+
+/** A delivery that waits, created at `nowMs`, unless said otherwise. */
+export function eventDocument({ _id, ...more }: Given, nowMs: number): DeliveryDocument {
+  return {
+    ...{ _id, applicationId: 'app', destination: 'deviceEvent', orderKey: '', sequence: 0, order: 'none' },
+    ...{ after: null, replaceable: false, status: 'pending', attempts: 0 },
+    ...{ body: Buffer.from(JSON.stringify({ operationId: 'notify-boot', deviceId: '350000000000001' })) },
+    ...{ createdAtMs: nowMs, budgetFromMs: 1, nextAttemptAtMs: 1, dueAtMs: 1, owner: null, takenOver: false },
+    ...{ deliveredAtMs: 0, lastOutcome: '', recentAttempts: [], traceparent: '', lane: 'app/deviceEvent' },
+    ...{ unplaced: true, ...more },
+  } as DeliveryDocument;
+}
