@@ -114,12 +114,7 @@ test('forgetting a device takes its name off the pages of the feed; the other pl
   await waitFor('its end', async () => (await status(notifier, notificationId)) === 'delivered');
   await notifier.admin.redeliverDelivery({ notificationId });
   await waitFor('its end', async () => (await status(notifier, notificationId)) === 'delivered');
-  const all = await notifier.feed.readEvents({ applicationId: 'a-1' });
-  const again = await notifier.feed.readEvents({
-    applicationId: 'a-1',
-    after: all.cursor,
-    withResends: true,
-  });
+  const again = await notifier.feed.readEvents({ applicationId: 'a-1', withResends: true });
   expect(again.events.map(({ eventId, resends }) => [eventId, resends])).toContainEqual([notificationId, 1]);
   await notifier.admin.forgetDevice({ deviceId: device, reference: 'r-1', run: 'run-1' });
   const pages = await use.world.store.collection('feed_pages').find({}).toArray();

@@ -11,6 +11,7 @@ import { Feed } from './feed.ts';
 
 const beganAtMs = Date.UTC(2026, 0, 1);
 const rounds = Number(process.env['ROUNDS'] ?? 1);
+const writes = Number(process.env['WRITES'] ?? 20);
 const firstSeed = Number(process.env['SEED'] ?? 1);
 
 function randomOf(seed: number) {
@@ -73,7 +74,7 @@ test.each(Array.from({ length: rounds }, (_, i) => firstSeed + i))(
 
     const transactions = new Map<number, number>();
     async function write() {
-      for (let i = 0; i < 60; i++) {
+      for (let i = 0; i < writes; i++) {
         nowMs += 1000;
         const kind = random();
         if (kind < 0.2) {

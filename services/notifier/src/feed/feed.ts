@@ -28,7 +28,7 @@ const pageSize = 100;
  */
 const mostPagesOfALook = 10;
 const mostOfALook = mostPagesOfALook * pageSize;
-/** No further page is made of a look that was begun so long ago: whoever asks waits for an answer. */
+/** No further page is made so long after the look, or after the request where that has events: whoever asks waits. */
 const mostMakingMs = 500;
 /** Transactions whose other callbacks are looked for together. */
 const mostTransactions = 100;
@@ -109,6 +109,7 @@ export class Feed {
   /** Throws invalid_argument for a cursor with which nobody can go on; the message says what to do. */
   async read(request: FeedRequest): Promise<FeedAnswer> {
     const { applicationId, after, fromMs, limit, filter, withResends = false } = request;
+    const beganMs = this.#monotonicMs();
     let head = await this.#head(applicationId);
     let at =
       after === undefined
@@ -125,8 +126,9 @@ export class Feed {
       events.length >= limit || examined >= mostExamined || passed >= mostPassed || bytes >= mostBytes;
     while (!isFull()) {
       if (at.page > head.last) {
-        // What is in hand goes out before others get their places.
-        if (drained || events.length > 0) break;
+        // What is in hand is not kept back by a slow store, nor lost at the deadline.
+        const isSlow = this.#monotonicMs() - beganMs > mostMakingMs;
+        if (drained || (events.length > 0 && isSlow)) break;
         ({ head, drained } = await this.#extended(applicationId, head));
         continue;
       }
