@@ -23,6 +23,7 @@ import { effectsIn, type HeadsetProcess, statesOf } from './headsets.ts';
 import { overtaken } from './judge/order.ts';
 import type { Tally } from './killer.ts';
 import { staying } from './load/target.ts';
+import { patient } from './patient.ts';
 import type { Supervisor } from './supervisor.ts';
 import type { Tenant, World } from './world.ts';
 
@@ -46,7 +47,7 @@ export interface Observed {
 export function observed({ stack, tenants, headsets }: World): Observed {
   const url = stack.adminUrls['transactions'] ?? stack.adminUrls['platform'];
   return {
-    ...{ tenants, headsets, admin: createAdmin(stack.admin) },
+    ...{ tenants, headsets, admin: createAdmin(stack.admin, undefined, [patient]) },
     metrics: async () => (await request(`${url}/metrics`)).body.text(),
   };
 }
@@ -97,7 +98,7 @@ function dueTransactions(metrics: string): number {
 
 /** Reads everything that the judge needs, through the public APIs and the operators' API. */
 export async function gather(world: World, open: readonly string[], tally: Tally): Promise<Evidence> {
-  const admin = createAdmin(world.stack.admin);
+  const admin = createAdmin(world.stack.admin, undefined, [patient]);
   const transactions: ListedTransaction[] = [];
   const settings: FinalSetting[] = [];
   const applications: ApplicationStanding[] = [];

@@ -20,8 +20,8 @@ export interface AdminAddresses {
   readonly billing: string;
 }
 
-/** The operators' API, as the CLI uses it; with ADMIN_TOKEN where it is set. */
-export function createAdmin(addresses: AdminAddresses, token?: string) {
+/** The operators' API, as the CLI uses it; with ADMIN_TOKEN where it is set. Calls go through `more` as well. */
+export function createAdmin(addresses: AdminAddresses, token?: string, more: readonly Interceptor[] = []) {
   const authorize: Interceptor = (next) => (request) => {
     if (token) request.header.set('authorization', `Bearer ${token}`);
     return next(request);
@@ -29,7 +29,7 @@ export function createAdmin(addresses: AdminAddresses, token?: string) {
   const at = (baseUrl: string) =>
     createConnectTransport({
       ...{ baseUrl, httpVersion: '1.1', defaultTimeoutMs: 10_000 },
-      interceptors: [authorize],
+      interceptors: [...more, authorize],
     });
   return {
     devices: createClient(DevicesAdminService, at(addresses.devices)),
