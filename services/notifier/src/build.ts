@@ -118,6 +118,7 @@ export function buildNotifier(
     store: createFeedStore(ctx.store),
     clock,
     keptMs: Math.min(kept.deliveredMs, kept.deadMs),
+    longestMs: Math.max(kept.deliveredMs, kept.deadMs),
     openMs: limit.maxAgeMs + limit.graceMs,
   });
   const maxPools = config.NOTIFIER_MAX_POOLS;

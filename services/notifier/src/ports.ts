@@ -270,14 +270,14 @@ export interface FeedPage {
   readonly ids: readonly string[];
   /** Those of them that were sent again; the others have their one place. */
   readonly resends: readonly FeedResend[];
-  /** Until then none of its deliveries is removed because it had its time; milliseconds since 1970. */
-  readonly keptUntilMs: number;
+  /** For each of them: until then it is not removed because it had its time; milliseconds since 1970. */
+  readonly ends: readonly number[];
   /** The head's, once this page is the last one. */
   readonly allUntilMs: number;
   /** Likewise. So the first page with a time from some time on is the first one with an event from then on. */
   readonly newestMs: number;
-  /** Something that had no place may have been removed before this page was made. */
-  readonly gap: boolean;
+  /** From then until this page was made something that had no place may have been removed; milliseconds since 1970. */
+  readonly gapFromMs?: number;
 }
 
 /** Where deliveries have their places in the feed (ADR 0053). */

@@ -54,7 +54,8 @@ async function fill(store: Store, applicationId: string, placed: number, unplace
       (_, p) => ({
         ...{ _id: pageKey(applicationId, first + p), tag: tagOf(first + p), before: tagOf(first + p - 1) },
         ids: documents.slice(p * pageSize, (p + 1) * pageSize).map(({ _id }) => _id),
-        ...{ keptUntilMs: nowMs + keptMs / 2, allUntilMs: nowMs + keptMs / 2, gap: false, expireAt },
+        ends: Array.from({ length: pageSize }, () => nowMs + keptMs / 2),
+        ...{ allUntilMs: nowMs + keptMs / 2, expireAt },
       }),
     );
     if (made.length > 0) await pages.insertMany(made as never, { ordered: false });

@@ -16,27 +16,24 @@ export interface FeedPosition {
   readonly place: number;
   /** Of the page; of the one before it where the place is 0, since the page may not be there yet. */
   readonly tag: string;
-  /** The last page when this reader began without a cursor: gaps before it are known to it. */
-  readonly began: number;
-  /** When that was, so what had its time before is known to it; milliseconds since 1970. */
+  /** When this reader began without a cursor: it never had to see what was gone then; milliseconds since 1970. */
   readonly beganAtMs: number;
 }
 
 const form =
-  /^1\.(\d{1,15})\.(\d{1,6})\.([A-Za-z0-9_-]{1,32})\.(\d{1,15})\.(\d{1,15})\.([A-Za-z0-9_-]{8})\.([A-Za-z0-9_-]{8})$/;
+  /^1\.(\d{1,15})\.(\d{1,6})\.([A-Za-z0-9_-]{1,32})\.(\d{1,15})\.([A-Za-z0-9_-]{8})\.([A-Za-z0-9_-]{8})$/;
 
 /** Opaque to integrators. */
 export function cursorOf(applicationId: string, filter: FeedFilter, position: FeedPosition): string {
-  const { page, place, tag, began, beganAtMs } = position;
-  const text = [1, page, place, tag, began, beganAtMs, digest(applicationId), filterDigest(filter)].join('.');
+  const { page, place, tag, beganAtMs } = position;
+  const text = [1, page, place, tag, beganAtMs, digest(applicationId), filterDigest(filter)].join('.');
   return Buffer.from(text).toString('base64url');
 }
 
 /** Throws invalid_argument for one that this application and filter never got. */
 export function positionOf(applicationId: string, filter: FeedFilter, cursor: string): FeedPosition {
   const bytes = Buffer.from(cursor, 'base64url');
-  const [, page, place, tag, began, beganAtMs, application, filters] =
-    form.exec(bytes.toString('latin1')) ?? [];
+  const [, page, place, tag, beganAtMs, application, filters] = form.exec(bytes.toString('latin1')) ?? [];
   // Buffer leaves out what is not base64url.
   if (tag === undefined || bytes.toString('base64url') !== cursor) throw unknownCursor();
   if (application !== digest(applicationId)) {
@@ -48,10 +45,7 @@ export function positionOf(applicationId: string, filter: FeedFilter, cursor: st
       `The cursor is of other filters: give the types and deviceId that it was given for. To change them, ${lowered(beginAnew)}`,
     );
   }
-  return {
-    ...{ page: Number(page), place: Number(place), tag },
-    ...{ began: Number(began), beganAtMs: Number(beganAtMs) },
-  };
+  return { page: Number(page), place: Number(place), tag, beganAtMs: Number(beganAtMs) };
 }
 
 const beginAnew =

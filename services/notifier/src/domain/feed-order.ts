@@ -59,7 +59,8 @@ export function tooLate(found: readonly Unplaced[], placedUpTo: ReadonlyMap<stri
 export function firstOf(found: readonly Unplaced[], mostTransactions: number): readonly Unplaced[] {
   const beyond = new Set(mayHaveEarlier(found).slice(mostTransactions));
   const end = found.findIndex(({ orderKey }) => beyond.has(orderKey));
-  return end < 0 ? found : found.slice(0, end);
+  // What is cut off may leave further gaps.
+  return end < 0 ? found : firstOf(found.slice(0, end), mostTransactions);
 }
 
 const ofTransaction = /^tx-\d+$/;

@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => bed.remove());
 
 const feedOn = (store: FeedStore = createFeedStore(bed.store)) =>
-  new Feed({ store, clock: { now: () => nowMs }, keptMs, openMs });
+  new Feed({ store, clock: { now: () => nowMs }, keptMs, longestMs: keptMs, openMs });
 
 const store = (...given: Given[]) => deliveries.insertMany(given.map((one) => eventDocument(one, nowMs)));
 

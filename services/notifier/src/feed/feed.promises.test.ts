@@ -27,7 +27,13 @@ beforeEach(async () => {
 afterEach(() => bed.remove());
 
 const feedOn = (store: FeedStore = createFeedStore(bed.store)) =>
-  new Feed({ store, clock: { now: () => nowMs, monotonicNow: () => spentMs }, keptMs, openMs });
+  new Feed({
+    store,
+    clock: { now: () => nowMs, monotonicNow: () => spentMs },
+    keptMs,
+    longestMs: keptMs,
+    openMs,
+  });
 
 const store = (...given: Given[]) => deliveries.insertMany(given.map((one) => eventDocument(one, nowMs)));
 /** One that was delivered the moment it was created. */

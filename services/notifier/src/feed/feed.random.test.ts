@@ -130,6 +130,7 @@ test.each(Array.from({ length: rounds }, (_, i) => firstSeed + i))(
         store: faulty(),
         clock: { now: () => nowMs + (below(3) - 1) * 1_800_000 },
         keptMs,
+        longestMs: keptMs,
         openMs,
       });
       const seen: Seen[] = [];

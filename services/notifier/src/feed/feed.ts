@@ -28,7 +28,7 @@ const pageSize = 100;
  */
 const mostPagesOfALook = 10;
 const mostOfALook = mostPagesOfALook * pageSize;
-/** No further page is made so long after the look, or after the request where that has events: whoever asks waits. */
+/** A request that has got on is answered after this time, and no further page is made so long after a look. */
 const mostMakingMs = 500;
 /** Transactions whose other callbacks are looked for together. */
 const mostTransactions = 100;
@@ -42,8 +42,6 @@ const mostPagesAtOnce = 64;
 const readAtOnce = 200;
 /** No further event is added to a response once its bodies have so many bytes. */
 const mostBytes = 1 << 20;
-/** Who begins without a cursor misses nothing that he could know of. */
-const knowsAll = Number.POSITIVE_INFINITY;
 /** Clocks of processes may differ by this much. */
 const clockMarginMs = 2 * 3_600_000;
 /** A page is removed so long after the last of its deliveries. */
@@ -83,6 +81,8 @@ export interface FeedOptions {
   readonly clock: Clock;
   /** The shortest time that a delivery is kept after its end; milliseconds. */
   readonly keptMs: number;
+  /** The longest such time; milliseconds. */
+  readonly longestMs: number;
   /** The longest time from a delivery's creation to its end; milliseconds. */
   readonly openMs: number;
 }
@@ -97,12 +97,14 @@ export class Feed {
   readonly #store: FeedStore;
   readonly #clock: Clock;
   readonly #keptMs: number;
+  readonly #longestMs: number;
   readonly #openMs: number;
 
-  constructor({ store, clock, keptMs, openMs }: FeedOptions) {
+  constructor({ store, clock, keptMs, longestMs, openMs }: FeedOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#keptMs = keptMs;
+    this.#longestMs = longestMs;
     this.#openMs = openMs;
   }
 
@@ -111,56 +113,69 @@ export class Feed {
     const { applicationId, after, fromMs, limit, filter, withResends = false } = request;
     const beganMs = this.#monotonicMs();
     let head = await this.#head(applicationId);
-    let at =
+    let drained = false;
+    // What has been lost by now was so before this reader began.
+    if (after === undefined && this.#clock.now() > head.allUntilMs) {
+      ({ head, drained } = await this.#extended(applicationId, head));
+    }
+    const begin =
       after === undefined
         ? await this.#beginning(applicationId, head, fromMs)
         : positionOf(applicationId, filter, after);
-    const isAtEnd = at.page === head.last + 1;
-    if (at.page > head.last + 1 || (isAtEnd && (at.place > 0 || at.tag !== head.tag))) throw unknownCursor();
+    const isAtEnd = begin.page === head.last + 1;
+    if (begin.page > head.last + 1 || (isAtEnd && (begin.place > 0 || begin.tag !== head.tag))) {
+      throw unknownCursor();
+    }
     const isFiltered = filter.types.length > 0 || filter.deviceId !== '';
-    const events: FeedEvent[] = [];
     const isMeant = ({ id, resends }: FeedEntry) => id !== '' && (resends === 0 || withResends);
-    let [examined, passed, bytes, drained] = [0, 0, 0, false];
+    const events: FeedEvent[] = [];
+    let [at, examined, passed, bytes] = [begin, 0, 0, 0];
+    let [isEmpty, isLost] = [true, false];
+    let pages: readonly FeedPage[] = [];
     let pagesAtOnce = Math.ceil(limit / pageSize) + 1;
     const isFull = () =>
       events.length >= limit || examined >= mostExamined || passed >= mostPassed || bytes >= mostBytes;
-    while (!isFull()) {
+    const isSlow = () => at !== begin && this.#monotonicMs() - beganMs > mostMakingMs;
+    while (!isFull() && !isLost && !isSlow()) {
       if (at.page > head.last) {
-        // What is in hand is not kept back by a slow store, nor lost at the deadline.
-        const isSlow = this.#monotonicMs() - beganMs > mostMakingMs;
-        if (drained || (events.length > 0 && isSlow)) break;
+        if (drained) break;
         ({ head, drained } = await this.#extended(applicationId, head));
         continue;
       }
-      const pages = await this.#store.pages(applicationId, at.page, head.last, pagesAtOnce);
-      pagesAtOnce = Math.min(2 * pagesAtOnce, mostPagesAtOnce);
-      const most = Math.min(
-        readAtOnce,
-        mostExamined - examined,
-        isFiltered ? readAtOnce : limit - events.length,
-      );
-      const walked = this.#walk(at, head, pages, { isMeant, most, mostInAll: mostPassed - passed });
+      pages = pages.filter(({ number }) => number >= at.page);
+      if (pages.length === 0) {
+        pages = await this.#store.pages(applicationId, at.page, head.last, pagesAtOnce);
+        pagesAtOnce = Math.min(2 * pagesAtOnce, mostPagesAtOnce);
+      }
+      // Where places turn out to be empty, many are looked at for one event.
+      const wanted = isFiltered || passed > 0 ? readAtOnce : limit - events.length;
+      const walked = this.#walk(at, head, pages, {
+        isMeant,
+        most: Math.min(readAtOnce, mostExamined - examined, wanted),
+        mostInAll: mostPassed - passed,
+      });
       if (!walked) {
-        // Told by the next request, so that what is in hand is not lost.
-        if (events.length > 0) break;
-        throw expiredCursor();
+        isLost = true;
+        break;
       }
       const { entries, behind } = walked;
       const found = await this.#store.deliveries(entries.filter(isMeant).map(({ id }) => id));
+      const nowMs = this.#clock.now();
       let looked = 0;
       for (const entry of entries) {
         if (isFull()) break;
-        looked++;
-        if (!isMeant(entry)) {
-          passed++;
-          continue;
-        }
-        // What is not there was forgotten (ADR 0047), or had its time before this reader began.
-        const delivery = found.get(entry.id);
+        const delivery = isMeant(entry) ? found.get(entry.id) : undefined;
         if (!delivery) {
+          // It was forgotten (ADR 0047), was gone when this reader began, or is not asked for; or it had its time.
+          isLost = isMeant(entry) && nowMs > entry.endMs && entry.endMs >= at.beganAtMs;
+          if (isLost) break;
+          if (entry.id !== '' && !isMeant(entry)) isEmpty = false;
           passed++;
+          looked++;
           continue;
         }
+        isEmpty = false;
+        looked++;
         examined++;
         const subject = subjectOf(delivery);
         if (!fits(subject, filter)) continue;
@@ -169,9 +184,13 @@ export class Feed {
       }
       at = behind(looked);
     }
+    // What is in hand is answered; the next request is told.
+    if (isLost && events.length === 0) throw expiredCursor();
+    if (isEmpty && begin.page === head.start && begin.place === 0 && at.page > begin.page) {
+      await this.#store.startFrom(applicationId, at.page);
+    }
     const more = at.page <= head.last || !drained;
-    const behind = { ...at, began: Math.min(at.began, head.last) };
-    return { events, cursor: cursorOf(applicationId, filter, behind), more };
+    return { events, cursor: cursorOf(applicationId, filter, at), more };
   }
 
   async #head(applicationId: string): Promise<FeedHead> {
@@ -185,12 +204,12 @@ export class Feed {
 
   /** Before the oldest page that is there, of those with an event from `fromMs` on. */
   async #beginning(applicationId: string, head: FeedHead, fromMs = 0): Promise<FeedPosition> {
-    const knownGaps = { began: knowsAll, beganAtMs: this.#clock.now() };
+    const beganAtMs = this.#clock.now();
     const from = fromMs > 0 ? await this.#firstSince(applicationId, head, fromMs) : head.start;
     const [first] = from > head.last ? [] : await this.#store.pages(applicationId, from, head.last, 1);
-    if (!first) return { page: head.last + 1, place: 0, tag: head.tag, ...knownGaps };
+    if (!first) return { page: head.last + 1, place: 0, tag: head.tag, beganAtMs };
     if (from === head.start && first.number > from) await this.#store.startFrom(applicationId, first.number);
-    return { page: first.number, place: 0, tag: first.before, ...knownGaps };
+    return { page: first.number, place: 0, tag: first.before, beganAtMs };
   }
 
   /** The number of the first page with an event that was created then or later, or one of removed ones before it. */
@@ -233,10 +252,8 @@ export class Feed {
         if (!knowsMissing) break;
         [number, place] = [page.number, 0];
       }
-      // Some of it is gone; a reader that began later sees what is left.
-      const isGone = nowMs > page.keptUntilMs && page.keptUntilMs >= at.beganAtMs;
       // Told when nothing before it is left to be read.
-      if (isGone || (page.gap && place === 0 && page.number > at.began)) break;
+      if (place === 0 && page.gapFromMs !== undefined && at.beganAtMs <= page.gapFromMs) break;
       let count = 0;
       for (const entry of entriesOf(page).slice(place)) {
         if (isEnough()) break;
@@ -287,18 +304,17 @@ export class Feed {
       await this.#store.leaveOut(replaced.map(({ id }) => id));
       return { head, drained: false };
     }
-    const laterMs = Math.min(nowMs, ...later.map(({ createdAtMs }) => createdAtMs));
+    const laterUntilMs = this.#untilOf(later, nowMs);
     if (inOrder.length === 0 && resent.length === 0 && isCovered) {
-      const untilMs = this.#keptUntil(laterMs);
-      if (untilMs - head.allUntilMs > stillAllEveryMs) {
-        await this.#store.stillAll(applicationId, head.last, untilMs);
+      if (laterUntilMs - head.allUntilMs > stillAllEveryMs) {
+        await this.#store.stillAll(applicationId, head.last, laterUntilMs);
       }
       return { head, drained: true };
     }
     let [at, unplaced, again]: [FeedHead, readonly Unplaced[], readonly Resent[]] = [head, inOrder, resent];
     for (let made = 1; ; made++) {
       const { page, removedAtMs, ...rest } = this.#nextPage(at, unplaced, again, {
-        ...{ nowMs, laterMs, gap: made === 1 && !isCovered },
+        ...{ nowMs, laterUntilMs, ...(made === 1 && !isCovered && { gapFromMs: head.allUntilMs }) },
       });
       const isMine = await this.#store.add(applicationId, page, removedAtMs);
       const stored = isMine ? page : await this.#store.page(applicationId, page.number);
@@ -313,33 +329,32 @@ export class Feed {
   }
 
   /**
-   * The page behind the head, of what was seen at `nowMs` and has no place, and what of that comes later. `laterMs`: when
-   * the first of what else comes later was created.
+   * The page behind the head, of what was seen at `nowMs` and has no place, and what of that comes later. `laterUntilMs`:
+   * until when nothing of what else comes later is removed.
    */
   #nextPage(
     head: FeedHead,
     unplaced: readonly Unplaced[],
     resent: readonly Resent[],
-    { nowMs, laterMs, gap }: { readonly nowMs: number; readonly laterMs: number; readonly gap: boolean },
+    { nowMs, laterUntilMs, ...gap }: Seen,
   ) {
     const taken = unplaced.slice(0, pageSize);
     const rest = unplaced.slice(pageSize);
     const again = resent.slice(0, pageSize - taken.length);
-    const ends = [...taken, ...again].flatMap(({ expireAtMs }) => expireAtMs ?? []);
+    const all = [...taken, ...again];
     const page: FeedPage = {
       number: head.last + 1,
       tag: newTag(),
       before: head.tag,
-      ids: [...taken, ...again].map(({ id }) => id),
+      ids: all.map(({ id }) => id),
+      ends: all.map((one) => this.#endOf(one, nowMs)),
       resends: again.map(({ resends }, i) => ({ place: taken.length + i, resends })),
-      // What has not ended by then is kept for longer.
-      keptUntilMs: Math.min(this.#keptUntil(nowMs), ...ends.map((endMs) => endMs - clockMarginMs)),
-      // What comes later ends later; what is there and has no place has ended after it was created.
-      allUntilMs: this.#keptUntil(Math.min(laterMs, ...rest.map(({ createdAtMs }) => createdAtMs))),
+      allUntilMs: Math.min(laterUntilMs, this.#untilOf(rest, nowMs)),
       newestMs: Math.max(head.newestMs, ...taken.map(({ createdAtMs }) => createdAtMs)),
-      gap,
+      ...gap,
     };
-    const removedAtMs = Math.max(nowMs + this.#openMs + this.#keptMs, ...ends) + emptyForMs;
+    const ends = all.flatMap(({ expireAtMs }) => expireAtMs ?? []);
+    const removedAtMs = Math.max(nowMs + this.#openMs + this.#longestMs, ...ends) + emptyForMs;
     return { page, removedAtMs, unplaced: rest, again: resent.slice(again.length) };
   }
 
@@ -351,8 +366,8 @@ export class Feed {
 
   /**
    * The first ones of those found, with what belongs before them, in the order of their places; progress that was
-   * replaced and came too late; and what gets no place now: progress that came too late and may yet be sent, and, where
-   * there are too many (`isCut`), the others.
+   * replaced and came too late; and, where there are too many (`isCut`), the others. Progress that came too late and may
+   * yet be sent waits, unless so much of it does that nothing else would be seen.
    */
   async #inOrder(applicationId: string, found: readonly Unplaced[]) {
     const first = firstOf(found, mostTransactions);
@@ -368,12 +383,21 @@ export class Feed {
     );
     const all = inFeedOrder([...first, ...earlier]);
     const late = new Set(tooLate(all, placedUpTo));
-    return {
-      inOrder: all.filter((one) => !late.has(one)),
-      replaced: [...late].filter(({ progress }) => progress === 'replaced'),
-      later: [...[...late].filter(({ progress }) => progress === 'open'), ...found.slice(first.length)],
-      isCut: first.length < found.length,
-    };
+    const replaced = [...late].filter(({ progress }) => progress === 'replaced');
+    const isCut = first.length < found.length;
+    const inTime = all.filter((one) => !late.has(one));
+    const isStuck = inTime.length === 0 && (isCut || found.length > mostOfALook);
+    return { inOrder: isStuck ? all : inTime, replaced, later: found.slice(first.length), isCut };
+  }
+
+  /** Until then it is not removed; what is open is kept from its end on. */
+  #endOf({ expireAtMs }: Unplaced | Resent, nowMs: number): number {
+    return expireAtMs === undefined ? this.#keptUntil(nowMs) : expireAtMs - clockMarginMs;
+  }
+
+  /** Until then none of these is removed, nor what comes later. */
+  #untilOf(ones: readonly Unplaced[], nowMs: number): number {
+    return Math.min(this.#keptUntil(nowMs), ...ones.map((one) => this.#endOf(one, nowMs)));
   }
 
   /** What has not ended by then is kept until then. */
@@ -394,17 +418,26 @@ interface Walk {
   readonly mostInAll: number;
 }
 
+/** What a page's making knows of its look. */
+interface Seen {
+  readonly nowMs: number;
+  readonly laterUntilMs: number;
+  readonly gapFromMs?: number;
+}
+
 /** What stands on a place. */
 interface FeedEntry {
   /** Empty: it was forgotten, or was sent again once more. */
   readonly id: string;
   /** 0: its one place. */
   readonly resends: number;
+  /** Until then it is not removed because it had its time; milliseconds since 1970. */
+  readonly endMs: number;
 }
 
-function entriesOf({ ids, resends }: FeedPage): FeedEntry[] {
+function entriesOf({ ids, ends, resends }: FeedPage): FeedEntry[] {
   const again = new Map(resends.map((one) => [one.place, one.resends]));
-  return ids.map((id, place) => ({ id, resends: again.get(place) ?? 0 }));
+  return ids.map((id, place) => ({ id, resends: again.get(place) ?? 0, endMs: ends[place] ?? 0 }));
 }
 
 /** 64 random bits. */

@@ -6,7 +6,7 @@ test('pages are found from a number on, in order, also far behind those that had
   const feed = createFeedStore(bed.store);
   const page = (number: number) => ({
     ...{ number, tag: `t${number}`, before: `t${number - 1}`, ids: [`n-${number}`], resends: [] },
-    ...{ keptUntilMs: Date.now() + 60_000, allUntilMs: 0, newestMs: 0, gap: false },
+    ...{ ends: [Date.now() + 60_000], allUntilMs: 0, newestMs: 0 },
   });
   for (const number of [100, 101, 102, 103]) await feed.add('a-1', page(number), Date.now() + 60_000);
   await feed.add('a-2', page(5), Date.now() + 60_000);

@@ -15,11 +15,12 @@ export interface FeedDocument extends FeedHead {
   _id: string;
 }
 
-export interface FeedPageDocument extends Omit<FeedPage, 'number' | 'ids' | 'resends'> {
+export interface FeedPageDocument extends Omit<FeedPage, 'number' | 'ids' | 'ends' | 'resends'> {
   /** Application, a space and the number, so that a range of ids is a range of pages. */
   _id: string;
   /** Of deliveries, in their order; empty where one was forgotten. */
   ids: string[];
+  ends: number[];
   /** Absent: none. */
   resends?: FeedResend[];
   /** When it is removed: none of its deliveries is surely there any more. */
@@ -72,10 +73,11 @@ export function createFeedStore(store: Store): FeedStore {
       resendPage === undefined ? [] : [takenOff(_id, applicationId, resendPage)],
     );
     if (off.length > 0) await unsettled.pages.bulkWrite(off);
-    await unsettled.deliveries.updateMany(
+    const { matchedCount } = await unsettled.deliveries.updateMany(
       { _id: { $in: [...ids] }, $or: [{ resendPage: { $exists: false } }, { resendPage: { $lt: number } }] },
       { $set: { resendPage: number }, $unset: { resent: '' } },
     );
+    if (matchedCount < ids.length) await takeOffGone(applicationId, number, ids);
   }
 
   /** Whoever forgets one finds its pages by its marks: one that went before it had them is still on this one. */
@@ -156,6 +158,7 @@ export function createFeedStore(store: Store): FeedStore {
           _id: pageKey(applicationId, number),
           ...page,
           ids: [...page.ids],
+          ends: [...page.ends],
           ...(resends.length > 0 && { resends: [...resends] }),
           expireAt: new Date(removedAtMs),
         });
@@ -225,11 +228,14 @@ function fromPage({
   tag,
   before,
   ids,
+  ends,
   resends = [],
-  keptUntilMs,
   allUntilMs,
   newestMs,
-  gap,
+  gapFromMs,
 }: FeedPageDocument) {
-  return { tag, before, ids, resends, keptUntilMs, allUntilMs, newestMs, gap };
+  return {
+    ...{ tag, before, ids, ends, resends, allUntilMs, newestMs },
+    ...(gapFromMs !== undefined && { gapFromMs }),
+  };
 }

@@ -97,13 +97,29 @@ export function createForgetStore(store: Store): ForgetStore {
           continue;
         }
         const found = await deliveries
-          .find({ ...of, ...ended }, { limit, projection: { applicationId: 1, page: 1, resendPage: 1 } })
+          .find(
+            { ...of, ...ended },
+            { limit, projection: { applicationId: 1, page: 1, resendPage: 1, unplaced: 1, resent: 1 } },
+          )
           .toArray();
-        const ids = found.map(({ _id }) => _id);
         // Before they go, so that a run that is cut off finds them again.
         await takeOffPages(found);
-        removed += (await deliveries.deleteMany({ _id: { $in: ids }, ...ended })).deletedCount;
-        if (found.length === limit) return { removed, left: 0, more: true };
+        // One that has got a further place since is left for the next run.
+        const gone = await Promise.all(
+          [true, false].flatMap((unplaced) =>
+            [true, false].map((resent) => {
+              const same = found.filter((one) => !!one.unplaced === unplaced && !!one.resent === resent);
+              const marks = { unplaced: { $exists: unplaced }, resent: { $exists: resent } };
+              const ids = same.map(({ _id }) => _id);
+              return ids.length === 0
+                ? undefined
+                : deliveries.deleteMany({ _id: { $in: ids }, ...marks, ...ended });
+            }),
+          ),
+        );
+        const deleted = gone.reduce((sum, one) => sum + (one?.deletedCount ?? 0), 0);
+        removed += deleted;
+        if (found.length === limit || deleted < found.length) return { removed, left: 0, more: true };
         left += await deliveries.countDocuments(of);
       }
       return { removed, left, more: false };
