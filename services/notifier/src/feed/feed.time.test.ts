@@ -1,4 +1,4 @@
-/** What a second breaker found in the promises of ADR 0053 about time, forgetting, late progress and cost. */
+/** What else was found by trying to break the promises of ADR 0053: time, forgetting, late progress, cost. */
 import type { TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { FeedStore } from '../ports.ts';
