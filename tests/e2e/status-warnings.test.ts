@@ -41,14 +41,18 @@ describe('a storage that cannot be used is a warning of ctl status', () => {
       ...{ kind: 'embedded', dataDir: folder, clients: [{ clientId: 'own', clientSecret: 'x'.repeat(32) }] },
       env: {
         ...{ S3_BUCKET: 'packages', S3_ENDPOINT: endpoint, S3_REGION: 'eu-1' },
-        ...{ AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' },
+        ...{ AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', UPDATES_STORAGE_WATCH_MS: '1000' },
       },
     });
     stack = started;
     const url = started.admin.updates as unknown as string;
     const status = () => ctlWith({ ADMIN_URL: url }, '--json', 'status');
-    await waitFor('the warning', async () => (await status()).exitCode === 5);
-    expect(JSON.parse((await status()).out).services[0]).toMatchObject({
+    // On a busy machine the first check may end before its answer is read.
+    const said = await waitFor(`a warning that ${reason}`, async () => {
+      const { exitCode, out } = await status();
+      return exitCode === 5 && out.includes(reason) && out;
+    });
+    expect(JSON.parse(said).services[0]).toMatchObject({
       ready: true,
       warnings: [{ name: 'storage_unavailable', message: `bucket packages at ${endpoint}: ${reason}` }],
     });

@@ -8,8 +8,8 @@ import type { DeliveryDocument } from '../store/documents.ts';
 import { createFeedStore, type FeedPageDocument } from '../store/feed.ts';
 import { createForgetStore } from '../store/forget.ts';
 import { feedPagesCollection } from '../store/indexes.ts';
-import { dayMs, eventDocument, type Given, keptMs, openFeedBed, openMs } from '../testing/feed-bed.ts';
-import { Feed, type FeedAnswer } from './feed.ts';
+import { dayMs, feedTools, type Given, keptMs, openFeedBed } from '../testing/feed-bed.ts';
+import type { Feed } from './feed.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -26,39 +26,9 @@ beforeEach(async () => {
 });
 afterEach(() => bed.remove());
 
-const feedOn = (store: FeedStore = createFeedStore(bed.store)) =>
-  new Feed({
-    store,
-    clock: { now: () => nowMs, monotonicNow: () => spentMs },
-    keptMs,
-    longestMs: keptMs,
-    openMs,
-  });
-
-const store = (...given: Given[]) => deliveries.insertMany(given.map((one) => eventDocument(one, nowMs)));
-/** One that was delivered the moment it was created. */
-const ended = (_id: string, atMs = nowMs, forMs = keptMs): Given => ({
-  ...{ _id, status: 'delivered', createdAtMs: atMs, expireAt: new Date(atMs + forMs) },
+const { feedOn, store, ended, retention, idsOf, read, readAll } = feedTools({
+  ...{ bed: () => bed, nowMs: () => nowMs, spentMs: () => spentMs, longestMs: keptMs },
 });
-/** What MongoDB does each minute. */
-async function retention() {
-  const gone = { expireAt: { $lte: new Date(nowMs) } };
-  await deliveries.deleteMany(gone);
-  await bed.store.collection<FeedPageDocument>(feedPagesCollection).deleteMany(gone);
-}
-
-const idsOf = ({ events }: FeedAnswer) => events.map(({ delivery }) => delivery.id);
-const read = (feed: Feed, after?: string, limit = 100, more: { fromMs?: number } = {}) =>
-  feed.read({ applicationId: 'app', after, limit, filter: { types: [], deviceId: '' }, ...more });
-async function readAll(feed: Feed, after?: string, limit = 100, more: { fromMs?: number } = {}) {
-  const ids: string[] = [];
-  for (let cursor = after; ; ) {
-    const answer = await read(feed, cursor, limit, cursor === undefined ? more : {});
-    ids.push(...idsOf(answer));
-    cursor = answer.cursor;
-    if (!answer.more) return { ids, cursor };
-  }
-}
 /** As an integrator does who follows the contract: refused, it begins anew and leaves out what it has had. */
 async function follow(feed: Feed, after?: string, more: { fromMs?: number } = {}) {
   try {

@@ -7,7 +7,8 @@ import type { DeliveryDocument } from '../store/documents.ts';
 import { createFeedStore } from '../store/feed.ts';
 import { feedPagesCollection } from '../store/indexes.ts';
 import { dayMs, eventDocument, type Given, keptMs, openFeedBed, openMs } from '../testing/feed-bed.ts';
-import { Feed, type FeedAnswer, type FeedRequest } from './feed.ts';
+import { Feed } from './feed.ts';
+import type { FeedAnswer, FeedRequest } from './reading.ts';
 
 const beganAtMs = Date.UTC(2026, 0, 1);
 

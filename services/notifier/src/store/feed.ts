@@ -23,7 +23,7 @@ export interface FeedPageDocument extends Omit<FeedPage, 'number' | 'ids' | 'end
   ends: number[];
   /** Absent: none. */
   resends?: FeedResend[];
-  /** When it is removed: none of its deliveries is surely there any more. */
+  /** When it is removed: at least a day after the last of its deliveries may be there. */
   expireAt: Date;
 }
 

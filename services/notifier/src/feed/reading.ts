@@ -1,0 +1,167 @@
+import type { Delivery } from '../domain/delivery.ts';
+import { type EventSubject, fits, subjectOf } from '../domain/event.ts';
+import { cursorOf, type FeedFilter, type FeedPosition } from '../domain/feed-cursor.ts';
+import { pageSize } from './pages.ts';
+import type { FeedEntry, Walked } from './walk.ts';
+
+/** Events that one request looks at, whether they fit its filter or not. */
+const mostExamined = 1000;
+/** Places that one request passes over: forgotten ones, and those of what was sent again for who does not ask for it. */
+const mostPassed = 10_000;
+/** Pages that are read at once. */
+const mostPagesAtOnce = 64;
+/** Deliveries that are read at once. */
+const readAtOnce = 200;
+/** No further event is added to a response once its bodies have so many bytes. */
+const mostBytes = 1 << 20;
+
+export interface FeedEvent extends EventSubject {
+  readonly delivery: Delivery;
+  /** 0: its one place; otherwise it stands there since it was sent again, for so many times. */
+  readonly resends: number;
+}
+
+export interface FeedRequest {
+  readonly applicationId: string;
+  /** Undefined: from the oldest event that is kept. */
+  readonly after: string | undefined;
+  /**
+   * Without `after`: begins with the first event that was created then or later, milliseconds since 1970. What has no
+   * place yet comes behind, whenever it was created.
+   */
+  readonly fromMs?: number | undefined;
+  /** Shows also what was sent again. */
+  readonly withResends?: boolean | undefined;
+  readonly limit: number;
+  readonly filter: FeedFilter;
+}
+
+export interface FeedAnswer {
+  readonly events: readonly FeedEvent[];
+  readonly cursor: string;
+  readonly more: boolean;
+}
+
+/** One request on its way along the places: what it has got, where it is, and whether that is enough. */
+export class Reading {
+  readonly #request: FeedRequest;
+  readonly #begin: FeedPosition;
+  readonly #events: FeedEvent[] = [];
+  readonly #isFiltered: boolean;
+  #at: FeedPosition;
+  #examined = 0;
+  #passed = 0;
+  #bytes = 0;
+  #isEmpty = true;
+  #isLost = false;
+  #pagesAtOnce: number;
+
+  constructor(request: FeedRequest, begin: FeedPosition) {
+    this.#request = request;
+    this.#begin = begin;
+    this.#at = begin;
+    this.#isFiltered = request.filter.types.length > 0 || request.filter.deviceId !== '';
+    this.#pagesAtOnce = Math.ceil(request.limit / pageSize) + 1;
+  }
+
+  get at(): FeedPosition {
+    return this.#at;
+  }
+
+  get hasGotOn(): boolean {
+    return this.#at !== this.#begin;
+  }
+
+  /** Something that this reader had to see is gone. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  get isOver(): boolean {
+    return this.#isLost || this.#isFull();
+  }
+
+  readonly isMeant = ({ id, resends }: FeedEntry): boolean =>
+    id !== '' && (resends === 0 || this.#request.withResends === true);
+
+  /** How many pages to read next: where places turn out to be empty, more and more. */
+  nextPages(): number {
+    const pages = this.#pagesAtOnce;
+    this.#pagesAtOnce = Math.min(2 * pages, mostPagesAtOnce);
+    return pages;
+  }
+
+  /** How far to walk next. */
+  nextPlaces(): { readonly most: number; readonly mostInAll: number } {
+    // Where places turn out to be empty, many are looked at for one event.
+    const isSparse = this.#isFiltered || this.#passed > 0;
+    const wanted = isSparse ? readAtOnce : this.#request.limit - this.#events.length;
+    return {
+      most: Math.min(readAtOnce, mostExamined - this.#examined, wanted),
+      mostInAll: mostPassed - this.#passed,
+    };
+  }
+
+  /** Takes what fits, of the deliveries that were found on these places by `nowMs`, and goes on behind them. */
+  take({ entries, behind }: Walked, found: ReadonlyMap<string, Delivery>, nowMs: number): void {
+    let looked = 0;
+    for (const entry of entries) {
+      if (this.#isFull()) break;
+      const delivery = this.isMeant(entry) ? found.get(entry.id) : undefined;
+      if (delivery) this.#look(delivery, entry);
+      else if (!this.#pass(entry, nowMs)) break;
+      looked++;
+    }
+    this.#at = behind(looked);
+  }
+
+  /** The next place holds what had its time since the reader began. */
+  lose(): void {
+    this.#isLost = true;
+  }
+
+  /** Nothing is left on the places from the beginning of this page to where the request is. */
+  hasFoundNothingFrom(page: number): boolean {
+    const { page: first, place } = this.#begin;
+    return this.#isEmpty && first === page && place === 0 && this.#at.page > first;
+  }
+
+  answer(isThereMore: boolean): FeedAnswer {
+    const { applicationId, filter } = this.#request;
+    return {
+      events: this.#events,
+      cursor: cursorOf(applicationId, filter, this.#at),
+      more: isThereMore,
+    };
+  }
+
+  #isFull(): boolean {
+    return (
+      this.#events.length >= this.#request.limit ||
+      this.#examined >= mostExamined ||
+      this.#passed >= mostPassed ||
+      this.#bytes >= mostBytes
+    );
+  }
+
+  #look(delivery: Delivery, { resends }: FeedEntry): void {
+    this.#isEmpty = false;
+    this.#examined++;
+    const subject = subjectOf(delivery);
+    if (!fits(subject, this.#request.filter)) return;
+    this.#events.push({ delivery, resends, ...subject });
+    this.#bytes += delivery.body.byteLength;
+  }
+
+  /** It was forgotten (ADR 0047), was gone when this reader began, or is not asked for. False: it had its time. */
+  #pass(entry: FeedEntry, nowMs: number): boolean {
+    const isMeant = this.isMeant(entry);
+    if (isMeant && nowMs > entry.endMs && entry.endMs >= this.#at.beganAtMs) {
+      this.#isLost = true;
+      return false;
+    }
+    if (entry.id !== '' && !isMeant) this.#isEmpty = false;
+    this.#passed++;
+    return true;
+  }
+}
