@@ -166,7 +166,7 @@ export function buildNotifier(
   const marks = createForgetMarks(ctx.store, clock);
   const forgottenApplications = createForgottenApplications(marks, clock);
   const notices = new Notices({
-    store: createNoticeStore(ctx.store, kept),
+    store: createNoticeStore(ctx.store, kept, clock),
     scheduler: { foundWork: (lane) => scheduler.foundWork(lane) },
     ...{ destinations, forgottenApplications, metrics, logger, failpoints: ctx.failpoints },
   });

@@ -245,8 +245,8 @@ export interface FeedHead {
   readonly tag: string;
   /** No page before this one is there any more. */
   readonly start: number;
-  /** Until then nothing that has no place can have been removed; milliseconds since 1970. */
-  readonly allUntilMs: number;
+  /** What gets its place later was stored then or later, or had not ended then; milliseconds since 1970, 0: not known. */
+  readonly sinceMs: number;
   /** When the last created of all that have a place was created; milliseconds since 1970. */
   readonly newestMs: number;
 }
@@ -270,14 +270,14 @@ export interface FeedPage {
   readonly ids: readonly string[];
   /** Those of them that were sent again; the others have their one place. */
   readonly resends: readonly FeedResend[];
-  /** For each of them: until then it is not removed because it had its time; milliseconds since 1970. */
-  readonly ends: readonly number[];
   /** The head's, once this page is the last one. */
-  readonly allUntilMs: number;
+  readonly sinceMs: number;
   /** Likewise. So the first page with a time from some time on is the first one with an event from then on. */
   readonly newestMs: number;
-  /** From then until this page was made something that had no place may have been removed; milliseconds since 1970. */
-  readonly gapFromMs?: number;
+  /** Milliseconds since 1970. */
+  readonly madeAtMs: number;
+  /** None of its deliveries is there any more; milliseconds since 1970. */
+  readonly removedAtMs: number;
 }
 
 /** Where deliveries have their places in the feed (ADR 0053). */
@@ -299,15 +299,17 @@ export interface FeedStore {
   leaveOut(ids: readonly string[]): Promise<void>;
   /** Those that were sent again and have no place for that yet, the first sent first. */
   resent(applicationId: string, limit: number): Promise<Resent[]>;
-  /** False: there is a page of that number. It is removed at `removedAtMs`, when none of its deliveries is there. */
-  add(applicationId: string, page: FeedPage, removedAtMs: number): Promise<boolean>;
+  /** False: there is a page of that number. */
+  add(applicationId: string, page: FeedPage): Promise<boolean>;
   /**
    * Marks a page's deliveries and makes it the last one; harmless when that was done before. Those that were forgotten
    * meanwhile are taken off it.
    */
   complete(applicationId: string, page: FeedPage): Promise<void>;
-  /** Nothing without a place can be removed until then, provided that this page is still the last one. */
-  stillAll(applicationId: string, last: number, untilMs: number): Promise<void>;
+  /** Everything that was stored at `atMs` has its place, provided that this page is still the last one. */
+  wholeAt(applicationId: string, last: number, atMs: number): Promise<void>;
+  /** Pages of which no delivery is there any more. */
+  remove(applicationId: string, numbers: readonly number[]): Promise<void>;
   startFrom(applicationId: string, number: number): Promise<void>;
   deliveries(ids: readonly string[]): Promise<ReadonlyMap<string, Delivery>>;
 }

@@ -54,15 +54,14 @@ async function fill(store: Store, applicationId: string, placed: number, unplace
       (_, p) => ({
         ...{ _id: pageKey(applicationId, first + p), tag: tagOf(first + p), before: tagOf(first + p - 1) },
         ids: documents.slice(p * pageSize, (p + 1) * pageSize).map(({ _id }) => _id),
-        ends: Array.from({ length: pageSize }, () => nowMs + keptMs / 2),
-        ...{ allUntilMs: nowMs + keptMs / 2, expireAt },
+        ...{ sinceMs: 0, newestMs: nowMs - 1000, madeAtMs: nowMs, expireAt },
       }),
     );
     if (made.length > 0) await pages.insertMany(made as never, { ordered: false });
   }
   const last = Math.ceil(placed / pageSize);
   await store.collection<FeedDocument>('feeds').insertOne({
-    ...{ _id: applicationId, last, tag: tagOf(last), start: 1, allUntilMs: nowMs + keptMs / 2 },
+    ...{ _id: applicationId, last, tag: tagOf(last), start: 1, sinceMs: 0, newestMs: nowMs - 1000 },
   } as never);
 }
 

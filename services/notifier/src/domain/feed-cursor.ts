@@ -16,8 +16,11 @@ export interface FeedPosition {
   readonly place: number;
   /** Of the page; of the one before it where the place is 0, since the page may not be there yet. */
   readonly tag: string;
-  /** When this reader began without a cursor: it never had to see what was gone then; milliseconds since 1970. */
-  readonly beganAtMs: number;
+  /**
+   * What is behind it, and was stored then or later, or had not ended then, is to be seen by this reader: since then it
+   * has begun, was at the end, or passed a page that says so. Milliseconds since 1970.
+   */
+  readonly sinceMs: number;
 }
 
 const form =
@@ -25,15 +28,15 @@ const form =
 
 /** Opaque to integrators. */
 export function cursorOf(applicationId: string, filter: FeedFilter, position: FeedPosition): string {
-  const { page, place, tag, beganAtMs } = position;
-  const text = [1, page, place, tag, beganAtMs, digest(applicationId), filterDigest(filter)].join('.');
+  const { page, place, tag, sinceMs } = position;
+  const text = [1, page, place, tag, sinceMs, digest(applicationId), filterDigest(filter)].join('.');
   return Buffer.from(text).toString('base64url');
 }
 
 /** Throws invalid_argument for one that this application and filter never got. */
 export function positionOf(applicationId: string, filter: FeedFilter, cursor: string): FeedPosition {
   const bytes = Buffer.from(cursor, 'base64url');
-  const [, page, place, tag, beganAtMs, application, filters] = form.exec(bytes.toString('latin1')) ?? [];
+  const [, page, place, tag, sinceMs, application, filters] = form.exec(bytes.toString('latin1')) ?? [];
   // Buffer leaves out what is not base64url.
   if (tag === undefined || bytes.toString('base64url') !== cursor) throw unknownCursor();
   if (application !== digest(applicationId)) {
@@ -45,7 +48,7 @@ export function positionOf(applicationId: string, filter: FeedFilter, cursor: st
       `The cursor is of other filters: give the types and deviceId that it was given for. To change them, ${lowered(beginAnew)}`,
     );
   }
-  return { page: Number(page), place: Number(place), tag, beganAtMs: Number(beganAtMs) };
+  return { page: Number(page), place: Number(place), tag, sinceMs: Number(sinceMs) };
 }
 
 const beginAnew =
@@ -57,11 +60,11 @@ export function unknownCursor(): DomainError {
   return new DomainError('invalid_argument', `The cursor is not known. ${beginAnew}`);
 }
 
-/** Events behind the cursor have had their time. */
+/** Events behind the cursor may have had their time. */
 export function expiredCursor(): DomainError {
   return new DomainError(
     'invalid_argument',
-    `The cursor has expired: some events behind it are no longer kept. ${beginAnew}`,
+    `The cursor has expired: some events behind it may no longer be kept. ${beginAnew}`,
   );
 }
 

@@ -18,6 +18,8 @@ export interface Resent {
   readonly id: string;
   /** So many times it was sent again. */
   readonly resends: number;
+  /** False: it gets its one place first, and then no further one for this. */
+  readonly isPlaced: boolean;
   /** When it is removed; undefined: not before it has ended. */
   readonly expireAtMs: number | undefined;
 }

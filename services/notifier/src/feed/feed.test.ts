@@ -143,7 +143,7 @@ test('a reader that dies in the middle of the pages of one look leaves nothing t
     let left = 3;
     const dying = feedOn({
       ...real,
-      [diesIn]: async (...args: [string, FeedPage, number]) => {
+      [diesIn]: async (...args: [string, FeedPage]) => {
         if (left-- === 0) throw new Error('dead');
         return real[diesIn](...args);
       },
@@ -436,22 +436,6 @@ test('a reader that dies before the marks of what was sent again loses none, nor
   await readAll(feed);
   const { seen } = await readResends(feed, { after: cursor });
   expect(seen.toSorted()).toEqual(['n-00000*2', 'n-00002*1']);
-});
-
-test('what was sent again is of its own time: no reader misses anything for it, and nothing is told as lost', async () => {
-  await store(...many(2, 'old'));
-  const feed = feedOn();
-  const { cursor } = await readAll(feed);
-  // Kept for long, since it was sent again and again.
-  nowMs += keptMs + 10 * dayMs;
-  await bed.store.collection(feedPagesCollection).deleteMany({});
-  await bed.store.collection('feeds').updateMany({}, { $set: { allUntilMs: nowMs + dayMs } });
-  await sendAgain('old-00000');
-  const { seen, cursor: behind } = await readResends(feed, { after: cursor });
-  expect(seen).toEqual(['old-00000*1']);
-  nowMs += 2 * dayMs;
-  await store({ _id: 'new', createdAtMs: nowMs });
-  expect((await readResends(feed, { after: behind })).seen).toEqual(['new']);
 });
 
 test('who begins with a time begins with the first event from then on, however many are before it', async () => {

@@ -1,9 +1,17 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { expiredCursor, type FeedPosition, positionOf, unknownCursor } from '../domain/feed-cursor.ts';
 import type { FeedHead, FeedPage, FeedStore } from '../ports.ts';
-import { FeedPages, monotonicMs, type PagesOptions, slowMs } from './pages.ts';
+import { type Extended, FeedPages, monotonicMs, type PagesOptions, slowMs } from './pages.ts';
 import { type FeedAnswer, type FeedRequest, Reading } from './reading.ts';
 import { walk } from './walk.ts';
+
+/** The clocks of two processes, or of one and the database, may differ by this much. */
+const clocksDifferMs = 2 * 3_600_000;
+
+export interface FeedOptions extends PagesOptions {
+  /** The shortest time that a delivery is kept after its end; milliseconds. */
+  readonly keptMs: number;
+}
 
 /**
  * The event feed of each application (ADR 0053): all readers see its deliveries in the same order, and nothing is ever
@@ -13,10 +21,14 @@ export class Feed {
   readonly #store: FeedStore;
   readonly #clock: Clock;
   readonly #pages: FeedPages;
+  readonly #validMs: number;
 
-  constructor(options: PagesOptions) {
+  constructor(options: FeedOptions) {
+    const { keptMs } = options;
     this.#store = options.store;
     this.#clock = options.clock;
+    // Who stored the end, and who judges the cursor, may each be wrong against who removes it.
+    this.#validMs = Math.max(keptMs - 2 * clocksDifferMs, keptMs / 2);
     this.#pages = new FeedPages(options);
   }
 
@@ -24,58 +36,62 @@ export class Feed {
   async read(request: FeedRequest): Promise<FeedAnswer> {
     const { applicationId, after, fromMs, filter } = request;
     const beganMs = monotonicMs(this.#clock);
-    let head = await this.#pages.head(applicationId);
-    let drained = false;
-    // What has been lost by now was so before this reader began.
-    if (after === undefined && this.#clock.now() > head.allUntilMs) {
-      ({ head, drained } = await this.#pages.extended(applicationId, head));
-    }
-    const begin =
-      after === undefined
-        ? await this.#beginning(applicationId, head, fromMs)
-        : positionOf(applicationId, filter, after);
-    requireKnown(begin, head);
+    const asked = after === undefined ? undefined : positionOf(applicationId, filter, after);
+    const head = await this.#pages.head(applicationId);
+    const begin = asked ? this.#known(asked, head) : await this.#beginning(applicationId, head, fromMs);
     const reading = new Reading(request, begin);
     const isSlow = () => reading.hasGotOn && monotonicMs(this.#clock) - beganMs > slowMs;
+    const end = await this.#readOn(reading, { applicationId, head, isSlow });
+    if (reading.empty.length > 0) await this.#store.remove(applicationId, reading.empty);
+    return reading.answer(reading.at.page > end.head.last ? end.drainedAtMs : undefined);
+  }
+
+  /** Until there is enough, or nothing more. */
+  async #readOn(reading: Reading, { applicationId, head, isSlow }: On): Promise<Extended> {
+    let end: Extended = { head };
     let pages: readonly FeedPage[] = [];
     while (!reading.isOver && !isSlow()) {
       const from = reading.at.page;
-      if (from > head.last) {
-        if (drained) break;
-        ({ head, drained } = await this.#pages.extended(applicationId, head));
+      if (from > end.head.last) {
+        if (end.drainedAtMs !== undefined) break;
+        end = await this.#pages.extended(applicationId, end.head);
         continue;
       }
       pages = pages.filter(({ number }) => number >= from);
       if (pages.length === 0) {
-        pages = await this.#store.pages(applicationId, from, head.last, reading.nextPages());
+        pages = await this.#store.pages(applicationId, from, end.head.last, reading.nextPages());
       }
       const { isMeant } = reading;
-      const nowMs = this.#clock.now();
-      const walked = walk(reading.at, head, pages, { isMeant, ...reading.nextPlaces(), nowMs });
-      if (!walked) {
-        reading.lose();
-        break;
-      }
-      const found = await this.#store.deliveries(walked.entries.filter(isMeant).map(({ id }) => id));
-      reading.take(walked, found, this.#clock.now());
+      const stretches = walk(reading.at, pages, { isMeant, ...reading.nextPlaces() });
+      const meant = stretches.flatMap(({ entries }) => entries.filter(isMeant));
+      const found = await this.#store.deliveries(meant.map(({ id }) => id));
+      reading.take(stretches, found, this.#clock.now());
+      if (pages.length === 0) reading.toEnd(end.head);
     }
-    // What is in hand is answered; the next request is told.
-    const answer = reading.answer(reading.at.page <= head.last || !drained);
-    if (reading.isLost && answer.events.length === 0) throw expiredCursor();
-    if (reading.hasFoundNothingFrom(head.start)) {
-      await this.#store.startFrom(applicationId, reading.at.page);
-    }
-    return answer;
+    return end;
+  }
+
+  /**
+   * The position, with what else is known of it. Throws invalid_argument where no such one was ever given, or not of this
+   * database (ADR 0035), and where what the reader is to see may have had its time.
+   */
+  #known(asked: FeedPosition, head: FeedHead): FeedPosition {
+    const { page, place, tag } = asked;
+    const isAtEnd = page === head.last + 1;
+    if (page > head.last + 1 || (isAtEnd && (place > 0 || tag !== head.tag))) throw unknownCursor();
+    const sinceMs = isAtEnd ? Math.max(asked.sinceMs, head.sinceMs) : asked.sinceMs;
+    if (this.#clock.now() > sinceMs + this.#validMs) throw expiredCursor();
+    return { ...asked, sinceMs };
   }
 
   /** Before the oldest page that is there, of those with an event from `fromMs` on. */
   async #beginning(applicationId: string, head: FeedHead, fromMs = 0): Promise<FeedPosition> {
-    const beganAtMs = this.#clock.now();
+    const sinceMs = this.#clock.now();
     const from = fromMs > 0 ? await this.#firstSince(applicationId, head, fromMs) : head.start;
     const [first] = from > head.last ? [] : await this.#store.pages(applicationId, from, head.last, 1);
-    if (!first) return { page: head.last + 1, place: 0, tag: head.tag, beganAtMs };
+    if (!first) return { page: head.last + 1, place: 0, tag: head.tag, sinceMs };
     if (from === head.start && first.number > from) await this.#store.startFrom(applicationId, first.number);
-    return { page: first.number, place: 0, tag: first.before, beganAtMs };
+    return { page: first.number, place: 0, tag: first.before, sinceMs };
   }
 
   /** The number of the first page with an event that was created then or later, or one of removed ones before it. */
@@ -91,8 +107,8 @@ export class Feed {
   }
 }
 
-/** Throws invalid_argument where no such position was ever given, or not of this database (ADR 0035). */
-function requireKnown({ page, place, tag }: FeedPosition, head: FeedHead): void {
-  const isAtEnd = page === head.last + 1;
-  if (page > head.last + 1 || (isAtEnd && (place > 0 || tag !== head.tag))) throw unknownCursor();
+interface On {
+  readonly applicationId: string;
+  readonly head: FeedHead;
+  readonly isSlow: () => boolean;
 }

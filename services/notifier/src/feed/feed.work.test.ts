@@ -50,10 +50,10 @@ describe('forgetting', () => {
         return new Proxy(real, {
           get(target, key) {
             const value = Reflect.get(target, key);
-            if (key !== 'deleteMany') return typeof value === 'function' ? value.bind(target) : value;
+            if (key !== 'bulkWrite') return typeof value === 'function' ? value.bind(target) : value;
             return async (...args: [never]) => {
               await readAll(feedOn());
-              return target.deleteMany(...args);
+              return target.bulkWrite(...args);
             };
           },
         });

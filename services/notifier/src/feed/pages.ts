@@ -9,7 +9,6 @@ import {
   type Unplaced,
 } from '../domain/feed-order.ts';
 import type { FeedHead, FeedPage, FeedStore } from '../ports.ts';
-import { pageOutlivesMs } from './walk.ts';
 
 /** Deliveries that get their places together. */
 export const pageSize = 100;
@@ -23,26 +22,25 @@ const mostOfALook = mostPagesOfALook * pageSize;
 export const slowMs = 500;
 /** Transactions whose other callbacks are looked for together. */
 const mostTransactions = 100;
-/** Clocks of processes may differ by this much. */
-const clockMarginMs = 2 * 3_600_000;
-/** How often a reader who finds nothing new has it stored that nothing was lost. */
-const stillAllEveryMs = 3_600_000;
+/** How often it is noted that a look has seen all. */
+const noteEveryMs = 3_600_000;
+/** A page is removed so long after the last of its deliveries. */
+const outlivesMs = 86_400_000;
 
 export interface PagesOptions {
   readonly store: FeedStore;
   readonly clock: Clock;
-  /** The shortest time that a delivery is kept after its end; milliseconds. */
-  readonly keptMs: number;
-  /** The longest such time; milliseconds. */
+  /** The longest time that a delivery is kept after its end; milliseconds. */
   readonly longestMs: number;
   /** The longest time from a delivery's creation to its end; milliseconds. */
   readonly openMs: number;
 }
 
-/** How far the feed goes. `drained`: nothing waits for a place. */
+/** How far the feed goes. */
 export interface Extended {
   readonly head: FeedHead;
-  readonly drained: boolean;
+  /** What was stored then has its place; undefined: there may be more. */
+  readonly drainedAtMs?: number;
 }
 
 /**
@@ -52,14 +50,12 @@ export interface Extended {
 export class FeedPages {
   readonly #store: FeedStore;
   readonly #clock: Clock;
-  readonly #keptMs: number;
   readonly #longestMs: number;
   readonly #openMs: number;
 
-  constructor({ store, clock, keptMs, longestMs, openMs }: PagesOptions) {
+  constructor({ store, clock, longestMs, openMs }: PagesOptions) {
     this.#store = store;
     this.#clock = clock;
-    this.#keptMs = keptMs;
     this.#longestMs = longestMs;
     this.#openMs = openMs;
   }
@@ -67,96 +63,90 @@ export class FeedPages {
   async head(applicationId: string): Promise<FeedHead> {
     const found = await this.#store.head(applicationId);
     if (found) return found;
-    const allUntilMs = this.#keptUntil(this.#clock.now());
-    const first = { last: 0, tag: newTag(), start: 1, allUntilMs, newestMs: 0 };
+    const first = { last: 0, tag: newTag(), start: 1, sinceMs: 0, newestMs: 0 };
     await this.#store.begin(applicationId, first);
     return (await this.#store.head(applicationId)) ?? first;
   }
 
   /**
-   * Gives places to what has none, some pages at most. `drained`: there is nothing more. Each page is made only if nobody
+   * Gives places to what has none, some pages at most. Each page is made only if nobody
    * made one of its number before, so what was seen by the look has no place yet when it gets one.
    */
   async extended(applicationId: string, head: FeedHead): Promise<Extended> {
     const nowMs = this.#clock.now();
     const beganMs = monotonicMs(this.#clock);
-    const [present, found, resent] = await Promise.all([
+    const [present, found, again] = await Promise.all([
       this.#store.page(applicationId, head.last + 1),
       this.#store.unplaced(applicationId, mostOfALook + 1),
       this.#store.resent(applicationId, mostOfALook + 1),
     ]);
     // Made by a reader that has not marked its deliveries yet, or died before.
-    if (present) return { head: await this.#completed(applicationId, head, present), drained: false };
-    // By a time after the look: something may have been removed while it was on its way.
-    const isCovered = this.#clock.now() <= head.allUntilMs;
-    const { inOrder, replaced, later, isCut } = await this.#inOrder(applicationId, found);
+    if (present) return { head: await this.#completed(applicationId, head, present) };
+    const { inOrder, replaced, isCut } = await this.#inOrder(applicationId, found);
     if (replaced.length > 0) {
       await this.#store.leaveOut(replaced.map(({ id }) => id));
-      return { head, drained: false };
+      return { head };
     }
-    const laterUntilMs = this.#untilOf(later, nowMs);
-    if (inOrder.length === 0 && resent.length === 0 && isCovered) {
-      if (laterUntilMs - head.allUntilMs > stillAllEveryMs) {
-        await this.#store.stillAll(applicationId, head.last, laterUntilMs);
+    const isWhole = !isCut && found.length <= mostOfALook && again.length <= mostOfALook;
+    let look: Look = { unplaced: inOrder, resent: again.filter(({ isPlaced }) => isPlaced), nowMs, isWhole };
+    for (let [at, made] = [head, 1]; ; made++) {
+      if (look.unplaced.length === 0 && look.resent.length === 0) {
+        if (isWhole) await this.#noteWhole(applicationId, at, nowMs);
+        return { head: at, ...(isWhole && { drainedAtMs: nowMs }) };
       }
-      return { head, drained: true };
-    }
-    let [at, unplaced, again]: [FeedHead, readonly Unplaced[], readonly Resent[]] = [head, inOrder, resent];
-    for (let made = 1; ; made++) {
-      const { page, removedAtMs, ...rest } = this.#nextPage(at, unplaced, again, {
-        ...{ nowMs, laterUntilMs, ...(made === 1 && !isCovered && { gapFromMs: head.allUntilMs }) },
-      });
-      const isMine = await this.#store.add(applicationId, page, removedAtMs);
+      const isLong = monotonicMs(this.#clock) - beganMs > slowMs;
+      if (made > 1 && (made > mostPagesOfALook || isLong)) return { head: at };
+      const { page, rest } = this.#nextPage(at, look);
+      const isMine = await this.#store.add(applicationId, page);
       const stored = isMine ? page : await this.#store.page(applicationId, page.number);
       if (!stored) throw new Error(`page ${page.number} of the feed is there and cannot be read`);
       at = await this.#completed(applicationId, at, stored);
-      if (!isMine) return { head: at, drained: false };
-      ({ unplaced, again } = rest);
-      if (unplaced.length === 0 && again.length === 0) return { head: at, drained: !isCut };
-      const isLong = monotonicMs(this.#clock) - beganMs > slowMs;
-      if (made === mostPagesOfALook || isLong) return { head: at, drained: false };
+      if (!isMine) return { head: at };
+      look = rest;
     }
   }
 
-  /**
-   * The page behind the head, of what was seen at `nowMs` and has no place, and what of that comes later. `laterUntilMs`:
-   * until when nothing of what else comes later is removed.
-   */
-  #nextPage(
-    head: FeedHead,
-    unplaced: readonly Unplaced[],
-    resent: readonly Resent[],
-    { nowMs, laterUntilMs, ...gap }: Seen,
-  ) {
-    const taken = unplaced.slice(0, pageSize);
-    const rest = unplaced.slice(pageSize);
-    const again = resent.slice(0, pageSize - taken.length);
+  /** So that a reader who keeps a cursor while nothing comes may go on with it, whenever something does. */
+  async #noteWhole(applicationId: string, { last, sinceMs }: FeedHead, nowMs: number): Promise<void> {
+    if (nowMs - sinceMs > noteEveryMs) await this.#store.wholeAt(applicationId, last, nowMs);
+  }
+
+  /** The page behind the head, and what of the look comes later. */
+  #nextPage(head: FeedHead, look: Look): { readonly page: FeedPage; readonly rest: Look } {
+    const { nowMs, isWhole } = look;
+    const taken = look.unplaced.slice(0, pageSize);
+    const again = look.resent.slice(0, pageSize - taken.length);
     const all = [...taken, ...again];
+    const rest = {
+      ...look,
+      unplaced: look.unplaced.slice(taken.length),
+      resent: look.resent.slice(again.length),
+    };
+    const isLast = rest.unplaced.length === 0 && rest.resent.length === 0;
+    const ends = all.flatMap(({ expireAtMs }) => expireAtMs ?? []);
     const page: FeedPage = {
       number: head.last + 1,
       tag: newTag(),
       before: head.tag,
       ids: all.map(({ id }) => id),
-      ends: all.map((one) => this.#endOf(one, nowMs)),
       resends: again.map(({ resends }, i) => ({ place: taken.length + i, resends })),
-      allUntilMs: Math.min(laterUntilMs, this.#untilOf(rest, nowMs)),
+      sinceMs: isWhole && isLast ? nowMs : head.sinceMs,
       newestMs: Math.max(head.newestMs, ...taken.map(({ createdAtMs }) => createdAtMs)),
-      ...gap,
+      madeAtMs: nowMs,
+      removedAtMs: Math.max(nowMs + this.#openMs + this.#longestMs, ...ends) + outlivesMs,
     };
-    const ends = all.flatMap(({ expireAtMs }) => expireAtMs ?? []);
-    const removedAtMs = Math.max(nowMs + this.#openMs + this.#longestMs, ...ends) + pageOutlivesMs;
-    return { page, removedAtMs, unplaced: rest, again: resent.slice(again.length) };
+    return { page, rest };
   }
 
   async #completed(applicationId: string, head: FeedHead, page: FeedPage): Promise<FeedHead> {
     await this.#store.complete(applicationId, page);
-    const { number, tag, allUntilMs, newestMs } = page;
-    return { ...head, last: number, tag, allUntilMs, newestMs };
+    const { number, tag, sinceMs, newestMs } = page;
+    return { ...head, last: number, tag, sinceMs, newestMs };
   }
 
   /**
    * The first ones of those found, with what belongs before them, in the order of their places; progress that was
-   * replaced and came too late; and, where there are too many (`isCut`), the others. Progress that came too late and may
+   * replaced and came too late; and whether there are others (`isCut`). Progress that came too late and may
    * yet be sent waits, unless so much of it does that nothing else would be seen.
    */
   async #inOrder(applicationId: string, found: readonly Unplaced[]) {
@@ -177,22 +167,7 @@ export class FeedPages {
     const isCut = first.length < found.length;
     const inTime = all.filter((one) => !late.has(one));
     const isStuck = inTime.length === 0 && (isCut || found.length > mostOfALook);
-    return { inOrder: isStuck ? all : inTime, replaced, later: found.slice(first.length), isCut };
-  }
-
-  /** Until then it is not removed; what is open is kept from its end on. */
-  #endOf({ expireAtMs }: Unplaced | Resent, nowMs: number): number {
-    return expireAtMs === undefined ? this.#keptUntil(nowMs) : expireAtMs - clockMarginMs;
-  }
-
-  /** Until then none of these is removed, nor what comes later. */
-  #untilOf(ones: readonly Unplaced[], nowMs: number): number {
-    return Math.min(this.#keptUntil(nowMs), ...ones.map((one) => this.#endOf(one, nowMs)));
-  }
-
-  /** What has not ended by then is kept until then. */
-  #keptUntil(ms: number): number {
-    return ms + this.#keptMs - clockMarginMs;
+    return { inOrder: isStuck ? all : inTime, replaced, isCut };
   }
 }
 
@@ -200,11 +175,13 @@ export function monotonicMs(clock: Clock): number {
   return clock.monotonicNow?.() ?? clock.now();
 }
 
-/** What a page's making knows of its look. */
-interface Seen {
+/** What is left of a look at what has no place. */
+interface Look {
+  readonly unplaced: readonly Unplaced[];
+  readonly resent: readonly Resent[];
   readonly nowMs: number;
-  readonly laterUntilMs: number;
-  readonly gapFromMs?: number;
+  /** It has seen all. */
+  readonly isWhole: boolean;
 }
 
 /** 64 random bits. */

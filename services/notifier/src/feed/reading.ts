@@ -1,8 +1,9 @@
 import type { Delivery } from '../domain/delivery.ts';
 import { type EventSubject, fits, subjectOf } from '../domain/event.ts';
 import { cursorOf, type FeedFilter, type FeedPosition } from '../domain/feed-cursor.ts';
+import type { FeedHead } from '../ports.ts';
 import { pageSize } from './pages.ts';
-import type { FeedEntry, Walked } from './walk.ts';
+import type { FeedEntry, Stretch } from './walk.ts';
 
 /** Events that one request looks at, whether they fit its filter or not. */
 const mostExamined = 1000;
@@ -12,6 +13,8 @@ const mostPassed = 10_000;
 const mostPagesAtOnce = 64;
 /** Deliveries that are read at once. */
 const readAtOnce = 200;
+/** A page that turns out to be empty is removed so long after it was made: its maker may have been frozen until then. */
+const keptEmptyMs = 86_400_000;
 /** No further event is added to a response once its bodies have so many bytes. */
 const mostBytes = 1 << 20;
 
@@ -52,8 +55,7 @@ export class Reading {
   #examined = 0;
   #passed = 0;
   #bytes = 0;
-  #isEmpty = true;
-  #isLost = false;
+  readonly #empty: number[] = [];
   #pagesAtOnce: number;
 
   constructor(request: FeedRequest, begin: FeedPosition) {
@@ -72,13 +74,13 @@ export class Reading {
     return this.#at !== this.#begin;
   }
 
-  /** Something that this reader had to see is gone. */
-  get isLost(): boolean {
-    return this.#isLost;
+  get isOver(): boolean {
+    return this.#isFull();
   }
 
-  get isOver(): boolean {
-    return this.#isLost || this.#isFull();
+  /** Numbers of pages on which nothing is left. */
+  get empty(): readonly number[] {
+    return this.#empty;
   }
 
   readonly isMeant = ({ id, resends }: FeedEntry): boolean =>
@@ -102,36 +104,44 @@ export class Reading {
     };
   }
 
-  /** Takes what fits, of the deliveries that were found on these places by `nowMs`, and goes on behind them. */
-  take({ entries, behind }: Walked, found: ReadonlyMap<string, Delivery>, nowMs: number): void {
-    let looked = 0;
-    for (const entry of entries) {
-      if (this.#isFull()) break;
-      const delivery = this.isMeant(entry) ? found.get(entry.id) : undefined;
-      if (delivery) this.#look(delivery, entry);
-      else if (!this.#pass(entry, nowMs)) break;
-      looked++;
+  /** Takes what fits, of the deliveries that were found on these places at `nowMs`, and goes on behind them. */
+  take(stretches: readonly Stretch[], found: ReadonlyMap<string, Delivery>, nowMs: number): void {
+    for (const { page, from, entries } of stretches) {
+      let [place, there] = [from, 0];
+      for (const entry of entries) {
+        if (this.#isFull()) break;
+        const isMeant = this.isMeant(entry);
+        const delivery = isMeant ? found.get(entry.id) : undefined;
+        if (delivery) this.#look(delivery, entry);
+        else this.#passed++;
+        // What is not meant may be there.
+        if (delivery || (entry.id !== '' && !isMeant)) there++;
+        place++;
+      }
+      if (place < page.ids.length) {
+        const tag = place === 0 ? page.before : page.tag;
+        this.#at = { ...this.#at, page: page.number, place, tag };
+        return;
+      }
+      const sinceMs = Math.max(this.#at.sinceMs, page.sinceMs);
+      this.#at = { page: page.number + 1, place: 0, tag: page.tag, sinceMs };
+      if (from === 0 && there === 0 && nowMs - page.madeAtMs > keptEmptyMs) this.#empty.push(page.number);
     }
-    this.#at = behind(looked);
   }
 
-  /** The next place holds what had its time since the reader began. */
-  lose(): void {
-    this.#isLost = true;
+  /** Goes on behind the last page. */
+  toEnd({ last, tag }: FeedHead): void {
+    this.#at = { ...this.#at, page: last + 1, place: 0, tag };
   }
 
-  /** Nothing is left on the places from the beginning of this page to where the request is. */
-  hasFoundNothingFrom(page: number): boolean {
-    const { page: first, place } = this.#begin;
-    return this.#isEmpty && first === page && place === 0 && this.#at.page > first;
-  }
-
-  answer(isThereMore: boolean): FeedAnswer {
+  /** `drainedAtMs`: nothing that was stored then is behind; undefined: there is more. */
+  answer(drainedAtMs: number | undefined): FeedAnswer {
     const { applicationId, filter } = this.#request;
+    const at = { ...this.#at, sinceMs: Math.max(this.#at.sinceMs, drainedAtMs ?? 0) };
     return {
       events: this.#events,
-      cursor: cursorOf(applicationId, filter, this.#at),
-      more: isThereMore,
+      cursor: cursorOf(applicationId, filter, at),
+      more: drainedAtMs === undefined,
     };
   }
 
@@ -145,23 +155,10 @@ export class Reading {
   }
 
   #look(delivery: Delivery, { resends }: FeedEntry): void {
-    this.#isEmpty = false;
     this.#examined++;
     const subject = subjectOf(delivery);
     if (!fits(subject, this.#request.filter)) return;
     this.#events.push({ delivery, resends, ...subject });
     this.#bytes += delivery.body.byteLength;
-  }
-
-  /** It was forgotten (ADR 0047), was gone when this reader began, or is not asked for. False: it had its time. */
-  #pass(entry: FeedEntry, nowMs: number): boolean {
-    const isMeant = this.isMeant(entry);
-    if (isMeant && nowMs > entry.endMs && entry.endMs >= this.#at.beganAtMs) {
-      this.#isLost = true;
-      return false;
-    }
-    if (entry.id !== '' && !isMeant) this.#isEmpty = false;
-    this.#passed++;
-    return true;
   }
 }

@@ -1,8 +1,5 @@
 import { type FeedPosition, unknownCursor } from '../domain/feed-cursor.ts';
-import type { FeedHead, FeedPage } from '../ports.ts';
-
-/** A page is removed so long after the last of its deliveries; milliseconds. */
-export const pageOutlivesMs = 86_400_000;
+import type { FeedPage } from '../ports.ts';
 
 /** What stands on a place. */
 export interface FeedEntry {
@@ -10,8 +7,6 @@ export interface FeedEntry {
   readonly id: string;
   /** 0: its one place. */
   readonly resends: number;
-  /** Until then it is not removed because it had its time; milliseconds since 1970. */
-  readonly endMs: number;
 }
 
 /** How far one walks along the places. */
@@ -20,86 +15,49 @@ export interface WalkOptions {
   /** Of places that are meant. */
   readonly most: number;
   readonly mostInAll: number;
-  readonly nowMs: number;
 }
 
-export interface Walked {
-  readonly entries: readonly FeedEntry[];
-  /** The position behind so many of the entries. */
-  readonly behind: (count: number) => FeedPosition;
-}
-
-/** Places of one page that were walked. */
-interface Part {
+/** The next places of one page. */
+export interface Stretch {
   readonly page: FeedPage;
+  /** The first of these places. */
   readonly from: number;
-  readonly count: number;
+  readonly entries: readonly FeedEntry[];
 }
 
 /**
- * What is on the places from a position on, and the position behind the first ones of them. Undefined: some of what
- * comes next had its time since the reader began (ADR 0053, Time).
+ * What is on the places from a position on, page by page; pages that are missing are passed over. Throws invalid_argument
+ * for a position that these pages do not know.
  */
 export function walk(
   at: FeedPosition,
-  head: FeedHead,
   pages: readonly FeedPage[],
-  { isMeant, most, mostInAll, nowMs }: WalkOptions,
-): Walked | undefined {
-  // A page is removed long after its events, so this reader never had to see those of a page that is missing.
-  const knowsMissing = nowMs - at.beganAtMs < pageOutlivesMs;
-  const [first] = pages;
-  if (!first) {
-    const end: FeedPosition = { ...at, page: head.last + 1, place: 0, tag: head.tag };
-    return knowsMissing ? { entries: [], behind: () => end } : undefined;
-  }
-  if (first.number === at.page) {
-    const isKnown = at.place === 0 ? at.tag === first.before : at.tag === first.tag;
-    if (!isKnown || at.place > first.ids.length) throw unknownCursor();
-  }
-  const entries: FeedEntry[] = [];
-  let meant = 0;
-  const isEnough = () => meant === most || entries.length === mostInAll;
-  const ends: Part[] = [];
-  let [number, place] = [at.page, at.place];
+  { isMeant, most, mostInAll }: WalkOptions,
+): Stretch[] {
+  const stretches: Stretch[] = [];
+  let [meant, all] = [0, 0];
   for (const page of pages) {
-    if (isEnough()) break;
-    if (page.number !== number) {
-      if (!knowsMissing) break;
-      [number, place] = [page.number, 0];
-    }
-    // Told when nothing before it is left to be read.
-    if (place === 0 && page.gapFromMs !== undefined && at.beganAtMs <= page.gapFromMs) break;
-    let count = 0;
-    for (const entry of entriesOf(page).slice(place)) {
-      if (isEnough()) break;
+    const from = page.number === at.page ? at.place : 0;
+    if (page.number === at.page) requireKnown(at, page);
+    const entries: FeedEntry[] = [];
+    for (const entry of entriesOf(page).slice(from)) {
+      if (meant === most || all === mostInAll) break;
       entries.push(entry);
-      count++;
+      all++;
       if (isMeant(entry)) meant++;
     }
-    ends.push({ page, from: place, count });
-    if (place + count < page.ids.length) break;
-    [number, place] = [number + 1, 0];
+    stretches.push({ page, from, entries });
+    if (from + entries.length < page.ids.length) break;
   }
-  if (ends.length === 0) return undefined;
-  return { entries, behind: (count) => positionBehind(at, ends, count) };
+  return stretches;
 }
 
-function positionBehind(at: FeedPosition, parts: readonly Part[], count: number): FeedPosition {
-  let left = count;
-  let behind = at;
-  for (const { page, from, count: its } of parts) {
-    if (left < its)
-      return left === 0 ? behind : { ...at, page: page.number, place: from + left, tag: page.tag };
-    left -= its;
-    const isWhole = from + its === page.ids.length;
-    const next = isWhole ? { page: page.number + 1, place: 0 } : { page: page.number, place: from + its };
-    behind = { ...at, ...next, tag: page.tag };
-  }
-  return behind;
+function requireKnown({ place, tag }: FeedPosition, page: FeedPage): void {
+  const isKnown = place === 0 ? tag === page.before : tag === page.tag;
+  if (!isKnown || place > page.ids.length) throw unknownCursor();
 }
 
-function entriesOf({ ids, ends, resends }: FeedPage): FeedEntry[] {
+function entriesOf({ ids, resends }: FeedPage): FeedEntry[] {
   const again = new Map(resends.map((one) => [one.place, one.resends]));
-  return ids.map((id, place) => ({ id, resends: again.get(place) ?? 0, endMs: ends[place] ?? 0 }));
+  return ids.map((id, place) => ({ id, resends: again.get(place) ?? 0 }));
 }

@@ -6,10 +6,10 @@ test('pages are found from a number on, in order, also far behind those that had
   const feed = createFeedStore(bed.store);
   const page = (number: number) => ({
     ...{ number, tag: `t${number}`, before: `t${number - 1}`, ids: [`n-${number}`], resends: [] },
-    ...{ ends: [Date.now() + 60_000], allUntilMs: 0, newestMs: 0 },
+    ...{ sinceMs: 0, newestMs: 0, madeAtMs: 0, removedAtMs: Date.now() + 60_000 },
   });
-  for (const number of [100, 101, 102, 103]) await feed.add('a-1', page(number), Date.now() + 60_000);
-  await feed.add('a-2', page(5), Date.now() + 60_000);
+  for (const number of [100, 101, 102, 103]) await feed.add('a-1', page(number));
+  await feed.add('a-2', page(5));
   const numbers = async (from: number, to: number, limit: number) =>
     (await feed.pages('a-1', from, to, limit)).map(({ number }) => number);
   expect(await numbers(100, 103, 2)).toEqual([100, 101]);

@@ -15,12 +15,11 @@ export interface FeedDocument extends FeedHead {
   _id: string;
 }
 
-export interface FeedPageDocument extends Omit<FeedPage, 'number' | 'ids' | 'ends' | 'resends'> {
+export interface FeedPageDocument extends Omit<FeedPage, 'number' | 'ids' | 'resends' | 'removedAtMs'> {
   /** Application, a space and the number, so that a range of ids is a range of pages. */
   _id: string;
   /** Of deliveries, in their order; empty where one was forgotten. */
   ids: string[];
-  ends: number[];
   /** Absent: none. */
   resends?: FeedResend[];
   /** When it is removed: at least a day after the last of its deliveries may be there. */
@@ -65,19 +64,41 @@ export function createFeedStore(store: Store): FeedStore {
   } as const;
 
   /** Each is on one page for having been sent again, the last one: pages are forgotten by what a delivery names. */
-  async function completeResends(applicationId: string, number: number, ids: readonly string[]) {
-    const before = await deliveries
-      .find({ _id: { $in: [...ids] }, resendPage: { $lt: number } }, { projection: { resendPage: 1 } })
+  async function completeResends(applicationId: string, page: FeedPage) {
+    const { number } = page;
+    const ids = page.resends.flatMap(({ place }) => page.ids[place] || []);
+    const found = await deliveries
+      .find({ _id: { $in: ids } }, { projection: { page: 1, resendPage: 1 } })
       .toArray();
-    const off = before.flatMap(({ _id, resendPage }) =>
-      resendPage === undefined ? [] : [takenOff(_id, applicationId, resendPage)],
+    const off = found.flatMap(({ _id, resendPage = number }) =>
+      resendPage < number ? [takenOff(_id, applicationId, resendPage)] : [],
     );
     if (off.length > 0) await unsettled.pages.bulkWrite(off);
-    const { matchedCount } = await unsettled.deliveries.updateMany(
-      { _id: { $in: [...ids] }, $or: [{ resendPage: { $exists: false } }, { resendPage: { $lt: number } }] },
-      { $set: { resendPage: number }, $unset: { resent: '' } },
+    // They are kept for longer now, so the pages of their first places are, too.
+    const firstPages = [...new Set(found.map((one) => one.page ?? 0))].map((n) => pageKey(applicationId, n));
+    const expireAt = new Date(page.removedAtMs);
+    await unsettled.pages.updateMany(
+      { _id: { $in: firstPages }, expireAt: { $lt: expireAt } },
+      { $set: { expireAt } },
     );
-    if (matchedCount < ids.length) await takeOffGone(applicationId, number, ids);
+    let matched = 0;
+    for (const [resends, its] of Map.groupBy(page.resends, (one) => one.resends)) {
+      const before = {
+        _id: { $in: its.flatMap(({ place }) => page.ids[place] || []) },
+        $or: [{ resendPage: { $exists: false } }, { resendPage: { $lt: number } }],
+      };
+      const marked = await unsettled.deliveries.updateMany(
+        { ...before, resends },
+        { $set: { resendPage: number }, $unset: { resent: '' } },
+      );
+      // One that was sent again once more has a further place to come.
+      const more = await unsettled.deliveries.updateMany(
+        { ...before, resends: { $gt: resends } },
+        { $set: { resendPage: number } },
+      );
+      matched += marked.matchedCount + more.matchedCount;
+    }
+    if (matched < ids.length) await takeOffGone(applicationId, number, ids);
   }
 
   /** Whoever forgets one finds its pages by its marks: one that went before it had them is still on this one. */
@@ -95,7 +116,7 @@ export function createFeedStore(store: Store): FeedStore {
         { sort: { _id: 1 }, ...(limit !== undefined && { limit }) },
       )
       .toArray();
-    return found.map((page) => ({ ...fromPage(page), number: Number(page._id.slice(-digits)) }));
+    return found.map(fromPage);
   }
 
   return {
@@ -111,7 +132,7 @@ export function createFeedStore(store: Store): FeedStore {
     },
     async page(applicationId, number) {
       const found = await pages.findOne({ _id: pageKey(applicationId, number) });
-      return found ? { ...fromPage(found), number } : undefined;
+      return found ? fromPage(found) : undefined;
     },
     async pages(applicationId, from, to, limit) {
       // Numbers follow each other, but for pages that had their time: the stand-in for MongoDB reads all of a range.
@@ -149,16 +170,14 @@ export function createFeedStore(store: Store): FeedStore {
           { sort: { resentAtMs: 1 }, limit, projection: { unplaced: 1, resends: 1, expireAt: 1 } },
         )
         .toArray();
-      // What has no place at all gets one: it is read once, after it was sent again.
-      return found.filter(({ unplaced }) => !unplaced).map(toResent);
+      return found.map(toResent);
     },
-    async add(applicationId, { number, resends, ...page }, removedAtMs) {
+    async add(applicationId, { number, resends, removedAtMs, ...page }) {
       try {
         await unsettled.pages.insertOne({
           _id: pageKey(applicationId, number),
           ...page,
           ids: [...page.ids],
-          ends: [...page.ends],
           ...(resends.length > 0 && { resends: [...resends] }),
           expireAt: new Date(removedAtMs),
         });
@@ -168,7 +187,8 @@ export function createFeedStore(store: Store): FeedStore {
         throw error;
       }
     },
-    async complete(applicationId, { number, ids, resends, tag, allUntilMs, newestMs }) {
+    async complete(applicationId, page) {
+      const { number, ids, resends, tag, sinceMs, newestMs } = page;
       const sentAgain = new Set(resends.map(({ place }) => place));
       const first = ids.filter((_, place) => !sentAgain.has(place));
       if (first.length > 0) {
@@ -179,20 +199,17 @@ export function createFeedStore(store: Store): FeedStore {
         );
         if (matchedCount < first.length) await takeOffGone(applicationId, number, first);
       }
-      if (resends.length > 0) {
-        await completeResends(
-          applicationId,
-          number,
-          ids.filter((_, place) => sentAgain.has(place)),
-        );
-      }
+      if (resends.length > 0) await completeResends(applicationId, page);
       await feeds.updateOne(
         { _id: applicationId, last: number - 1 },
-        { $set: { last: number, tag, allUntilMs, newestMs } },
+        { $set: { last: number, tag, sinceMs, newestMs } },
       );
     },
-    async stillAll(applicationId, last, untilMs) {
-      await feeds.updateOne({ _id: applicationId, last }, { $max: { allUntilMs: untilMs } });
+    async wholeAt(applicationId, last, atMs) {
+      await feeds.updateOne({ _id: applicationId, last }, { $max: { sinceMs: atMs } });
+    },
+    async remove(applicationId, numbers) {
+      await pages.deleteMany({ _id: { $in: numbers.map((number) => pageKey(applicationId, number)) } });
     },
     async startFrom(applicationId, number) {
       await feeds.updateOne({ _id: applicationId }, { $max: { start: number } });
@@ -220,22 +237,10 @@ function progressOf(found: DeliveryDocument): Unplaced['progress'] {
   return status === 'replaced' ? 'replaced' : status === 'pending' ? 'open' : undefined;
 }
 
-function toResent({ _id, resends = 0, expireAt }: DeliveryDocument): Resent {
-  return { id: _id, resends, expireAtMs: expireAt?.getTime() };
+function toResent({ _id, resends = 0, unplaced, expireAt }: DeliveryDocument): Resent {
+  return { id: _id, resends, isPlaced: unplaced !== true, expireAtMs: expireAt?.getTime() };
 }
 
-function fromPage({
-  tag,
-  before,
-  ids,
-  ends,
-  resends = [],
-  allUntilMs,
-  newestMs,
-  gapFromMs,
-}: FeedPageDocument) {
-  return {
-    ...{ tag, before, ids, ends, resends, allUntilMs, newestMs },
-    ...(gapFromMs !== undefined && { gapFromMs }),
-  };
+function fromPage({ _id, expireAt, resends = [], ...page }: FeedPageDocument): FeedPage {
+  return { ...page, resends, number: Number(_id.slice(-digits)), removedAtMs: expireAt.getTime() };
 }

@@ -25,6 +25,16 @@ const owingNothing: Filter<DeliveryDocument> = { auditAtMs: { $exists: false } }
 /** Not being sent either. */
 const ended: Filter<DeliveryDocument> = { status: { $ne: 'pending' }, ...owingNothing };
 
+/** The removal of one that has no other place, and was not sent again, since it was found. */
+function unchanged({ _id, unplaced, resends }: DeliveryDocument) {
+  const filter: Filter<DeliveryDocument> = {
+    ...{ _id, ...ended },
+    unplaced: unplaced ? true : { $exists: false },
+    resends: resends ?? { $exists: false },
+  };
+  return { deleteOne: { filter } };
+}
+
 /**
  * A device's deliveries by what their ids begin with: the index of `_id` finds them, in documents of every release.
  * An application's by their lanes' index.
@@ -99,25 +109,14 @@ export function createForgetStore(store: Store): ForgetStore {
         const found = await deliveries
           .find(
             { ...of, ...ended },
-            { limit, projection: { applicationId: 1, page: 1, resendPage: 1, unplaced: 1, resent: 1 } },
+            { limit, projection: { applicationId: 1, page: 1, resendPage: 1, unplaced: 1, resends: 1 } },
           )
           .toArray();
         // Before they go, so that a run that is cut off finds them again.
         await takeOffPages(found);
-        // One that has got a further place since is left for the next run.
-        const gone = await Promise.all(
-          [true, false].flatMap((unplaced) =>
-            [true, false].map((resent) => {
-              const same = found.filter((one) => !!one.unplaced === unplaced && !!one.resent === resent);
-              const marks = { unplaced: { $exists: unplaced }, resent: { $exists: resent } };
-              const ids = same.map(({ _id }) => _id);
-              return ids.length === 0
-                ? undefined
-                : deliveries.deleteMany({ _id: { $in: ids }, ...marks, ...ended });
-            }),
-          ),
-        );
-        const deleted = gone.reduce((sum, one) => sum + (one?.deletedCount ?? 0), 0);
+        // One that has got a further place since, or is to get one, is left for the next run.
+        const { deletedCount: deleted } =
+          found.length === 0 ? { deletedCount: 0 } : await deliveries.bulkWrite(found.map(unchanged));
         removed += deleted;
         if (found.length === limit || deleted < found.length) return { removed, left: 0, more: true };
         left += await deliveries.countDocuments(of);

@@ -65,7 +65,7 @@ test('a notice about deaths is decided once for each number; who read before the
 });
 
 test('a notice becomes one delivery, with its removal where it is for the feed only', async () => {
-  const store = createNoticeStore(bed.store, { deliveredMs: 1000, deadMs: 2000 });
+  const store = createNoticeStore(bed.store, { deliveredMs: 1000, deadMs: 2000 }, { now: () => 5 });
   expect([await store.insert(failing), await store.insert(failing), await store.insert(deaths)]).toEqual([
     ...[true, false, true],
   ]);
@@ -75,7 +75,7 @@ test('a notice becomes one delivery, with its removal where it is for the feed o
     .toArray();
   expect(found).toMatchObject([
     { _id: failing.id, lane: 'a-1/noticeEvent', status: 'pending', unplaced: true },
-    { _id: deaths.id, status: 'unsent', unplaced: true, expireAt: new Date(1002) },
+    { _id: deaths.id, status: 'unsent', unplaced: true, expireAt: new Date(1005) },
   ]);
   expect(found[0]).not.toHaveProperty('expireAt');
   expect(await store.waiting('a-1/noticeEvent')).toBe(1);

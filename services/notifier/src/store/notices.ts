@@ -45,7 +45,7 @@ export interface DeathsDocument {
 }
 
 /** Notices become deliveries: the feed has them, and what is to be sent is sent as any callback. */
-export function createNoticeStore(store: Store, { deliveredMs }: Retention): NoticeStore {
+export function createNoticeStore(store: Store, { deliveredMs }: Retention, clock: Clock): NoticeStore {
   const deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
   return {
     async insert(notice) {
@@ -54,7 +54,10 @@ export function createNoticeStore(store: Store, { deliveredMs }: Retention): Not
         await deliveries.insertOne({
           ...document,
           ...(notice.names.length > 0 && { names: [...notice.names] }),
-          ...(!notice.isSent && { expireAt: new Date(document.dueAtMs + deliveredMs) }),
+          // One that was decided long before is kept from now on.
+          ...(!notice.isSent && {
+            expireAt: new Date(Math.max(document.dueAtMs, clock.now()) + deliveredMs),
+          }),
         });
         return true;
       } catch (error) {
