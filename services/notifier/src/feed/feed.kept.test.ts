@@ -388,7 +388,19 @@ describe('a cursor is valid for 29 days and 20 hours', () => {
       expect((await readAll(feedOn(), cursor)).ids).toEqual([]);
     }
     await store(...named('n', 250).map((_id, i) => ({ _id, createdAtMs: nowMs + i })));
-    expect((await readAll(feedOn(), cursor)).ids).toEqual(named('n', 250));
+    expect((await readAll(feedOn(), cursor, 30)).ids).toEqual(named('n', 250));
+  });
+
+  test('not from when its events got their places: one page of a look says nothing of the next', async () => {
+    const { cursor } = await readAll(feedOn());
+    await store(...named('n', 150).map((id, i) => ended(id, nowMs + i)));
+    nowMs += 20 * dayMs;
+    const first = await read(feedOn(), cursor, 100);
+    expect(first).toMatchObject({ more: true });
+    nowMs += 11 * dayMs;
+    await retention();
+    expect(await deliveries.countDocuments({})).toBe(0);
+    expect(await told(first.cursor)).toBe('invalid_argument');
   });
 
   test('for a reader that is always behind, from what it has come to', async () => {
@@ -425,4 +437,17 @@ test('a page of which nothing is left is removed by who finds so, a day after it
   expect((await readAll(feedOn())).ids).toEqual(['dead']);
   expect(await pages()).toBe(1);
   expect((await readAll(feedOn())).ids).toEqual(['dead']);
+});
+
+test('a page stays for what is left on it, whoever reads, and from wherever', async () => {
+  await store(ended('dead', nowMs, deadMs), ended('ok'));
+  await readAll(feedOn());
+  await deliveries.updateMany({ _id: 'dead' }, sentAgain(nowMs));
+  await end(['dead'], 'dead');
+  await readAll(feedOn());
+  await days(31);
+  const first = await read(feedOn(), undefined, 1);
+  // The rest of the first page is empty; on the second is what this reader does not ask for.
+  expect((await readAll(feedOn(), first.cursor)).ids).toEqual([]);
+  expect((await readAll(feedOn(), undefined, 100, { withResends: true })).ids).toEqual(['dead', 'dead']);
 });
