@@ -50,7 +50,7 @@ export class Feed {
   async #readOn(reading: Reading, { applicationId, head, isSlow }: On): Promise<Extended> {
     let end: Extended = { head };
     let pages: readonly FeedPage[] = [];
-    while (!reading.isOver && !isSlow()) {
+    while (!reading.isFull && !isSlow()) {
       const from = reading.at.page;
       if (from > end.head.last) {
         if (end.drainedAtMs !== undefined) break;

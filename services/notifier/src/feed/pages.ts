@@ -69,8 +69,8 @@ export class FeedPages {
   }
 
   /**
-   * Gives places to what has none, some pages at most. Each page is made only if nobody
-   * made one of its number before, so what was seen by the look has no place yet when it gets one.
+   * Gives places to what has none, some pages at most. Each page is made only if nobody made one of its number before,
+   * so what was seen by the look has no place yet when it gets one.
    */
   async extended(applicationId: string, head: FeedHead): Promise<Extended> {
     const nowMs = this.#clock.now();
@@ -146,8 +146,8 @@ export class FeedPages {
 
   /**
    * The first ones of those found, with what belongs before them, in the order of their places; progress that was
-   * replaced and came too late; and whether there are others (`isCut`). Progress that came too late and may
-   * yet be sent waits, unless so much of it does that nothing else would be seen.
+   * replaced and came too late; and whether there are others (`isCut`). Progress that came too late and may yet be sent
+   * waits, unless so much of it does that nothing else would be seen.
    */
   async #inOrder(applicationId: string, found: readonly Unplaced[]) {
     const first = firstOf(found, mostTransactions);

@@ -74,8 +74,13 @@ export class Reading {
     return this.#at !== this.#begin;
   }
 
-  get isOver(): boolean {
-    return this.#isFull();
+  get isFull(): boolean {
+    return (
+      this.#events.length >= this.#request.limit ||
+      this.#examined >= mostExamined ||
+      this.#passed >= mostPassed ||
+      this.#bytes >= mostBytes
+    );
   }
 
   /** Numbers of pages on which nothing is left. */
@@ -109,7 +114,7 @@ export class Reading {
     for (const { page, from, entries } of stretches) {
       let [place, there] = [from, 0];
       for (const entry of entries) {
-        if (this.#isFull()) break;
+        if (this.isFull) break;
         const isMeant = this.isMeant(entry);
         const delivery = isMeant ? found.get(entry.id) : undefined;
         if (delivery) this.#look(delivery, entry);
@@ -143,15 +148,6 @@ export class Reading {
       cursor: cursorOf(applicationId, filter, at),
       more: drainedAtMs === undefined,
     };
-  }
-
-  #isFull(): boolean {
-    return (
-      this.#events.length >= this.#request.limit ||
-      this.#examined >= mostExamined ||
-      this.#passed >= mostPassed ||
-      this.#bytes >= mostBytes
-    );
   }
 
   #look(delivery: Delivery, { resends }: FeedEntry): void {
