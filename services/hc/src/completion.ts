@@ -1,30 +1,53 @@
-import type { Command, Option } from 'commander';
+import type { Argument, Command, Option } from 'commander';
 
 /** The shells that completion can be made for. */
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
 
+const suggestions = new WeakMap<Argument | Option, readonly string[]>();
+
+/** Has words completed where others are allowed as well; those of an option may be several, separated by commas. */
+export function suggesting<T extends Argument | Option>(one: T, words: readonly string[]): T {
+  suggestions.set(one, words);
+  return one;
+}
+
 /**
  * What may stand where the last one of `words` begins (the words behind `hc`, the last one perhaps empty): commands,
- * options, or the choices of an option. Empty where files or free text are meant.
+ * options, or the values of an option or an argument. Empty where files or free text are meant.
  */
 export function candidates(program: Command, words: readonly string[]): string[] {
   const begun = words.at(-1) ?? '';
   let command = program;
   let wanted: Option | undefined;
+  let position = 0;
   for (const word of words.slice(0, -1)) {
     if (wanted) wanted = undefined;
     else if (word.startsWith('-')) {
       const option = optionsOf(command).find(({ long, short }) => long === word || short === word);
       if (option?.required) wanted = option;
-    } else command = command.commands.find((one) => one.name() === word) ?? command;
+    } else {
+      const found = command.commands.find((one) => one.name() === word);
+      if (found) [command, position] = [found, 0];
+      else position++;
+    }
   }
+  const argument = command.registeredArguments[position];
   const all = wanted
-    ? (wanted.argChoices ?? [])
+    ? (wanted.argChoices ?? listed(suggestions.get(wanted) ?? [], begun))
     : begun.startsWith('-')
       ? optionsOf(command).flatMap(({ long }) => long ?? [])
-      : command.commands.map((one) => one.name()).filter((name) => !name.startsWith('_'));
+      : [
+          ...command.commands.map((one) => one.name()).filter((name) => !name.startsWith('_')),
+          ...((argument && suggestions.get(argument)) ?? []),
+        ];
   return [...new Set(all)].filter((one) => one.startsWith(begun)).sort();
+}
+
+/** Each word behind the ones that a list holds already. */
+function listed(words: readonly string[], begun: string): string[] {
+  const there = begun.slice(0, begun.lastIndexOf(',') + 1);
+  return words.filter((word) => !there.split(',').includes(word)).map((word) => there + word);
 }
 
 /** The options of a command, of its default command, and of those above it. */

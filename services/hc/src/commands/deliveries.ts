@@ -3,6 +3,7 @@ import { listLimit } from '@headset-cloud/kit/cli/options.ts';
 import { type Column, fields, visible } from '@headset-cloud/kit/cli/output.ts';
 import { type Command, Option } from 'commander';
 import { type Api, ApiError } from '../api.ts';
+import { typesOption } from '../event-types.ts';
 import { imei, pastTime } from '../feed.ts';
 import { interruptedCode } from '../prompt.ts';
 import { interruptible, patiently, pause, type Session } from '../session.ts';
@@ -95,7 +96,7 @@ export function addDeliveries(program: Command, session: Session): void {
       ]),
     )
     .addOption(destinationOption())
-    .option('--types <types>', 'only of these types, separated by commas')
+    .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
     .option('--transaction <transactionId>', 'only of this transaction', transactionId)
     .option('--since <time>', 'created since then: 2h (before now) or a date', pastTime)
@@ -150,7 +151,7 @@ export function addDeliveries(program: Command, session: Session): void {
     .description('send again what was given up since a time, at a pace, and show its progress')
     .requiredOption('--since <time>', 'created since then: 2h (before now) or a date', pastTime)
     .addOption(destinationOption())
-    .option('--types <types>', 'only of these types, separated by commas')
+    .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
     .option('--delivered', 'also what was delivered')
     .option('--dry-run', 'only count')

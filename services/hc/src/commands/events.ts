@@ -2,6 +2,7 @@ import { listLimit } from '@headset-cloud/kit/cli/options.ts';
 import { visible } from '@headset-cloud/kit/cli/output.ts';
 import { type Command, Option } from 'commander';
 import type { Api } from '../api.ts';
+import { typesOption } from '../event-types.ts';
 import {
   type Beginning,
   beginning,
@@ -34,7 +35,7 @@ export function addEvents(program: Command, session: Session): void {
     .addOption(
       new Option('--after <cursor>', 'go on behind a cursor that a former call has shown').conflicts('from'),
     )
-    .option('--types <types>', 'only of these types, separated by commas: notify-boot,notify-location')
+    .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
     .option('--limit <events>', 'most to show, up to 1000', listLimit, 100)
     .option('--resends', 'show also what was sent again')

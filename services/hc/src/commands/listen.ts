@@ -5,6 +5,7 @@ import { visible } from '@headset-cloud/kit/cli/output.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Api } from '../api.ts';
 import { isThisMachine, readCredentials } from '../credentials.ts';
+import { typesOption } from '../event-types.ts';
 import {
   type Beginning,
   beginning,
@@ -46,7 +47,7 @@ export function addListen(program: Command, session: Session): void {
       'begin anew: with now, oldest, a time such as 2h (before now), or a date',
       beginning,
     )
-    .option('--types <types>', 'only of these types, separated by commas')
+    .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
     .option('--no-resends', 'leave out what deliveries redeliver, recover or an operator sends again')
     .option('--key <file>', 'sign with the key of this file, not with the application’s; -: standard input')

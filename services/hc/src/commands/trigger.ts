@@ -1,7 +1,9 @@
 import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { type Field, fields, visible } from '@headset-cloud/kit/cli/output.ts';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Api } from '../api.ts';
+import { suggesting } from '../completion.ts';
+import { eventTypes } from '../event-types.ts';
 import type { Session } from '../session.ts';
 
 /** The settings that callbacks go to. */
@@ -51,7 +53,8 @@ interface TriggerOptions {
 /** `trigger`. */
 export function addTrigger(program: Command, session: Session): void {
   program
-    .command('trigger [type]')
+    .command('trigger')
+    .addArgument(suggesting(new Argument('[type]', 'of the callback'), eventTypes))
     .description(
       'send a test callback to a registered destination now; without a type: which types there are',
     )
