@@ -270,6 +270,8 @@ export interface FeedPage {
   readonly ids: readonly string[];
   /** Those of them that were sent again; the others have their one place. */
   readonly resends: readonly FeedResend[];
+  /** The head's, while the page before was the last one. */
+  readonly sinceBeforeMs: number;
   /** The head's, once this page is the last one. */
   readonly sinceMs: number;
   /** Likewise. So the first page with a time from some time on is the first one with an event from then on. */

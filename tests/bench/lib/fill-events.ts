@@ -54,7 +54,7 @@ async function fill(store: Store, applicationId: string, placed: number, unplace
       (_, p) => ({
         ...{ _id: pageKey(applicationId, first + p), tag: tagOf(first + p), before: tagOf(first + p - 1) },
         ids: documents.slice(p * pageSize, (p + 1) * pageSize).map(({ _id }) => _id),
-        ...{ sinceMs: 0, newestMs: nowMs - 1000, madeAtMs: nowMs, expireAt },
+        ...{ sinceBeforeMs: 0, sinceMs: 0, newestMs: nowMs - 1000, madeAtMs: nowMs, expireAt },
       }),
     );
     if (made.length > 0) await pages.insertMany(made as never, { ordered: false });

@@ -258,15 +258,15 @@ test('a page that a reader has left without marks, and of which some had their t
   const { cursor } = await readAll(feedOn());
   nowMs += hourMs;
   await store(ended('a'), ended('b'));
-  // All is there for six hours more.
-  nowMs += keptMs - 6 * hourMs;
+  // All is there for eight hours more.
+  nowMs += keptMs - 8 * hourMs;
   await store(ended('c'));
   const dying = feedOn({
     ...createFeedStore(bed.store),
     complete: () => Promise.reject(new Error('deadline')),
   });
   await expect(read(dying, cursor)).rejects.toThrow('deadline');
-  nowMs += 7 * hourMs;
+  nowMs += 9 * hourMs;
   await retention();
   expect(await deliveries.countDocuments({})).toBe(1);
   // Whoever marks the page takes off it what is gone, as if it had been forgotten.
@@ -290,10 +290,10 @@ describe('what was decided before it is stored', () => {
       ...{ body: '{"operationId":"notify-destination-failing"}', createdAtMs: decidedAtMs, isSent: false },
       ...{ names: [], told: {} },
     } as never);
-    nowMs = decidedAtMs + keptMs - 90 * minuteMs;
+    nowMs = decidedAtMs + keptMs - 4 * hourMs;
     await retention();
     expect(await told(cursor)).toEqual(['notice-1']);
-    nowMs += 2 * hourMs;
+    nowMs += 5 * hourMs;
     await retention();
     expect(await deliveries.countDocuments({})).toBe(1);
   });
@@ -358,8 +358,8 @@ describe('forgetting', () => {
   });
 });
 
-describe('a cursor is valid for 29 days and 20 hours', () => {
-  const validMs = keptMs - 4 * hourMs;
+describe('a cursor is valid for 29 days and 18 hours', () => {
+  const validMs = keptMs - 6 * hourMs;
 
   test('from when its reader began, or was at the end', async () => {
     await store(...named('a', 3).map((_id) => ({ _id })));
@@ -423,7 +423,7 @@ describe('a cursor is valid for 29 days and 20 hours', () => {
   });
 });
 
-test('a page of which nothing is left is removed by who finds so, a day after it was made', async () => {
+test('a page of which nothing is left is removed by who finds so, three days after it was made', async () => {
   const pages = () => bed.store.collection<FeedPageDocument>(feedPagesCollection).countDocuments({});
   await store(ended('old', nowMs - keptMs + hourMs));
   await readAll(feedOn());
@@ -433,7 +433,7 @@ test('a page of which nothing is left is removed by who finds so, a day after it
   await retention();
   expect((await readAll(feedOn())).ids).toEqual(['dead']);
   expect(await pages()).toBe(2);
-  nowMs += dayMs;
+  nowMs += 3 * dayMs;
   expect((await readAll(feedOn())).ids).toEqual(['dead']);
   expect(await pages()).toBe(1);
   expect((await readAll(feedOn())).ids).toEqual(['dead']);

@@ -171,7 +171,7 @@ describe('readers that die or freeze, and retention', () => {
     await deliveries.updateMany({ _id: 'z' }, sentAgain(resentAtMs));
     const again = { status: 'delivered', expireAt: new Date(resentAtMs + keptMs) } as const;
     await deliveries.updateMany({ _id: 'z' }, { $set: again });
-    nowMs += keptMs - 5 * hourMs;
+    nowMs += keptMs - 8 * hourMs;
     const recent = Array.from({ length: 102 }, (_, i) => `recent-${String(i).padStart(3, '0')}`);
     await store(...recent.map((id, i) => ended(id, nowMs + i)));
     const real = createFeedStore(bed.store);
@@ -188,7 +188,7 @@ describe('readers that die or freeze, and retention', () => {
       },
     });
     await expect(readAll(dying, cursor)).rejects.toThrow('dead');
-    nowMs += 6 * hourMs;
+    nowMs += 9 * hourMs;
     await retention();
     expect(await deliveries.countDocuments({ _id: { $gte: 'recent', $lt: 'recenu' } })).toBe(102);
     await store({ _id: 'later' });

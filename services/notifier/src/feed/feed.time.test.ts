@@ -236,7 +236,7 @@ test('from, with missing pages and equal times, against the plain search', async
       newestMs += below(3);
       return {
         ...{ number: i + 1, tag: `t${i + 1}`, before: `t${i}`, ids: [`e${i + 1}`], resends: [], newestMs },
-        ...{ sinceMs: 0, madeAtMs: nowMs, removedAtMs: nowMs + keptMs },
+        ...{ sinceBeforeMs: 0, sinceMs: 0, madeAtMs: nowMs, removedAtMs: nowMs + keptMs },
       };
     });
     const there = all.filter(() => below(3) > 0);
@@ -326,7 +326,12 @@ test('a beginner on a busy feed gets to its end: 10 events a second, read 1,000 
   const pageOf = (number: number) => ({
     ...{ number, tag: `t${number}`, before: `t${number - 1}`, resends: [], newestMs: 0 },
     ids: Array.from({ length: perPage }, (_, i) => `${number}-${i}`),
-    ...{ sinceMs: 0, madeAtMs: beganAtMs + number * pageMs, removedAtMs: Number.MAX_SAFE_INTEGER },
+    ...{
+      sinceBeforeMs: 0,
+      sinceMs: 0,
+      madeAtMs: beganAtMs + number * pageMs,
+      removedAtMs: Number.MAX_SAFE_INTEGER,
+    },
   });
   const last = (40 * dayMs) / pageMs;
   const oldest = () => Math.ceil((nowMs - keptMs - beganAtMs) / pageMs);

@@ -5,7 +5,7 @@ import { type Extended, FeedPages, monotonicMs, type PagesOptions, slowMs } from
 import { type FeedAnswer, type FeedRequest, Reading } from './reading.ts';
 import { walk } from './walk.ts';
 
-/** The clocks of two processes, or of one and the database, may differ by this much. */
+/** The clock of a process may differ from the database's by this much. */
 const clocksDifferMs = 2 * 3_600_000;
 
 export interface FeedOptions extends PagesOptions {
@@ -27,8 +27,8 @@ export class Feed {
     const { keptMs } = options;
     this.#store = options.store;
     this.#clock = options.clock;
-    // Who stored the end, and who judges the cursor, may each be wrong against who removes it.
-    this.#validMs = Math.max(keptMs - 2 * clocksDifferMs, keptMs / 2);
+    // Who gave the cursor its time, who stores an end, and who judges the cursor.
+    this.#validMs = Math.max(keptMs - 3 * clocksDifferMs, keptMs / 2);
     this.#pages = new FeedPages(options);
   }
 
@@ -37,8 +37,11 @@ export class Feed {
     const { applicationId, after, fromMs, filter } = request;
     const beganMs = monotonicMs(this.#clock);
     const asked = after === undefined ? undefined : positionOf(applicationId, filter, after);
+    const nowMs = this.#clock.now();
     const head = await this.#pages.head(applicationId);
-    const begin = asked ? this.#known(asked, head) : await this.#beginning(applicationId, head, fromMs);
+    const begin = asked
+      ? await this.#known(applicationId, head, asked)
+      : await this.#beginning(applicationId, head, { fromMs, nowMs });
     const reading = new Reading(request, begin);
     const isSlow = () => reading.hasGotOn && monotonicMs(this.#clock) - beganMs > slowMs;
     const end = await this.#readOn(reading, { applicationId, head, isSlow });
@@ -75,23 +78,30 @@ export class Feed {
    * The position, with what else is known of it. Throws invalid_argument where no such one was ever given, or not of this
    * database (ADR 0035), and where what the reader is to see may have had its time.
    */
-  #known(asked: FeedPosition, head: FeedHead): FeedPosition {
+  async #known(applicationId: string, head: FeedHead, asked: FeedPosition): Promise<FeedPosition> {
     const { page, place, tag } = asked;
     const isAtEnd = page === head.last + 1;
     if (page > head.last + 1 || (isAtEnd && (place > 0 || tag !== head.tag))) throw unknownCursor();
-    const sinceMs = isAtEnd ? Math.max(asked.sinceMs, head.sinceMs) : asked.sinceMs;
-    if (this.#clock.now() > sinceMs + this.#validMs) throw expiredCursor();
+    const isValid = (sinceMs: number) => this.#clock.now() <= sinceMs + this.#validMs;
+    if (isValid(asked.sinceMs)) return asked;
+    // Whoever keeps a cursor while nothing comes may go on with it, whoever saw first that something has come.
+    const next = isAtEnd || place > 0 ? undefined : await this.#store.page(applicationId, page);
+    const sinceMs = isAtEnd ? head.sinceMs : next?.before === tag ? next.sinceBeforeMs : 0;
+    if (!isValid(sinceMs)) throw expiredCursor();
     return { ...asked, sinceMs };
   }
 
   /** Before the oldest page that is there, of those with an event from `fromMs` on. */
-  async #beginning(applicationId: string, head: FeedHead, fromMs = 0): Promise<FeedPosition> {
-    const sinceMs = this.#clock.now();
+  async #beginning(
+    applicationId: string,
+    head: FeedHead,
+    { fromMs = 0, nowMs }: Begin,
+  ): Promise<FeedPosition> {
     const from = fromMs > 0 ? await this.#firstSince(applicationId, head, fromMs) : head.start;
     const [first] = from > head.last ? [] : await this.#store.pages(applicationId, from, head.last, 1);
-    if (!first) return { page: head.last + 1, place: 0, tag: head.tag, sinceMs };
+    if (!first) return { page: head.last + 1, place: 0, tag: head.tag, sinceMs: nowMs };
     if (from === head.start && first.number > from) await this.#store.startFrom(applicationId, first.number);
-    return { page: first.number, place: 0, tag: first.before, sinceMs };
+    return { page: first.number, place: 0, tag: first.before, sinceMs: nowMs };
   }
 
   /** The number of the first page with an event that was created then or later, or one of removed ones before it. */
@@ -105,6 +115,12 @@ export class Feed {
     }
     return from;
   }
+}
+
+interface Begin {
+  readonly fromMs: number | undefined;
+  /** Before the head was read. */
+  readonly nowMs: number;
 }
 
 interface On {

@@ -24,8 +24,8 @@ export const slowMs = 500;
 const mostTransactions = 100;
 /** How often it is noted that a look has seen all. */
 const noteEveryMs = 3_600_000;
-/** A page is removed so long after the last of its deliveries. */
-const outlivesMs = 86_400_000;
+/** A page is removed so long after the last of its deliveries: a process may be frozen for a day before it ends one. */
+const outlivesMs = 3 * 86_400_000;
 
 export interface PagesOptions {
   readonly store: FeedStore;
@@ -89,13 +89,16 @@ export class FeedPages {
     }
     const isWhole = !isCut && found.length <= mostOfALook && again.length <= mostOfALook;
     let look: Look = { unplaced: inOrder, resent: again.filter(({ isPlaced }) => isPlaced), nowMs, isWhole };
-    for (let [at, made] = [head, 1]; ; made++) {
+    for (let [at, count] = [head, 1]; ; count++) {
       if (look.unplaced.length === 0 && look.resent.length === 0) {
+        // Another reader may have made and marked a page between the looks, which then saw nothing of it.
+        const made = at === head ? await this.#store.page(applicationId, head.last + 1) : undefined;
+        if (made) return { head: await this.#completed(applicationId, head, made) };
         if (isWhole) await this.#noteWhole(applicationId, at, nowMs);
         return { head: at, ...(isWhole && { drainedAtMs: nowMs }) };
       }
       const isLong = monotonicMs(this.#clock) - beganMs > slowMs;
-      if (made > 1 && (made > mostPagesOfALook || isLong)) return { head: at };
+      if (count > 1 && (count > mostPagesOfALook || isLong)) return { head: at };
       const { page, rest } = this.#nextPage(at, look);
       const isMine = await this.#store.add(applicationId, page);
       const stored = isMine ? page : await this.#store.page(applicationId, page.number);
@@ -130,6 +133,7 @@ export class FeedPages {
       before: head.tag,
       ids: all.map(({ id }) => id),
       resends: again.map(({ resends }, i) => ({ place: taken.length + i, resends })),
+      sinceBeforeMs: head.sinceMs,
       sinceMs: isWhole && isLast ? nowMs : head.sinceMs,
       newestMs: Math.max(head.newestMs, ...taken.map(({ createdAtMs }) => createdAtMs)),
       madeAtMs: nowMs,

@@ -13,8 +13,11 @@ const mostPassed = 10_000;
 const mostPagesAtOnce = 64;
 /** Deliveries that are read at once. */
 const readAtOnce = 200;
-/** A page that turns out to be empty is removed so long after it was made: its maker may have been frozen until then. */
-const keptEmptyMs = 86_400_000;
+/**
+ * A page that turns out to be empty is removed so long after it was made: its maker, and then one that is to make a page
+ * of the same number, may each have been frozen for a day.
+ */
+const keptEmptyMs = 3 * 86_400_000;
 /** No further event is added to a response once its bodies have so many bytes. */
 const mostBytes = 1 << 20;
 

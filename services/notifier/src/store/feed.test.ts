@@ -6,7 +6,7 @@ test('pages are found from a number on, in order, also far behind those that had
   const feed = createFeedStore(bed.store);
   const page = (number: number) => ({
     ...{ number, tag: `t${number}`, before: `t${number - 1}`, ids: [`n-${number}`], resends: [] },
-    ...{ sinceMs: 0, newestMs: 0, madeAtMs: 0, removedAtMs: Date.now() + 60_000 },
+    ...{ sinceBeforeMs: 0, sinceMs: 0, newestMs: 0, madeAtMs: 0, removedAtMs: Date.now() + 60_000 },
   });
   for (const number of [100, 101, 102, 103]) await feed.add('a-1', page(number));
   await feed.add('a-2', page(5));

@@ -25,12 +25,13 @@ const owingNothing: Filter<DeliveryDocument> = { auditAtMs: { $exists: false } }
 /** Not being sent either. */
 const ended: Filter<DeliveryDocument> = { status: { $ne: 'pending' }, ...owingNothing };
 
-/** The removal of one that has no other place, and was not sent again, since it was found. */
-function unchanged({ _id, unplaced, resends }: DeliveryDocument) {
+/** The removal of one that has got no place, and was not sent again, since it was found. */
+function unchanged({ _id, unplaced, resends, resendPage }: DeliveryDocument) {
   const filter: Filter<DeliveryDocument> = {
     ...{ _id, ...ended },
     unplaced: unplaced ? true : { $exists: false },
     resends: resends ?? { $exists: false },
+    resendPage: resendPage ?? { $exists: false },
   };
   return { deleteOne: { filter } };
 }
