@@ -1,13 +1,21 @@
 /** What a third attempt to break the promises of ADR 0053 found: what is kept, and what is told. */
 import type { TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { sentAgain } from '../store/deliveries.ts';
 import type { DeliveryDocument } from '../store/documents.ts';
 import { createFeedStore, type FeedPageDocument } from '../store/feed.ts';
 import { createForgetStore } from '../store/forget.ts';
-import { deliveriesCollection, feedPagesCollection } from '../store/indexes.ts';
+import { feedPagesCollection } from '../store/indexes.ts';
 import { createNoticeStore } from '../store/notices.ts';
-import { dayMs, feedTools, keptMs, numbered, openFeedBed, openMs } from '../testing/feed-bed.ts';
+import {
+  dayMs,
+  feedTools,
+  keptMs,
+  numbered,
+  openFeedBed,
+  openMs,
+  stoppedBeforeRemoval,
+} from '../testing/feed-bed.ts';
 import { Feed } from './feed.ts';
 
 const minuteMs = 60_000;
@@ -327,29 +335,15 @@ describe('forgetting', () => {
     await store(ended(id), ended('n'));
     await readAll(feedOn());
     let isFirst = true;
-    const between: Store = {
-      ...bed.store,
-      collection: ((of: string, ...rest: never[]) => {
-        const real = bed.store.collection(of, ...rest);
-        if (of !== deliveriesCollection) return real;
-        return new Proxy(real, {
-          get(target, key) {
-            const value = Reflect.get(target, key);
-            if (key !== 'bulkWrite') return typeof value === 'function' ? value.bind(target) : value;
-            return async (...args: [never]) => {
-              if (isFirst) {
-                isFirst = false;
-                // It is off its page. The recovery has it sent, it arrives, and the reader gives it a further place.
-                await deliveries.updateMany({ _id: id }, sentAgain(nowMs));
-                await end([id], 'delivered');
-                await readAll(feedOn(), undefined, 100, { withResends: true });
-              }
-              return target.bulkWrite(...args);
-            };
-          },
-        });
-      }) as never,
-    };
+    const between = stoppedBeforeRemoval(bed.store, async () => {
+      if (isFirst) {
+        isFirst = false;
+        // It is off its page. The recovery has it sent, it arrives, and the reader gives it a further place.
+        await deliveries.updateMany({ _id: id }, sentAgain(nowMs));
+        await end([id], 'delivered');
+        await readAll(feedOn(), undefined, 100, { withResends: true });
+      }
+    });
     const forget = createForgetStore(between);
     for (let run = 0; run < 3; run++) if (!(await forget.reported(deviceId, false)).more) break;
     expect(await deliveries.countDocuments({ _id: id })).toBe(0);
@@ -389,6 +383,18 @@ describe('a cursor is valid for 29 days and 18 hours', () => {
     }
     await store(...named('n', 250).map((_id, i) => ({ _id, createdAtMs: nowMs + i })));
     expect((await readAll(feedOn(), cursor, 30)).ids).toEqual(named('n', 250));
+  });
+
+  test('and goes on from when anybody was there, also when it is read in small steps', async () => {
+    await store({ _id: 'first' });
+    const { cursor } = await readAll(feedOn());
+    // Somebody else polls.
+    await days(29);
+    await store(...named('n', 250).map((_id, i) => ({ _id, createdAtMs: nowMs + i })));
+    const first = await read(feedOn(), cursor, 30);
+    expect(first.events).toHaveLength(30);
+    nowMs += dayMs;
+    expect(await told(first.cursor)).toEqual(named('n', 250).slice(30));
   });
 
   test('not from when its events got their places: one page of a look says nothing of the next', async () => {

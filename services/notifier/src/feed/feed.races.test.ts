@@ -1,13 +1,13 @@
 /** What a fourth attempt to break the promises of ADR 0053 found: looks, readers and instances beside each other. */
 import type { TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { FeedStore } from '../ports.ts';
 import { sentAgain } from '../store/deliveries.ts';
 import type { DeliveryDocument } from '../store/documents.ts';
 import { createFeedStore, type FeedPageDocument } from '../store/feed.ts';
 import { createForgetStore } from '../store/forget.ts';
-import { deliveriesCollection, feedPagesCollection } from '../store/indexes.ts';
-import { dayMs, feedTools, keptMs, openFeedBed, openMs } from '../testing/feed-bed.ts';
+import { feedPagesCollection } from '../store/indexes.ts';
+import { dayMs, feedTools, keptMs, openFeedBed, openMs, stoppedBeforeRemoval } from '../testing/feed-bed.ts';
 import { Feed } from './feed.ts';
 
 const minuteMs = 60_000;
@@ -210,24 +210,10 @@ test('a device that is forgotten while a reader gives its place to what was sent
   // A recovery sends it, and it arrives.
   await deliveries.updateMany({ _id: id }, sentAgain(nowMs));
   await end([id], 'delivered');
-  const between: Store = {
-    ...bed.store,
-    collection: ((of: string, ...rest: never[]) => {
-      const real = bed.store.collection(of, ...rest);
-      if (of !== deliveriesCollection) return real;
-      return new Proxy(real, {
-        get(target, key) {
-          const value = Reflect.get(target, key);
-          if (key !== 'bulkWrite') return typeof value === 'function' ? value.bind(target) : value;
-          return async (...args: [never]) => {
-            // It is off the pages that it was on. Somebody polls.
-            await readAll(feedOn(), cursor);
-            return target.bulkWrite(...args);
-          };
-        },
-      });
-    }) as never,
-  };
+  const between = stoppedBeforeRemoval(bed.store, async () => {
+    // It is off the pages that it was on. Somebody polls.
+    await readAll(feedOn(), cursor);
+  });
   const forget = createForgetStore(between);
   for (let run = 0; run < 5; run++) if (!(await forget.reported(deviceId, false)).more) break;
   expect(await deliveries.countDocuments({ _id: id })).toBe(0);

@@ -1,13 +1,21 @@
 /** What else was found by trying to break the promises of ADR 0053: forgetting, late progress, and what a request costs. */
 import type { TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { FeedStore } from '../ports.ts';
 import { sentAgain } from '../store/deliveries.ts';
 import type { DeliveryDocument } from '../store/documents.ts';
 import { createFeedStore, type FeedPageDocument } from '../store/feed.ts';
 import { createForgetStore } from '../store/forget.ts';
-import { deliveriesCollection, feedPagesCollection } from '../store/indexes.ts';
-import { dayMs, feedTools, type Given, keptMs, numbered, openFeedBed } from '../testing/feed-bed.ts';
+import { feedPagesCollection } from '../store/indexes.ts';
+import {
+  dayMs,
+  feedTools,
+  type Given,
+  keptMs,
+  numbered,
+  openFeedBed,
+  stoppedBeforeRemoval,
+} from '../testing/feed-bed.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -40,25 +48,11 @@ describe('forgetting', () => {
     await store(ended(id), ended('n'));
     // The head is there.
     await bed.store.collection('feeds').insertOne({
-      ...{ _id: 'app', last: 0, tag: 'x', start: 1, allUntilMs: nowMs + dayMs, newestMs: 0 },
+      ...{ _id: 'app', last: 0, tag: 'x', start: 1, sinceMs: 0, newestMs: 0 },
     } as never);
-    const between: Store = {
-      ...bed.store,
-      collection: ((of: string, ...rest: never[]) => {
-        const real = bed.store.collection(of, ...rest);
-        if (of !== deliveriesCollection) return real;
-        return new Proxy(real, {
-          get(target, key) {
-            const value = Reflect.get(target, key);
-            if (key !== 'bulkWrite') return typeof value === 'function' ? value.bind(target) : value;
-            return async (...args: [never]) => {
-              await readAll(feedOn());
-              return target.bulkWrite(...args);
-            };
-          },
-        });
-      }) as never,
-    };
+    const between = stoppedBeforeRemoval(bed.store, async () => {
+      await readAll(feedOn());
+    });
     const forget = createForgetStore(between);
     // It has its place since it was found: told to ask again.
     expect(await forget.reported(deviceId, false)).toMatchObject({ removed: 0, left: 0, more: true });

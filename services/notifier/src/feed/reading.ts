@@ -115,6 +115,7 @@ export class Reading {
   /** Takes what fits, of the deliveries that were found on these places at `nowMs`, and goes on behind them. */
   take(stretches: readonly Stretch[], found: ReadonlyMap<string, Delivery>, nowMs: number): void {
     for (const { page, from, entries } of stretches) {
+      if (from === 0) this.#sinceAtLeast(page.sinceBeforeMs);
       let [place, there] = [from, 0];
       for (const entry of entries) {
         if (this.isFull) break;
@@ -131,8 +132,8 @@ export class Reading {
         this.#at = { ...this.#at, page: page.number, place, tag };
         return;
       }
-      const sinceMs = Math.max(this.#at.sinceMs, page.sinceMs);
-      this.#at = { page: page.number + 1, place: 0, tag: page.tag, sinceMs };
+      this.#at = { ...this.#at, page: page.number + 1, place: 0, tag: page.tag };
+      this.#sinceAtLeast(page.sinceMs);
       if (from === 0 && there === 0 && nowMs - page.madeAtMs > keptEmptyMs) this.#empty.push(page.number);
     }
   }
@@ -151,6 +152,10 @@ export class Reading {
       cursor: cursorOf(applicationId, filter, at),
       more: drainedAtMs === undefined,
     };
+  }
+
+  #sinceAtLeast(sinceMs: number): void {
+    this.#at = { ...this.#at, sinceMs: Math.max(this.#at.sinceMs, sinceMs) };
   }
 
   #look(delivery: Delivery, { resends }: FeedEntry): void {

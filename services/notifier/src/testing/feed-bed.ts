@@ -1,5 +1,5 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { Feed } from '../feed/feed.ts';
 import type { FeedAnswer } from '../feed/reading.ts';
 import type { FeedStore } from '../ports.ts';
@@ -38,6 +38,25 @@ export async function openFeedBed(): Promise<{
     ...(resendIndexes[deliveriesCollection] ?? []),
   ]);
   return { bed, deliveries };
+}
+
+/** The store of who forgets, stopped before it removes deliveries: `meanwhile` runs then, each time. */
+export function stoppedBeforeRemoval(store: Store, meanwhile: () => Promise<unknown>): Store {
+  const collection = (of: string, ...rest: never[]) => {
+    const real = store.collection(of, ...rest);
+    if (of !== deliveriesCollection) return real;
+    return new Proxy(real, {
+      get(target, key) {
+        const value = Reflect.get(target, key);
+        if (key !== 'bulkWrite') return typeof value === 'function' ? value.bind(target) : value;
+        return async (...args: [never]) => {
+          await meanwhile();
+          return target.bulkWrite(...args);
+        };
+      },
+    });
+  };
+  return { ...store, collection: collection as never };
 }
 
 /** A delivery that waits, created at `nowMs`, unless said otherwise. */
