@@ -14,7 +14,7 @@ describeOnStack('what a headset has started when its connection is cut', () => {
   let tenant: Tenant;
   const name = `com.example.r${randomBytes(6).toString('hex')}`;
   beforeAll(async () => {
-    tenant = await createTenant({ devices: 6 });
+    tenant = await createTenant({ devices: 7 });
     const apk = await makeApk({
       package: name,
       versionName: '1',
@@ -131,5 +131,34 @@ describeOnStack('what a headset has started when its connection is cut', () => {
     });
     // Its first delivery, and five more.
     expect(offers).toBe(6);
+  });
+
+  it('is offered again to a headset that has lost its storage, and ends by what that one says', async () => {
+    const device = tenant.devices[5];
+    const first = await online(5, {});
+    first.behaviour.effectMs = 2000;
+    const id = await put(5, '/commands', command);
+    await started(first, id);
+    await first.close();
+    const wiped = tenant.headset(device);
+    wiped.connect();
+    expect(await tenant.ended(id)).toMatchObject({ result: 'success' });
+    expect(wiped.effects.has(id)).toBe(true);
+    expect(tenant.callbacks(id)).toHaveLength(2);
+  });
+
+  it('is given up by a headset that has lost its storage, where a newer one was created after it', async () => {
+    const device = tenant.devices[6];
+    const first = await online(6, {});
+    first.behaviour.effectMs = 2000;
+    const id = await put(6, '/commands', command);
+    await started(first, id);
+    await first.close();
+    const second = await put(6, '/commands', command);
+    const wiped = tenant.headset(device);
+    wiped.connect();
+    expect(await tenant.ended(id)).toMatchObject({ result: 'failure', message: newer });
+    expect(await tenant.ended(second)).toMatchObject({ result: 'success' });
+    expect([wiped.effects.has(id), wiped.effects.has(second)]).toEqual([false, true]);
   });
 });

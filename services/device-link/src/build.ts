@@ -17,6 +17,7 @@ import { limits } from './domain/limits.ts';
 import { closeSession } from './grpc/close-session.ts';
 import { deliver } from './grpc/deliver.ts';
 import { getPresence } from './grpc/get-presence.ts';
+import { judgeAgain } from './grpc/judge-again.ts';
 import type { DeliveryDeps } from './grpc/local-or-forward.ts';
 import { withdraw } from './grpc/withdraw.ts';
 import { createAuthenticator } from './link/authenticate.ts';
@@ -209,6 +210,7 @@ export function buildDeviceLink(
       bind(DeliveryService, {
         deliver: deliver({ ...deps, logger }),
         withdraw: withdraw(deps),
+        judgeAgain: judgeAgain(deps),
         getPresence: getPresence(deps),
         closeSession: closeSession(hub),
       }),

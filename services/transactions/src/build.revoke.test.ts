@@ -86,28 +86,84 @@ describe('a transaction that a headset has started and the cloud wishes to cance
     expect(await world.accept(first, 2n)).toMatchObject({ start: true });
   });
 
-  it('ends by its result at a client that does not know revoke, even if the result is not consumed at the next hello', async () => {
-    const [first] = [await create(), await create()];
-    await world.accept(first, 1n);
-    // The report is acknowledged, so the hello does not hold the transaction; the report is not consumed
-    // yet.
-    const { offers } = await world.judgeOnline(2n, { knowsRevoke: false });
-    expect(offers.map(([id]) => id)).toContain(first);
-    await world.result(first);
-    await waitFor('its end', async () => (await world.status(first)) === 'PROCESSED');
-    expect(await world.accept(first, 2n)).toMatchObject({ start: false });
-  });
+  it.each([true, false])(
+    'waits for its result, which may not be consumed at the next hello (revoke: %s)',
+    async (knowsRevoke) => {
+      const [first, second] = [await create(), await create()];
+      await world.accept(first, 1n);
+      // The report is acknowledged, so the hello does not hold the transaction; the report is not consumed yet.
+      for (const epoch of [2n, 3n]) {
+        const { offers, revocations } = await world.judgeOnline(epoch, { knowsRevoke });
+        expect([offers.map(([id]) => id), revocations]).toEqual([[second], []]);
+      }
+      await world.result(first, true, 'installed');
+      await world.hello(2n, [], knowsRevoke);
+      await world.helloConsumed(3n, knowsRevoke);
+      expect(callbacks(first)[1]).toEqual(['processed', 'success', 'installed']);
+      expect(world.judgedAgain).toEqual([]);
+      expect(await world.accept(first, 3n)).toMatchObject({ start: false });
+    },
+  );
 
-  it('is offered, so that it can be revoked, if the headset does not hold it: its result may not be consumed yet', async () => {
-    const [first] = [await create(), await create()];
+  it('is offered, so that it can be revoked, if the headset has lost it', async () => {
+    const [first, second] = [await create(), await create()];
     await world.accept(first, 1n);
-    const { offers } = await world.judgeOnline(2n);
-    expect(offers.map(([id]) => id)).toContain(first);
+    await world.judgeOnline(2n);
+    await world.helloConsumed(2n);
+    expect(world.judgedAgain).toEqual([2n]);
+    const { offers } = await world.judgeOnline(2n, { again: true });
+    expect(offers.map(([id]) => id)).toEqual([first, second]);
     expect(await world.accept(first, 2n)).toMatchObject({
       start: false,
       revoke: true,
       dropReason: cancelMessages.newer,
     });
+  });
+
+  it('goes on, if it was lost, at a client that does not know revoke', async () => {
+    const [first] = [await create(), await create()];
+    await world.accept(first, 1n);
+    await world.judgeOnline(2n, { knowsRevoke: false });
+    await world.helloConsumed(2n, false);
+    const { offers } = await world.judgeOnline(2n, { again: true, knowsRevoke: false });
+    expect(offers.map(([id]) => id)).toContain(first);
+    expect(await world.accept(first, 2n)).toMatchObject({ start: true });
+  });
+
+  it('is revoked, if it was lost, although the newer one has ended by the time it is judged again', async () => {
+    const first = await create();
+    await world.accept(first, 1n);
+    await world.judgeOnline(2n);
+    // Created behind the hello, started at once, and ended behind it in the log.
+    const second = await create();
+    await world.accept(second, 2n);
+    await world.hello(2n);
+    await world.result(second);
+    await world.handled();
+    expect(await world.status(second)).toBe('PROCESSED');
+    expect(await world.judgeOnline(2n, { again: true })).toMatchObject({ offers: [[first, 0]] });
+    expect(await world.accept(first, 2n)).toMatchObject({ start: false, revoke: true });
+  });
+
+  it('is not lost by what a hello says that comes late, or twice', async () => {
+    const id = await create();
+    await world.accept(id, 1n);
+    await world.judgeOnline(2n, { held: holds(id, HeldState.STARTED) });
+    await world.helloConsumed(1n);
+    await world.helloConsumed(2n);
+    expect(await world.judgeOnline(2n, { again: true })).toMatchObject({ offers: [] });
+    expect(await world.judgeOnline(3n)).toMatchObject({ offers: [] });
+    expect(world.judgedAgain).toEqual([]);
+  });
+
+  it('is offered to the next session if device-link could not be asked to judge again', async () => {
+    const id = await create();
+    await world.accept(id, 1n);
+    await world.judgeOnline(2n);
+    world.linkAway = true;
+    await world.helloConsumed(2n);
+    expect(world.judgedAgain).toEqual([]);
+    expect(await world.judgeOnline(3n)).toMatchObject({ offers: [[id, 0]] });
   });
 
   it('is canceled at once by a reset, and the headset’s later answer changes nothing', async () => {

@@ -373,9 +373,18 @@ describe('transactions', () => {
     const held = [{ transactionId: BigInt(id), state: HeldState.STARTED }];
     // It got further than before: it was accepted.
     expect(await world.judgeOnline(6n, { held })).toMatchObject({ starts: [id], offers: [] });
-    expect(await world.judgeOnline(7n)).toMatchObject({ offers: [[id, 1]] });
+    const lost = { offers: [], starts: [], revocations: [], drops: [] };
+    expect(await world.judgeOnline(7n)).toEqual(lost);
+    await world.helloConsumed(7n);
+    expect(world.judgedAgain).toEqual([7n]);
+    const again = () => world.judgeOnline(7n, { again: true });
+    expect(await again()).toMatchObject({ offers: [[id, 1]] });
+    expect(await again()).toMatchObject({ offers: [[id, 1]] });
     expect(await world.judgeOnline(8n, { held })).toMatchObject({ starts: [id], offers: [] });
-    expect(await world.judgeOnline(9n)).toMatchObject({ offers: [[id, 3]] });
+    // The next session begins before anything is sent in the one that showed the loss.
+    await world.judgeOnline(9n);
+    await world.helloConsumed(9n);
+    expect(await world.judgeOnline(10n)).toMatchObject({ offers: [[id, 3]] });
   });
 
   // proves api/4/resend-limit, api/8/retry-limit, api/9/retry-limit, cb/8/cancel-retry

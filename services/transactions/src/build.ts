@@ -127,7 +127,7 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
       reports = await log.subscribe({
         topic: topics.transactionReports,
         group,
-        handle: createReportConsumer({ store, outbox, clock, failpoints }),
+        handle: createReportConsumer({ store, outbox, delivery, clock, failpoints }),
       });
       await sweeper.start();
       audit.start();

@@ -1,6 +1,6 @@
 import type { Versions } from './domain/client-version.ts';
 import type { QueuedFirmware } from './domain/firmware.ts';
-import type { Mark, OpenTransaction } from './domain/online.ts';
+import type { Lost, Mark, OpenTransaction } from './domain/online.ts';
 import type { AppAnswer, End, OwedCallback } from './domain/owed.ts';
 import type { Status } from './domain/state.ts';
 
@@ -70,6 +70,9 @@ export type CanceledTransaction = Omit<StoredTransaction, 'operation'>;
 
 /** An unprocessed transaction without its operation, because a device may have many of 1 MiB each. */
 export type OpenOfDevice = OpenTransaction & Pick<StoredTransaction, 'applicationId'>;
+
+/** A transaction that its headset may have started. */
+export type AcceptedTransaction = Pick<StoredTransaction, 'id' | 'operationId' | 'sentEpoch'>;
 
 /** The device's floor: transactions of older activation epochs are over (rule B4). */
 export interface Floor {
@@ -234,6 +237,11 @@ export interface Transitions {
   oweProgress(id: number, now: number): Promise<StoredTransaction | null>;
   /** The headset has given up a transaction, as asked by a revoke or without being asked. */
   revoked(id: number, reporter: Reporter, atMs: number, now: number): Promise<StoredTransaction | null>;
+  /**
+   * Writes that the hello of session `epoch` showed accepted transactions as lost (ADR 0057), unless they
+   * were sent to that session or a later one.
+   */
+  markLost(lost: readonly Lost[], epoch: number, now: number): Promise<void>;
   /** Ends an accepted reset as done, unless it was written to session `epoch` or a later one. */
   finishReset(id: number, epoch: number, end: End, now: number): Promise<StoredTransaction | null>;
   /** Stores the app's own answer; only for a command. */
@@ -285,8 +293,8 @@ export interface Queries {
   /** In the order of ids, which rise with creation; without an application only unprocessed states. */
   find(query: FindQuery): Promise<ListedTransaction[]>;
   openOfDevice(deviceId: string): Promise<OpenOfDevice[]>;
-  /** The device's accepted resets; reads of one turn are batched. */
-  acceptedResets(deviceId: string): Promise<{ readonly id: number; readonly sentEpoch: number }[]>;
+  /** The device's accepted transactions; reads of one turn are batched. */
+  acceptedOfDevice(deviceId: string): Promise<readonly AcceptedTransaction[]>;
   countOpen(status: Status): Promise<number>;
   /** Number of started transactions that headsets were asked to give up and have not answered for. */
   countWishes(): Promise<number>;

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file device_link/v1/delivery.proto.
  */
 export const file_device_link_v1_delivery: GenFile = /*@__PURE__*/
-  fileDesc("Ch1kZXZpY2VfbGluay92MS9kZWxpdmVyeS5wcm90bxIWaGVhZHNldC5kZXZpY2VfbGluay52MSJZCg5EZWxpdmVyUmVxdWVzdBI0CgpoYW5kX292ZXJzGAEgAygLMiAuaGVhZHNldC5kZXZpY2VfbGluay52MS5IYW5kT3ZlchIRCglmb3J3YXJkZWQYAiABKAgigwEKCEhhbmRPdmVyEhEKCWRldmljZV9pZBgBIAEoCRIsCgVvZmZlchgCIAEoCzIdLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT2ZmZXISFQoNc2Vzc2lvbl9lcG9jaBgDIAEoBBIfChdwcmV2aW91c190cmFuc2FjdGlvbl9pZBgEIAEoAyJMCg9EZWxpdmVyUmVzcG9uc2USOQoIb3V0Y29tZXMYASADKAsyJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhhbmRPdmVyT3V0Y29tZSJFCg9IYW5kT3Zlck91dGNvbWUSFwoNc2Vzc2lvbl9lcG9jaBgBIAEoBEgAEhEKB2ZhaWx1cmUYAiABKAlIAEIGCgRraW5kIncKD1dpdGhkcmF3UmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSFwoPdHJhbnNhY3Rpb25faWRzGAIgAygDEg4KBnJlYXNvbhgDIAEoCRIRCglmb3J3YXJkZWQYBCABKAgSFQoNc2Vzc2lvbl9lcG9jaBgFIAEoBCISChBXaXRoZHJhd1Jlc3BvbnNlIigKEkdldFByZXNlbmNlUmVxdWVzdBISCgpkZXZpY2VfaWRzGAEgAygJIqMBChNHZXRQcmVzZW5jZVJlc3BvbnNlElYKDnNlc3Npb25fZXBvY2hzGAEgAygLMj4uaGVhZHNldC5kZXZpY2VfbGluay52MS5HZXRQcmVzZW5jZVJlc3BvbnNlLlNlc3Npb25FcG9jaHNFbnRyeRo0ChJTZXNzaW9uRXBvY2hzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ASI9ChNDbG9zZVNlc3Npb25SZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRITCgtiZWxvd19lcG9jaBgCIAEoBCIWChRDbG9zZVNlc3Npb25SZXNwb25zZTLBAwoPRGVsaXZlcnlTZXJ2aWNlEmIKB0RlbGl2ZXISJi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkRlbGl2ZXJSZXF1ZXN0GicuaGVhZHNldC5kZXZpY2VfbGluay52MS5EZWxpdmVyUmVzcG9uc2UiBpK1GAIDCBJlCghXaXRoZHJhdxInLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuV2l0aGRyYXdSZXF1ZXN0GiguaGVhZHNldC5kZXZpY2VfbGluay52MS5XaXRoZHJhd1Jlc3BvbnNlIgaStRgCAwgScQoLR2V0UHJlc2VuY2USKi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkdldFByZXNlbmNlUmVxdWVzdBorLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuR2V0UHJlc2VuY2VSZXNwb25zZSIJkrUYAQOYtRgBEnAKDENsb3NlU2Vzc2lvbhIrLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQ2xvc2VTZXNzaW9uUmVxdWVzdBosLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQ2xvc2VTZXNzaW9uUmVzcG9uc2UiBZK1GAEIYgZwcm90bzM", [file_common_v1_callers, file_common_v1_repeatable, file_device_link_v1_device_link]);
+  fileDesc("Ch1kZXZpY2VfbGluay92MS9kZWxpdmVyeS5wcm90bxIWaGVhZHNldC5kZXZpY2VfbGluay52MSJZCg5EZWxpdmVyUmVxdWVzdBI0CgpoYW5kX292ZXJzGAEgAygLMiAuaGVhZHNldC5kZXZpY2VfbGluay52MS5IYW5kT3ZlchIRCglmb3J3YXJkZWQYAiABKAgigwEKCEhhbmRPdmVyEhEKCWRldmljZV9pZBgBIAEoCRIsCgVvZmZlchgCIAEoCzIdLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT2ZmZXISFQoNc2Vzc2lvbl9lcG9jaBgDIAEoBBIfChdwcmV2aW91c190cmFuc2FjdGlvbl9pZBgEIAEoAyJMCg9EZWxpdmVyUmVzcG9uc2USOQoIb3V0Y29tZXMYASADKAsyJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhhbmRPdmVyT3V0Y29tZSJFCg9IYW5kT3Zlck91dGNvbWUSFwoNc2Vzc2lvbl9lcG9jaBgBIAEoBEgAEhEKB2ZhaWx1cmUYAiABKAlIAEIGCgRraW5kIncKD1dpdGhkcmF3UmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkSFwoPdHJhbnNhY3Rpb25faWRzGAIgAygDEg4KBnJlYXNvbhgDIAEoCRIRCglmb3J3YXJkZWQYBCABKAgSFQoNc2Vzc2lvbl9lcG9jaBgFIAEoBCISChBXaXRoZHJhd1Jlc3BvbnNlIlAKEUp1ZGdlQWdhaW5SZXF1ZXN0EhEKCWRldmljZV9pZBgBIAEoCRIVCg1zZXNzaW9uX2Vwb2NoGAIgASgEEhEKCWZvcndhcmRlZBgDIAEoCCIUChJKdWRnZUFnYWluUmVzcG9uc2UiKAoSR2V0UHJlc2VuY2VSZXF1ZXN0EhIKCmRldmljZV9pZHMYASADKAkiowEKE0dldFByZXNlbmNlUmVzcG9uc2USVgoOc2Vzc2lvbl9lcG9jaHMYASADKAsyPi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkdldFByZXNlbmNlUmVzcG9uc2UuU2Vzc2lvbkVwb2Noc0VudHJ5GjQKElNlc3Npb25FcG9jaHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIj0KE0Nsb3NlU2Vzc2lvblJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEhMKC2JlbG93X2Vwb2NoGAIgASgEIhYKFENsb3NlU2Vzc2lvblJlc3BvbnNlMq4ECg9EZWxpdmVyeVNlcnZpY2USYgoHRGVsaXZlchImLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuRGVsaXZlclJlcXVlc3QaJy5oZWFkc2V0LmRldmljZV9saW5rLnYxLkRlbGl2ZXJSZXNwb25zZSIGkrUYAgMIEmUKCFdpdGhkcmF3EicuaGVhZHNldC5kZXZpY2VfbGluay52MS5XaXRoZHJhd1JlcXVlc3QaKC5oZWFkc2V0LmRldmljZV9saW5rLnYxLldpdGhkcmF3UmVzcG9uc2UiBpK1GAIDCBJrCgpKdWRnZUFnYWluEikuaGVhZHNldC5kZXZpY2VfbGluay52MS5KdWRnZUFnYWluUmVxdWVzdBoqLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuSnVkZ2VBZ2FpblJlc3BvbnNlIgaStRgCAwgScQoLR2V0UHJlc2VuY2USKi5oZWFkc2V0LmRldmljZV9saW5rLnYxLkdldFByZXNlbmNlUmVxdWVzdBorLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuR2V0UHJlc2VuY2VSZXNwb25zZSIJkrUYAQOYtRgBEnAKDENsb3NlU2Vzc2lvbhIrLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQ2xvc2VTZXNzaW9uUmVxdWVzdBosLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuQ2xvc2VTZXNzaW9uUmVzcG9uc2UiBZK1GAEIYgZwcm90bzM", [file_common_v1_callers, file_common_v1_repeatable, file_device_link_v1_device_link]);
 
 /**
  * @generated from message headset.device_link.v1.DeliverRequest
@@ -184,6 +184,48 @@ export const WithdrawResponseSchema: GenMessage<WithdrawResponse> = /*@__PURE__*
   messageDesc(file_device_link_v1_delivery, 5);
 
 /**
+ * @generated from message headset.device_link.v1.JudgeAgainRequest
+ */
+export type JudgeAgainRequest = Message<"headset.device_link.v1.JudgeAgainRequest"> & {
+  /**
+   * @generated from field: string device_id = 1;
+   */
+  deviceId: string;
+
+  /**
+   * The session that is meant, no other one.
+   *
+   * @generated from field: uint64 session_epoch = 2;
+   */
+  sessionEpoch: bigint;
+
+  /**
+   * @generated from field: bool forwarded = 3;
+   */
+  forwarded: boolean;
+};
+
+/**
+ * Describes the message headset.device_link.v1.JudgeAgainRequest.
+ * Use `create(JudgeAgainRequestSchema)` to create a new message.
+ */
+export const JudgeAgainRequestSchema: GenMessage<JudgeAgainRequest> = /*@__PURE__*/
+  messageDesc(file_device_link_v1_delivery, 6);
+
+/**
+ * @generated from message headset.device_link.v1.JudgeAgainResponse
+ */
+export type JudgeAgainResponse = Message<"headset.device_link.v1.JudgeAgainResponse"> & {
+};
+
+/**
+ * Describes the message headset.device_link.v1.JudgeAgainResponse.
+ * Use `create(JudgeAgainResponseSchema)` to create a new message.
+ */
+export const JudgeAgainResponseSchema: GenMessage<JudgeAgainResponse> = /*@__PURE__*/
+  messageDesc(file_device_link_v1_delivery, 7);
+
+/**
  * @generated from message headset.device_link.v1.GetPresenceRequest
  */
 export type GetPresenceRequest = Message<"headset.device_link.v1.GetPresenceRequest"> & {
@@ -198,7 +240,7 @@ export type GetPresenceRequest = Message<"headset.device_link.v1.GetPresenceRequ
  * Use `create(GetPresenceRequestSchema)` to create a new message.
  */
 export const GetPresenceRequestSchema: GenMessage<GetPresenceRequest> = /*@__PURE__*/
-  messageDesc(file_device_link_v1_delivery, 6);
+  messageDesc(file_device_link_v1_delivery, 8);
 
 /**
  * @generated from message headset.device_link.v1.GetPresenceResponse
@@ -217,7 +259,7 @@ export type GetPresenceResponse = Message<"headset.device_link.v1.GetPresenceRes
  * Use `create(GetPresenceResponseSchema)` to create a new message.
  */
 export const GetPresenceResponseSchema: GenMessage<GetPresenceResponse> = /*@__PURE__*/
-  messageDesc(file_device_link_v1_delivery, 7);
+  messageDesc(file_device_link_v1_delivery, 9);
 
 /**
  * @generated from message headset.device_link.v1.CloseSessionRequest
@@ -241,7 +283,7 @@ export type CloseSessionRequest = Message<"headset.device_link.v1.CloseSessionRe
  * Use `create(CloseSessionRequestSchema)` to create a new message.
  */
 export const CloseSessionRequestSchema: GenMessage<CloseSessionRequest> = /*@__PURE__*/
-  messageDesc(file_device_link_v1_delivery, 8);
+  messageDesc(file_device_link_v1_delivery, 10);
 
 /**
  * @generated from message headset.device_link.v1.CloseSessionResponse
@@ -254,7 +296,7 @@ export type CloseSessionResponse = Message<"headset.device_link.v1.CloseSessionR
  * Use `create(CloseSessionResponseSchema)` to create a new message.
  */
 export const CloseSessionResponseSchema: GenMessage<CloseSessionResponse> = /*@__PURE__*/
-  messageDesc(file_device_link_v1_delivery, 9);
+  messageDesc(file_device_link_v1_delivery, 11);
 
 /**
  * For the transactions service. A call may reach any instance; it is forwarded to the one that holds the session.
@@ -281,6 +323,17 @@ export const DeliveryService: GenService<{
     methodKind: "unary";
     input: typeof WithdrawRequestSchema;
     output: typeof WithdrawResponseSchema;
+  },
+  /**
+   * Has the headset's session judged again soon (rule B5): there is something for it that its judgement did
+   * not bring. Does nothing if that session is over. Repeats are harmless.
+   *
+   * @generated from rpc headset.device_link.v1.DeliveryService.JudgeAgain
+   */
+  judgeAgain: {
+    methodKind: "unary";
+    input: typeof JudgeAgainRequestSchema;
+    output: typeof JudgeAgainResponseSchema;
   },
   /**
    * Returns which of these headsets have a live session.

@@ -406,8 +406,9 @@ export type HeadsetOnlineRequest = Message<"headset.transactions.v1.HeadsetOnlin
   clientVersion: string;
 
   /**
-   * The session was judged before: returns only transactions that wait and were not sent to it. Counts no
-   * retry, does not judge 'latest' (rule B5).
+   * The session was judged before: returns only transactions that wait and were not sent to it, and those
+   * that its hello, consumed meanwhile, showed as lost (ADR 0057). Counts a retry only for these, does not
+   * judge 'latest' (rule B5).
    *
    * @generated from field: bool again = 5;
    */

@@ -46,6 +46,8 @@ export class OfferDesk {
   #activation = new ToldActivation(undefined);
   #online = false;
   #judgingAgain = false;
+  /** Transactions have said that there is more, and no judgement that began since has succeeded. */
+  #more = false;
   #reading = false;
   /** When the session was judged last, by the monotonic clock; milliseconds. */
   judgedAtMs = 0;
@@ -118,10 +120,13 @@ export class OfferDesk {
     for (let attempt = 1; ; attempt += 1) {
       const now = this.#monotonic();
       this.judgedAtMs = now;
+      const more = this.#more;
+      this.#more = false;
       try {
         await this.#judgeOnceMore();
         attempt = 0;
       } catch (error) {
+        this.#more ||= more;
         this.#turn.failed();
         this.#session.complain('a session could not be judged again', error, attempt);
         this.judgedAtMs = now - this.#deps.rejudgeEveryMs + rejudgeAfterFailureMs;
@@ -152,6 +157,12 @@ export class OfferDesk {
     throw new DomainError('unavailable', 'Too many transactions wait for this headset.', {
       retryAfterMs: 1000,
     });
+  }
+
+  /** Transactions have something for this session that its judgement may not bring: it is judged again. */
+  hasMore(): void {
+    this.#more = true;
+    this.#catchUp();
   }
 
   /** Transactions were canceled: what this session has of them is dropped, also what is started. */
@@ -191,7 +202,7 @@ export class OfferDesk {
   get #missesSome(): boolean {
     if (!this.#session.isAlive()) return false;
     const hasRoom = this.#book.pendingCount <= limits.maxPendingOffers / 2;
-    return this.#turn.waitingCount > 0 || (this.#turn.behind && hasRoom);
+    return this.#more || this.#turn.waitingCount > 0 || (this.#turn.behind && hasRoom);
   }
 
   #catchUp(): void {

@@ -20,6 +20,7 @@ export class SessionJudge {
   readonly #session: { readonly deviceId: string; readonly sessionEpoch: bigint };
   #clientVersion = '';
   #knowsRevoke = false;
+  #afterUnresponsive = false;
   #firmwareVersion = '';
 
   constructor(
@@ -52,12 +53,13 @@ export class SessionJudge {
     how: Pick<Hello, 'held'> & { readonly afterUnresponsive: boolean },
     begin: () => boolean,
   ): Promise<HeadsetOnlineResponse | undefined> {
+    this.#afterUnresponsive = how.afterUnresponsive;
     return this.#headsetOnline(how, begin);
   }
 
   /** Has it judged once more; what the headset holds is not looked at (rule B5). */
   judgeAgain(begin: () => boolean): Promise<HeadsetOnlineResponse | undefined> {
-    return this.#headsetOnline({ again: true }, begin);
+    return this.#headsetOnline({ again: true, afterUnresponsive: this.#afterUnresponsive }, begin);
   }
 
   /** Reads the operations that a judgement left out, for as many of the ids as fit into an answer. */

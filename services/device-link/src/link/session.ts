@@ -235,6 +235,11 @@ export class Session implements Conversation {
     if (!this.#ended) this.#offers.withdraw(ids, reason);
   }
 
+  /** Transactions have something for it that its judgement did not bring: it is judged again soon. */
+  hasMore(): void {
+    if (!this.#ended) this.#offers.hasMore();
+  }
+
   /** Has it judged again (rule B5). Never throws. */
   judgeAgain(): Promise<void> {
     return this.#offers.judgeAgain();

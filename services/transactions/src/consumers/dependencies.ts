@@ -1,5 +1,6 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
 import type { TransactionStore } from '../ports.ts';
 
@@ -7,6 +8,7 @@ import type { TransactionStore } from '../ports.ts';
 export interface ReportDeps {
   readonly store: TransactionStore;
   readonly outbox: Outbox;
+  readonly delivery: Pick<Delivery, 'judgeAgain'>;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
 }

@@ -1,27 +1,33 @@
 import type { Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { resetDoneMessage } from '../domain/callbacks.ts';
-import { isGone } from '../domain/online.ts';
+import { resetOperation } from '../domain/forms/operations.ts';
+import { isGone, judgeLost } from '../domain/online.ts';
 import { heldOf } from '../grpc/held.ts';
 import type { ReportDeps } from './dependencies.ts';
 
 /**
- * Ends a reset when its headset is back: a reset that was sent in an earlier session and that the headset
- * no longer holds is done (rule B7). This happens here and not when the session is announced, because the
- * log orders the hello after everything that the headset reported before it: a result of the reset has been
- * consumed by now.
+ * What a hello says of transactions that were sent in an earlier session and that the headset no longer
+ * holds: a reset is done (rule B7); of the others the results are lost, with all that the headset stored, so
+ * they are offered anew (ADR 0057). This happens here and not when the session is announced, because the log
+ * orders the hello after everything that the headset reported before it: a result has been consumed by now.
  */
 export async function applyHello(
-  { store, outbox, clock }: ReportDeps,
+  { store, outbox, delivery, clock }: ReportDeps,
   event: DeviceReportEvent,
   hello: Hello,
 ): Promise<void> {
   const epoch = Number(event.sessionEpoch);
-  const held = heldOf(hello.held);
+  const session = { epoch, held: heldOf(hello.held), knowsRevoke: hello.knowsRevoke };
+  const gone = (await store.acceptedOfDevice(event.deviceId)).filter((t) => isGone(t, session));
+  const resets = gone.filter((t) => t.operationId === resetOperation);
   const end = { success: true, message: resetDoneMessage, atMs: Number(event.receivedAtMs) || clock.now() };
-  for (const { id, sentEpoch } of await store.acceptedResets(event.deviceId)) {
-    if (!isGone({ id, sentEpoch }, { epoch, held })) continue;
+  for (const { id } of resets) {
     const ended = await store.finishReset(id, epoch, end, clock.now());
     if (ended) outbox.publish(ended);
   }
+  if (resets.length === gone.length) return;
+  const open = await store.openOfDevice(event.deviceId);
+  await store.markLost(judgeLost(open, session), epoch, clock.now());
+  delivery.judgeAgain(event.deviceId, epoch);
 }

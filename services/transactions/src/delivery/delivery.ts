@@ -19,6 +19,11 @@ export interface Delivery {
    * decides.
    */
   withdraw(transactions: readonly CanceledTransaction[], reason: string): void;
+  /**
+   * Has the headset's session judged again, if it is still this one; best effort, because device-link does
+   * so now and then by itself (rule B5).
+   */
+  judgeAgain(deviceId: string, sessionEpoch: number): void;
   /** The headset may start it: a pending mark of its hand-over is out of date. */
   accepted(id: number): void;
   drain(): Promise<void>;
@@ -141,6 +146,12 @@ export function createDelivery(deps: {
           (error) => logger.debug({ deviceId, err: error }, 'not withdrawn; the start permit decides'),
         );
       }
+    },
+    judgeAgain(deviceId, sessionEpoch) {
+      track(
+        link.judgeAgain({ deviceId, sessionEpoch: BigInt(sessionEpoch) }).then(() => undefined),
+        (error) => logger.debug({ deviceId, err: error }, 'not judged again now; device-link will do so'),
+      );
     },
     accepted(id) {
       waiting.delete(id);

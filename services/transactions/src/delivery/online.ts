@@ -66,9 +66,10 @@ async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAn
   const byId = new Map(open.map((t) => [t.id, t]));
   const floor = stored ? { epoch: stored.epoch, message: floorMessage(stored) } : { epoch: 0, message: '' };
   const now = clock.now();
+  const limits = { floor, retryLimit, retryIntervalMs, now };
   const judged = session.again
-    ? judgeAgain(open, { epoch: session.epoch, floor })
-    : judgeOnline(open, { ...session, floor, retryLimit, retryIntervalMs, now });
+    ? judgeAgain(open, { ...session, ...limits })
+    : judgeOnline(open, { ...session, ...limits });
   // Transactions below the floor are canceled even if they run.
   const asSeen = ({ id }: Cancellation): Seen | undefined => {
     const t = byId.get(id);

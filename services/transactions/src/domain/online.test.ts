@@ -4,6 +4,7 @@ import {
   type HeldAs,
   isGone,
   judgeAgain,
+  judgeLost,
   judgeOnline,
   type OnlineSession,
   type OpenTransaction,
@@ -18,6 +19,7 @@ const open = (id: number, over: Partial<OpenTransaction> = {}): OpenTransaction 
   activationEpoch: 3,
   attempts: 0,
   sentEpoch: 0,
+  lostEpoch: 0,
   countedAtMs: 0,
   countedAdvance: 0,
   bestProgress: 0,
@@ -98,14 +100,15 @@ describe('judging a device’s transactions when its headset comes online', () =
         attempts: 1,
         countedAdvance: 1,
       });
-      expect(mark(open(1, { ...started, countedAdvance: 1 }))).toEqual(counted(2));
-      const loading = { ...started, countedAdvance: 1.25 };
+      const lost = { ...started, lostEpoch: 7 };
+      expect(mark(open(1, { ...lost, countedAdvance: 1 }))).toEqual(counted(2));
+      const loading = { ...lost, countedAdvance: 1.25 };
       expect(mark(open(1, { ...loading, bestProgress: 0.5 }))).toMatchObject({ attempts: 1 });
       expect(mark(open(1, { ...loading, bestProgress: 0.25 }))).toMatchObject({ attempts: 2 });
     });
 
     it('always counts after a session whose headset did not answer', () => {
-      const t = open(1, { sentEpoch: 6, attempts: 1, countedAtMs: now - 1, status: 'accepted' });
+      const t = open(1, { sentEpoch: 6, attempts: 1, countedAtMs: now - 1 });
       expect(mark(t, { afterUnresponsive: true })).toMatchObject({ attempts: 2 });
     });
   });
@@ -154,19 +157,66 @@ describe('judging a device’s transactions when its headset comes online', () =
       expect(judged.cancel).toEqual([]);
     });
 
-    it('is offered again to a client that does not know revoke and does not hold it: its result may not be consumed yet', () => {
-      const old = { ...session, knowsRevoke: false };
-      const judged = judgeOnline([started(1), open(2)], old);
-      expect(judged).toMatchObject({ offer: [{ id: 1 }, { id: 2 }], cancel: [], start: [] });
-      expect(judged.offer[0]?.wish).toBeUndefined();
-      const tired = started(1, { attempts: 9, sentEpoch: 6, countedAdvance: 1 });
-      expect(judgeOnline([tired], old)).toMatchObject({ offer: [{ id: 1 }], cancel: [] });
+    it.each([true, false])(
+      'waits if it is not held: its result may not be consumed yet (revoke: %s)',
+      (knowsRevoke) => {
+        const at = { ...session, knowsRevoke };
+        const tired = started(1, { attempts: 9 });
+        for (const t of [
+          started(1),
+          tired,
+          started(1, { wish: cancelMessages.newer }),
+          started(1, { lostEpoch: 6 }),
+        ]) {
+          expect(judgeOnline([t, open(2)], at)).toEqual({ ...nothing, offer: [{ id: 2, attempts: 0 }] });
+          expect(judgeAgain([t], at)).toEqual(nothing);
+        }
+      },
+    );
+
+    it('is offered once it is known to be lost, and counts a retry then', () => {
+      const lost = started(1, { lostEpoch: 7 });
+      const offered = { ...nothing, offer: [{ id: 1, attempts: 1, countedAtMs: now }] };
+      expect(judgeOnline([lost], session)).toEqual(offered);
+      expect(judgeAgain([lost], session)).toEqual(offered);
+      // An earlier session's hello said so, and the transaction was not sent since.
+      expect(judgeOnline([lost], { ...session, epoch: 9 })).toEqual(offered);
+      const justCounted = { ...lost, countedAtMs: now - 1 };
+      expect(judgeAgain([justCounted], session).offer).toEqual([{ id: 1, attempts: 0 }]);
+      expect(judgeAgain([justCounted], { ...session, afterUnresponsive: true }).offer).toMatchObject([
+        { attempts: 1 },
+      ]);
     });
 
-    it('is offered, so that it can be revoked, if the headset does not say that it holds it', () => {
-      const judged = judgeOnline([started(1), open(2)], session);
-      expect(judged.offer).toMatchObject([{ id: 1, wish: cancelMessages.newer }, { id: 2 }]);
-      expect(judged.cancel).toEqual([]);
+    it('is offered again to the session that may not have got the answer, and counts no second retry', () => {
+      const sent = started(1, { lostEpoch: 7, sentEpoch: 7, attempts: 2 });
+      expect(judgeAgain([sent], session)).toEqual({ ...nothing, offer: [{ id: 1, attempts: 2 }] });
+      expect(judgeAgain([sent], { ...session, epoch: 8 })).toEqual(nothing);
+      expect(judgeAgain([sent], { ...session, epoch: 6 })).toEqual(nothing);
+    });
+
+    it.each([
+      ['a newer one', [started(1, { lostEpoch: 7 }), open(2)], cancelMessages.newer, judgeOnline],
+      [
+        'the retry limit',
+        [started(1, { lostEpoch: 7, attempts: 5 })],
+        cancelMessages.retryLimit,
+        judgeOnline,
+      ],
+      [
+        'the retry limit, judged again',
+        [started(1, { lostEpoch: 7, attempts: 5 })],
+        cancelMessages.retryLimit,
+        judgeAgain,
+      ],
+      ['an earlier wish, judged again', [started(1, { lostEpoch: 7, wish: 'x' })], 'x', judgeAgain],
+    ])('is offered when it is lost, so that it can be revoked, because of %s', (_, list, wish, judge) => {
+      const [first] = judge(list, session).offer;
+      expect(first).toMatchObject({ id: 1, wish });
+      const old = judge(list, { ...session, knowsRevoke: false });
+      expect(old.offer[0]?.id).toBe(1);
+      expect(old.offer[0]?.wish).toBeUndefined();
+      expect(old.cancel).toEqual([]);
     });
 
     it('is canceled at once if the headset holds it as offered only', () => {
@@ -181,6 +231,30 @@ describe('judging a device’s transactions when its headset comes online', () =
         ...nothing,
         cancel: [{ id: 1, message: floor.message }],
       });
+    });
+  });
+
+  describe('lost by a headset, as its consumed hello shows,', () => {
+    const started = (id: number, over: Partial<OpenTransaction> = {}) =>
+      open(id, { status: 'accepted', sentEpoch: 6, ...over });
+
+    it('is what was started in an earlier session and is not held', () => {
+      const list = [
+        started(1, { subject: 'a' }),
+        started(2, { subject: 'b', sentEpoch: 7 }),
+        started(3, { subject: 'c' }),
+        open(4, { subject: 'd', sentEpoch: 6 }),
+        started(5, { subject: 'e', operationId: resetOperation }),
+      ];
+      expect(judgeLost(list, { ...session, held: held({ 3: 'started' }) })).toEqual([{ id: 1 }]);
+    });
+
+    it('is to be canceled where another of its operation was created after it, if the headset can be asked', () => {
+      const list = [open(9, { sentEpoch: 7 }), started(1), started(3, { subject: 'x' })];
+      expect(judgeLost(list, session)).toEqual([{ id: 1, wish: cancelMessages.newer }, { id: 3 }]);
+      expect(judgeLost(list, { ...session, knowsRevoke: false })).toEqual([{ id: 1 }, { id: 3 }]);
+      const wished = started(1, { wish: cancelMessages.retryLimit });
+      expect(judgeLost([wished, open(9)], session)).toEqual([{ id: 1 }]);
     });
   });
 

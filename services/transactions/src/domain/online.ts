@@ -13,6 +13,8 @@ export interface OpenTransaction {
   readonly attempts: number;
   /** The newest session it was written to, or judged for; 0 if none. */
   readonly sentEpoch: number;
+  /** The newest session whose hello showed that the headset has lost it, as `judgeLost` says; 0 if none. */
+  readonly lostEpoch: number;
   /** When a re-delivery last counted; 0 if none did. Milliseconds since 1970. */
   readonly countedAtMs: number;
   /** How far it had come at the last judgement, as `advanceOf` counts. */
@@ -69,6 +71,13 @@ export interface Cancellation {
   readonly message: string;
 }
 
+/** A transaction that was started and that its headset has lost. */
+export interface Lost {
+  readonly id: number;
+  /** Set if it must not go on, and the headset is to be asked. */
+  readonly wish?: string;
+}
+
 /** True: it was sent to an earlier session, and the headset no longer holds it. */
 export function isGone(
   t: Pick<OpenTransaction, 'id' | 'sentEpoch'>,
@@ -81,9 +90,10 @@ export function isGone(
  * What happens to a device's unprocessed transactions when its headset comes online (specification API 4;
  * rules A11, B4, B6): transactions below the floor are canceled, the newest of each operation goes on, the
  * older ones and those re-delivered too often are canceled. A transaction that the headset may have begun
- * is not canceled here: the headset is asked first. A finished one stays open for its report. An accepted
- * reset goes on only at a headset that still holds it; otherwise it is done, and the hello ends it (rule
- * B7).
+ * is not canceled here: the headset is asked first. A finished one stays open for its report. One that was
+ * started and is no longer held waits: its result is most likely in the log, and an offer would only bring
+ * it once more. The hello, which the log has behind that result, ends it if it is a reset (rule B7), and
+ * otherwise shows that it is lost (`judgeLost`, ADR 0057).
  */
 export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSession): OnlineJudgement {
   const ordered = [...open].sort((a, b) => a.id - b.id);
@@ -102,7 +112,7 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
       continue;
     }
     // A finished one ends by its report; one that a newer session has is no longer this session's.
-    if (held === 'finished' || t.sentEpoch > session.epoch) continue;
+    if (held === 'finished' || t.sentEpoch > session.epoch || mayHaveEnded(t, session)) continue;
     // The headset can have started only transactions that the cloud has accepted.
     const goesOn = held === 'started' && t.status === 'accepted' ? start : offer;
     if (isRunningReset(t)) {
@@ -115,8 +125,7 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
     else if (!mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session))) {
       cancel.push({ id: t.id, message: lost });
     } else if (session.knowsRevoke) (held ? revoke : offer).push({ ...mark, wish: lost });
-    // A client that does not know `revoke` is not asked: the result ends the transaction. If it is not
-    // held, the result may not be consumed yet.
+    // A client that does not know `revoke` is not asked: the result ends the transaction.
     else goesOn.push(mark);
   }
   return { offer, start, revoke, cancel };
@@ -124,31 +133,69 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
 
 /**
  * What a session that was judged before still has to get (rule B5): transactions that are not started and
- * were sent to no session, or to an older one. Their retry counts do not change.
+ * were sent to no session, or to an older one; their retry counts do not change. And what its hello, or an
+ * earlier one, showed as lost: for that the retry counts now (rule B6).
  */
 export function judgeAgain(
   open: readonly OpenTransaction[],
-  session: Pick<OnlineSession, 'epoch' | 'floor'>,
+  session: Omit<OnlineSession, 'held'>,
 ): OnlineJudgement {
-  const ordered = [...open].sort((a, b) => a.id - b.id);
-  const below = ordered.filter((t) => t.activationEpoch < session.floor.epoch);
-  const waiting = ordered.filter(
-    (t) =>
-      t.activationEpoch >= session.floor.epoch && t.status !== 'accepted' && t.sentEpoch <= session.epoch,
-  );
-  return {
-    offer: waiting.map(({ id, attempts }) => ({ id, attempts })),
-    start: [],
-    revoke: [],
-    cancel: below.map(({ id }) => ({ id, message: session.floor.message })),
-  };
+  const offer: Mark[] = [];
+  const cancel: Cancellation[] = [];
+  for (const t of [...open].sort((a, b) => a.id - b.id)) {
+    if (t.activationEpoch < session.floor.epoch) cancel.push({ id: t.id, message: session.floor.message });
+    else if (t.sentEpoch > session.epoch) continue;
+    else if (isLost(t)) offer.push(sentAnew(t, session));
+    // Of what was lost and judged since, the answer may not have reached the session.
+    else if (t.status !== 'accepted' || t.lostEpoch === session.epoch) {
+      offer.push({ id: t.id, attempts: t.attempts });
+    }
+  }
+  return { offer, start: [], revoke: [], cancel };
+}
+
+/**
+ * What a headset has lost, by the hello of a session; only once everything that it reported before that
+ * hello has been consumed: what was started then, is not held, and was sent to earlier sessions only. It is
+ * offered anew, so that it ends. Where another of its operation was created after it, it must not take
+ * effect behind that one.
+ */
+export function judgeLost(
+  open: readonly OpenTransaction[],
+  session: Pick<OnlineSession, 'epoch' | 'held' | 'knowsRevoke'>,
+): Lost[] {
+  const latest = new Map<string, number>();
+  for (const t of open) latest.set(key(t), Math.max(t.id, latest.get(key(t)) ?? 0));
+  return open
+    .filter((t) => t.status === 'accepted' && !isRunningReset(t) && isGone(t, session))
+    .map((t) => {
+      const superseded = latest.get(key(t)) !== t.id && !t.wish && session.knowsRevoke;
+      return { id: t.id, ...(superseded && { wish: cancelMessages.newer }) };
+    });
+}
+
+/** Lost, and not sent since. */
+function isLost(t: OpenTransaction): boolean {
+  return t.status === 'accepted' && t.lostEpoch > t.sentEpoch;
+}
+
+/** It was started, is no longer held, and nothing says yet that it is lost: it may have ended. */
+function mayHaveEnded(t: OpenTransaction, session: Pick<OnlineSession, 'epoch' | 'held'>): boolean {
+  return t.status === 'accepted' && isGone(t, session) && !isLost(t);
+}
+
+/** The offer of a lost one. It is not canceled: the headset is asked, if its client can be. */
+function sentAnew(t: OpenTransaction, session: Omit<OnlineSession, 'held'>): Mark {
+  const mark = countRetry(t, session);
+  const wish = lostBecause(t, mark, session, true);
+  return { ...mark, ...(wish && session.knowsRevoke && { wish }) };
 }
 
 /** The reason why it must not go on; undefined: it may go on. */
 function lostBecause(
   t: OpenTransaction,
   mark: Mark,
-  session: OnlineSession,
+  session: Pick<OnlineSession, 'retryLimit'>,
   isLatest: boolean,
 ): string | undefined {
   if (t.wish) return t.wish;
@@ -161,7 +208,7 @@ function lostBecause(
  * interval count once, so that a flapping network does not use them up, and none counts while the
  * transaction gets further than ever before. After a session whose headset did not answer it always counts.
  */
-function countRetry(t: OpenTransaction, session: OnlineSession): Mark {
+function countRetry(t: OpenTransaction, session: Omit<OnlineSession, 'held'>): Mark {
   const advance = advanceOf(t);
   const further = advance > t.countedAdvance;
   const same = { id: t.id, attempts: t.attempts, ...(further && { countedAdvance: advance }) };

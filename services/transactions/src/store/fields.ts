@@ -26,6 +26,7 @@ export const openFields = {
   activationEpoch: 1,
   attempts: 1,
   sentEpoch: 1,
+  lostEpoch: 1,
   counted: 1,
   'progress.best': 1,
   wish: 1,
@@ -35,6 +36,7 @@ export function toOpen(d: TransactionDocument): OpenOfDevice {
   const { _id: id, applicationId, operationId, subject, status, activationEpoch, attempts, sentEpoch } = d;
   return {
     ...{ id, applicationId, operationId, subject, status, activationEpoch, attempts, sentEpoch },
+    lostEpoch: d.lostEpoch ?? 0,
     countedAtMs: d.counted?.at?.getTime() ?? 0,
     countedAdvance: d.counted?.advance ?? 0,
     bestProgress: d.progress?.best ?? 0,

@@ -13,6 +13,7 @@ import {
   type TransactionEvent,
 } from '../domain/state.ts';
 import type { CanceledTransaction, ListSort, StoredTransaction, TransactionStore } from '../ports.ts';
+import { acceptedOfDevices } from './accepted.ts';
 import { canceledFields, createChanges, takenIn, toCanceled, toStored } from './changes.ts';
 import { type CounterDocument, collections, type TransactionDocument } from './documents.ts';
 import { listedFields, toListed } from './fields.ts';
@@ -21,7 +22,6 @@ import { createIdSource } from './ids.ts';
 import { openOfDevices } from './open-of-device.ts';
 import { createProgressStore } from './progress.ts';
 import { type Apply, createReportable, createReportedStore, directly } from './reported.ts';
-import { acceptedResets } from './resets.ts';
 
 const sortField: Record<ListSort, string> = {
   transactionId: '_id',
@@ -54,7 +54,6 @@ export function createTransactionStore(
     settle: 'in-order',
   });
   const headStore = createHeadStore(store);
-  const resets = acceptedResets(transactions);
   const apply: Apply = async (make, filter, event, now, set) => {
     for (const change of changesOf(event, now)) {
       const changed = await make({
@@ -271,8 +270,22 @@ export function createTransactionStore(
       return document && toStored(document);
     },
     ...createReportedStore(reported, { apply, reportable }),
-    acceptedResets: async (deviceId) =>
-      (await resets(deviceId)).map(({ _id, sentEpoch }) => ({ id: _id, sentEpoch })),
+    acceptedOfDevice: acceptedOfDevices(transactions),
+    async markLost(lost, epoch, now) {
+      if (lost.length === 0) return;
+      await reported.bulkWrite(
+        lost.map(({ id, wish }) => ({
+          updateOne: {
+            filter: { _id: id, status: 'accepted' as const, sentEpoch: { $lt: epoch } },
+            update: {
+              $max: { lostEpoch: epoch },
+              ...(wish !== undefined && { $set: { wish: { message: wish, at: new Date(now) } } }),
+            },
+          },
+        })),
+        { ordered: false },
+      );
+    },
     async finishReset(id, epoch, end, now) {
       const document = await apply(
         directly(reported),

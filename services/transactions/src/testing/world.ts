@@ -56,6 +56,8 @@ export class World {
   activated = true;
   /** Withdrawals that device-link got: transaction id and reason. */
   readonly withdrawn: [number, string][] = [];
+  /** Session epochs that device-link was asked to have judged again. */
+  readonly judgedAgain: bigint[] = [];
   /** Runs once, before the next change of several documents: a cancellation. */
   beforeCancel: (() => Promise<unknown>) | undefined;
   /** Delays the sweeper between its claim of a transaction and what it does with it. */
@@ -98,6 +100,11 @@ export class World {
         },
         withdraw: async ({ transactionIds, reason }) => {
           for (const id of transactionIds) this.withdrawn.push([Number(id), reason]);
+          return {};
+        },
+        judgeAgain: async ({ sessionEpoch }) => {
+          if (this.linkAway) throw new DomainError('unavailable', 'away');
+          this.judgedAgain.push(sessionEpoch);
           return {};
         },
         getPresence: async () => {
@@ -258,8 +265,18 @@ export class World {
   }
 
   /** A session of the headset begins. */
-  hello(sessionEpoch: bigint, held: { transactionId: bigint; state: HeldState }[] = []): Promise<void> {
-    return this.event({ sessionEpoch, body: { case: 'hello', value: { held } } });
+  hello(
+    sessionEpoch: bigint,
+    held: { transactionId: bigint; state: HeldState }[] = [],
+    knowsRevoke = true,
+  ): Promise<void> {
+    return this.event({ sessionEpoch, body: { case: 'hello', value: { held, knowsRevoke } } });
+  }
+
+  /** The hello of a session is consumed, behind everything that the headset reported before. */
+  async helloConsumed(sessionEpoch: bigint, knowsRevoke = true): Promise<void> {
+    await this.hello(sessionEpoch, [], knowsRevoke);
+    await this.handled();
   }
 
   event(event: MessageInitShape<typeof DeviceReportEventSchema>): Promise<void> {
