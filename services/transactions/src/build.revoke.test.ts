@@ -120,31 +120,6 @@ describe('a transaction that a headset has started and the cloud wishes to cance
     });
   });
 
-  it('goes on, if it was lost, at a client that does not know revoke', async () => {
-    const [first] = [await create(), await create()];
-    await world.accept(first, 1n);
-    await world.judgeOnline(2n, { knowsRevoke: false });
-    await world.helloConsumed(2n, false);
-    const { offers } = await world.judgeOnline(2n, { again: true, knowsRevoke: false });
-    expect(offers.map(([id]) => id)).toContain(first);
-    expect(await world.accept(first, 2n)).toMatchObject({ start: true });
-  });
-
-  it('is revoked, if it was lost, although the newer one has ended by the time it is judged again', async () => {
-    const first = await create();
-    await world.accept(first, 1n);
-    await world.judgeOnline(2n);
-    // Created behind the hello, started at once, and ended behind it in the log.
-    const second = await create();
-    await world.accept(second, 2n);
-    await world.hello(2n);
-    await world.result(second);
-    await world.handled();
-    expect(await world.status(second)).toBe('PROCESSED');
-    expect(await world.judgeOnline(2n, { again: true })).toMatchObject({ offers: [[first, 0]] });
-    expect(await world.accept(first, 2n)).toMatchObject({ start: false, revoke: true });
-  });
-
   it('is not lost by what a hello says that comes late, or twice', async () => {
     const id = await create();
     await world.accept(id, 1n);

@@ -1,6 +1,6 @@
 import type { Versions } from './domain/client-version.ts';
 import type { QueuedFirmware } from './domain/firmware.ts';
-import type { Lost, Mark, OpenTransaction } from './domain/online.ts';
+import type { Mark, OpenTransaction } from './domain/online.ts';
 import type { AppAnswer, End, OwedCallback } from './domain/owed.ts';
 import type { Status } from './domain/state.ts';
 
@@ -44,6 +44,8 @@ export interface StoredTransaction {
   readonly bestProgress: number;
   /** Message of the cancellation that waits for the headset's consent (rule A11); empty: none. */
   readonly wish: string;
+  /** The session whose hello showed it as lost (ADR 0057); 0: none did, or the headset has it again. */
+  readonly lostEpoch: number;
   readonly wishedAtMs: number;
   /** When the last progress callback was owed; set only while a newer report waits for its interval. */
   readonly progressDeferredSinceMs: number | undefined;
@@ -241,7 +243,9 @@ export interface Transitions {
    * Writes that the hello of session `epoch` showed accepted transactions as lost (ADR 0057), unless they
    * were sent to that session or a later one.
    */
-  markLost(lost: readonly Lost[], epoch: number, now: number): Promise<void>;
+  markLost(ids: readonly number[], epoch: number): Promise<void>;
+  /** The headset of session `epoch` has a lost one again. */
+  markFound(id: number, epoch: number): Promise<void>;
   /** Ends an accepted reset as done, unless it was written to session `epoch` or a later one. */
   finishReset(id: number, epoch: number, end: End, now: number): Promise<StoredTransaction | null>;
   /** Stores the app's own answer; only for a command. */
@@ -293,6 +297,11 @@ export interface Queries {
   /** In the order of ids, which rise with creation; without an application only unprocessed states. */
   find(query: FindQuery): Promise<ListedTransaction[]>;
   openOfDevice(deviceId: string): Promise<OpenOfDevice[]>;
+  /**
+   * Those of a device's transactions behind which another one of their operation and subject was made that
+   * was accepted or is open.
+   */
+  supersededOf(of: readonly OpenOfDevice[], deviceId: string): Promise<ReadonlySet<number>>;
   /** The device's accepted transactions; reads of one turn are batched. */
   acceptedOfDevice(deviceId: string): Promise<readonly AcceptedTransaction[]>;
   countOpen(status: Status): Promise<number>;

@@ -2,7 +2,7 @@ import type { Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.t
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { resetDoneMessage } from '../domain/callbacks.ts';
 import { resetOperation } from '../domain/forms/operations.ts';
-import { isGone, judgeLost } from '../domain/online.ts';
+import { isGone } from '../domain/online.ts';
 import { heldOf } from '../grpc/held.ts';
 import type { ReportDeps } from './dependencies.ts';
 
@@ -18,7 +18,7 @@ export async function applyHello(
   hello: Hello,
 ): Promise<void> {
   const epoch = Number(event.sessionEpoch);
-  const session = { epoch, held: heldOf(hello.held), knowsRevoke: hello.knowsRevoke };
+  const session = { epoch, held: heldOf(hello.held) };
   const gone = (await store.acceptedOfDevice(event.deviceId)).filter((t) => isGone(t, session));
   const resets = gone.filter((t) => t.operationId === resetOperation);
   const end = { success: true, message: resetDoneMessage, atMs: Number(event.receivedAtMs) || clock.now() };
@@ -26,8 +26,11 @@ export async function applyHello(
     const ended = await store.finishReset(id, epoch, end, clock.now());
     if (ended) outbox.publish(ended);
   }
-  if (resets.length === gone.length) return;
-  const open = await store.openOfDevice(event.deviceId);
-  await store.markLost(judgeLost(open, session), epoch, clock.now());
+  const lost = gone.filter((t) => t.operationId !== resetOperation);
+  if (lost.length === 0) return;
+  await store.markLost(
+    lost.map(({ id }) => id),
+    epoch,
+  );
   delivery.judgeAgain(event.deviceId, epoch);
 }

@@ -3,6 +3,7 @@ import type { Canceler } from '../cancel/canceler.ts';
 import { floorMessage } from '../cancel/canceler.ts';
 import {
   type Cancellation,
+  isLost,
   judgeAgain,
   judgeOnline,
   type Mark,
@@ -66,17 +67,19 @@ async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAn
   const byId = new Map(open.map((t) => [t.id, t]));
   const floor = stored ? { epoch: stored.epoch, message: floorMessage(stored) } : { epoch: 0, message: '' };
   const now = clock.now();
-  const limits = { floor, retryLimit, retryIntervalMs, now };
+  const lost = open.filter((t) => isLost(t, session));
+  const superseded = lost.length > 0 ? await store.supersededOf(lost, session.deviceId) : new Set<number>();
+  const limits = { floor, superseded, retryLimit, retryIntervalMs, now };
   const judged = session.again
     ? judgeAgain(open, { ...session, ...limits })
     : judgeOnline(open, { ...session, ...limits });
   // Transactions below the floor are canceled even if they run.
-  const asSeen = ({ id }: Cancellation): Seen | undefined => {
+  const asSeen = ({ id, sentEpoch = session.epoch }: Cancellation): Seen | undefined => {
     const t = byId.get(id);
     if (!t || t.activationEpoch < floor.epoch) return undefined;
-    return { accepted: t.status === 'accepted', epoch: session.epoch };
+    return { accepted: t.status === 'accepted', epoch: sentEpoch };
   };
-  const groups = Map.groupBy(judged.cancel, (c) => `${asSeen(c)?.accepted} ${c.message}`);
+  const groups = Map.groupBy(judged.cancel, (c) => JSON.stringify([asSeen(c), c.message]));
   const moved = await Promise.all(
     [...groups.values()].map(async (group) => {
       const { message } = group[0] as Cancellation;
@@ -92,11 +95,12 @@ async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAn
   if (moved.includes(true)) return undefined;
   const changes = (mark: Mark): boolean => {
     const t = byId.get(mark.id);
-    return t?.status === 'created' || (t?.sentEpoch ?? 0) < session.epoch || mark.wish !== undefined;
+    if (mark.wish !== undefined || mark.found) return true;
+    return t?.status === 'created' || (t?.sentEpoch ?? 0) < session.epoch;
   };
   // Marked before sending: a retry may be counted too often, but never missed.
   await store.markJudged(
-    [...judged.offer, ...judged.start, ...judged.revoke].filter(changes),
+    [...judged.offer, ...judged.start, ...judged.revoke, ...judged.keep].filter(changes),
     session.epoch,
     now,
   );

@@ -72,6 +72,8 @@ export async function permitStart(
   // Sent to a newer session, or judged for one: that session asks for its own permit (rule B1).
   if (t.sentEpoch > sessionEpoch) return drop('A newer session has it.');
   if (!isEnd(t.status) && t.activationEpoch >= floorEpoch) {
+    // The offer of a lost one has arrived: it is not repeated in this session.
+    if (t.lostEpoch > 0) await store.markFound(id, sessionEpoch);
     if (t.wish) return { kind: 'revoke', reason: t.wish };
     // It was accepted before: the permit stands.
     if (t.status === 'accepted') return start;

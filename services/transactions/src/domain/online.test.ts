@@ -4,7 +4,6 @@ import {
   type HeldAs,
   isGone,
   judgeAgain,
-  judgeLost,
   judgeOnline,
   type OnlineSession,
   type OpenTransaction,
@@ -33,13 +32,14 @@ const session: OnlineSession = {
   knowsRevoke: true,
   afterUnresponsive: false,
   floor: { epoch: 0, message: '' },
+  superseded: new Set(),
   retryLimit: 5,
   retryIntervalMs: 60_000,
   now,
 };
 const held = (entries: Record<number, HeldAs>): Held =>
   new Map(Object.entries(entries).map(([id, as]) => [Number(id), as]));
-const nothing = { offer: [], start: [], revoke: [], cancel: [] };
+const nothing = { offer: [], start: [], revoke: [], keep: [], cancel: [] };
 
 describe('judging a device’s transactions when its headset comes online', () => {
   it('offers the latest of each operation and cancels the older ones', () => {
@@ -174,50 +174,74 @@ describe('judging a device’s transactions when its headset comes online', () =
       },
     );
 
-    it('is offered once it is known to be lost, and counts a retry then', () => {
+    const both = [
+      ['judged online', judgeOnline],
+      ['judged again', judgeAgain],
+    ] as const;
+
+    it.each(both)('is offered once it is known to be lost, and counts a retry then (%s)', (_, judge) => {
       const lost = started(1, { lostEpoch: 7 });
       const offered = { ...nothing, offer: [{ id: 1, attempts: 1, countedAtMs: now }] };
-      expect(judgeOnline([lost], session)).toEqual(offered);
-      expect(judgeAgain([lost], session)).toEqual(offered);
+      expect(judge([lost], session)).toEqual(offered);
       // An earlier session's hello said so, and the transaction was not sent since.
-      expect(judgeOnline([lost], { ...session, epoch: 9 })).toEqual(offered);
+      expect(judge([lost], { ...session, epoch: 9 })).toEqual(offered);
       const justCounted = { ...lost, countedAtMs: now - 1 };
-      expect(judgeAgain([justCounted], session).offer).toEqual([{ id: 1, attempts: 0 }]);
-      expect(judgeAgain([justCounted], { ...session, afterUnresponsive: true }).offer).toMatchObject([
-        { attempts: 1 },
-      ]);
+      expect(judge([justCounted], session).offer).toEqual([{ id: 1, attempts: 0 }]);
+      const unresponsive = { ...session, afterUnresponsive: true };
+      expect(judge([justCounted], unresponsive).offer).toMatchObject([{ attempts: 1 }]);
+      // A session before the one whose hello showed it.
+      expect(judge([lost], { ...session, epoch: 6 }).offer).toEqual(
+        judge === judgeAgain ? [] : [{ id: 1, attempts: 0 }],
+      );
     });
 
-    it('is offered again to the session that may not have got the answer, and counts no second retry', () => {
-      const sent = started(1, { lostEpoch: 7, sentEpoch: 7, attempts: 2 });
-      expect(judgeAgain([sent], session)).toEqual({ ...nothing, offer: [{ id: 1, attempts: 2 }] });
-      expect(judgeAgain([sent], { ...session, epoch: 8 })).toEqual(nothing);
-      expect(judgeAgain([sent], { ...session, epoch: 6 })).toEqual(nothing);
+    it.each(both)('is offered again to the session that may not have got the offer (%s)', (_, judge) => {
+      for (const lostEpoch of [5, 7]) {
+        const sent = started(1, { lostEpoch, sentEpoch: 7, attempts: 2 });
+        expect(judge([sent], session)).toEqual({ ...nothing, offer: [{ id: 1, attempts: 2 }] });
+        expect(judge([sent], { ...session, epoch: 8 })).toEqual(nothing);
+        expect(judge([sent], { ...session, epoch: 6 })).toEqual(nothing);
+      }
     });
 
     it.each([
-      ['a newer one', [started(1, { lostEpoch: 7 }), open(2)], cancelMessages.newer, judgeOnline],
+      ['one that was made later', started(1, { lostEpoch: 7 }), cancelMessages.newer, new Set([1])],
       [
         'the retry limit',
-        [started(1, { lostEpoch: 7, attempts: 5 })],
+        started(1, { lostEpoch: 7, attempts: 5 }),
         cancelMessages.retryLimit,
-        judgeOnline,
+        new Set<number>(),
       ],
-      [
-        'the retry limit, judged again',
-        [started(1, { lostEpoch: 7, attempts: 5 })],
-        cancelMessages.retryLimit,
-        judgeAgain,
-      ],
-      ['an earlier wish, judged again', [started(1, { lostEpoch: 7, wish: 'x' })], 'x', judgeAgain],
-    ])('is offered when it is lost, so that it can be revoked, because of %s', (_, list, wish, judge) => {
-      const [first] = judge(list, session).offer;
-      expect(first).toMatchObject({ id: 1, wish });
-      const old = judge(list, { ...session, knowsRevoke: false });
-      expect(old.offer[0]?.id).toBe(1);
-      expect(old.offer[0]?.wish).toBeUndefined();
-      expect(old.cancel).toEqual([]);
+    ])('that is lost must not go on because of %s', (_, lost, message, superseded) => {
+      for (const [, judge] of both) {
+        const judged = judge([lost], { ...session, superseded });
+        expect(judged).toMatchObject({ ...nothing, offer: [{ id: 1, wish: message }] });
+        // A client that cannot be asked: it does not have it, so it is canceled, unless this session may have it.
+        const old = { ...session, superseded, knowsRevoke: false };
+        expect(judge([lost], old)).toEqual({ ...nothing, cancel: [{ id: 1, message, sentEpoch: 6 }] });
+        const sent = { ...lost, sentEpoch: 7, attempts: 6 };
+        expect(judge([sent], old)).toEqual({ ...nothing, offer: [{ id: 1, attempts: 6 }] });
+        // The wish is stored once.
+        const wished = judge([{ ...lost, wish: message }], { ...session, superseded });
+        expect(wished.offer).toMatchObject([{ id: 1 }]);
+        expect(wished.offer[0]?.wish).toBeUndefined();
+      }
     });
+
+    it.each(['offered', 'started', 'finished'] as const)(
+      'is found when a hello holds it as %s after all',
+      (as) => {
+        const judged = judgeOnline([started(1, { lostEpoch: 7 })], {
+          ...session,
+          epoch: 8,
+          held: held({ 1: as }),
+        });
+        const { offer, start, keep } = judged;
+        expect([...offer, ...start, ...keep]).toMatchObject([{ id: 1, found: true }]);
+        expect(keep.length).toBe(as === 'finished' ? 1 : 0);
+        expect(judged.cancel).toEqual([]);
+      },
+    );
 
     it('is canceled at once if the headset holds it as offered only', () => {
       const judged = judgeOnline([started(1), open(2)], { ...session, held: held({ 1: 'offered' }) });
@@ -231,30 +255,6 @@ describe('judging a device’s transactions when its headset comes online', () =
         ...nothing,
         cancel: [{ id: 1, message: floor.message }],
       });
-    });
-  });
-
-  describe('lost by a headset, as its consumed hello shows,', () => {
-    const started = (id: number, over: Partial<OpenTransaction> = {}) =>
-      open(id, { status: 'accepted', sentEpoch: 6, ...over });
-
-    it('is what was started in an earlier session and is not held', () => {
-      const list = [
-        started(1, { subject: 'a' }),
-        started(2, { subject: 'b', sentEpoch: 7 }),
-        started(3, { subject: 'c' }),
-        open(4, { subject: 'd', sentEpoch: 6 }),
-        started(5, { subject: 'e', operationId: resetOperation }),
-      ];
-      expect(judgeLost(list, { ...session, held: held({ 3: 'started' }) })).toEqual([{ id: 1 }]);
-    });
-
-    it('is to be canceled where another of its operation was created after it, if the headset can be asked', () => {
-      const list = [open(9, { sentEpoch: 7 }), started(1), started(3, { subject: 'x' })];
-      expect(judgeLost(list, session)).toEqual([{ id: 1, wish: cancelMessages.newer }, { id: 3 }]);
-      expect(judgeLost(list, { ...session, knowsRevoke: false })).toEqual([{ id: 1 }, { id: 3 }]);
-      const wished = started(1, { wish: cancelMessages.retryLimit });
-      expect(judgeLost([wished, open(9)], session)).toEqual([{ id: 1 }]);
     });
   });
 

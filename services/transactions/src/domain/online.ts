@@ -13,7 +13,10 @@ export interface OpenTransaction {
   readonly attempts: number;
   /** The newest session it was written to, or judged for; 0 if none. */
   readonly sentEpoch: number;
-  /** The newest session whose hello showed that the headset has lost it, as `judgeLost` says; 0 if none. */
+  /**
+   * The newest session whose hello, come out of the log, showed that the headset has lost it (ADR 0057); 0:
+   * none did, or it has it again.
+   */
   readonly lostEpoch: number;
   /** When a re-delivery last counted; 0 if none did. Milliseconds since 1970. */
   readonly countedAtMs: number;
@@ -37,6 +40,8 @@ export interface OnlineSession {
   /** The session before it was closed because the headset did not answer. */
   readonly afterUnresponsive: boolean;
   readonly floor: { readonly epoch: number; readonly message: string };
+  /** Lost ones behind which another one of their operation was made that has run, or may run. */
+  readonly superseded: ReadonlySet<number>;
   /** Largest number of re-deliveries. */
   readonly retryLimit: number;
   /** Re-deliveries within this time count once; milliseconds. */
@@ -54,6 +59,8 @@ export interface Mark {
   readonly countedAdvance?: number;
   /** Set if the cloud wishes to cancel it and the headset may have started it. */
   readonly wish?: string;
+  /** Set if it was taken for lost and the headset holds it after all. */
+  readonly found?: true;
 }
 
 export interface OnlineJudgement {
@@ -63,19 +70,16 @@ export interface OnlineJudgement {
   readonly start: readonly Mark[];
   /** Held as started: the headset is asked to give it up. */
   readonly revoke: readonly Mark[];
+  /** Held as finished, though it was taken for lost: nothing is sent. */
+  readonly keep: readonly Mark[];
   readonly cancel: readonly Cancellation[];
 }
 
 export interface Cancellation {
   readonly id: number;
   readonly message: string;
-}
-
-/** A transaction that was started and that its headset has lost. */
-export interface Lost {
-  readonly id: number;
-  /** Set if it must not go on, and the headset is to be asked. */
-  readonly wish?: string;
+  /** Only if it was sent to no newer session than this one since; absent: than the judged one. */
+  readonly sentEpoch?: number;
 }
 
 /** True: it was sent to an earlier session, and the headset no longer holds it. */
@@ -93,42 +97,52 @@ export function isGone(
  * is not canceled here: the headset is asked first. A finished one stays open for its report. One that was
  * started and is no longer held waits: its result is most likely in the log, and an offer would only bring
  * it once more. The hello, which the log has behind that result, ends it if it is a reset (rule B7), and
- * otherwise shows that it is lost (`judgeLost`, ADR 0057).
+ * otherwise shows that it is lost (ADR 0057).
  */
 export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSession): OnlineJudgement {
-  const ordered = [...open].sort((a, b) => a.id - b.id);
+  const ordered = inOrder(open);
   const latest = new Map<string, number>();
   for (const t of ordered) {
-    if (t.activationEpoch >= session.floor.epoch && !isRunningReset(t)) latest.set(key(t), t.id);
+    if (t.activationEpoch >= session.floor.epoch && !isRunningReset(t)) latest.set(operationKey(t), t.id);
   }
-  const offer: Mark[] = [];
-  const start: Mark[] = [];
-  const revoke: Mark[] = [];
-  const cancel: Cancellation[] = [];
+  const judged = noJudgement();
+  const { offer, start, revoke, keep, cancel } = judged;
   for (const t of ordered) {
     const held = session.held.get(t.id);
     if (t.activationEpoch < session.floor.epoch) {
       cancel.push({ id: t.id, message: session.floor.message });
       continue;
     }
-    // A finished one ends by its report; one that a newer session has is no longer this session's.
-    if (held === 'finished' || t.sentEpoch > session.epoch || mayHaveEnded(t, session)) continue;
+    // One that a newer session has is no longer this session's.
+    if (t.sentEpoch > session.epoch) continue;
+    if (!held && isLost(t, session)) {
+      sendAnew(t, session, judged);
+      continue;
+    }
+    // Its result is in the log, or the hello will show that it is lost.
+    if (t.status === 'accepted' && isGone(t, session)) continue;
+    const found = t.lostEpoch > 0 && held ? { found: true as const } : {};
+    if (held === 'finished') {
+      // It ends by its report.
+      if (found.found) keep.push({ id: t.id, attempts: t.attempts, ...found });
+      continue;
+    }
     // The headset can have started only transactions that the cloud has accepted.
     const goesOn = held === 'started' && t.status === 'accepted' ? start : offer;
     if (isRunningReset(t)) {
       if (held) goesOn.push({ id: t.id, attempts: t.attempts });
       continue;
     }
-    const mark = countRetry(t, session);
-    const lost = lostBecause(t, mark, session, latest.get(key(t)) === t.id);
-    if (!lost) goesOn.push(mark);
+    const mark = { ...countRetry(t, session), ...found };
+    const reason = reasonToCancel(t, mark, session, latest.get(operationKey(t)) === t.id);
+    if (!reason) goesOn.push(mark);
     else if (!mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session))) {
-      cancel.push({ id: t.id, message: lost });
-    } else if (session.knowsRevoke) (held ? revoke : offer).push({ ...mark, wish: lost });
+      cancel.push({ id: t.id, message: reason });
+    } else if (session.knowsRevoke) (held ? revoke : offer).push({ ...mark, wish: reason });
     // A client that does not know `revoke` is not asked: the result ends the transaction.
     else goesOn.push(mark);
   }
-  return { offer, start, revoke, cancel };
+  return judged;
 }
 
 /**
@@ -140,59 +154,56 @@ export function judgeAgain(
   open: readonly OpenTransaction[],
   session: Omit<OnlineSession, 'held'>,
 ): OnlineJudgement {
-  const offer: Mark[] = [];
-  const cancel: Cancellation[] = [];
-  for (const t of [...open].sort((a, b) => a.id - b.id)) {
-    if (t.activationEpoch < session.floor.epoch) cancel.push({ id: t.id, message: session.floor.message });
-    else if (t.sentEpoch > session.epoch) continue;
-    else if (isLost(t)) offer.push(sentAnew(t, session));
-    // Of what was lost and judged since, the answer may not have reached the session.
-    else if (t.status !== 'accepted' || t.lostEpoch === session.epoch) {
-      offer.push({ id: t.id, attempts: t.attempts });
+  const judged = noJudgement();
+  for (const t of inOrder(open)) {
+    if (t.activationEpoch < session.floor.epoch) {
+      judged.cancel.push({ id: t.id, message: session.floor.message });
+    } else if (isLost(t, session)) sendAnew(t, session, judged);
+    else if (t.status !== 'accepted' && t.sentEpoch <= session.epoch) {
+      judged.offer.push({ id: t.id, attempts: t.attempts });
     }
   }
-  return { offer, start: [], revoke: [], cancel };
+  return judged;
 }
 
 /**
- * What a headset has lost, by the hello of a session; only once everything that it reported before that
- * hello has been consumed: what was started then, is not held, and was sent to earlier sessions only. It is
- * offered anew, so that it ends. Where another of its operation was created after it, it must not take
- * effect behind that one.
+ * Lost, and not sent since, or sent to this session, which may not have got it: until its `ready` has come
+ * (rule B5).
  */
-export function judgeLost(
-  open: readonly OpenTransaction[],
-  session: Pick<OnlineSession, 'epoch' | 'held' | 'knowsRevoke'>,
-): Lost[] {
-  const latest = new Map<string, number>();
-  for (const t of open) latest.set(key(t), Math.max(t.id, latest.get(key(t)) ?? 0));
-  return open
-    .filter((t) => t.status === 'accepted' && !isRunningReset(t) && isGone(t, session))
-    .map((t) => {
-      const superseded = latest.get(key(t)) !== t.id && !t.wish && session.knowsRevoke;
-      return { id: t.id, ...(superseded && { wish: cancelMessages.newer }) };
-    });
+export function isLost(t: OpenTransaction, session: Pick<OnlineSession, 'epoch'>): boolean {
+  const { status, lostEpoch, sentEpoch } = t;
+  if (status !== 'accepted' || lostEpoch === 0 || lostEpoch > session.epoch) return false;
+  return sentEpoch < lostEpoch || sentEpoch === session.epoch;
 }
 
-/** Lost, and not sent since. */
-function isLost(t: OpenTransaction): boolean {
-  return t.status === 'accepted' && t.lostEpoch > t.sentEpoch;
-}
-
-/** It was started, is no longer held, and nothing says yet that it is lost: it may have ended. */
-function mayHaveEnded(t: OpenTransaction, session: Pick<OnlineSession, 'epoch' | 'held'>): boolean {
-  return t.status === 'accepted' && isGone(t, session) && !isLost(t);
-}
-
-/** The offer of a lost one. It is not canceled: the headset is asked, if its client can be. */
-function sentAnew(t: OpenTransaction, session: Omit<OnlineSession, 'held'>): Mark {
+/**
+ * A lost one is offered anew, so that it ends. Where it must not go on, the headset is asked; if its client
+ * cannot be, it is canceled, unless this session may have it.
+ */
+function sendAnew(
+  t: OpenTransaction,
+  session: Omit<OnlineSession, 'held'>,
+  { offer, cancel }: ReturnType<typeof noJudgement>,
+): void {
   const mark = countRetry(t, session);
-  const wish = lostBecause(t, mark, session, true);
-  return { ...mark, ...(wish && session.knowsRevoke && { wish }) };
+  const reason = reasonToCancel(t, mark, session, !session.superseded.has(t.id));
+  if (reason && !session.knowsRevoke && t.sentEpoch < session.epoch) {
+    cancel.push({ id: t.id, message: reason, sentEpoch: t.sentEpoch });
+  } else offer.push({ ...mark, ...(reason && session.knowsRevoke && !t.wish && { wish: reason }) });
 }
 
-/** The reason why it must not go on; undefined: it may go on. */
-function lostBecause(
+function noJudgement() {
+  const marks = (): Mark[] => [];
+  const cancel: Cancellation[] = [];
+  return { offer: marks(), start: marks(), revoke: marks(), keep: marks(), cancel };
+}
+
+function inOrder(open: readonly OpenTransaction[]): OpenTransaction[] {
+  return [...open].sort((a, b) => a.id - b.id);
+}
+
+/** Why it must not go on; undefined: it may go on. */
+function reasonToCancel(
   t: OpenTransaction,
   mark: Mark,
   session: Pick<OnlineSession, 'retryLimit'>,
@@ -243,6 +254,7 @@ function isRunningReset(t: OpenTransaction): boolean {
   return t.operationId === resetOperation && t.status === 'accepted';
 }
 
-function key(t: OpenTransaction): string {
+/** What is judged together: of these the latest goes on (specification API 4). */
+export function operationKey(t: Pick<OpenTransaction, 'operationId' | 'subject'>): string {
   return `${t.operationId} ${t.subject}`;
 }

@@ -101,6 +101,7 @@ export function toCanceled(d: TransactionDocument): CanceledTransaction {
     countedAdvance: d.counted?.advance ?? 0,
     bestProgress: d.progress?.best ?? 0,
     wish: d.wish?.message ?? '',
+    lostEpoch: d.lostEpoch ?? 0,
     wishedAtMs: d.wish?.at.getTime() ?? 0,
     // The end carries the last value, so after it no report waits.
     progressDeferredSinceMs: d.open && d.progress?.deferred ? (d.progress.owedAtMs ?? 0) : undefined,

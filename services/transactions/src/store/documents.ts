@@ -25,7 +25,7 @@ export interface TransactionDocument {
   attempts: number;
   /** Epoch of the newest session it was sent to, or judged for; 0 if none. */
   sentEpoch: number;
-  /** Epoch of the newest session whose hello showed that the headset has lost it (ADR 0057). */
+  /** Epoch of the newest session whose hello showed that the headset has lost it; removed when it has it again (ADR 0057). */
   lostEpoch?: number;
   /** When a re-delivery last counted, and how far the transaction had come by then (rule B6). */
   counted?: { at?: Date; advance?: number };

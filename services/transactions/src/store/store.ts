@@ -3,11 +3,13 @@ import { coalescedChange, coalescedWriter } from '@headset-cloud/kit/store/coale
 import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { Binary } from 'mongodb';
+import { operationKey } from '../domain/online.ts';
 import { portions } from '../domain/portions.ts';
 import {
   beginning,
   cancelMessages,
   changesOf,
+  isEnd,
   type Status,
   statesThatTake,
   type TransactionEvent,
@@ -232,6 +234,7 @@ export function createTransactionStore(
                   ...(m.wish !== undefined && { wish: { message: m.wish, at: new Date(now) } }),
                 },
                 $max: { sentEpoch: sessionEpoch },
+                ...(m.found && { $unset: { lostEpoch: true as const } }),
               },
             },
           },
@@ -271,20 +274,31 @@ export function createTransactionStore(
     },
     ...createReportedStore(reported, { apply, reportable }),
     acceptedOfDevice: acceptedOfDevices(transactions),
-    async markLost(lost, epoch, now) {
-      if (lost.length === 0) return;
-      await reported.bulkWrite(
-        lost.map(({ id, wish }) => ({
-          updateOne: {
-            filter: { _id: id, status: 'accepted' as const, sentEpoch: { $lt: epoch } },
-            update: {
-              $max: { lostEpoch: epoch },
-              ...(wish !== undefined && { $set: { wish: { message: wish, at: new Date(now) } } }),
-            },
-          },
-        })),
-        { ordered: false },
+    async supersededOf(lost, deviceId) {
+      const superseded = new Set<number>();
+      for (const [applicationId, of] of Map.groupBy(lost, (t) => t.applicationId)) {
+        const operationId = { $in: [...new Set(of.map((t) => t.operationId))] };
+        const _id = { $gt: Math.min(...of.map((t) => t.id)) };
+        const projection = { operationId: 1, subject: 1, status: 1, acceptedAtMs: 1 } as const;
+        const later = await transactions
+          .find({ applicationId, deviceId, _id, operationId }, { projection })
+          .toArray();
+        const ran = later.filter((d) => d.status !== 'canceled' && (!isEnd(d.status) || d.acceptedAtMs));
+        for (const t of of) {
+          if (ran.some((d) => d._id > t.id && operationKey(d) === operationKey(t))) superseded.add(t.id);
+        }
+      }
+      return superseded;
+    },
+    async markLost(lost, epoch) {
+      await reported.updateMany(
+        { _id: { $in: [...lost] }, status: 'accepted', sentEpoch: { $lt: epoch } },
+        { $max: { lostEpoch: epoch } },
       );
+    },
+    async markFound(id, epoch) {
+      const filter = { _id: id, sentEpoch: epoch, lostEpoch: { $lte: epoch } };
+      await transactions.updateOne(filter, { $unset: { lostEpoch: true } });
     },
     async finishReset(id, epoch, end, now) {
       const document = await apply(

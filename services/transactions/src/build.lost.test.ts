@@ -1,0 +1,180 @@
+import { rmSync } from 'node:fs';
+import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { cancelMessages } from './domain/state.ts';
+import { application, device, World } from './testing/world.ts';
+
+const wifi = 'put-v1-applications-devices-wifi';
+
+// by rules A11, B5 and B6, and ADR 0057
+describe('a transaction that a headset has lost', () => {
+  let world: World;
+  beforeEach(async () => {
+    world = new World();
+    await world.start();
+  });
+  afterEach(async () => {
+    await world.stop();
+    rmSync(world.directory, { recursive: true, force: true });
+  });
+
+  const create = () => world.create({ operationId: wifi });
+  const holds = (id: number, state: HeldState) => [{ transactionId: BigInt(id), state }];
+  const again = (epoch: bigint, session: { knowsRevoke?: boolean } = {}) =>
+    world.judgeOnline(epoch, { again: true, ...session });
+  const ids = ({ offers }: Awaited<ReturnType<World['judgeOnline']>>) => offers.map(([id]) => id);
+
+  /** The hello of a session is consumed: it holds nothing. */
+  const consumed = (epoch: bigint, knowsRevoke = true) => world.helloConsumed(epoch, knowsRevoke);
+  /** Started in session 1, and lost: the hello of session 2 is consumed, and device-link hears of it or not. */
+  const lost = async ({ heard = true, knowsRevoke = true } = {}) => {
+    const id = await create();
+    await world.accept(id, 1n);
+    await world.judgeOnline(2n, { knowsRevoke });
+    world.linkAway = !heard;
+    await consumed(2n, knowsRevoke);
+    world.linkAway = false;
+    return id;
+  };
+  /** Made and started in session 2, which stays online; ends there if `ends`. */
+  const newer = async (ends: boolean) => {
+    const id = await create();
+    expect(await world.accept(id, 2n)).toMatchObject({ start: true });
+    if (ends) {
+      await world.result(id);
+      await world.handled();
+      expect(await world.status(id)).toBe('PROCESSED');
+    }
+    return id;
+  };
+
+  // ADR 0057: it must not take effect behind a newer one of its operation, which comes first and supersedes it.
+  describe('takes no effect behind a newer one of its operation', () => {
+    it.each([
+      ['runs', false],
+      ['has ended', true],
+    ])('that was made between the hello and the repeated judgement, and %s', async (_, ends) => {
+      const first = await lost();
+      await newer(ends);
+      await again(2n);
+      expect(await world.accept(first, 2n)).toMatchObject({ start: false });
+    });
+
+    it('that ended in a session in which device-link could not be asked to judge again', async () => {
+      const first = await lost({ heard: false });
+      await newer(true);
+      await world.judgeOnline(3n);
+      await consumed(3n);
+      expect(await world.accept(first, 3n)).toMatchObject({ start: false });
+    });
+
+    it('that was made while the answer of a repeated judgement was lost', async () => {
+      const first = await lost();
+      await again(2n);
+      await newer(true);
+      await again(2n);
+      expect(await world.accept(first, 2n)).toMatchObject({ start: false });
+    });
+
+    it('at a client that does not know revoke', async () => {
+      const [first, second] = [await create(), await create()];
+      await world.accept(first, 1n);
+      expect(ids(await world.judgeOnline(2n, { knowsRevoke: false }))).toEqual([second]);
+      expect(await world.accept(second, 2n)).toMatchObject({ start: true });
+      await consumed(2n, false);
+      await again(2n, { knowsRevoke: false });
+      expect(await world.accept(first, 2n)).toMatchObject({ start: false });
+    });
+  });
+
+  // Rule B5: a judgement may be repeated at any time, and nothing waits for a reconnect.
+  describe('reaches a session that stays online', () => {
+    it('whose repeated judgement was not answered, between the hellos of two sessions', async () => {
+      const id = await create();
+      await world.accept(id, 1n);
+      await world.judgeOnline(2n);
+      await world.judgeOnline(3n);
+      await consumed(2n);
+      // Repeated because of a gap, a lapsed lease or its time; the answer is lost.
+      expect(ids(await again(3n))).toEqual([id]);
+      await consumed(3n);
+      expect(ids(await again(3n))).toEqual([id]);
+    });
+
+    it('which had no room for it in the answer of its first judgement', async () => {
+      const id = await lost({ heard: false });
+      expect(ids(await world.judgeOnline(3n))).toEqual([id]);
+      await consumed(3n);
+      // Of what it has no room for, device-link hears again in a repeated judgement.
+      expect(ids(await again(3n))).toEqual([id]);
+    });
+  });
+
+  it('at a client that does not know revoke is canceled where a newer one was made, and goes on otherwise', async () => {
+    const [first, other] = [await create(), await world.create()];
+    await world.accept(first, 1n);
+    await world.accept(other, 1n);
+    await world.judgeOnline(2n, { knowsRevoke: false });
+    await create();
+    await consumed(2n, false);
+    expect(await again(2n, { knowsRevoke: false })).toMatchObject({ drops: [first] });
+    expect(world.of(first).at(-1)).toMatchObject({ result: 'failure', message: cancelMessages.newer });
+    expect(await world.accept(other, 2n)).toMatchObject({ start: true });
+  });
+
+  it('goes on where what was made after it never ran, or is another operation', async () => {
+    const first = await create();
+    await world.accept(first, 1n);
+    await world.judgeOnline(2n);
+    const [failed, canceled] = [await create(), await create()];
+    await world.accept(await world.create(), 2n);
+    await world.result(failed);
+    await world.handled();
+    await world.tx.cancelTransactions({
+      caller: { applicationId: application, clientId: 'c' },
+      deviceId: device,
+    });
+    expect([await world.status(failed), await world.status(canceled)]).toEqual(['PROCESSED', 'CANCELED']);
+    await consumed(2n);
+    expect(ids(await again(2n))).toContain(first);
+    expect(await world.accept(first, 2n)).toMatchObject({ start: true });
+  });
+
+  it('is not offered again in a session that has asked for its permit', async () => {
+    const first = await lost();
+    expect(ids(await again(2n))).toEqual([first]);
+    // A session that the newer one has replaced asks as well.
+    await world.accept(first, 1n);
+    expect(ids(await again(2n))).toEqual([first]);
+    expect(await world.accept(first, 2n)).toMatchObject({ start: true });
+    expect(ids(await again(2n))).toEqual([]);
+    await consumed(2n);
+    expect(ids(await again(2n))).toEqual([]);
+    // Lost once more.
+    await world.judgeOnline(3n);
+    await consumed(3n);
+    expect((await again(3n)).offers).toEqual([[first, 1]]);
+  });
+
+  // Rule B1: no newer session has been judged. A frozen instance may have its session judged again once it wakes up.
+  it('is neither offered to nor counted by a session before the one whose hello showed it as lost', async () => {
+    const id = await create();
+    await world.accept(id, 1n);
+    await world.judgeOnline(2n);
+    await world.judgeOnline(3n);
+    await consumed(2n);
+    await consumed(3n);
+    expect((await again(2n)).offers).toEqual([]);
+    expect((await again(3n)).offers).toEqual([[id, 0]]);
+  });
+
+  // Rule B6: what is held as finished never counts; protocol: for what is FINISHED the cloud waits for the report.
+  it('is neither offered nor counted where a later hello holds it as finished after all', async () => {
+    const id = await lost({ heard: false });
+    const held = holds(id, HeldState.FINISHED);
+    for (let epoch = 3n; epoch < 9n; epoch += 1n) {
+      expect(await world.judgeOnline(epoch, { held })).toMatchObject({ offers: [] });
+      expect(ids(await world.judgeOnline(epoch, { again: true, afterUnresponsive: true }))).toEqual([]);
+    }
+    expect(await world.stored(id)).not.toContain(cancelMessages.retryLimit);
+  });
+});
