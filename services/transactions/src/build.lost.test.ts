@@ -139,10 +139,21 @@ describe('a transaction that a headset has lost', () => {
     expect(await world.accept(first, 2n)).toMatchObject({ start: true });
   });
 
+  it('is not what a newer session was judged to hold while the hello was consumed', async () => {
+    const id = await create();
+    await world.accept(id, 1n);
+    world.beforeCancel = () => world.judgeOnline(3n, { held: holds(id, HeldState.STARTED) });
+    await consumed(2n);
+    expect(world.beforeCancel).toBeUndefined();
+    expect((await again(3n)).offers).toEqual([]);
+    expect(await world.stored(id)).not.toContain('lostEpoch');
+  });
+
   it('is not offered again in a session that has asked for its permit', async () => {
     const first = await lost();
+    // Sessions that the newer one has replaced ask as well.
+    await world.accept(first, 1n);
     expect(ids(await again(2n))).toEqual([first]);
-    // A session that the newer one has replaced asks as well.
     await world.accept(first, 1n);
     expect(ids(await again(2n))).toEqual([first]);
     expect(await world.accept(first, 2n)).toMatchObject({ start: true });

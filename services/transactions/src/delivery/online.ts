@@ -95,8 +95,7 @@ async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAn
   if (moved.includes(true)) return undefined;
   const changes = (mark: Mark): boolean => {
     const t = byId.get(mark.id);
-    if (mark.wish !== undefined || mark.found) return true;
-    return t?.status === 'created' || (t?.sentEpoch ?? 0) < session.epoch;
+    return t?.status === 'created' || (t?.sentEpoch ?? 0) < session.epoch || mark.wish !== undefined;
   };
   // Marked before sending: a retry may be counted too often, but never missed.
   await store.markJudged(

@@ -283,7 +283,7 @@ export function createTransactionStore(
         const later = await transactions
           .find({ applicationId, deviceId, _id, operationId }, { projection })
           .toArray();
-        const ran = later.filter((d) => d.status !== 'canceled' && (!isEnd(d.status) || d.acceptedAtMs));
+        const ran = later.filter((d) => !isEnd(d.status) || d.acceptedAtMs);
         for (const t of of) {
           if (ran.some((d) => d._id > t.id && operationKey(d) === operationKey(t))) superseded.add(t.id);
         }
