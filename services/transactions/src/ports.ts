@@ -135,8 +135,10 @@ export interface AskingSession {
  */
 export interface Seen {
   readonly accepted: boolean;
-  /** Epoch of the session that is judged: transactions that a newer session has are not canceled. */
+  /** Transactions that were sent to a newer session than this one are not canceled. */
   readonly epoch: number;
+  /** Set: only while it is lost, by the hello of this session. */
+  readonly lostEpoch?: number;
 }
 
 /** Result of raising a device's head: whether a create with that id and activation epoch is allowed. `full`:
@@ -211,12 +213,15 @@ export interface Transitions {
     floorEpoch: number,
     now: number,
   ): Promise<StoredTransaction | null>;
-  /** Ends a transaction that the headset asked to start but is too old for. */
+  /**
+   * Ends a transaction that the headset asked to start but is too old for; an accepted one only while it is
+   * lost, by the hello of session `lostEpoch`.
+   */
   refuse(
     id: number,
     session: AskingSession,
     floorEpoch: number,
-    message: string,
+    { message, lostEpoch }: { readonly message: string; readonly lostEpoch: number },
     now: number,
   ): Promise<StoredTransaction | null>;
   /**
@@ -244,8 +249,11 @@ export interface Transitions {
    * were sent to that session or a later one.
    */
   markLost(ids: readonly number[], epoch: number): Promise<void>;
-  /** The headset of session `epoch` has a lost one again. */
-  markFound(id: number, epoch: number): Promise<void>;
+  /**
+   * Writes that a session has an accepted one, which is lost no more. False: it was sent to a newer session, has
+   * ended, or `lostEpoch` is no longer what was read.
+   */
+  found(id: number, session: AskingSession, lostEpoch: number): Promise<boolean>;
   /** Ends an accepted reset as done, unless it was written to session `epoch` or a later one. */
   finishReset(id: number, epoch: number, end: End, now: number): Promise<StoredTransaction | null>;
   /** Stores the app's own answer; only for a command. */

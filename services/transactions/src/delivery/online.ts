@@ -74,10 +74,10 @@ async function judge(deps: OnlineDeps, session: JudgedSession): Promise<OnlineAn
     ? judgeAgain(open, { ...session, ...limits })
     : judgeOnline(open, { ...session, ...limits });
   // Transactions below the floor are canceled even if they run.
-  const asSeen = ({ id, sentEpoch = session.epoch }: Cancellation): Seen | undefined => {
+  const asSeen = ({ id, sentEpoch = session.epoch, lostEpoch }: Cancellation): Seen | undefined => {
     const t = byId.get(id);
     if (!t || t.activationEpoch < floor.epoch) return undefined;
-    return { accepted: t.status === 'accepted', epoch: sentEpoch };
+    return { accepted: t.status === 'accepted', epoch: sentEpoch, ...(lostEpoch && { lostEpoch }) };
   };
   const groups = Map.groupBy(judged.cancel, (c) => JSON.stringify([asSeen(c), c.message]));
   const moved = await Promise.all(

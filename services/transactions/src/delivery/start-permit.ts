@@ -39,10 +39,9 @@ const drop = (reason: string): Permit => ({ kind: 'drop', reason });
  * transaction that needs a newer headset ends here as a failure (rule C14). A repeated request gets an
  * answer by the current state.
  */
-export async function permitStart(
-  { store, outbox, delivery, clock, failpoints }: PermitDependencies,
-  { transactionId: id, deviceId, sessionEpoch, versions }: PermitRequest,
-): Promise<Permit> {
+export async function permitStart(deps: PermitDependencies, request: PermitRequest): Promise<Permit> {
+  const { store, outbox, delivery, clock, failpoints } = deps;
+  const { transactionId: id, deviceId, sessionEpoch, versions } = request;
   const floorEpoch = (await store.floorOf(deviceId))?.epoch ?? 0;
   const session = { deviceId, epoch: sessionEpoch };
   const accept = async (meets?: Versions): Promise<boolean> => {
@@ -57,23 +56,28 @@ export async function permitStart(
   let t = await store.get(id);
   const minimum = t?.minimum;
   const needsSome = !t?.wish && minimum && (minimum.client || minimum.firmware);
-  if (needsSome && (t?.status === 'created' || t?.status === 'published')) {
+  // A lost one may come to a headset that has an older client than the one that started it.
+  const lostEpoch = t?.status === 'accepted' ? t.lostEpoch : 0;
+  if (needsSome && (t?.status === 'created' || t?.status === 'published' || lostEpoch > 0)) {
     // Few operations need a minimum version; only they cost a second read.
     const message = tooOldMessage(versions, minimum);
     if (message === undefined) {
-      if (await accept(minimum)) return start;
+      if (lostEpoch === 0 && (await accept(minimum))) return start;
     } else {
-      const refused = await store.refuse(id, session, floorEpoch, message, clock.now());
+      const refused = await store.refuse(id, session, floorEpoch, { message, lostEpoch }, clock.now());
       if (refused) outbox.publish(refused);
     }
     t = await store.get(id);
   }
   if (t?.deviceId !== deviceId) return drop('unknown transaction');
   // Sent to a newer session, or judged for one: that session asks for its own permit (rule B1).
-  if (t.sentEpoch > sessionEpoch) return drop('A newer session has it.');
+  if (Math.max(t.sentEpoch, t.lostEpoch) > sessionEpoch) return drop('A newer session has it.');
   if (!isEnd(t.status) && t.activationEpoch >= floorEpoch) {
-    // The offer of a lost one has arrived: it is not repeated in this session.
-    if (t.lostEpoch > 0) await store.markFound(id, sessionEpoch);
+    const isNamed = t.sentEpoch === sessionEpoch && t.lostEpoch === 0;
+    // Its document names this session first, so that no judgement cancels it as lost. Else it has changed since.
+    if (t.status === 'accepted' && !isNamed && !(await store.found(id, session, t.lostEpoch))) {
+      return permitStart(deps, request);
+    }
     if (t.wish) return { kind: 'revoke', reason: t.wish };
     // It was accepted before: the permit stands.
     if (t.status === 'accepted') return start;

@@ -48,7 +48,7 @@ describe('judging a device’s transactions when its headset comes online', () =
       session,
     );
     expect(judged.offer.map((o) => o.id)).toEqual([2, 3]);
-    expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer }]);
+    expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer, sentEpoch: 0 }]);
   });
 
   // proves api/4/latest-updates
@@ -65,7 +65,7 @@ describe('judging a device’s transactions when its headset comes online', () =
       session,
     );
     expect(judged.offer.map((o) => o.id)).toEqual([2, 3, 4, 5]);
-    expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer }]);
+    expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer, sentEpoch: 0 }]);
   });
 
   describe('a retry', () => {
@@ -117,7 +117,10 @@ describe('judging a device’s transactions when its headset comes online', () =
     const last = judgeOnline([open(1, { sentEpoch: 6, attempts: 4 })], session);
     expect(last.offer).toMatchObject([{ id: 1, attempts: 5 }]);
     const over = judgeOnline([open(1, { sentEpoch: 6, attempts: 5 })], session);
-    expect(over).toEqual({ ...nothing, cancel: [{ id: 1, message: cancelMessages.retryLimit }] });
+    expect(over).toEqual({
+      ...nothing,
+      cancel: [{ id: 1, message: cancelMessages.retryLimit, sentEpoch: 6 }],
+    });
   });
 
   it('does nothing and counts nothing for a transaction that the headset has finished: its report ends it', () => {
@@ -216,15 +219,19 @@ describe('judging a device’s transactions when its headset comes online', () =
       for (const [, judge] of both) {
         const judged = judge([lost], { ...session, superseded });
         expect(judged).toMatchObject({ ...nothing, offer: [{ id: 1, wish: message }] });
-        // A client that cannot be asked: it does not have it, so it is canceled, unless this session may have it.
+        // A client that cannot be asked does not have it, so it is canceled.
         const old = { ...session, superseded, knowsRevoke: false };
-        expect(judge([lost], old)).toEqual({ ...nothing, cancel: [{ id: 1, message, sentEpoch: 6 }] });
-        const sent = { ...lost, sentEpoch: 7, attempts: 6 };
-        expect(judge([sent], old)).toEqual({ ...nothing, offer: [{ id: 1, attempts: 6 }] });
+        expect(judge([lost], old)).toEqual({ ...nothing, cancel: [{ id: 1, message, lostEpoch: 7 }] });
+        // That it was to be asked before is no reason.
+        const wished = { ...lost, attempts: 0, wish: 'x' };
+        expect(judge([wished], { ...old, superseded: new Set() })).toMatchObject({
+          ...nothing,
+          offer: [{ id: 1 }],
+        });
         // The wish is stored once.
-        const wished = judge([{ ...lost, wish: message }], { ...session, superseded });
-        expect(wished.offer).toMatchObject([{ id: 1 }]);
-        expect(wished.offer[0]?.wish).toBeUndefined();
+        const again = judge([{ ...lost, wish: message }], { ...session, superseded });
+        expect(again.offer).toMatchObject([{ id: 1 }]);
+        expect(again.offer[0]?.wish).toBeUndefined();
       }
     });
 
@@ -245,7 +252,7 @@ describe('judging a device’s transactions when its headset comes online', () =
 
     it('is canceled at once if the headset holds it as offered only', () => {
       const judged = judgeOnline([started(1), open(2)], { ...session, held: held({ 1: 'offered' }) });
-      expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer }]);
+      expect(judged.cancel).toEqual([{ id: 1, message: cancelMessages.newer, sentEpoch: 6 }]);
       expect(judged.offer.map((o) => o.id)).toEqual([2]);
     });
 
@@ -337,8 +344,8 @@ describe('judging a device’s transactions when its headset comes online', () =
     expect(judged).toEqual({
       ...nothing,
       cancel: [
-        { id: 1, message: cancelMessages.newer },
-        { id: 2, message: cancelMessages.retryLimit },
+        { id: 1, message: cancelMessages.newer, sentEpoch: 6 },
+        { id: 2, message: cancelMessages.retryLimit, sentEpoch: 6 },
       ],
     });
   });

@@ -80,6 +80,8 @@ export interface Cancellation {
   readonly message: string;
   /** Only if it was sent to no newer session than this one since; absent: than the judged one. */
   readonly sentEpoch?: number;
+  /** Only while it is lost, by the hello of this session. */
+  readonly lostEpoch?: number;
 }
 
 /** True: it was sent to an earlier session, and the headset no longer holds it. */
@@ -134,10 +136,12 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
       continue;
     }
     const mark = { ...countRetry(t, session), ...found };
-    const reason = reasonToCancel(t, mark, session, latest.get(operationKey(t)) === t.id);
+    // What the session has got since its hello may go on, whatever was created since.
+    const isLatest = (!held && t.sentEpoch === session.epoch) || latest.get(operationKey(t)) === t.id;
+    const reason = reasonToCancel(t, mark, session, isLatest);
     if (!reason) goesOn.push(mark);
     else if (!mayHaveStarted(t, session) || (held === 'offered' && !mayRunHere(t, session))) {
-      cancel.push({ id: t.id, message: reason });
+      cancel.push({ id: t.id, message: reason, sentEpoch: t.sentEpoch });
     } else if (session.knowsRevoke) (held ? revoke : offer).push({ ...mark, wish: reason });
     // A client that does not know `revoke` is not asked: the result ends the transaction.
     else goesOn.push(mark);
@@ -177,8 +181,8 @@ export function isLost(t: OpenTransaction, session: Pick<OnlineSession, 'epoch'>
 }
 
 /**
- * A lost one is offered anew, so that it ends. Where it must not go on, the headset is asked; if its client
- * cannot be, it is canceled, unless this session may have it.
+ * A lost one is offered anew, so that it ends. Where it must not go on, the headset is asked. A client that
+ * cannot be asked does not have it, so it is canceled then; that it was to be asked before is no reason.
  */
 function sendAnew(
   t: OpenTransaction,
@@ -186,10 +190,10 @@ function sendAnew(
   { offer, cancel }: ReturnType<typeof noJudgement>,
 ): void {
   const mark = countRetry(t, session);
-  const reason = reasonToCancel(t, mark, session, !session.superseded.has(t.id));
-  if (reason && !session.knowsRevoke && t.sentEpoch < session.epoch) {
-    cancel.push({ id: t.id, message: reason, sentEpoch: t.sentEpoch });
-  } else offer.push({ ...mark, ...(reason && session.knowsRevoke && !t.wish && { wish: reason }) });
+  const asked = session.knowsRevoke ? t : { ...t, wish: '' };
+  const reason = reasonToCancel(asked, mark, session, !session.superseded.has(t.id));
+  if (reason && !session.knowsRevoke) cancel.push({ id: t.id, message: reason, lostEpoch: t.lostEpoch });
+  else offer.push({ ...mark, ...(reason && !t.wish && { wish: reason }) });
 }
 
 function noJudgement() {

@@ -234,10 +234,20 @@ export function createTransactionStore(
                   ...(m.wish !== undefined && { wish: { message: m.wish, at: new Date(now) } }),
                 },
                 $max: { sentEpoch: sessionEpoch },
-                ...(m.found && { $unset: { lostEpoch: true as const } }),
               },
             },
           },
+          ...(m.found
+            ? [
+                {
+                  updateOne: {
+                    // Not what a newer session has lost since.
+                    filter: { _id: m.id, lostEpoch: { $lte: sessionEpoch } },
+                    update: { $unset: { lostEpoch: true as const } },
+                  },
+                },
+              ]
+            : []),
         ]),
         { ordered: true },
       );
@@ -262,14 +272,19 @@ export function createTransactionStore(
       );
       return document && toStored(document);
     },
-    async refuse(id, { deviceId, epoch }, floorEpoch, message, now) {
-      const document = await apply(
-        directly(transactions),
-        { _id: id, deviceId, activationEpoch: { $gte: floorEpoch }, sentEpoch: { $lte: epoch } },
-        { type: 'refuse', message },
-        now,
-        { sentEpoch: epoch },
-      );
+    async refuse(id, { deviceId, epoch }, floorEpoch, { message, lostEpoch }, now) {
+      const asked = { _id: id, deviceId, activationEpoch: { $gte: floorEpoch }, sentEpoch: { $lte: epoch } };
+      const document =
+        lostEpoch > 0
+          ? await apply(
+              directly(transactions),
+              { ...asked, lostEpoch },
+              { type: 'result', end: { success: false, message, atMs: now } },
+              now,
+            )
+          : await apply(directly(transactions), asked, { type: 'refuse', message }, now, {
+              sentEpoch: epoch,
+            });
       return document && toStored(document);
     },
     ...createReportedStore(reported, { apply, reportable }),
@@ -296,9 +311,13 @@ export function createTransactionStore(
         { $max: { lostEpoch: epoch } },
       );
     },
-    async markFound(id, epoch) {
-      const filter = { _id: id, sentEpoch: epoch, lostEpoch: { $lte: epoch } };
-      await transactions.updateOne(filter, { $unset: { lostEpoch: true } });
+    async found(id, { deviceId, epoch }, lostEpoch) {
+      const isLost = lostEpoch > 0 ? lostEpoch : { $exists: false };
+      const { matchedCount } = await transactions.updateOne(
+        { _id: id, deviceId, status: 'accepted', sentEpoch: { $lte: epoch }, lostEpoch: isLost },
+        { $set: { sentEpoch: epoch }, $unset: { lostEpoch: true } },
+      );
+      return matchedCount > 0;
     },
     async finishReset(id, epoch, end, now) {
       const document = await apply(
@@ -313,7 +332,10 @@ export function createTransactionStore(
 
     async cancelByPlatform(wanted, message, stamp, now, seen) {
       if (wanted.length === 0) return [];
-      const filter: Filter<TransactionDocument> = seen ? { sentEpoch: { $lte: seen.epoch } } : {};
+      const filter: Filter<TransactionDocument> = {
+        ...(seen && { sentEpoch: { $lte: seen.epoch } }),
+        ...(seen?.lostEpoch && { lostEpoch: seen.lostEpoch }),
+      };
       const may = (from: Status) => !seen || (from === 'accepted') === seen.accepted;
       return cancel(wanted, filter, { type: 'cancel-by-platform', message }, { stamp, now, may });
     },
