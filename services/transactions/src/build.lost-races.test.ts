@@ -4,6 +4,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { createCanceler } from './cancel/canceler.ts';
 import { takeOnline } from './delivery/online.ts';
+import { permitStart } from './delivery/start-permit.ts';
 import { cancelMessages } from './domain/state.ts';
 import type { Outbox } from './outbox.ts';
 import type { TransactionStore } from './ports.ts';
@@ -58,6 +59,47 @@ describe('a transaction that more than one judgement, session or permit is about
       deviceId: device,
     });
 
+  /** The store of an instance that stands still once, before its first call of `before`. */
+  const slowStore = (before: keyof TransactionStore, meanwhile: () => Promise<unknown>) => {
+    const options = { idBlock: 10, leftoverAfterMs: 100, progressIntervalMs: 0 };
+    const real = createTransactionStore(world.bed.store, options);
+    let stood = false;
+    const store = new Proxy(real, {
+      get: (of, name) => {
+        const value = Reflect.get(of, name) as unknown;
+        if (name !== before || typeof value !== 'function') return value;
+        return async (...args: unknown[]) => {
+          if (!stood) {
+            stood = true;
+            await meanwhile();
+          }
+          return (await value.apply(of, args)) as unknown;
+        };
+      },
+    });
+    return { store, stood: () => stood };
+  };
+  /** A permit of session 2 by such an instance. */
+  const permitBySlow = async (
+    before: keyof TransactionStore,
+    transactionId: number,
+    meanwhile: () => Promise<unknown>,
+  ) => {
+    const { store, stood } = slowStore(before, meanwhile);
+    const outbox: Outbox = { publish: () => {}, drain: async () => {} };
+    const permit = await permitStart(
+      { store, outbox, delivery: { accepted: () => {} }, clock: systemClock, failpoints: () => {} },
+      {
+        transactionId,
+        deviceId: device,
+        sessionEpoch: 2,
+        versions: { client: '3.4.0', firmware: '9.001.0' },
+      },
+    );
+    expect(stood()).toBe(true);
+    return permit;
+  };
+
   /**
    * A judgement by an instance that stands still before its first call of `before`, within its deadline (5 s, ADR 0022) or
    * with that call already on its way to the database. The connection of its caller broke, so that has asked another one,
@@ -73,22 +115,7 @@ describe('a transaction that more than one judgement, session or permit is about
       knowsRevoke?: boolean;
     },
   ) => {
-    const options = { idBlock: 10, leftoverAfterMs: 100, progressIntervalMs: 0 };
-    const real = createTransactionStore(world.bed.store, options);
-    let stands = true;
-    const store = new Proxy(real, {
-      get: (of, name) => {
-        const value = Reflect.get(of, name) as unknown;
-        if (name !== before || typeof value !== 'function') return value;
-        return async (...args: unknown[]) => {
-          if (stands) {
-            stands = false;
-            await meanwhile();
-          }
-          return (await value.apply(of, args)) as unknown;
-        };
-      },
-    });
+    const { store, stood } = slowStore(before, meanwhile);
     const outbox: Outbox = { publish: () => {}, drain: async () => {} };
     const canceler = createCanceler({ store, outbox, clock: systemClock, withdraw: () => {} });
     const { epoch, held = [], again: repeated = false, knowsRevoke = true } = session;
@@ -99,7 +126,7 @@ describe('a transaction that more than one judgement, session or permit is about
         ...{ readsOffers: false, afterUnresponsive: false },
       },
     );
-    expect(stands).toBe(false);
+    expect(stood()).toBe(true);
     return answer;
   };
 
@@ -151,6 +178,37 @@ describe('a transaction that more than one judgement, session or permit is about
         { epoch: 2, held: [[first, 'offered']] },
       );
       expect(await world.status(first)).toBe('ACCEPTED');
+    });
+
+    it('where a slow judgement takes for lost what its session has started since', async () => {
+      const first = await lost(deaf);
+      expect(ids(await again(2n, deaf))).toEqual([first]);
+      await create();
+      await judgedBySlow(
+        'cancelByPlatform',
+        async () => expect(await world.accept(first, 2n)).toMatchObject({ start: true }),
+        { epoch: 2, again: true, knowsRevoke: false },
+      );
+      expect(await world.status(first)).toBe('ACCEPTED');
+    });
+
+    it('where a permit is given while a newer session is judged, or shows the loss', async () => {
+      const first = await lost();
+      expect(ids(await again(2n))).toEqual([first]);
+      // Lost once more, before the permit of session 2.
+      const shown = () => world.helloConsumed(3n);
+      expect(await permitBySlow('found', first, shown)).toMatchObject({ kind: 'drop' });
+      expect(ids(await world.judgeOnline(3n))).toEqual([first]);
+      expect(await world.accept(first, 3n)).toMatchObject({ start: true });
+    });
+
+    it.each(['held', 'lost'])('where a permit is given while a newer session is judged: %s', async (as) => {
+      const first = await lost();
+      const held = as === 'held' ? holds(first, HeldState.OFFERED) : [];
+      const judged = async () => expect(ids(await world.judgeOnline(3n, { held }))).toEqual([first]);
+      expect(await permitBySlow('found', first, judged)).toMatchObject({ kind: 'drop' });
+      expect(await world.accept(first, 2n)).toMatchObject({ start: false });
+      expect(await world.accept(first, 3n)).toMatchObject({ start: true });
     });
   });
 

@@ -57,12 +57,12 @@ export async function permitStart(deps: PermitDependencies, request: PermitReque
   const minimum = t?.minimum;
   const needsSome = !t?.wish && minimum && (minimum.client || minimum.firmware);
   // A lost one may come to a headset that has an older client than the one that started it.
-  const lostEpoch = t?.status === 'accepted' ? t.lostEpoch : 0;
+  const lostEpoch = t?.status === 'accepted' && t.lostEpoch <= sessionEpoch ? t.lostEpoch : 0;
   if (needsSome && (t?.status === 'created' || t?.status === 'published' || lostEpoch > 0)) {
     // Few operations need a minimum version; only they cost a second read.
     const message = tooOldMessage(versions, minimum);
     if (message === undefined) {
-      if (lostEpoch === 0 && (await accept(minimum))) return start;
+      if (await accept(minimum)) return start;
     } else {
       const refused = await store.refuse(id, session, floorEpoch, { message, lostEpoch }, clock.now());
       if (refused) outbox.publish(refused);
