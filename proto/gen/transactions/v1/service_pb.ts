@@ -407,8 +407,8 @@ export type HeadsetOnlineRequest = Message<"headset.transactions.v1.HeadsetOnlin
 
   /**
    * The session was judged before: returns only transactions that wait and were not sent to it, and those
-   * that its hello, consumed meanwhile, showed as lost (ADR 0057). Counts a retry only for these, does not
-   * judge 'latest' (rule B5).
+   * that its hello, or an earlier one, consumed meanwhile, showed as lost (ADR 0057). Only for these it counts a
+   * retry and looks for a newer one of their operation (rule B5).
    *
    * @generated from field: bool again = 5;
    */
