@@ -29,11 +29,15 @@ raise: install ## After a restore from a backup, before services start: raise wh
 
 .PHONY: test
 test: install ## Every check that CI runs
-	@exec $(NODE) tests/run.ts
+	@exec $(NODE) tests/run/main.ts
+
+.PHONY: test-long
+test-long: install ## All of make test and what takes hours: before a release (TEST_KUBE_* as for test-charts)
+	@exec $(NODE) tests/run/main.ts long
 
 .PHONY: check
 check: install ## Format, lint, types, cycles, generated code, unit and architecture tests: about 70 s on two cores
-	@exec $(NODE) tests/run.ts check
+	@exec $(NODE) tests/run/main.ts check
 
 .PHONY: unit
 unit: install ## Unit tests only (ARGS=path to choose)

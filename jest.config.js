@@ -12,7 +12,7 @@ export default {
   transform: {},
   testMatch: [
     '<rootDir>/{services,gateway,proto}/**/*.test.ts',
-    '<rootDir>/tests/{audit,bench,faults,fuzz,mixed}/**/*.test.ts',
+    '<rootDir>/tests/{audit,bench,faults,fuzz,mixed,run}/**/*.test.ts',
   ],
   // Much of a test's time is waiting, so that two cores take four files at a time.
   maxWorkers: Math.max(4, availableParallelism()),

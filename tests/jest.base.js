@@ -2,7 +2,7 @@
 export const suite = (testMatch, extra = {}) => ({
   rootDir: '..',
   testEnvironment: 'node',
-  // Not where temporary files are: those may lie in memory (tests/run.ts).
+  // Not where temporary files are: those may lie in memory (tests/run/steps.ts).
   cacheDirectory: '<rootDir>/.cache/jest',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {

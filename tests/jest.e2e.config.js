@@ -1,14 +1,35 @@
 import { suite } from './jest.base.js';
 
+/** Files whose subject is that services are processes of their own, or that their servers fail. */
+const aboutProcesses = [
+  'audit',
+  'core-loop',
+  'observability',
+  'outages',
+  'prepare',
+  'secret-key',
+  'shares',
+  'time-limits',
+  'trace',
+  'updates-crash',
+];
+const processes = `/tests/e2e/(${aboutProcesses.join('|')})\\.test\\.ts$`;
+const { STACK: stack, PROCESSES: count, FILES: files } = process.env;
+
+/**
+ * Behaviour is tested with all services in one process, on the embedded stack and (STACK=real, PROCESSES=one) on
+ * MongoDB, Kafka and S3. STACK=real without PROCESSES starts a process for each service; FILES=processes then runs only the
+ * files above.
+ */
 export default suite(['<rootDir>/tests/e2e/**/*.test.ts'], {
   globalSetup: '<rootDir>/tests/e2e/global-setup.ts',
   globalTeardown: '<rootDir>/tests/e2e/global-teardown.ts',
   testTimeout: 60_000,
   testPathIgnorePatterns: [
     '/node_modules/',
-    // There is nothing behind the embedded stack that could be away or must be prepared.
-    ...(process.env.STACK === 'real' ? [] : ['/tests/e2e/(outages|prepare)\\.test\\.ts$']),
-    // It starts a process for each service.
-    ...(process.env.PROCESSES === 'one' ? ['/tests/e2e/prepare\\.test\\.ts$'] : []),
+    // No server is behind the embedded stack.
+    ...(stack === 'real' ? [] : ['/tests/e2e/(outages|prepare)\\.test\\.ts$']),
+    ...(stack === 'real' && count === 'one' ? [processes] : []),
+    ...(files === 'processes' ? [`/tests/e2e/(?!(?:${aboutProcesses.join('|')})\\.)[^/]*\\.test\\.ts$`] : []),
   ],
 });

@@ -7,7 +7,7 @@ import { createAdmin, provisionApplication } from '@headset-cloud/demo/provision
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ctl, ctlJson, ctlWith } from './ctl.ts';
-import { createTenant, describeOnStack, stack as suiteStack, type Tenant } from './harness.ts';
+import { createTenant, describeOnStack, ownBacking, stack as suiteStack, type Tenant } from './harness.ts';
 
 /** Who did what (ADR 0044). */
 
@@ -125,7 +125,10 @@ describeOnStack('a process killed right after a change', () => {
   let stack: Stack;
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'headset-cloud-audit-'));
-    stack = await startStack({ kind: suiteStack.kind, dataDir: folder, clients: [client] });
+    stack = await startStack({
+      ...{ kind: suiteStack.kind, dataDir: folder, clients: [client] },
+      backing: await ownBacking(),
+    });
   }, 180_000);
   afterAll(async () => {
     await stack?.stop();

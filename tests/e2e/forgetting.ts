@@ -18,9 +18,9 @@ export function documented(heading: string): string[] {
 
 /** Every stored document's bytes, by database and collection. */
 async function everyDocument(own: OwnPlatform): Promise<{ in: string; bytes: Buffer }[]> {
-  const uri = own.stack.backing?.mongodbUri;
+  const { backing } = own.stack;
   const found: { in: string; bytes: Buffer }[] = [];
-  if (uri === undefined) {
+  if (!backing) {
     const sql = new DatabaseSync(join(own.stack.dataDir, 'headset-cloud.db'), { readOnly: true });
     const collections = sql.prepare('SELECT number, namespace FROM store_collections').all();
     for (const { number, namespace } of collections) {
@@ -31,13 +31,14 @@ async function everyDocument(own: OwnPlatform): Promise<{ in: string; bytes: Buf
     sql.close();
     return found;
   }
-  const client = new MongoClient(uri);
+  const prefix = backing.databasePrefix ?? 'headset_';
+  const client = new MongoClient(backing.mongodbUri);
   try {
     for (const { name } of (await client.db().admin().listDatabases()).databases) {
-      if (['admin', 'local', 'config'].includes(name)) continue;
+      if (!name.startsWith(prefix)) continue;
       for (const { name: collection } of await client.db(name).listCollections().toArray()) {
         for await (const document of client.db(name).collection(collection).find({}, { raw: true })) {
-          const namespace = `${name}.${collection}`.replace(/^headset_/, '');
+          const namespace = `${name.slice(prefix.length)}.${collection}`;
           found.push({ in: namespace, bytes: document as unknown as Buffer });
         }
       }

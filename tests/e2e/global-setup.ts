@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
+import { type Backing, realStackMissing, type SharedBacking } from '@headset-cloud/demo/stack/backing.ts';
 import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { createNetwork, type Network } from '../faults/network/network.ts';
@@ -69,7 +69,12 @@ export default async function setup(): Promise<void> {
     ...{ kind, oneProcess, dataDir, issuerUrl, tokenUrl, filesUrl, admin, adminUrls },
     ...(await doorsTo(stack)),
     clientsFile: join(dataDir, 'issuer-clients.json'),
+    ...(stack.backing && { backing: addressesOf(stack.backing) }),
   });
+}
+
+function addressesOf({ mongodbUri, kafkaBrokers, s3Environment }: Backing): SharedBacking {
+  return { mongodbUri, kafkaBrokers, s3Environment };
 }
 
 /** Where clients connect to; with several instances of a service, their connections take turns. */

@@ -17,6 +17,7 @@ import {
   provisionApplication,
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
+import { type Backing, type SharedBacking, shareBacking } from '@headset-cloud/demo/stack/backing.ts';
 import type { IssuerClient } from '@headset-cloud/demo/stack/stack.ts';
 import { callbackCheck, callbackNameOf } from '@headset-cloud/gateway/openapi/callbacks.ts';
 import { answerCheck } from '@headset-cloud/gateway/testing/contract.ts';
@@ -38,6 +39,8 @@ interface StackInfo {
   readonly admin: AdminAddresses;
   readonly adminUrls: Readonly<Record<string, string>>;
   readonly clientsFile: string;
+  /** The servers of the real stack. */
+  readonly backing?: SharedBacking;
 }
 
 const missing = process.env['HEADSET_STACK_MISSING'];
@@ -46,6 +49,11 @@ const missing = process.env['HEADSET_STACK_MISSING'];
 export const stack: StackInfo = missing
   ? ({} as StackInfo)
   : JSON.parse(process.env['HEADSET_STACK'] ?? '{}');
+
+/** Names on the suite's servers for a platform beside the suite's; undefined on the embedded stack. */
+export async function ownBacking(): Promise<Backing | undefined> {
+  return stack.backing && shareBacking(stack.backing, `own-${randomBytes(4).toString('hex')}`);
+}
 
 const openTenants = new Set<Tenant>();
 

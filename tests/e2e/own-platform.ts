@@ -12,7 +12,7 @@ import {
 } from '@headset-cloud/demo/provision.ts';
 import { type Stack, type StackOptions, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { contractChecked, imei, stack as suiteStack } from './harness.ts';
+import { contractChecked, imei, ownBacking, stack as suiteStack } from './harness.ts';
 import { type Receiver, type Reply, startReceiver } from './receiver.ts';
 
 /** A platform beside the suite's, for tests that need other settings; with one contracted device. */
@@ -40,7 +40,11 @@ export async function openOwnPlatform(
 ): Promise<OwnPlatform> {
   const client = { clientId: 'own', clientSecret: randomBytes(24).toString('hex') };
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-own-'));
-  const stack = await startStack({ kind: suiteStack.kind, dataDir: folder, clients: [client], ...options });
+  const stack = await startStack({
+    ...{ kind: suiteStack.kind, dataDir: folder, clients: [client] },
+    backing: await ownBacking(),
+    ...options,
+  });
   const ca = stack.headsetCaFile && readFileSync(stack.headsetCaFile, 'utf8');
   const admin = createAdmin(stack.admin);
   const identity = await provisionDevice(admin, imei());

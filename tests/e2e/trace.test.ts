@@ -15,7 +15,7 @@ import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { type Storage, startStorage } from '@headset-cloud/demo/sora/storage.ts';
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { describeOnStack, imei, stack as suiteStack } from './harness.ts';
+import { describeOnStack, imei, ownBacking, stack as suiteStack } from './harness.ts';
 import { type Collector, startCollector } from './otlp.ts';
 
 const client = { clientId: 'traced', clientSecret: randomBytes(24).toString('hex') };
@@ -37,6 +37,7 @@ describeOnStack('one trace', () => {
     integrator = await startIntegrator();
     traced = await startStack({
       kind: suiteStack.kind,
+      backing: await ownBacking(),
       dataDir: folder,
       clients: [client],
       env: {

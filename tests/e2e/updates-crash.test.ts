@@ -8,7 +8,7 @@ import { createAdmin, provisionApplication } from '@headset-cloud/demo/provision
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
-import { describeOnStack, stack as suiteStack } from './harness.ts';
+import { describeOnStack, ownBacking, stack as suiteStack } from './harness.ts';
 
 const client = { clientId: 'crash', clientSecret: randomBytes(24).toString('hex') };
 const name = 'com.example.crash';
@@ -21,6 +21,7 @@ describeOnStack('uploads and kill -9', () => {
     folder = mkdtempSync(join(tmpdir(), 'headset-cloud-crash-'));
     stack = await startStack({
       kind: suiteStack.kind,
+      backing: await ownBacking(),
       dataDir: folder,
       clients: [client],
       env: { UPDATES_CHECK_LEASE_MS: '1000', UPDATES_SWEEP_INTERVAL_MS: '100' },

@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import type { Stack } from '@headset-cloud/demo/stack/stack.ts';
+import { kafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
 import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { databaseOf, type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
 import { Kafka, logLevel } from 'kafkajs';
@@ -60,7 +61,8 @@ export function createBackups(stack: Stack): Backups {
   // Values stay as they are stored, as mongodump has them.
   const mongo = new MongoClient(backing.mongodbUri, { promoteValues: false, promoteLongs: false });
   const databases = new Map<string, Map<string, Document[]>>();
-  const nameOf = (service: ServiceName) => `headset_${databaseOf(service)}`;
+  const databasePrefix = backing.databasePrefix ?? 'headset_';
+  const nameOf = (service: ServiceName) => `${databasePrefix}${databaseOf(service)}`;
   return {
     ...shared,
     async save(services) {
@@ -88,13 +90,18 @@ export function createBackups(stack: Stack): Backups {
       }).admin();
       await kafka.connect();
       const { groups } = await kafka.listGroups();
-      await kafka.deleteGroups(groups.map(({ groupId }) => groupId));
-      const names = Object.values(topics);
+      const own = groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(backing.kafkaPrefix));
+      await kafka.deleteGroups(own);
+      const names = Object.values(topics).map(kafkaNames(backing.kafkaPrefix).topic);
       await kafka.deleteTopics({ topics: [...names, ...names.map(deadLetterTopic)] });
       await kafka.disconnect();
     },
     raise: (...args) =>
-      command('services/prepare/src/raise-main.ts', { MONGODB_URI: backing.mongodbUri }, args),
+      command(
+        'services/prepare/src/raise-main.ts',
+        { MONGODB_URI: backing.mongodbUri, MONGODB_DATABASE_PREFIX: databasePrefix },
+        args,
+      ),
     close: () => mongo.close(),
   };
 }

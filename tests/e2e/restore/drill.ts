@@ -14,7 +14,7 @@ import {
 } from '@headset-cloud/demo/provision.ts';
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { imei, stack as suiteStack } from '../harness.ts';
+import { imei, ownBacking, stack as suiteStack } from '../harness.ts';
 import { type Backups, createBackups } from './backups.ts';
 
 /** An integrator with one application. */
@@ -60,6 +60,7 @@ export async function startDrill(): Promise<Drill> {
   }));
   const stack = await startStack({
     ...{ kind: suiteStack.kind, dataDir: folder, clients },
+    backing: await ownBacking(),
     env: { NOTIFIER_BACKOFF_FIRST_MS: '50', NOTIFIER_LEASE_MS: '2000', DEVICE_LINK_LEASE_MS: '2000' },
   });
   const admin = createAdmin(stack.admin);

@@ -3,13 +3,15 @@ import { orDemanded } from './demand.ts';
 import { type KafkaBroker, kafkaMissing, startKafka } from './kafka.ts';
 import { startMongo, whyNoMongo } from './mongo.ts';
 import type { BackingServer } from './process.ts';
-import { givenS3, type S3Environment, startS3, whyNoS3 } from './s3.ts';
+import { givenS3, makeBucket, type S3Environment, startS3, whyNoS3 } from './s3.ts';
 
 /** MongoDB, Kafka and S3 for the real stack: named by addresses, or started here. */
 export interface Backing {
   readonly mongodbUri: string;
   readonly kafkaBrokers: string;
-  /** KAFKA_PREFIX of this process: how the platform's names begin on a broker that it shares. */
+  /** Prefix of the platform's database names; default `headset_`. */
+  readonly databasePrefix?: string;
+  /** Prefix of the platform's topics and consumer groups on a shared broker: KAFKA_PREFIX. */
   readonly kafkaPrefix: string;
   /** Only servers that were started here can be killed. */
   readonly mongo: BackingServer | undefined;
@@ -18,6 +20,25 @@ export interface Backing {
   /** For the processes that use the bucket; undefined if there is none: files are then on disk. */
   readonly s3Environment: S3Environment | undefined;
   stop(): Promise<void>;
+}
+
+/** The addresses of servers that several platforms share. */
+export type SharedBacking = Pick<Backing, 'mongodbUri' | 'kafkaBrokers' | 's3Environment'>;
+
+/**
+ * Names for another platform on running servers: databases, topics and a bucket that start with `name`. `stop`
+ * leaves the servers running.
+ */
+export async function shareBacking(shared: SharedBacking, name: string): Promise<Backing> {
+  const { mongodbUri, kafkaBrokers, s3Environment: s3 } = shared;
+  const s3Environment = s3 && { ...s3, S3_BUCKET: name };
+  if (s3Environment) await makeBucket(s3Environment);
+  return {
+    ...{ mongodbUri, kafkaBrokers, s3Environment },
+    ...{ databasePrefix: `${name}_`, kafkaPrefix: `${name}.` },
+    ...{ mongo: undefined, kafka: undefined, s3: undefined },
+    stop: () => Promise.resolve(),
+  };
 }
 
 /** Why the real stack cannot run on this machine; undefined when it can. */

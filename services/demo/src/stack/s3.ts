@@ -138,7 +138,8 @@ async function launch(
   return child;
 }
 
-function makeBucket(environment: S3Environment): Promise<void> {
+/** Creates the bucket if it does not exist. */
+export function makeBucket(environment: S3Environment): Promise<void> {
   return createBucket({
     endpoint: environment.S3_ENDPOINT,
     bucket: environment.S3_BUCKET,

@@ -74,6 +74,8 @@ export interface StackOptions {
    * PROCESSES says.
    */
   readonly oneProcess?: boolean;
+  /** MongoDB, Kafka and S3 of the real stack, from `shareBacking`. Default: servers that this stack starts. */
+  readonly backing?: Backing | undefined;
   /** True: headsets connect by TLS, to a certificate of an authority made at this start. */
   readonly headsetTls?: boolean;
   /** Added to the environment of every process. */
@@ -138,7 +140,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     OIDC_AUDIENCE: 'urn:headset-cloud:api',
     ...options.env,
   };
-  const backing = kind === 'real' ? await startBacking(join(dataDir, 'backing')) : undefined;
+  const backing =
+    kind === 'real' ? (options.backing ?? (await startBacking(join(dataDir, 'backing')))) : undefined;
   const platforms = gateways.map((name) => name.replace('gateway', 'platform'));
   const surroundings = await options.surround?.(
     planOf(backing, oneProcess ? platforms : [...instances.map(({ name }) => name), ...gateways], ports),
@@ -165,6 +168,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       ...common,
       MONGODB_URI: backing.mongodbUri,
       KAFKA_BROKERS: backing.kafkaBrokers,
+      ...(backing.databasePrefix && { MONGODB_DATABASE_PREFIX: backing.databasePrefix }),
       ...(backing.kafkaPrefix && { KAFKA_PREFIX: backing.kafkaPrefix }),
       KAFKA_REPLICATION_FACTOR: '1',
     };
