@@ -126,6 +126,7 @@ describeOnStack('make up', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  const operators = () => ({ CTL_DOORS_FILE: join(dataDir, 'doors.json') });
   const demo = () => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
   /** A line of "Try next", as it would be pasted. */
   const line = (run: Run, start: string): string => {
@@ -192,9 +193,15 @@ describeOnStack('make up', () => {
     await stop(first);
   }, 180_000);
 
-  it('goes on where it was, on other ports too', async () => {
+  it('continues where it was, on other ports and with the settings of the file that SETTINGS names', async () => {
     const before = demo();
-    const second = up({ DATA_DIR: dataDir, PORT: String(otherPort) });
+    const file = join(folder, 'my.settings');
+    const adminToken = 'a-token-for-this-test';
+    writeFileSync(
+      file,
+      `# mine\nADMIN_TOKEN=${adminToken}\n\nLOG_LEVEL=warn\nNOTIFIER_BACKOFF_FIRST_MS=77\n`,
+    );
+    const second = up({ DATA_DIR: dataDir, PORT: String(otherPort), SETTINGS: file });
     await untilReady(second);
     expect(demo()).toEqual({
       ...before,
@@ -206,115 +213,116 @@ describeOnStack('make up', () => {
     const list = JSON.parse(await shell(`${line(second, 'TOKEN=')}\n${line(second, 'curl -s "')}`));
     // Activation and command of both runs, and the command that was pasted.
     expect(list.transactions).toHaveLength(5);
-    await stop(second);
-  }, 180_000);
 
-  it('leaves alone what the user has set, and says what that means', async () => {
-    const { apiUrl, applicationId, integratorUrl } = demo();
-    const on = { DATA_DIR: dataDir, PORT: String(otherPort) };
-    const ask = (run: Run, method: string, path: string, body?: object) =>
-      shell(
-        `${line(run, 'TOKEN=')}\ncurl -sf -X ${method} ${apiUrl}/v1/applications/${applicationId}${path} ` +
-          `-H "Authorization: Bearer $TOKEN" ${body ? `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}'` : ''}`,
-      );
-    const set = up(on);
-    await untilReady(set);
-    await ask(set, 'PATCH', '', { deviceEvent: 'http://127.0.0.1:9/mine' });
-    await stop(set);
-
-    const elsewhere = up(on);
-    await untilReady(elsewhere);
-    expect(elsewhere.output).toContain('example calls skipped: deviceEvent is http://127.0.0.1:9/mine');
-    await ask(elsewhere, 'PATCH', '', { deviceEvent: integratorUrl });
-    const renewed = JSON.parse(await ask(elsewhere, 'POST', '/refresh_authkey')).authenticationKey;
-    await stop(elsewhere);
-
-    const refused = up(on);
-    await untilReady(refused);
-    const keyFile = join(dataDir, 'integrator.key');
-    expect(refused.output).toContain(
-      `activation: its callback arrived, but was signed with a key that is not in ${keyFile}: add the new key`,
-    );
-    const id = Number(/activation: 201, transaction (\d+)/.exec(refused.output)?.[1]);
-    appendFileSync(keyFile, `\n${renewed}\n`);
-    await waitFor(
-      'the callback to be verified with the key that was added',
-      () =>
-        callbacksIn(join(dataDir, 'integrator.jsonl')).some(
-          (c) => c.verified && c.body.transactionId === id && c.body.notificationType === 'processed',
-        ),
-      { timeoutMs: 60_000 },
-    );
-    await stop(refused);
-  }, 300_000);
-
-  it('makes a new application where ctl has forgotten its own, says so, and goes on with that', async () => {
-    const on = { DATA_DIR: dataDir, PORT: String(otherPort) };
-    const operators = { CTL_DOORS_FILE: join(dataDir, 'doors.json') };
-    const run = up(on);
-    await untilReady(run);
-    const { apiUrl, applicationId, deviceId } = demo();
-    await shell(
-      `${line(run, 'TOKEN=')}\ncurl -sf -X DELETE ${apiUrl}/v1/applications/${applicationId}/devices/${deviceId} -H "Authorization: Bearer $TOKEN"`,
-    );
-    const forget = ['applications', 'forget', applicationId, '--reference', 'up-1', '--end-open'];
-    const forgotten = await waitFor('the application to be forgotten', async () => {
-      const answer = await ctlWith(operators, ...forget);
-      return answer.exitCode === 0 && answer;
-    });
-    expect(forgotten.out).toMatch(/devices +name and owner +1/);
-    await stop(run);
-
-    const said = `application ${applicationId} was forgotten (ctl applications forget)`;
-    const again = up(on);
-    await untilReady(again);
-    expect(again.output).toContain(`${said}, and its id is never given again: a new one is made`);
-    expect(again.output).toMatch(/command: its signed callback arrived and was verified/);
-    const made = demo();
-    expect(made.applicationId).not.toBe(applicationId);
-    await stop(again);
-
-    const third = up(on);
-    await untilReady(third);
-    expect(third.output).not.toContain('a new one is made');
-    expect(demo()).toEqual(made);
-    await stop(third);
-  }, 300_000);
-
-  it('SETTINGS names a file of settings that every service gets', async () => {
-    const file = join(folder, 'my.settings');
-    const token = 'a-token-for-this-test';
-    writeFileSync(file, `# mine\nADMIN_TOKEN=${token}\n\nLOG_LEVEL=warn\nNOTIFIER_BACKOFF_FIRST_MS=77\n`);
-    const run = up({ DATA_DIR: dataDir, PORT: String(otherPort), SETTINGS: file });
-    await untilReady(run);
-    expect(run.output).toContain(
+    expect(second.output).toContain(
       `settings of ${file}: ADMIN_TOKEN, LOG_LEVEL (in place of info), NOTIFIER_BACKOFF_FIRST_MS\n`,
     );
-    expect(run.output).not.toContain(token);
-    const operators = { CTL_DOORS_FILE: join(dataDir, 'doors.json') };
-    expect((await ctlWith(operators, 'status')).exitCode).toBe(4);
-    const status = await ctlWith({ ...operators, ADMIN_TOKEN: token }, '--json', 'status');
+    expect(second.output).not.toContain(adminToken);
+    expect((await ctlWith(operators(), 'status')).exitCode).toBe(4);
+    const status = await ctlWith({ ...operators(), ADMIN_TOKEN: adminToken }, '--json', 'status');
     expect(status.exitCode).toBe(0);
     // Each process of the platform has answered with the token.
     expect(status.out).not.toContain('answers 401');
-    await stop(run);
+    await stop(second);
   }, 180_000);
 
-  it('a folder of another platform, or with a damaged demo.json, gets a demo of its own', async () => {
-    const elsewhere = join(folder, 'elsewhere');
-    mkdirSync(elsewhere);
-    writeFileSync(join(elsewhere, 'demo.json'), readFileSync(join(dataDir, 'demo.json')));
-    const run = up({ DATA_DIR: elsewhere });
-    await untilReady(run);
-    await stop(run);
-    const made = JSON.parse(readFileSync(join(elsewhere, 'demo.json'), 'utf8'));
-    expect(made.applicationId).not.toBe(demo().applicationId);
+  // What `make up` decides about its demo application does not depend on the stack.
+  const itOnEmbedded = stack.kind === 'embedded' ? it : it.skip;
 
-    writeFileSync(join(elsewhere, 'demo.json'), '{"applicationId":');
-    const mended = up({ DATA_DIR: elsewhere });
-    await untilReady(mended);
-    await stop(mended);
-  }, 180_000);
+  itOnEmbedded(
+    'leaves alone what the user has set, and says what that means',
+    async () => {
+      const { applicationId, integratorUrl } = demo();
+      const on = { DATA_DIR: dataDir, PORT: String(otherPort) };
+      const ask = (run: Run, method: string, path: string, body?: object) =>
+        shell(
+          `${line(run, 'TOKEN=')}\ncurl -sf -X ${method} ${demo().apiUrl}/v1/applications/${applicationId}${path} ` +
+            `-H "Authorization: Bearer $TOKEN" ${body ? `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}'` : ''}`,
+        );
+      const set = up(on);
+      await untilReady(set);
+      await ask(set, 'PATCH', '', { deviceEvent: 'http://127.0.0.1:9/mine' });
+      await stop(set);
+
+      const elsewhere = up(on);
+      await untilReady(elsewhere);
+      expect(elsewhere.output).toContain('example calls skipped: deviceEvent is http://127.0.0.1:9/mine');
+      await ask(elsewhere, 'PATCH', '', { deviceEvent: integratorUrl });
+      const renewed = JSON.parse(await ask(elsewhere, 'POST', '/refresh_authkey')).authenticationKey;
+      await stop(elsewhere);
+
+      const refused = up(on);
+      await untilReady(refused);
+      const keyFile = join(dataDir, 'integrator.key');
+      expect(refused.output).toContain(
+        `activation: its callback arrived, but was signed with a key that is not in ${keyFile}: add the new key`,
+      );
+      const id = Number(/activation: 201, transaction (\d+)/.exec(refused.output)?.[1]);
+      appendFileSync(keyFile, `\n${renewed}\n`);
+      await waitFor(
+        'the callback to be verified with the key that was added',
+        () =>
+          callbacksIn(join(dataDir, 'integrator.jsonl')).some(
+            (c) => c.verified && c.body.transactionId === id && c.body.notificationType === 'processed',
+          ),
+        { timeoutMs: 60_000 },
+      );
+
+      // The application is forgotten while the platform runs.
+      await ask(refused, 'DELETE', `/devices/${demo().deviceId}`);
+      const forget = ['applications', 'forget', applicationId, '--reference', 'up-1', '--end-open'];
+      const forgotten = await waitFor('the application to be forgotten', async () => {
+        const answer = await ctlWith(operators(), ...forget);
+        return answer.exitCode === 0 && answer;
+      });
+      expect(forgotten.out).toMatch(/devices +name and owner +1/);
+      await stop(refused);
+    },
+    300_000,
+  );
+
+  itOnEmbedded(
+    'creates a new application after ctl has forgotten the old one, and keeps the new one',
+    async () => {
+      const on = { DATA_DIR: dataDir, PORT: String(otherPort) };
+      const { applicationId } = demo();
+      const said = `application ${applicationId} was forgotten (ctl applications forget)`;
+      const again = up(on);
+      await untilReady(again);
+      expect(again.output).toContain(`${said}, and its id is never given again: a new one is made`);
+      expect(again.output).toMatch(/command: its signed callback arrived and was verified/);
+      const made = demo();
+      expect(made.applicationId).not.toBe(applicationId);
+      await stop(again);
+
+      const third = up(on);
+      await untilReady(third);
+      expect(third.output).not.toContain('a new one is made');
+      expect(demo()).toEqual(made);
+      await stop(third);
+    },
+    300_000,
+  );
+
+  itOnEmbedded(
+    'a folder of another platform, or with a damaged demo.json, gets a demo of its own',
+    async () => {
+      const elsewhere = join(folder, 'elsewhere');
+      mkdirSync(elsewhere);
+      writeFileSync(join(elsewhere, 'demo.json'), readFileSync(join(dataDir, 'demo.json')));
+      const run = up({ DATA_DIR: elsewhere });
+      await untilReady(run);
+      await stop(run);
+      const made = JSON.parse(readFileSync(join(elsewhere, 'demo.json'), 'utf8'));
+      expect(made.applicationId).not.toBe(demo().applicationId);
+
+      writeFileSync(join(elsewhere, 'demo.json'), '{"applicationId":');
+      const mended = up({ DATA_DIR: elsewhere });
+      await untilReady(mended);
+      await stop(mended);
+    },
+    180_000,
+  );
 
   describe('says what is in the way, and starts nothing', () => {
     const refused = async (run: Run): Promise<string> => {
