@@ -75,9 +75,9 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
 
   async countDocuments(filter: Filter<T> = {}, options: CountOptions = {}): Promise<number> {
     requireTime();
-    const all = this.#engine.count(normaliseDocument(filter as Document));
+    const count = this.#engine.count(normaliseDocument(filter as Document), options.limit || Infinity);
     await this.#settled(undefined);
-    return Math.min(all, options.limit || Infinity);
+    return count;
   }
 
   async insertOne(doc: OptionalUnlessRequiredId<T>): Promise<InsertOneResult<T>> {

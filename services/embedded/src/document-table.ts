@@ -221,7 +221,6 @@ export class DocumentTable {
   #becomeMultikey(index: IndexTable): void {
     if (index.multikey) return;
     this.#catalogue.setMultikey(index.number);
-    // It stays true if this write is undone: queries are right all the same, and at most slower.
     index.multikey = true;
   }
 

@@ -64,7 +64,6 @@ export class CollectionEngine {
    */
   readonly #written = new Map<unknown, number>();
   #writtenIn = 0;
-  #schemaChangedIn = 0;
 
   constructor(
     db: EmbeddedDatabase,
@@ -81,10 +80,9 @@ export class CollectionEngine {
     this.#statistics = statistics;
     this.namespace = namespace;
     db.onUndo(() => {
-      // `transaction` already has the number of the next one.
-      const open = db.transaction - 1;
-      if (this.#writtenIn >= open) this.#table?.forget();
-      if (this.#schemaChangedIn >= open) this.#table = undefined;
+      // The table is opened again from what is stored: documents, indexes, and which of them contain arrays.
+      this.#table?.forget();
+      this.#table = undefined;
     });
   }
 
@@ -129,10 +127,14 @@ export class CollectionEngine {
     return table && this.#byId(table, filter['_id'], fits);
   }
 
-  count(filter: Document): number {
-    if (Object.keys(filter).length === 0) return this.#open()?.count() ?? 0;
+  /** Number of documents that fit, but not more than `limit`. */
+  count(filter: Document, limit: number): number {
+    if (Object.keys(filter).length === 0) return Math.min(this.#open()?.count() ?? 0, limit);
     let count = 0;
-    for (const _ of this.find(filter, [])) count += 1;
+    for (const _ of this.find(filter, [])) {
+      count += 1;
+      if (count >= limit) break;
+    }
     return count;
   }
 
@@ -188,7 +190,6 @@ export class CollectionEngine {
   /** Makes the indexes that are missing; answers the names of all. When it throws, none is made. */
   createIndexes(descriptions: readonly IndexDescription[]): string[] {
     const table = this.#ensure();
-    this.#schemaChangedIn = this.#db.transaction;
     return descriptions.map((description) => {
       const spec = parseIndex(description);
       if (!this.#exists(table, description)) table.addIndex(description);
@@ -335,7 +336,6 @@ export class CollectionEngine {
   #ensure(): DocumentTable {
     const table = this.#open();
     if (table) return table;
-    this.#schemaChangedIn = this.#db.transaction;
     this.#catalogue.add(this.namespace);
     return this.#open() as DocumentTable;
   }

@@ -113,6 +113,13 @@ describe('a query with an index reads the documents that it answers, not the col
     expect(await find(filter)).toBe(2);
   });
 
+  it('to count, no more than the limit', async () => {
+    expect(await examined(() => jobs.countDocuments({ state: 'created' }, { limit: 5 }))).toBe(5);
+    expect(await jobs.countDocuments({ state: 'created' }, { limit: 5 })).toBe(5);
+    expect(await jobs.countDocuments({}, { limit: 5 })).toBe(5);
+    expect(await jobs.countDocuments({ state: 'published' }, { limit: 5000 })).toBe(10);
+  });
+
   it('by a range, although another index would return the sort order', async () => {
     await jobs.createIndexes([{ key: { number: 1 } }]);
     expect(await find({ number: { $gte: 990 } }, { sort: { _id: 1 } })).toBe(10);
@@ -221,6 +228,35 @@ describe('no caller sees a change that a crash could undo', () => {
     await other.insertOne({ _id: 'c', device: 'd', state: 'x', number: 2 });
     await expect(jobs.createIndexes([{ key: { number: 1 }, unique: true }])).rejects.toThrow(/E11000/);
     expect(await jobs.countDocuments({ number: 1 })).toBe(2);
+  });
+
+  it('an index that contains arrays only since an undone write is complete after the next opening', async () => {
+    await jobs.createIndexes([{ key: { 'outbox.due': 1 } }]);
+    await jobs.insertOne({ _id: 'a', device: 'd', state: 's', number: 1 });
+    db.sql.exec(`
+      PRAGMA foreign_keys = ON;
+      CREATE TABLE parents (id INTEGER PRIMARY KEY);
+      CREATE TABLE children (parent INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED);
+    `);
+    const outbox = [{ due: minutes(1) }, { due: minutes(9) }];
+    const undone = await Promise.allSettled([
+      jobs.insertOne({ _id: 'b', device: 'd', state: 's', number: 2, outbox }),
+      db.write(() => db.sql.exec('INSERT INTO children VALUES (1)')),
+    ]);
+    expect(undone.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await jobs.insertOne({ _id: 'b', device: 'd', state: 's', number: 2, outbox });
+    const matching = () =>
+      jobs.find({ 'outbox.due': { $gte: minutes(5), $lte: minutes(6) } } as never).toArray();
+    const twice = () =>
+      jobs.countDocuments({ 'outbox.due': { $gte: minutes(0), $lte: minutes(10) } } as never);
+    // One item is above the lower bound, another one below the upper bound: MongoDB finds the document.
+    expect((await matching()).map(({ _id }) => _id)).toEqual(['b']);
+    expect(await twice()).toBe(1);
+    await store.close();
+    await db.close();
+    open();
+    expect((await matching()).map(({ _id }) => _id)).toEqual(['b']);
+    expect(await twice()).toBe(1);
   });
 
   it('a unique index that documents violate is not made', async () => {
