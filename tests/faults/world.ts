@@ -170,6 +170,7 @@ export async function startWorld(options: {
   const failing = new Set<string>();
   let calm = false;
   const integrator = await startIntegrator({
+    keep: Number.POSITIVE_INFINITY,
     answer: ({ body }) => {
       const fails = !calm && (failing.has(body?.applicationId) || options.failsCallback());
       return { status: fails ? 500 : 204 };

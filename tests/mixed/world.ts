@@ -86,7 +86,7 @@ export async function startWorld(options: {
   const network = createNetwork();
   const apiUrl = `http://${await network.door('integrators>gateway', stack.gatewayAddresses)}`;
   const anyDoor = await network.door('headsets>device-link', stack.deviceLinkUrls);
-  const integrator = await startIntegrator();
+  const integrator = await startIntegrator({ keep: Number.POSITIVE_INFINITY });
   const sora = await startSora(
     admin(),
     `http://${await network.door('sora>communication', stack.soraWebhookAddresses)}`,

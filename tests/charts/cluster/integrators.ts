@@ -51,7 +51,10 @@ export async function startIntegrators(options: {
 }): Promise<Integrators> {
   const { doors, host, dataDir } = options;
   const { admin, client: credentials } = doors;
-  const [integrator, files] = await Promise.all([startIntegrator({ host }), startFileStore(host)]);
+  const [integrator, files] = await Promise.all([
+    startIntegrator({ host, keep: Number.POSITIVE_INFINITY }),
+    startFileStore(host),
+  ]);
   const attempts: Attempt[] = [];
   const tenants: Tenant[] = [];
   let order = 0;

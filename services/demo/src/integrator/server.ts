@@ -41,6 +41,8 @@ export interface IntegratorOptions {
     callback: Pick<Received, 'webhookId' | 'path' | 'body' | 'rawBody'>,
   ) => Answer | Promise<Answer>;
   readonly onArrival?: (arrival: Received) => void;
+  /** Number of arrivals to keep in memory; default 10,000. The log file has all of them. */
+  readonly keep?: number;
 }
 
 export interface IntegratorServer {
@@ -51,14 +53,17 @@ export interface IntegratorServer {
   readonly url: string;
   /** Keys can be added while it runs. */
   readonly keys: string[];
-  /** Every arrival of this run. */
+  /** The newest arrivals of this run. */
   readonly arrivals: readonly Received[];
-  /** Verified and accepted callbacks, each id once: those that an application would act on. */
+  /** The newest verified and accepted callbacks, each id once: those that an application would act on. */
   readonly received: readonly Received[];
   close(): Promise<void>;
 }
 
 const bodyLimitBytes = 10 * 1024 * 1024;
+
+/** Number of accepted ids to remember. The platform sends a callback again for 72 hours: keep more in a database. */
+const rememberedIds = 100_000;
 
 /** Starts the sample integrator's server, which accepts signed callbacks on every path. */
 export async function startIntegrator(options: IntegratorOptions = {}): Promise<IntegratorServer> {
@@ -66,7 +71,9 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
   const log: FileHandle | undefined = options.logFile ? await open(options.logFile, 'a') : undefined;
   const arrivals: Received[] = [];
   const received: Received[] = [];
-  const takenIds = new Set<string>();
+  const keep = options.keep ?? 10_000;
+  const acceptedIds = new Set<string>();
+  let stored: Promise<unknown> = Promise.resolve();
   const keys = [...(options.keys ?? []), ...readKeys(options.keyFile)];
 
   const verify = (request: IncomingMessage, rawBody: Buffer): boolean => {
@@ -91,24 +98,32 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
     const answer: Answer = verified ? ((await options.answer?.(seen)) ?? { status: 204 }) : { status: 401 };
     const answered = answer === 'hang' ? 0 : answer.status;
     const takes = verified && answered >= 200 && answered < 300;
-    const duplicate = takenIds.has(seen.webhookId);
-    const arrival: Received = {
-      receivedAt,
-      verified,
-      duplicate,
-      answered,
-      applicationId: header(request, 'applicationid'),
-      traceparent: header(request, 'traceparent'),
-      ...seen,
+    /** Stores the callback, and only then remembers its id: if the write fails, the next attempt is no duplicate. */
+    const store = async (): Promise<void> => {
+      const duplicate = acceptedIds.has(seen.webhookId);
+      const arrival: Received = {
+        receivedAt,
+        verified,
+        duplicate,
+        answered,
+        applicationId: header(request, 'applicationid'),
+        traceparent: header(request, 'traceparent'),
+        ...seen,
+      };
+      await log?.appendFile(`${JSON.stringify(arrival)}\n`);
+      add(arrivals, arrival, keep);
+      if (takes && !duplicate) {
+        acceptedIds.add(seen.webhookId);
+        if (acceptedIds.size > rememberedIds) acceptedIds.delete(acceptedIds.values().next().value ?? '');
+        add(received, arrival, keep);
+      }
+      options.onArrival?.(arrival);
     };
-    arrivals.push(arrival);
-    if (takes && !duplicate) {
-      takenIds.add(seen.webhookId);
-      received.push(arrival);
-    }
-    // Written before the answer, because a callback that was answered with 2xx is never sent again.
-    await log?.appendFile(`${JSON.stringify(arrival)}\n`);
-    options.onArrival?.(arrival);
+    // One at a time: of two concurrent attempts of a callback the second is a duplicate. Stored before the answer,
+    // because a callback that was answered with 2xx is never sent again.
+    const storing = stored.then(store);
+    stored = storing.catch(() => {});
+    await storing;
     if (answer === 'hang') return;
     response.writeHead(answer.status, answer.headers).end(answer.body);
   };
@@ -139,6 +154,12 @@ export async function startIntegrator(options: IntegratorOptions = {}): Promise<
       await log?.close();
     },
   };
+}
+
+/** Appends an item and removes the oldest one if there are more than `most`. */
+function add<T>(items: T[], item: T, most: number): void {
+  items.push(item);
+  if (items.length > most) items.shift();
 }
 
 function readKeys(file: string | undefined): string[] {

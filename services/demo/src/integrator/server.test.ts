@@ -1,0 +1,70 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { type IntegratorServer, startIntegrator } from './server.ts';
+
+const key = 'a key';
+let folder: string;
+let server: IntegratorServer;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'integrator-'));
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function send(id: string = randomUUID(), body = '{"a":1}'): Promise<number> {
+  const timestamp = Math.floor(Date.now() / 1000);
+  const signed = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');
+  const answer = await fetch(server.url, {
+    method: 'POST',
+    body,
+    headers: {
+      'webhook-id': id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': `v1,${signed}`,
+      'x-tlpf-notification-key': createHmac('sha256', key).update(body).digest('hex'),
+    },
+  });
+  await answer.arrayBuffer();
+  return answer.status;
+}
+
+it('a callback that could not be stored is refused, and its next attempt is stored and no duplicate', async () => {
+  const logFile = join(folder, 'log');
+  server = await startIntegrator({ keys: [key], logFile });
+  const handle = await open(logFile);
+  const disk = jest.spyOn(Object.getPrototypeOf(handle), 'appendFile');
+  await handle.close();
+  disk.mockRejectedValueOnce(new Error('ENOSPC') as never);
+  expect(await send('one')).toBe(500);
+  expect(server.received).toEqual([]);
+  expect(await send('one')).toBe(204);
+  expect(server.received.map(({ webhookId, duplicate }) => [webhookId, duplicate])).toEqual([['one', false]]);
+  expect(readFileSync(logFile, 'utf8').trim().split('\n')).toHaveLength(1);
+});
+
+it('two concurrent attempts of one callback are accepted once', async () => {
+  server = await startIntegrator({ keys: [key], logFile: join(folder, 'log') });
+  expect(await Promise.all([send('one'), send('one')])).toEqual([204, 204]);
+  expect(server.arrivals.map(({ duplicate }) => duplicate)).toEqual([false, true]);
+  expect(server.received).toHaveLength(1);
+});
+
+it('keeps only the newest arrivals in memory', async () => {
+  server = await startIntegrator({ keys: [key], keep: 3 });
+  for (const id of ['1', '2', '3', '4', '5']) await send(id);
+  const ids = (of: IntegratorServer['arrivals']) => of.map(({ webhookId }) => webhookId);
+  expect([ids(server.arrivals), ids(server.received)]).toEqual([
+    ['3', '4', '5'],
+    ['3', '4', '5'],
+  ]);
+  expect(await send('3')).toBe(204);
+  expect(ids(server.received)).toEqual(['3', '4', '5']);
+});
