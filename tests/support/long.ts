@@ -1,0 +1,2 @@
+/** True in `make test-long`: tests that take many minutes run. */
+export const isLong = Boolean(process.env['TEST_LONG']);
