@@ -28,9 +28,9 @@ import { createDelivery, type Delivery } from './delivery/delivery.ts';
 import { rpcBindings } from './grpc/bindings.ts';
 import { registerMetrics } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
-import { createApplicationStock } from './store/application-stock.ts';
 import { collections, type TransactionDocument } from './store/documents.ts';
 import { createForgetStore } from './store/forget.ts';
+import { createOpenLimit } from './store/open-limit.ts';
 import { endedTransactions } from './store/retention.ts';
 import { transactionsSteps } from './store/steps.ts';
 import { createTransactionStore } from './store/store.ts';
@@ -94,7 +94,10 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
     name: 'transactions',
     rpc: rpcBindings({
       store,
-      applicationStock: createApplicationStock(ctx.store),
+      limits: {
+        ofDevice: createOpenLimit(store.countOpenOfDevice),
+        ofApplication: createOpenLimit(store.countOpenOfApplication),
+      },
       outbox,
       canceler,
       delivery,

@@ -141,16 +141,22 @@ export interface Seen {
   readonly lostEpoch?: number;
 }
 
-/** Result of raising a device's head: whether a create with that id and activation epoch is allowed. `full`:
- * the device has as many unprocessed transactions as it may have. */
-export type HeadRaise = 'raised' | 'id-too-low' | 'epoch-too-old' | 'full';
+/** Result of raising a device's head: whether a create with that id and activation epoch is allowed. */
+export type HeadRaise = 'raised' | 'id-too-low' | 'epoch-too-old';
 
-/** The unprocessed transactions of applications (ADR 0040). */
-export interface ApplicationStock {
-  /** Admits one more; false: there are `most` already. */
-  admit(applicationId: string, most: number): Promise<boolean>;
-  /** An admitted one was not created. */
-  giveBack(applicationId: string): void;
+/**
+ * Limit of the open transactions of a device or an application (ADR 0040). It holds for all processes together within a
+ * tenth of the limit for each process.
+ */
+export interface OpenLimit {
+  /** Admits one more. Undefined: there are `most`. Call the result when the create has ended. */
+  admit(key: string, most: number): Promise<((created: boolean) => void) | undefined>;
+  isFull(key: string, most: number): Promise<boolean>;
+}
+
+export interface OpenLimits {
+  readonly ofDevice: OpenLimit;
+  readonly ofApplication: OpenLimit;
 }
 
 /** Draws the ids of transactions; those of a device rise (rule C3). */
@@ -158,18 +164,17 @@ export interface TransactionIds {
   /** An id above everything created for the device so far. */
   drawIdFor(deviceId: string): Promise<number>;
   drawId(): Promise<number>;
-  dropIdBlock(): void;
+  /** Makes the next ids higher than those of other processes, if `id` is too low for its device. */
+  dropIdBlockOf(id: number): void;
 }
 
 /** The heads of devices (rule B4), with the firmware updates that were asked for. */
 export interface Heads {
   raiseHead(
     deviceId: string,
-    raise: { id: number; epoch: number; mustRise: boolean; floor?: Floor; most?: number },
+    raise: { id: number; epoch: number; mustRise: boolean; floor?: Floor },
     now: number,
   ): Promise<HeadRaise>;
-  /** Whether the device has `most` unprocessed transactions already. */
-  isFull(deviceId: string, most: number): Promise<boolean>;
   /** The head of a device; reads of one turn are batched. */
   headOf(deviceId: string): Promise<Head>;
   floorOf(deviceId: string): Promise<Floor | undefined>;
@@ -313,6 +318,10 @@ export interface Queries {
   /** The device's accepted transactions; reads of one turn are batched. */
   acceptedOfDevice(deviceId: string): Promise<readonly AcceptedTransaction[]>;
   countOpen(status: Status): Promise<number>;
+  /** Number of open transactions of a device, but not more than `most`. */
+  countOpenOfDevice(deviceId: string, most: number): Promise<number>;
+  /** Number of open transactions of an application, but not more than `most`. */
+  countOpenOfApplication(applicationId: string, most: number): Promise<number>;
   /** Number of started transactions that headsets were asked to give up and have not answered for. */
   countWishes(): Promise<number>;
   /** Number of transactions that the sweeper has to look at, now or later. */
@@ -365,8 +374,6 @@ export interface ForgetStore {
     after: number,
   ): Promise<Omit<ForgetPage, 'next'> & { readonly next: number }>;
   removeOfApplication(applicationId: string, ids: readonly number[]): Promise<number>;
-  /** Its count of unprocessed ones; answers how many documents. */
-  removeStock(applicationId: string): Promise<number>;
 }
 
 export interface TransactionStore extends TransactionIds, Heads, Transitions, Queries, OutboxStore {}

@@ -33,12 +33,8 @@ export function applicationForgetHandler({
         : await forgetting.removeOfApplication(applicationId, page.settled);
       // It has no devices, so no headset is told of them any more.
       const canceled = dryRun || !endOpen ? [] : await canceler.cancel(page.open, cancelMessages.request);
-      const counts = dryRun || page.next !== 0 ? 0 : await forgetting.removeStock(applicationId);
       return {
-        forgotten: [
-          { what: 'transactions', removed },
-          { what: 'counts of unprocessed ones', removed: counts },
-        ],
+        forgotten: [{ what: 'transactions', removed }],
         open: page.open.length - canceled.length,
         owing: page.owing + canceled.length,
         next: BigInt(page.next),

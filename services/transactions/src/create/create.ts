@@ -1,5 +1,6 @@
 import { toBinary } from '@bufbuild/protobuf';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { requireTime } from '@headset-cloud/kit/deadline.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { currentTraceparent } from '@headset-cloud/kit/telemetry.ts';
@@ -10,9 +11,10 @@ import type { Versions } from '../domain/client-version.ts';
 import { applicationFull, deviceFull } from '../domain/full.ts';
 import type { Outbox } from '../outbox.ts';
 import type {
-  ApplicationStock,
   Floor,
   Heads,
+  OpenLimit,
+  OpenLimits,
   Queries,
   StoredTransaction,
   TransactionIds,
@@ -27,7 +29,7 @@ export interface CreateDependencies {
   readonly canceler: Canceler;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
-  readonly applicationStock: ApplicationStock;
+  readonly limits: OpenLimits;
 }
 
 /** The transaction to be created. */
@@ -53,8 +55,6 @@ export interface WantedTransaction {
   readonly applicationMost: number | undefined;
 }
 
-const mostTries = 6;
-
 /**
  * Creates a transaction and returns its id; idempotent if the id was drawn before (rule B8). The device's
  * head is raised first. So a create that saw an ended activation is refused, and one that was overtaken by
@@ -64,16 +64,25 @@ export async function createTransaction(
   deps: CreateDependencies,
   wanted: WantedTransaction,
 ): Promise<number> {
-  const { applicationId, applicationMost } = wanted;
-  if (applicationMost === undefined) return createAdmitted(deps, wanted);
-  if (!(await deps.applicationStock.admit(applicationId, applicationMost))) {
-    throw applicationFull(applicationMost);
-  }
+  const { limits, store } = deps;
+  const { deviceId, deviceMost, applicationId, applicationMost, id } = wanted;
+  const admitted: ((created: boolean) => void)[] = [];
+  /** Throws if the limit is reached, but not for the repeat of a create that succeeded. */
+  const admit = async (limit: OpenLimit, key: string, most: number | undefined, full: typeof deviceFull) => {
+    if (most === undefined) return;
+    const end = await limit.admit(key, most);
+    if (end) admitted.push(end);
+    else if (id === undefined || (await store.get(id))?.deviceId !== deviceId) throw full(most);
+  };
+  let created = false;
   try {
-    return await createAdmitted(deps, wanted);
-  } catch (error) {
-    deps.applicationStock.giveBack(applicationId);
-    throw error;
+    await admit(limits.ofApplication, applicationId, applicationMost, applicationFull);
+    await admit(limits.ofDevice, deviceId, deviceMost, deviceFull);
+    const made = await createAdmitted(deps, wanted);
+    created = true;
+    return made;
+  } finally {
+    for (const end of admitted) end(created);
   }
 }
 
@@ -82,24 +91,24 @@ async function createAdmitted(deps: CreateDependencies, wanted: WantedTransactio
   const { deviceId, activationEpoch: epoch, id: given } = wanted;
   const floor = wanted.raisesFloor && { epoch, reason: wanted.raisesFloor };
   let id: number;
-  for (let tries = 1; ; tries++) {
+  for (;;) {
     id = given ?? (await store.drawId());
     const raise = await store.raiseHead(
       deviceId,
-      { id, epoch, mustRise: given === undefined, floor, most: wanted.deviceMost },
+      { id, epoch, mustRise: given === undefined, floor },
       deps.clock.now(),
     );
     if (raise === 'raised' && (await isQueued(deps, wanted, id))) break;
-    if (raise === 'epoch-too-old' || raise === 'full') {
-      // A repeat of a create that succeeded before the activation ended, or the device was full, still
-      // returns its id.
+    if (raise === 'epoch-too-old') {
+      // A repeat of a create that succeeded before the activation ended still returns its id.
       if (given !== undefined && (await store.get(given))?.deviceId === deviceId) return given;
-      if (raise === 'full') throw deviceFull(wanted.deviceMost ?? 0);
       throw new DomainError('device_not_activated', 'The device is not activated.');
     }
-    // Another process has drawn higher ids for this device: a fresh block is above them.
-    store.dropIdBlock();
-    if (tries === mostTries) throw new DomainError('conflict', 'Too many calls for this device at once.');
+    if (given === undefined) {
+      // Another process has drawn higher ids for this device: a fresh block is above them.
+      store.dropIdBlockOf(id);
+    }
+    requireTime();
   }
   failpoints('transactions.raised');
   const stored = await store.insert(

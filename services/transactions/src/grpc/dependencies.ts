@@ -4,13 +4,13 @@ import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import type { Canceler } from '../cancel/canceler.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
-import type { ApplicationStock, TransactionStore } from '../ports.ts';
+import type { OpenLimits, TransactionStore } from '../ports.ts';
 
 /** Dependencies of the handlers. */
 export interface HandlerDependencies {
   readonly store: TransactionStore;
   readonly outbox: Outbox;
-  readonly applicationStock: ApplicationStock;
+  readonly limits: OpenLimits;
   readonly canceler: Canceler;
   readonly delivery: Delivery;
   readonly idempotency: Idempotency;

@@ -6,9 +6,10 @@ import type { HandlerDependencies } from './dependencies.ts';
 /** An id for a transaction that is created later, with the change that it belongs to (rule B8). */
 export function drawTransactionIdHandler({
   store,
+  limits,
 }: HandlerDependencies): Handlers<typeof TransactionsService>['drawTransactionId'] {
   return async ({ deviceId, deviceUnprocessedLimit: most }) => {
-    if (most > 0 && (await store.isFull(deviceId, most))) throw deviceFull(most);
+    if (most > 0 && (await limits.ofDevice.isFull(deviceId, most))) throw deviceFull(most);
     return { transactionId: BigInt(await store.drawIdFor(deviceId)) };
   };
 }

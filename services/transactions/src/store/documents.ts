@@ -101,21 +101,6 @@ export interface HeadDocument {
   firmwareChanges?: number;
   /** When the sweeper has to finish the cancellations that the floor asks for. */
   floorDueAt?: Date;
-  /** Unprocessed transactions at most (ADR 0040); absent: never counted. */
-  atMost?: number;
-  recounts?: number;
-  /** What the last recount found. */
-  counted?: number;
-  /** The limit of the newest create that had one. */
-  mostUnprocessed?: number;
-}
-
-/** How many unprocessed transactions an application has at most (ADR 0040). */
-export interface StockDocument {
-  /** Application id. */
-  _id: string;
-  atMost: number;
-  recounts: number;
 }
 
 export interface CounterDocument {
@@ -127,7 +112,6 @@ export const collections = {
   transactions: 'transactions',
   heads: 'heads',
   counters: 'counters',
-  stocks: 'stocks',
   idempotency: 'idempotency',
 } as const;
 

@@ -3,7 +3,7 @@ import { forgetAtOnce } from '@headset-cloud/kit/forget/request.ts';
 import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import type { ForgetStore } from '../ports.ts';
-import { collections, type StockDocument, type TransactionDocument } from './documents.ts';
+import { collections, type TransactionDocument } from './documents.ts';
 import { settled } from './retention.ts';
 
 /** Applications that one call looks through. */
@@ -17,7 +17,6 @@ const judged = { open: 1, dueAt: 1, outbox: 1, 'progress.owed': 1 } as const;
  */
 export function createForgetStore(store: Store): ForgetStore {
   const transactions = store.collection<TransactionDocument>(collections.transactions);
-  const stocks = store.collection<StockDocument>(collections.stocks);
   const limit = transactions.batchesAtOnce === undefined ? forgetAtOnce.overNetwork : forgetAtOnce.inProcess;
 
   async function applicationAfter(applicationId: string): Promise<string | undefined> {
@@ -70,9 +69,6 @@ export function createForgetStore(store: Store): ForgetStore {
       return { ...page, next: last };
     },
     removeOfApplication: (applicationId, ids) => remove({ applicationId }, ids),
-    async removeStock(applicationId) {
-      return (await stocks.deleteMany({ _id: applicationId })).deletedCount;
-    },
   };
 }
 

@@ -4,8 +4,7 @@ import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { idBefore, latelyKept } from '../domain/lately.ts';
 import type { HeadRaise, Heads } from '../ports.ts';
-import { collections, type HeadDocument, type TransactionDocument } from './documents.ts';
-import { createRecounts } from './stock.ts';
+import { collections, type HeadDocument } from './documents.ts';
 
 interface HeadStore extends Heads {
   /** Highest id created for the device; 0 if none. */
@@ -34,35 +33,11 @@ export function createHeadStore(store: Store): HeadStore {
         { ordered: false },
       ),
   });
-  const transactions = store.collection<TransactionDocument>(collections.transactions);
-  const recounts = createRecounts({
-    async read(deviceId) {
-      const found = await heads.findOne({ _id: deviceId }, { projection: { atMost: 1, recounts: 1 } });
-      return { atMost: found?.atMost, recounts: found?.recounts ?? 0 };
-    },
-    count: (deviceId) => transactions.countDocuments({ deviceId, open: true }),
-    async correct(deviceId, seen, counted) {
-      await heads.updateOne(
-        { _id: deviceId, recounts: seen.recounts === 0 ? { $exists: false } : seen.recounts },
-        { $inc: { atMost: counted - (seen.atMost ?? 0), recounts: 1 }, $set: { counted } },
-      );
-    },
-  });
-  const hasRoom = (head: Pick<HeadDocument, 'atMost'> | null | undefined, most: number) =>
-    head?.atMost !== undefined && head.atMost < most;
-  /** A recount in time saves a create from waiting for it. */
-  const recountInTime = (head: HeadDocument) => {
-    const { atMost = 0, counted = 0, mostUnprocessed: most } = head;
-    if (most === undefined) return;
-    if (atMost - counted >= Math.max(1, Math.min(most / 4, (most - counted) / 2)))
-      recounts.recountSoon(head._id);
-  };
-  async function raiseOnce(...[deviceId, to, now]: Parameters<Heads['raiseHead']>): Promise<HeadRaise> {
+  async function raiseHead(...[deviceId, to, now]: Parameters<Heads['raiseHead']>): Promise<HeadRaise> {
     const filter: Filter<HeadDocument> = {
       _id: deviceId,
       epoch: { $lte: to.epoch },
       // A repeat of a create keeps its place in the order.
-      ...(to.most !== undefined && { atMost: { $lt: to.most } }),
       ...(to.mustRise ? { lastId: { $lt: to.id } } : { lately: { $ne: to.id } }),
     };
     try {
@@ -77,15 +52,7 @@ export function createHeadStore(store: Store): HeadStore {
             }),
           },
           // A floor cancels all earlier ones.
-          ...(to.floor
-            ? {
-                $set: { floor: to.floor, floorDueAt: new Date(now), atMost: 1, counted: 1 },
-                $inc: { recounts: 1 },
-              }
-            : {
-                $inc: { atMost: 1 },
-                ...(to.most !== undefined && { $set: { mostUnprocessed: to.most } }),
-              }),
+          ...(to.floor && { $set: { floor: to.floor, floorDueAt: new Date(now) } }),
         },
       });
       return 'raised';
@@ -95,31 +62,12 @@ export function createHeadStore(store: Store): HeadStore {
       const head = await heads.findOne({ _id: deviceId });
       if (head && head.epoch > to.epoch) return 'epoch-too-old';
       const repeated = !to.mustRise && head?.lately?.includes(to.id);
-      if (to.most !== undefined && head && !repeated && !hasRoom(head, to.most)) return 'full';
       // Otherwise another create made the head at the same time, and this one is still to be raised.
       return repeated ? 'raised' : 'id-too-low';
     }
   }
-  const raiseHead: Heads['raiseHead'] = async (deviceId, to, now) => {
-    const { most } = to;
-    if (most !== undefined && recounts.isFull(deviceId)) return 'full';
-    let result = await raiseOnce(deviceId, to, now);
-    if (result === 'full') {
-      await recounts.recount(deviceId);
-      result = await raiseOnce(deviceId, to, now);
-      if (result === 'full') recounts.setFull(deviceId);
-    }
-    return result;
-  };
   return {
     raiseHead,
-    async isFull(deviceId, most) {
-      const head = await read(deviceId);
-      if (!head || hasRoom(head, most)) return false;
-      if (recounts.isFull(deviceId)) return true;
-      await recounts.recount(deviceId);
-      return !hasRoom(await read(deviceId), most);
-    },
     async lastIdOf(deviceId) {
       return (await read(deviceId))?.lastId ?? 0;
     },
@@ -131,9 +79,7 @@ export function createHeadStore(store: Store): HeadStore {
       return last === 0 && deactivations.length === rememberedEnds ? epoch : last;
     },
     async headOf(deviceId) {
-      const head = await read(deviceId);
-      if (head) recountInTime(head);
-      const { floor, lastId = 0, lately = [] } = head ?? {};
+      const { floor, lastId = 0, lately = [] } = (await read(deviceId)) ?? {};
       return { floor, lastId, before: (id) => idBefore(lately, id) };
     },
     async floorOf(deviceId) {

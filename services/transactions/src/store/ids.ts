@@ -5,19 +5,24 @@ import type { CounterDocument } from './documents.ts';
 /** Draws transaction ids from blocks, so that a call does not have to write a document (rule B4). */
 export interface IdSource {
   draw(): Promise<number>;
-  /** Drops the rest of the block, because another process has drawn higher ids for a device. */
-  dropBlock(): void;
+  /**
+   * Drops the block of `id`, because another process has drawn higher ids for a device. A newer block stays: concurrent
+   * callers with ids of one block drop it once.
+   */
+  dropBlockOf(id: number): void;
 }
 
 export function createIdSource(counters: StoreCollection<CounterDocument>, blockSize: number): IdSource {
   let next = 0;
+  let start = 0;
   let end = 0;
   let fetching: Promise<void> | undefined;
 
   const fetchBlock = async (triesLeft = 5): Promise<void> => {
     const counter = await raise();
     if (counter) {
-      next = counter.next - blockSize + 1;
+      start = counter.next - blockSize + 1;
+      next = start;
       end = counter.next + 1;
       return;
     }
@@ -48,8 +53,8 @@ export function createIdSource(counters: StoreCollection<CounterDocument>, block
       }
       return next++;
     },
-    dropBlock() {
-      next = end;
+    dropBlockOf(id) {
+      if (id >= start && id < end) next = end;
     },
   };
 }

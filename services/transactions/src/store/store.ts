@@ -25,6 +25,8 @@ import { openOfDevices } from './open-of-device.ts';
 import { createProgressStore } from './progress.ts';
 import { type Apply, createReportable, createReportedStore, directly } from './reported.ts';
 
+const openStates = ['created', 'published', 'accepted'] as const;
+
 const sortField: Record<ListSort, string> = {
   transactionId: '_id',
   deviceId: 'deviceId',
@@ -97,13 +99,13 @@ export function createTransactionStore(
       let id = await ids.draw();
       while (id <= lastId) {
         // Another process has drawn higher ids for this device: a fresh block is above them.
-        ids.dropBlock();
+        ids.dropBlockOf(id);
         id = await ids.draw();
       }
       return id;
     },
     drawId: () => ids.draw(),
-    dropIdBlock: () => ids.dropBlock(),
+    dropIdBlockOf: (id) => ids.dropBlockOf(id),
 
     async insert(t, now) {
       const at = new Date(now);
@@ -400,6 +402,18 @@ export function createTransactionStore(
     },
     countDue: () => transactions.countDocuments({ dueAt: { $gt: new Date(0) } }),
     countWishes: () => transactions.countDocuments({ 'wish.at': { $gt: new Date(0) } }),
+    countOpenOfDevice: (deviceId, most) =>
+      transactions.countDocuments({ deviceId, open: true }, { limit: most }),
+    async countOpenOfApplication(applicationId, most) {
+      // One count for each state, by the index of that state.
+      const counts = await Promise.all(
+        openStates.map((status) => transactions.countDocuments({ applicationId, status }, { limit: most })),
+      );
+      return Math.min(
+        most,
+        counts.reduce((sum, n) => sum + n, 0),
+      );
+    },
     countOpen: (status) => transactions.countDocuments({ open: true, status }),
     async oldestOpenAtMs(status) {
       // Ids rise with creation, so the lowest id of a state is the oldest, apart from ids of one block's

@@ -32,7 +32,7 @@ import {
 import { Binary } from 'mongodb';
 import { buildTransactions } from '../build.ts';
 import { transactionsConfig } from '../config.ts';
-import { collections, type HeadDocument, type TransactionDocument } from '../store/documents.ts';
+import { collections, type TransactionDocument } from '../store/documents.ts';
 
 export const device = '350000000000001';
 export const application = 'app';
@@ -193,13 +193,6 @@ export class World {
   /** Makes the sweeper look at a transaction. */
   async makeDue(id: number): Promise<void> {
     await this.#documents.updateOne({ _id: id }, { $set: { dueAt: new Date(0) } });
-  }
-
-  /** Makes a head look like one of release 0.1.0, which did not count. */
-  async forgetStock(deviceId: string): Promise<void> {
-    await this.bed.store
-      .collection<HeadDocument>(collections.heads)
-      .updateOne({ _id: deviceId }, { $unset: { atMost: true, recounts: true, counted: true } });
   }
 
   get #documents() {
