@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { takePidLock } from '@headset-cloud/kit/cli/pid-lock.ts';
 import { oneProcessWanted } from '../stack/instances.ts';
 import { isFree } from '../stack/ports.ts';
 import { root } from '../stack/process.ts';
@@ -106,16 +107,15 @@ export function prepareFolder(dataDir: string): void {
 /** Allows one run per folder at a time; the pid file is removed with this process. */
 export function refuseSecondRun(dataDir: string): void {
   const pidFile = join(dataDir, 'up.pid');
-  const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0;
-  if (Number.isInteger(pid) && pid > 0 && isRunning(pid)) {
+  const lock = takePidLock(pidFile);
+  if ('holder' in lock) {
     throw new Refusal(
-      `The platform is running already (process ${pid}); its addresses are in ${shown(join(dataDir, 'demo.json'))}.\n` +
+      `The platform is running already (process ${lock.holder}); its addresses are in ${shown(join(dataDir, 'demo.json'))}.\n` +
         'Stop it with Ctrl-C in its terminal, or use another folder and port: make up DATA_DIR=.data2 PORT=9080\n' +
-        `(If process ${pid} is something else, remove ${shown(pidFile)}.)`,
+        `(If process ${lock.holder} is something else, remove ${shown(pidFile)}.)`,
     );
   }
-  writeFileSync(pidFile, String(process.pid));
-  process.on('exit', () => rmSync(pidFile, { force: true }));
+  process.on('exit', lock.release);
 }
 
 /** Tells `ctl` where the admin ports are while the platform runs; returns what removes that again. */
@@ -126,16 +126,6 @@ export function writeDoors(
   const file = join(dataDir, 'doors.json');
   writeFileSync(file, `${JSON.stringify(adminUrls, null, 2)}\n`);
   return async () => rmSync(file, { force: true });
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // A process of another user is running, too.
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
 }
 
 export async function refuseBusyPorts(ports: UpPorts): Promise<void> {

@@ -1,6 +1,7 @@
-import { closeSync, linkSync, openSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { takePidLock } from '@headset-cloud/kit/cli/pid-lock.ts';
 import { makePrivateFolder, writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
 import { storing } from '../places.ts';
 
@@ -34,14 +35,16 @@ interface Content {
  */
 export class Position {
   readonly #path: string;
+  readonly #unlock: () => void;
   #file: number | undefined;
   #lines = 0;
   #place: Place;
   readonly wantedSinceMs: number;
   readonly #answered: Set<string>;
 
-  private constructor(path: string, { place, wantedSinceMs, answered }: Content) {
+  private constructor(path: string, unlock: () => void, { place, wantedSinceMs, answered }: Content) {
     this.#path = path;
+    this.#unlock = unlock;
     this.#place = place;
     this.wantedSinceMs = wantedSinceMs;
     this.#answered = new Set(answered);
@@ -57,20 +60,20 @@ export class Position {
     anew: boolean,
     begin: () => Promise<{ place: Place; wantedSinceMs: number } | undefined>,
   ): Promise<{ position: Position; isNew: boolean } | undefined> {
-    storing(what, path, 'XDG_STATE_HOME', () => {
+    const unlock = storing(what, path, 'XDG_STATE_HOME', () => {
       makePrivateFolder(dirname(path));
-      lock(path);
+      return lock(path);
     });
     try {
       const kept = anew ? undefined : read(path);
-      if (kept) return { position: new Position(path, kept), isNew: false };
+      if (kept) return { position: new Position(path, unlock, kept), isNew: false };
       const start = await begin();
-      if (start) return { position: new Position(path, { ...start, answered: [] }), isNew: true };
+      if (start) return { position: new Position(path, unlock, { ...start, answered: [] }), isNew: true };
     } catch (error) {
-      unlock(path);
+      unlock();
       throw error;
     }
-    unlock(path);
+    unlock();
     return undefined;
   }
 
@@ -108,7 +111,7 @@ export class Position {
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
-    unlock(this.#path);
+    this.#unlock();
   }
 
   #append(line: object): void {
@@ -182,55 +185,13 @@ function damaged(path: string, line: number): CliError {
   );
 }
 
-const lockOf = (path: string) => `${path}.lock`;
-
-/** Takes the position for this process. */
-function lock(path: string): void {
-  const own = `${lockOf(path)}.${process.pid}`;
-  writeFileSync(own, String(process.pid), { mode: 0o600 });
-  try {
-    for (;;) {
-      try {
-        // Its content is there together with its name.
-        linkSync(own, lockOf(path));
-        return;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      }
-      const pid = holderOf(path);
-      if (pid !== undefined && pid !== process.pid && isRunning(pid)) {
-        throw new CliError(
-          cliExitCodes.refused,
-          `Another hc listen (process ${pid}) forwards the same events to this address. End it first, or forward to another address.\n(If process ${pid} is something else, remove ${lockOf(path)}.)`,
-        );
-      }
-      // It was killed.
-      rmSync(lockOf(path), { force: true });
-    }
-  } finally {
-    unlinkSync(own);
-  }
-}
-
-function unlock(path: string): void {
-  if (holderOf(path) === process.pid) rmSync(lockOf(path), { force: true });
-}
-
-function holderOf(path: string): number | undefined {
-  try {
-    const pid = Number(readFileSync(lockOf(path), 'utf8'));
-    return Number.isInteger(pid) && pid > 0 ? pid : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // A process of another user is running, too.
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
+/** Takes the position for this process; returns what releases it. */
+function lock(path: string): () => void {
+  const file = `${path}.lock`;
+  const taken = takePidLock(file);
+  if ('release' in taken) return taken.release;
+  throw new CliError(
+    cliExitCodes.refused,
+    `Another hc listen (process ${taken.holder}) forwards the same events to this address. End it first, or forward to another address.\n(If process ${taken.holder} is something else, remove ${file}.)`,
+  );
 }
