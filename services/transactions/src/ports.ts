@@ -263,13 +263,6 @@ export interface Transitions {
   finishReset(id: number, epoch: number, end: End, now: number): Promise<StoredTransaction | null>;
   /** Stores the app's own answer; only for a command. */
   answer(id: number, reporter: Reporter, answer: AppAnswer, now: number): Promise<StoredTransaction | null>;
-  /** Stores a result that came after the end with its transaction, once and without a callback. */
-  recordLate(
-    id: number,
-    deviceId: string,
-    end: { success: boolean; message: string },
-    now: number,
-  ): Promise<void>;
   /** Cancels those that are still open and unchanged since they were read; returns the canceled ones. */
   cancelByPlatform(
     ids: readonly number[],

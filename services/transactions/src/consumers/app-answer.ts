@@ -20,5 +20,4 @@ export async function applyAnswer(
   };
   const answered = await store.answer(id, reporterOf(event, report), answer, clock.now());
   if (answered) outbox.publish(answered);
-  else await store.recordLate(id, event.deviceId, answer, clock.now());
 }

@@ -5,7 +5,7 @@ import { findingOf } from '../domain/forms/connectivity.ts';
 import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
 
-/** A transaction's result ends it; one that comes after its end is recorded (rule C7). */
+/** A transaction's result ends it; a result that comes after the end has no effect (rule C7). */
 export async function applyResult(
   { store, outbox, clock, failpoints }: ReportDeps,
   event: DeviceReportEvent,
@@ -22,5 +22,4 @@ export async function applyResult(
   const ended = await store.finish(id, reporterOf(event, report), end, clock.now());
   failpoints('transactions.finished');
   if (ended) outbox.publish(ended);
-  else await store.recordLate(id, event.deviceId, end, clock.now());
 }

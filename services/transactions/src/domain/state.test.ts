@@ -9,7 +9,7 @@ import {
   transition,
 } from './state.ts';
 
-// The whole table: state × event → next state and callbacks. '-': nothing happens. 'recorded': stored only.
+// The whole table: state × event → next state and callbacks. '-': nothing happens.
 const table: Record<Status, Record<EventType, string>> = {
   created: {
     published: 'published',
@@ -55,8 +55,8 @@ const table: Record<Status, Record<EventType, string>> = {
     accept: '-',
     progress: '-',
     refuse: '-',
-    result: 'recorded',
-    revoked: 'recorded',
+    result: '-',
+    revoked: '-',
     'reset-done': '-',
     answer: 'processed +answer',
     'cancel-away': '-',
@@ -68,10 +68,10 @@ const table: Record<Status, Record<EventType, string>> = {
     accept: '-',
     progress: '-',
     refuse: '-',
-    result: 'recorded',
-    revoked: 'recorded',
+    result: '-',
+    revoked: '-',
     'reset-done': '-',
-    answer: 'recorded',
+    answer: '-',
     'cancel-away': '-',
     'cancel-reachable': '-',
     'cancel-by-platform': '-',
@@ -86,9 +86,7 @@ describe('the life of a transaction', () => {
         const outcome = transition(status, event);
         const shown = !outcome
           ? '-'
-          : outcome.recorded
-            ? 'recorded'
-            : `${outcome.status}${outcome.callbacks.length ? ` ${outcome.callbacks.map((c) => `+${c}`).join('')}` : ''}`;
+          : `${outcome.status}${outcome.callbacks.length ? ` ${outcome.callbacks.map((c) => `+${c}`).join('')}` : ''}`;
         expect(shown).toBe(table[status][event]);
       });
     }

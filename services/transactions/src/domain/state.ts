@@ -37,8 +37,6 @@ export interface Outcome {
   readonly status: Status;
   /** Callbacks that this change causes, in order. */
   readonly callbacks: readonly CallbackKind[];
-  /** True: the event is kept with the transaction but changes nothing ("recorded, never applied"). */
-  readonly recorded?: true;
 }
 
 /** What an event does to a transaction in a state; undefined: nothing. */
@@ -58,18 +56,14 @@ export function transition(status: Status, event: EventType): Outcome | undefine
         ? { status: 'processed', callbacks: ['processed'] }
         : undefined;
     case 'revoked':
-      return ended
-        ? { status, callbacks: [], recorded: true }
-        : { status: 'canceled', callbacks: ['canceled'] };
+      return ended ? undefined : { status: 'canceled', callbacks: ['canceled'] };
     case 'reset-done':
       return status === 'accepted' ? { status: 'processed', callbacks: ['processed'] } : undefined;
     case 'result':
-      return ended
-        ? { status, callbacks: [], recorded: true }
-        : { status: 'processed', callbacks: ['processed'] };
+      return ended ? undefined : { status: 'processed', callbacks: ['processed'] };
     case 'answer':
       if (status === 'processed') return { status, callbacks: ['answer'] };
-      if (status === 'canceled') return { status, callbacks: [], recorded: true };
+      if (status === 'canceled') return undefined;
       return { status: 'processed', callbacks: ['processed', 'answer'] };
     case 'cancel-reachable':
       return status === 'created' ? { status: 'canceled', callbacks: ['canceled'] } : undefined;
@@ -86,7 +80,7 @@ export function transition(status: Status, event: EventType): Outcome | undefine
 export function statesThatTake(event: EventType, to: Status): Status[] {
   return statuses.filter((s) => {
     const outcome = transition(s, event);
-    return outcome !== undefined && !outcome.recorded && outcome.status === to;
+    return outcome?.status === to;
   });
 }
 
@@ -145,7 +139,7 @@ export function changesOf(event: TransactionEvent, now: number): readonly Change
   // Latest state first: a transaction only goes forward, and most events come in its late states.
   for (const from of statuses.toReversed()) {
     const outcome = transition(from, event.type);
-    if (!outcome || outcome.recorded) continue;
+    if (!outcome) continue;
     const stays = outcome.status === from;
     const way = `${outcome.status} ${stays} ${outcome.callbacks.join()}`;
     const known = ways.get(way);

@@ -48,8 +48,6 @@ export interface TransactionDocument {
   end?: { success: boolean; message: string; at: Date; atMs?: number };
   /** The called app has answered (rule A8): at most once. */
   answeredAt?: Date;
-  /** A result that came after the end: recorded, never applied (rule C7). */
-  lateResult?: { success: boolean; message: string; at: Date };
   /** The cancel request that canceled it (rule B8). */
   cancelStamp?: string;
   /** Which of several callers has accepted it, or ended it by a result, until its outbox is cleared (ADR 0049). */

@@ -6,7 +6,7 @@ import type { Reporter, Transitions } from '../ports.ts';
 import { toStored } from './changes.ts';
 import type { TransactionDocument } from './documents.ts';
 
-type ReportedStore = Pick<Transitions, 'finish' | 'revoked' | 'answer' | 'recordLate'>;
+type ReportedStore = Pick<Transitions, 'finish' | 'revoked' | 'answer'>;
 
 /** The condition under which a report may change a transaction. */
 export type Reportable = (
@@ -94,19 +94,6 @@ export function createReportedStore(
         return apply(alone, unanswered, { type: 'answer', answer }, now, { answeredAt: new Date(now) });
       });
       return answered && toStored(answered);
-    },
-
-    async recordLate(id, deviceId, end, now) {
-      await reported.updateOne(
-        {
-          _id: id,
-          deviceId,
-          open: { $exists: false },
-          lateResult: { $exists: false },
-          'end.message': { $ne: end.message },
-        },
-        { $set: { lateResult: { success: end.success, message: end.message, at: new Date(now) } } },
-      );
     },
   };
 }
