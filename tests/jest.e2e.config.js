@@ -24,7 +24,12 @@ const { STACK: stack, PROCESSES: count, FILES: files } = process.env;
 export default suite(['<rootDir>/tests/e2e/**/*.test.ts'], {
   globalSetup: '<rootDir>/tests/e2e/global-setup.ts',
   globalTeardown: '<rootDir>/tests/e2e/global-teardown.ts',
-  testTimeout: 60_000,
+  // In bare Node.js, which loads a module once: Jest's own runner loads all modules again for each file.
+  runner: '<rootDir>/tests/support/jest/runner.js',
+  setupFiles: ['<rootDir>/tests/support/jest/setup.js'],
+  setupFilesAfterEnv: ['<rootDir>/tests/support/jest/time-limit.js'],
+  transform: {},
+  maxWorkers: 1,
   testPathIgnorePatterns: [
     '/node_modules/',
     // No server is behind the embedded stack.
