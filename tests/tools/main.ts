@@ -21,7 +21,22 @@ const required = ['node', 'npm', 'make', 'git'];
 /** Programs that every system has, the shell of the Makefile among them. */
 const utilities = [
   ...['basename', 'bash', 'cat', 'chmod', 'cp', 'cut', 'date', 'dirname', 'env', 'expand', 'expr', 'false'],
-  ...['find', 'grep', 'head', 'id', 'kill', 'ln', 'ls', 'mkdir', 'mkfifo', 'mktemp', 'mv', 'printf', 'ps'],
+  ...[
+    'find',
+    'grep',
+    'head',
+    'id',
+    'kill',
+    'ln',
+    'ls',
+    'mkdir',
+    'mkfifo',
+    'mktemp',
+    'mv',
+    'od',
+    'printf',
+    'ps',
+  ],
   ...['pwd', 'readlink', 'rm', 'rmdir', 'sed', 'sh', 'sleep', 'sort', 'stat', 'tail', 'tar', 'tee', 'test'],
   ...['touch', 'tr', 'true', 'uname', 'uniq', 'wc', 'xargs'],
 ];
@@ -86,6 +101,11 @@ const startPrograms = globSync('{services,gateway,proto,tests}/**/*.test.ts', { 
 const noServers = ['secantusd-rs', 'java'];
 const site = '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON';
 
+/** Checks in Chromium that need no built site if Chromium is missing. */
+const siteChecks = globSync('browser/*.test.ts', { cwd: join(root, 'docs-site/tests') }).filter(
+  (file) => file !== 'browser/weight.test.ts',
+);
+
 /** The longest come first. */
 const entries: readonly Entry[] = [
   jest('end to end (collected)', ['-c', 'tests/jest.e2e.config.js', ...collected], {
@@ -97,9 +117,10 @@ const entries: readonly Entry[] = [
   jest('architecture', ['-c', 'tests/jest.architecture.config.js']),
   jest('contract (collected)', ['-c', 'tests/jest.contract.config.js', ...collected], { says: [] }),
   {
-    name: 'documentation site (collected)',
-    args: [site, 'docs-site/tests/main.ts'],
-    env: { CHECK_NAMES: '["no check has this name"]' },
+    // The checks that need Chromium, and those that need Python.
+    name: 'documentation site',
+    args: [site, 'docs-site/tests/main.ts', ...siteChecks, 'unit/api-samples'],
+    says: ['chromium', 'Python'],
   },
   {
     name: 'samples of the guides (collected)',

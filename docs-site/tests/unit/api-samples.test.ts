@@ -65,9 +65,12 @@ async function runNode(code: string): Promise<Sent> {
   return sent;
 }
 
+/** Replaces openssl, which draws keys, on machines that do not have it. */
+const openssl = findProgram('openssl') ? '' : "openssl() { od -An -N16 -tx1 /dev/urandom | tr -d ' \\n'; }\n";
+
 /** Runs samples of curl in one shell where curl is a function that prints its arguments. */
 function runCurl(codes: readonly string[]): Sent[] {
-  const script = `TOKEN=token-1\ncurl() { printf '%s\\0' "$@"; printf '\\1'; }\n${codes.join('\n')}\n`;
+  const script = `TOKEN=token-1\n${openssl}curl() { printf '%s\\0' "$@"; printf '\\1'; }\n${codes.join('\n')}\n`;
   const { error, stdout, status, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
   assert.equal(status, 0, error?.message ?? stderr);
   return stdout
