@@ -16,7 +16,7 @@ const work = mkdtempSync(join(tmpdir(), 'headset-cloud-tools-'));
 process.once('exit', () => rmSync(work, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-/** What the README requires. */
+/** Programs that the README requires. */
 const required = ['node', 'npm', 'make', 'git'];
 /** Programs that every system has, the shell of the Makefile among them. */
 const utilities = [
