@@ -14,7 +14,8 @@ export function texts(): Map<string, string> {
   const visit = (folder: string) => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name);
-      if (entry.isDirectory() && !skipped.has(entry.name) && !/^(?:\.data|dist-)/.test(entry.name)) visit(path);
+      if (entry.isDirectory() && !skipped.has(entry.name) && !/^(?:\.data|dist-)/.test(entry.name))
+        visit(path);
       if (entry.isFile() && written.test(path)) found.set(relative(root, path), readFileSync(path, 'utf8'));
     }
   };
