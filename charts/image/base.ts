@@ -95,9 +95,8 @@ function fetchPackages(work: string): string[] {
   try {
     execFileSync('mmdebstrap', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   } catch (error) {
-    throw new Error(
-      `mmdebstrap could not fetch the base's packages:\n${(error as { stderr?: Buffer }).stderr}`,
-    );
+    const { stderr, message } = error as Error & { stderr?: Buffer };
+    throw new Error(`mmdebstrap could not fetch the base's packages:\n${stderr ?? message}`);
   }
   // Their dependencies (openssl, debconf, awk) come too; they serve programs that are left out.
   const names = new Map(readdirSync(work).map((deb) => [deb.slice(0, deb.indexOf('_')), deb]));

@@ -4,7 +4,7 @@ import { root } from './imports.ts';
 
 /** Folders that nobody writes by hand, and released contracts, which never change. */
 const skipped = new Set([
-  ...['node_modules', '.git', '.cache', '.data', 'gen', 'released', 'dist', 'public', 'coverage'],
+  ...['node_modules', '.git', '.cache', 'gen', 'released', 'dist', 'public', 'coverage'],
 ]);
 const written = /\.(?:ts|tsx|js|mjs|proto|md|mdx|yaml|yml|css|sh)$|(?:^|\/)Makefile$/;
 
@@ -14,7 +14,8 @@ export function texts(): Map<string, string> {
   const visit = (folder: string) => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name);
-      if (entry.isDirectory() && !skipped.has(entry.name) && !entry.name.startsWith('dist-')) visit(path);
+      if (entry.isDirectory() && !skipped.has(entry.name) && !/^(?:\.data|dist-)/.test(entry.name))
+        visit(path);
       if (entry.isFile() && written.test(path)) found.set(relative(root, path), readFileSync(path, 'utf8'));
     }
   };

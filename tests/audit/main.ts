@@ -9,13 +9,16 @@ import { judgeAudit } from './judge.ts';
 const root = resolve(import.meta.dirname, '../..');
 
 function audit(folder: string): Promise<string> {
-  return new Promise((done) => {
+  return new Promise((done, fail) => {
     // npm's exit code tells what it found; what it wrote tells everything.
     execFile(
       'npm',
       ['audit', '--json', '--omit=dev'],
       { cwd: resolve(root, folder), timeout: 60_000, maxBuffer: 64 * 1024 * 1024 },
-      (_, stdout) => done(stdout),
+      (error, stdout) => {
+        if (error?.code === 'ENOENT') fail(new Error(`npm cannot run: ${error.message}`));
+        else done(stdout);
+      },
     );
   });
 }

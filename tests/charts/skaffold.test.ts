@@ -1,18 +1,15 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
+import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
 import { parse, parseAllDocuments } from 'yaml';
 import type { Builder } from '../../charts/image/builder.ts';
 import { bring, readAsked } from '../../charts/image/skaffold-build.ts';
-import {
-  describeWith,
-  kubeVersions,
-  missingTools,
-  type Resource,
-  schemasFolder,
-} from './headset-cloud/chart.ts';
+import { describeWith, itUnless } from '../support/skip.ts';
+import { missingTools, runTool } from '../support/tools.ts';
+import { kubeVersions, noSchemas, type Resource, schemasFolder } from './headset-cloud/chart.ts';
 
 const config = parse(readFileSync(join(root, 'skaffold.yaml'), 'utf8'), { merge: true });
 const digest = (of: string) => `sha256:${of.repeat(64)}`;
@@ -61,7 +58,7 @@ class Skaffold {
       'global: {collect-metrics: false, survey: {disable-prompt: true}}\n',
     );
     // Skaffold cannot tell Helm which Kubernetes to render for where there is no cluster.
-    const helm = execFileSync('sh', ['-c', 'command -v helm'], { encoding: 'utf8' }).trim();
+    const helm = findProgram('helm');
     const file = join(this.#home, 'helm');
     writeFileSync(
       file,
@@ -82,10 +79,8 @@ class Skaffold {
 
   run(args: readonly string[], environment: Record<string, string> = {}) {
     const all = [...args, '--interactive=false'];
-    return spawnSync('skaffold', all, {
+    return runTool('skaffold', all, {
       cwd: root,
-      encoding: 'utf8',
-      maxBuffer: 2 ** 26,
       env: { ...this.#environment, ...environment },
     });
   }
@@ -208,16 +203,14 @@ describeWith(['skaffold', 'helm'], 'skaffold.yaml', () => {
       expect(manifests(profile)).not.toContain('--watch');
   });
 
-  const noSchemas = schemasFolder ? undefined : missingTools('KUBE_SCHEMAS');
-  const noKubeconform = missingTools('kubeconform');
-  (noSchemas || noKubeconform ? it.skip : it).each(Object.keys(profiles))(
+  itUnless(missingTools('kubeconform') ?? noSchemas).each(Object.keys(profiles))(
     '%s: kubeconform (strict) accepts every resource',
     (profile) => {
       const location = `${schemasFolder}/{{ .ResourceKind }}{{ .KindSuffix }}.json`;
       const foreign = 'HTTPRoute,ServiceMonitor,PrometheusRule,Certificate';
       const args = ['-strict', '-summary', '-output', 'json', '-schema-location', location, '-skip', foreign];
       const input = manifests(profile);
-      const report = JSON.parse(spawnSync('kubeconform', args, { input, encoding: 'utf8' }).stdout);
+      const report = JSON.parse(runTool('kubeconform', args, { input }).stdout);
       expect(report.resources).toEqual([]);
       expect(report.summary.valid).toBeGreaterThan(50);
     },

@@ -6,6 +6,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type ArtifactStorage, ObjectChanged } from '@headset-cloud/updates/ports.ts';
 import { request } from 'undici';
+import { describeUnless } from '../support/skip.ts';
 import { localStorageStack, s3StorageStack } from './artifact-storages.ts';
 
 /** The storage of packages and firmware: the same promises on this machine's disk and on S3 (rule C16). */
@@ -30,8 +31,7 @@ async function get(url: string, headers: Record<string, string> = {}) {
 }
 
 for (const stack of [localStorageStack(), s3StorageStack()]) {
-  const skipped = stack.missing !== undefined;
-  (skipped ? describe.skip : describe)(`${stack.name}${skipped ? `: ${stack.missing}` : ''}`, () => {
+  describeUnless(stack.missing, stack.name, () => {
     let storage: ArtifactStorage;
     beforeAll(async () => {
       ({ storage } = await stack.start());

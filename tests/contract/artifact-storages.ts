@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { givenS3, type RunningS3, startS3, whyNoS3 } from '@headset-cloud/demo/stack/s3.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
@@ -56,7 +55,7 @@ export function s3StorageStack(): StorageStack {
   let chosen: ChosenStorage | undefined;
   return {
     name: 'S3',
-    missing: orDemanded(whyNoS3()),
+    missing: whyNoS3(),
     async start() {
       let environment = await givenS3();
       if (!environment) {

@@ -1,12 +1,12 @@
-import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import { coalescedChange, coalescedReader, coalescedWriter } from '@headset-cloud/kit/store/coalesced.ts';
 import type { TransactionDocument } from '@headset-cloud/transactions/store/documents.ts';
 import { openOfDevices } from '@headset-cloud/transactions/store/open-of-device.ts';
+import { describeUnless } from '../support/skip.ts';
 import { embeddedStack, type Stack, serverStack, whyNoServer } from './store-stacks.ts';
 
 /** Writes that go together keep what each is promised alone, on the embedded store and over the wire. */
-const missing = orDemanded(whyNoServer());
+const missing = whyNoServer();
 
 interface Counted {
   _id: string;
@@ -26,8 +26,7 @@ for (const [name, open] of [
   ['the embedded store', async () => embeddedStack()],
   ['MongoDB', serverStack],
 ] as const) {
-  const skipped = name === 'MongoDB' && missing;
-  (skipped ? describe.skip : describe)(`many at once on ${name}${skipped ? `: ${missing}` : ''}`, () => {
+  describeUnless(name === 'MongoDB' ? missing : undefined, `many at once on ${name}`, () => {
     let stack: Stack;
     beforeAll(async () => {
       stack = await open();

@@ -17,6 +17,7 @@ import {
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { jest } from '@jest/globals';
+import { describeUnless } from '../support/skip.ts';
 import { embeddedStack, kafkaStack, type LogStack, openLog } from './eventlog-stacks.ts';
 
 jest.setTimeout(90_000);
@@ -26,13 +27,7 @@ const textOf = (event: LogEvent) => Buffer.from(event.value).toString();
 const event = (key: string, text: string) => ({ key, value: Buffer.from(text) });
 
 for (const stack of [embeddedStack(), kafkaStack()]) {
-  if (stack.missing) {
-    describe.skip(`dead letters on ${stack.name}: ${stack.missing}`, () => {
-      test('not run', () => {});
-    });
-  } else {
-    describe(`dead letters on ${stack.name}`, () => contract(stack));
-  }
+  describeUnless(stack.missing, `dead letters on ${stack.name}`, () => contract(stack));
 }
 
 /** What a subscription sets aside goes where it says, on every log; the store behind is the same. */

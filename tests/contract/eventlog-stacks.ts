@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { type KafkaBroker, kafkaMissing, startKafka } from '@headset-cloud/demo/stack/kafka.ts';
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
@@ -78,7 +77,7 @@ export function kafkaStack(): LogStack {
   let broker: KafkaBroker | undefined;
   return {
     name: 'Kafka',
-    missing: given ? undefined : orDemanded(kafkaMissing()),
+    missing: given ? undefined : kafkaMissing(),
     start: async () => {
       if (given) return;
       directory = mkdtempSync(join(tmpdir(), 'kafka-'));

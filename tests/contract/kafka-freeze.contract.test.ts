@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { jest } from '@jest/globals';
+import { describeUnless } from '../support/skip.ts';
 import { kafkaStack, openLog } from './eventlog-stacks.ts';
 
 jest.setTimeout(120_000);
@@ -10,9 +11,8 @@ jest.setTimeout(120_000);
 const heartbeatKey = 12;
 const sessionTimeoutMs = 6000;
 const stack = kafkaStack();
-const describeOnKafka = stack.missing ? describe.skip : describe;
 
-describeOnKafka('a member that was frozen', () => {
+describeUnless(stack.missing, 'a member that was frozen', () => {
   let log: EventLog;
   let close: () => Promise<void>;
   beforeAll(() => stack.start());

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { type KafkaBroker, kafkaMissing, startKafka } from '@headset-cloud/demo/stack/kafka.ts';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
@@ -13,16 +12,15 @@ import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { type Authority, createAuthority } from '@headset-cloud/kit/testing/authority.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { jest } from '@jest/globals';
+import { describeUnless } from '../support/skip.ts';
 
 jest.setTimeout(90_000);
 const patient = { timeoutMs: 30_000 };
-const missing = orDemanded(kafkaMissing());
-const run = missing ? describe.skip : describe;
 const hourMs = 3_600_000;
 const password = 'the-password-of-cloud';
 
 /** A broker with one door for each of its certificates. */
-run(`Kafka by TLS and log-in${missing ? `: ${missing}` : ''}`, () => {
+describeUnless(kafkaMissing(), 'Kafka by TLS and log-in', () => {
   let folder: string;
   let broker: KafkaBroker;
   let authority: Authority;

@@ -3,7 +3,6 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type Server } from 'node:tls';
-import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { type RunningMongo, startMongo, whyNoMongo } from '@headset-cloud/demo/stack/mongo.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { createStartUp } from '@headset-cloud/kit/start-up.ts';
@@ -11,9 +10,8 @@ import { connectMongo, openMongo } from '@headset-cloud/kit/store/mongo.ts';
 import { type Authority, createAuthority, type Issued } from '@headset-cloud/kit/testing/authority.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { MongoClient } from 'mongodb';
+import { describeUnless } from '../support/skip.ts';
 
-const missing = orDemanded(whyNoMongo());
-const run = missing ? describe.skip : describe;
 const hourMs = 3_600_000;
 const password = 'the-password-of-cloud';
 
@@ -21,7 +19,7 @@ const password = 'the-password-of-cloud';
  * MongoDB by TLS and log-in, as MONGODB_URI says. The server of the tests speaks no TLS: a relay of the test's
  * own ends it.
  */
-run(`MongoDB by TLS and log-in${missing ? `: ${missing}` : ''}`, () => {
+describeUnless(whyNoMongo(), 'MongoDB by TLS and log-in', () => {
   let folder: string;
   let mongo: RunningMongo;
   let authority: Authority;

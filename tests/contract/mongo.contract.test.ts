@@ -1,19 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { startMongo, whyNoMongo } from '@headset-cloud/demo/stack/mongo.ts';
 import { withDeadline } from '@headset-cloud/kit/deadline.ts';
 import { isTransient, toDomainError } from '@headset-cloud/kit/errors.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { expect, it } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { freeze } from '../support/freeze.ts';
+import { itUnless } from '../support/skip.ts';
 
 // These end the server, so they never run on the one that MONGODB_URI names.
-const missing = orDemanded(whyNoMongo());
+const missing = whyNoMongo();
 if (missing) process.stderr.write(`The loss of a MongoDB server is not tested: ${missing}.\n`);
-const test = missing ? it.skip : it;
+const test = itUnless(missing);
 
 test('a server that dies is noticed, its calls end in time as database_failed, and it comes back', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'mongo-contract-'));

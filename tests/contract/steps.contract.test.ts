@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { type RunningMongo, startMongo, whyNoMongo } from '@headset-cloud/demo/stack/mongo.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
@@ -19,14 +18,12 @@ import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store, StoreConnection } from '@headset-cloud/kit/store/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { expect, jest } from '@jest/globals';
+import { describeUnless } from '../support/skip.ts';
 import { contractSteps } from './steps-of-test.ts';
 
 jest.setTimeout(90_000);
 
-const missing = orDemanded(whyNoMongo());
-if (missing) process.stderr.write(`Steps are not run on a MongoDB server: ${missing}.\n`);
-
-(missing ? describe.skip : describe)('the steps of a database on a MongoDB server (ADR 0034)', () => {
+describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0034)', () => {
   const logger = createLogger({ service: 'contract', level: process.env['LOG_LEVEL'] ?? 'silent' });
   let directory: string;
   let server: RunningMongo;

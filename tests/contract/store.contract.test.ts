@@ -1,7 +1,7 @@
-import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Document } from 'mongodb';
+import { itUnless } from '../support/skip.ts';
 import { type AnyCollection, answer } from './store-answers.ts';
 import { differences, type RandomRun, randomRun } from './store-random.ts';
 import {
@@ -20,9 +20,9 @@ import { embeddedStack, type Stack, serverStack, whyNoServer } from './store-sta
  * The embedded store and a MongoDB server answer alike (rule C5). The embedded store's answers are
  * also kept as a snapshot, so that they are held to the same where there is no server.
  */
-const missing = orDemanded(whyNoServer());
+const missing = whyNoServer();
 if (missing) process.stderr.write(`The store's contract runs on the embedded store only: ${missing}.\n`);
-const onServer = missing ? it.skip : it;
+const onServer = itUnless(missing);
 
 let embedded: Stack;
 let server: Stack | undefined;

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { createBucket } from '@headset-cloud/demo/stack/bucket.ts';
-import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { type RunningS3, startS3, whyNoS3 } from '@headset-cloud/demo/stack/s3.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ArtifactState } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
@@ -12,12 +11,11 @@ import { createS3Storage } from '@headset-cloud/updates/storage/s3.ts';
 import { callerOf, World } from '@headset-cloud/updates/testing/world.ts';
 import { pino } from 'pino';
 import { request } from 'undici';
+import { describeUnless } from '../support/skip.ts';
 
 /** The updates service on S3, which tells nobody when an upload has arrived. */
-const missing = orDemanded(
-  process.env['S3_ENDPOINT'] ? 'a server that can be killed is not S3_ENDPOINT’s' : whyNoS3(),
-);
-(missing ? describe.skip : describe)(`updates on S3${missing ? `: ${missing}` : ''}`, () => {
+const missing = process.env['S3_ENDPOINT'] ? 'a server that can be killed is not S3_ENDPOINT’s' : whyNoS3();
+describeUnless(missing, 'updates on S3', () => {
   let directory: string;
   let server: RunningS3;
   let world: World;

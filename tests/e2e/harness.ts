@@ -22,6 +22,7 @@ import type { IssuerClient } from '@headset-cloud/demo/stack/stack.ts';
 import { callbackCheck, callbackNameOf } from '@headset-cloud/gateway/openapi/callbacks.ts';
 import { answerCheck } from '@headset-cloud/gateway/testing/contract.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { describeUnless } from '../support/skip.ts';
 import { noteSecret, noteSecretsIn } from './log-secrets.ts';
 
 interface StackInfo {
@@ -62,7 +63,7 @@ const openTenants = new Set<Tenant>();
  * their servers and streams would keep the whole run from ending.
  */
 export function describeOnStack(name: string, body: () => void): void {
-  (missing ? describe.skip : describe)(name, () => {
+  describeUnless(missing, name, () => {
     body();
     // Hooks run in the order in which they were registered: after those of the tests themselves.
     afterAll(async () => {

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { buffer, text as textOf } from 'node:stream/consumers';
 import { startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { itUnless } from '../support/skip.ts';
+import { missingTools } from '../support/tools.ts';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
 import { hcWords, type Laptop, laptopOf } from './hc.ts';
 
@@ -92,27 +94,29 @@ describeOnStack('hc: logging in', () => {
     await stranger.close();
   });
 
-  const terminal = existsSync('/usr/bin/script') ? it : it.skip;
-  terminal('in a terminal the secret is typed without being shown, and what is listed fits', async () => {
-    const { clientSecret } = tenant.client;
-    const line = `stty cols 40; ${quoted([...hcWords, ...words()])}; ${quoted([...hcWords, 'trigger'])}`;
-    const child = spawn('/usr/bin/script', ['-qec', line, '/dev/null'], {
-      env: { ...laptop.env, ...bare, TERM: 'dumb' },
-      stdio: 'pipe',
-    });
-    let out = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      out += text;
-    });
-    await waitFor('the question', () => out.includes('it is not shown'));
-    child.stdin.write(`${clientSecret}\r`);
-    const code = await new Promise((resolve) => child.once('close', resolve));
-    expect([code, out]).toEqual([0, expect.stringMatching(/type +notify-boot\r?\n/)]);
-    expect(out).not.toContain(clientSecret);
-    // The questions and paths are longer; what is listed is not.
-    const listed = out.slice(out.indexOf('type '));
-    expect(listed).not.toContain('TYPE');
-  });
+  itUnless(missingTools('script'))(
+    'in a terminal the secret is typed without being shown, and what is listed fits',
+    async () => {
+      const { clientSecret } = tenant.client;
+      const line = `stty cols 40; ${quoted([...hcWords, ...words()])}; ${quoted([...hcWords, 'trigger'])}`;
+      const child = spawn('script', ['-qec', line, '/dev/null'], {
+        env: { ...laptop.env, ...bare, TERM: 'dumb' },
+        stdio: 'pipe',
+      });
+      let out = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        out += text;
+      });
+      await waitFor('the question', () => out.includes('it is not shown'));
+      child.stdin.write(`${clientSecret}\r`);
+      const code = await new Promise((resolve) => child.once('close', resolve));
+      expect([code, out]).toEqual([0, expect.stringMatching(/type +notify-boot\r?\n/)]);
+      expect(out).not.toContain(clientSecret);
+      // The questions and paths are longer; what is listed is not.
+      const listed = out.slice(out.indexOf('type '));
+      expect(listed).not.toContain('TYPE');
+    },
+  );
 });
 
 describeOnStack('hc listen', () => {

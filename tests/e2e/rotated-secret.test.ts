@@ -7,81 +7,77 @@ import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/pr
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { MongoClient } from 'mongodb';
 import { request } from 'undici';
-
-const missing = whyNoMongo();
+import { describeUnless } from '../support/skip.ts';
 
 /** A service whose user of MongoDB is given by a Secret's file; it needs no broker to be tested. */
-(missing ? describe.skip : describe)(
-  `a password of MongoDB that was rotated${missing ? `: ${missing}` : ''}`,
-  () => {
-    let folder: string;
-    let mongo: RunningMongo;
-    let service: ManagedProcess;
-    let adminUrl: string;
-    let secretFile: string;
+describeUnless(whyNoMongo(), 'a password of MongoDB that was rotated', () => {
+  let folder: string;
+  let mongo: RunningMongo;
+  let service: ManagedProcess;
+  let adminUrl: string;
+  let secretFile: string;
 
-    beforeAll(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'headset-cloud-rotated-'));
-      mongo = await startMongo(join(folder, 'mongo'), undefined, { auth: true });
-      const client = new MongoClient(mongo.uri);
-      await client
-        .db('admin')
-        .command({ createUser: 'cloud', pwd: 'the-new-password', roles: [{ role: 'root', db: 'admin' }] });
-      await client.close();
-      const [grpc, admin, kafka] = await freePorts(3);
-      adminUrl = `http://127.0.0.1:${admin}`;
-      secretFile = join(folder, 'mongodb-uri');
-      service = manageProcess({
-        name: 'billing',
-        entry: 'services/billing/src/main.ts',
-        env: {
-          MONGODB_URI_FILE: secretFile,
-          KAFKA_BROKERS: `127.0.0.1:${kafka}`,
-          GRPC_LISTEN: `127.0.0.1:${grpc}`,
-          ADMIN_LISTEN: `127.0.0.1:${admin}`,
-        },
-        logFile: join(folder, 'billing.log'),
-      });
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'headset-cloud-rotated-'));
+    mongo = await startMongo(join(folder, 'mongo'), undefined, { auth: true });
+    const client = new MongoClient(mongo.uri);
+    await client
+      .db('admin')
+      .command({ createUser: 'cloud', pwd: 'the-new-password', roles: [{ role: 'root', db: 'admin' }] });
+    await client.close();
+    const [grpc, admin, kafka] = await freePorts(3);
+    adminUrl = `http://127.0.0.1:${admin}`;
+    secretFile = join(folder, 'mongodb-uri');
+    service = manageProcess({
+      name: 'billing',
+      entry: 'services/billing/src/main.ts',
+      env: {
+        MONGODB_URI_FILE: secretFile,
+        KAFKA_BROKERS: `127.0.0.1:${kafka}`,
+        GRPC_LISTEN: `127.0.0.1:${grpc}`,
+        ADMIN_LISTEN: `127.0.0.1:${admin}`,
+      },
+      logFile: join(folder, 'billing.log'),
     });
-    afterAll(async () => {
-      await service?.kill();
-      await mongo?.stop();
-      rmSync(folder, { recursive: true, force: true });
-    });
+  });
+  afterAll(async () => {
+    await service?.kill();
+    await mongo?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
-    const putSecret = (password: string) =>
-      writeFileSync(secretFile, mongo.uri.replace('mongodb://', `mongodb://cloud:${password}@`));
-    const readyz = async () => {
-      try {
-        return await (await request(`${adminUrl}/readyz`)).body.text();
-      } catch {
-        return '';
-      }
-    };
+  const putSecret = (password: string) =>
+    writeFileSync(secretFile, mongo.uri.replace('mongodb://', `mongodb://cloud:${password}@`));
+  const readyz = async () => {
+    try {
+      return await (await request(`${adminUrl}/readyz`)).body.text();
+    } catch {
+      return '';
+    }
+  };
 
-    it('is why the service is not ready: it lives, says so, and no log has the password', async () => {
-      putSecret('the-old-password');
-      service.start();
-      await waitFor('the reason', async () =>
-        /waits for the database[^\n]*Authentication failed/.test(await readyz()),
-      );
-      await waitFor('another try', async () => Number(/tried (\d+) times/.exec(await readyz())?.[1]) >= 3);
-      const live = await request(`${adminUrl}/livez`);
-      await live.body.dump();
-      expect(live.statusCode).toBe(200);
-      await waitFor('the log', () => service.log().includes('Authentication failed'));
-      expect(service.log()).not.toContain('the-old-password');
-      expect(service.running).toBe(true);
-    });
+  it('is why the service is not ready: it lives, says so, and no log has the password', async () => {
+    putSecret('the-old-password');
+    service.start();
+    await waitFor('the reason', async () =>
+      /waits for the database[^\n]*Authentication failed/.test(await readyz()),
+    );
+    await waitFor('another try', async () => Number(/tried (\d+) times/.exec(await readyz())?.[1]) >= 3);
+    const live = await request(`${adminUrl}/livez`);
+    await live.body.dump();
+    expect(live.statusCode).toBe(200);
+    await waitFor('the log', () => service.log().includes('Authentication failed'));
+    expect(service.log()).not.toContain('the-old-password');
+    expect(service.running).toBe(true);
+  });
 
-    it('the new one is read at the next start', async () => {
-      putSecret('the-new-password');
-      await service.stop();
-      service.start();
-      await waitFor('the step after the database', async () =>
-        (await readyz()).includes('waits for the topics'),
-      );
-      expect(await readyz()).not.toContain('Authentication failed');
-    });
-  },
-);
+  it('the new one is read at the next start', async () => {
+    putSecret('the-new-password');
+    await service.stop();
+    service.start();
+    await waitFor('the step after the database', async () =>
+      (await readyz()).includes('waits for the topics'),
+    );
+    expect(await readyz()).not.toContain('Authentication failed');
+  });
+});

@@ -16,6 +16,7 @@ import { promisify } from 'node:util';
 import { callbacksIn } from '@headset-cloud/demo/stack/callbacks.ts';
 import { isFree } from '@headset-cloud/demo/stack/ports.ts';
 import { root } from '@headset-cloud/demo/stack/process.ts';
+import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ctlWith } from './ctl.ts';
 import { describeOnStack, stack } from './harness.ts';
@@ -409,8 +410,7 @@ describeOnStack('make up', () => {
     const bare = (): NodeJS.ProcessEnv => {
       const bin = mkdtempSync(join(folder, 'bin-'));
       for (const tool of ['make', 'bash', 'env']) {
-        const at = spawnSync('bash', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).stdout.trim();
-        symlinkSync(at, join(bin, tool));
+        symlinkSync(findProgram(tool) ?? tool, join(bin, tool));
       }
       return { HOME: folder, PATH: bin };
     };

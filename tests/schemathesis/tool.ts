@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const requirements = join(import.meta.dirname, 'requirements.txt');
@@ -19,9 +20,9 @@ export function prepareTool(): Tool {
   const program = join(folder, 'bin', 'st');
   // Written last: a folder that an interrupted install left is made anew.
   const done = join(folder, 'installed');
-  if (existsSync(done)) return { program };
   const python = findPython();
-  if (python === undefined) return { missing: 'Python 3.10 or newer with venv is not on PATH' };
+  if (typeof python !== 'string') return python;
+  if (existsSync(done)) return { program };
   rmSync(folder, { recursive: true, force: true });
   try {
     run(python, ['-m', 'venv', folder]);
@@ -42,14 +43,19 @@ function run(program: string, args: string[]): void {
   execFileSync(program, args, { stdio: 'pipe', encoding: 'utf8', timeout: 300_000 });
 }
 
-function findPython(): string | undefined {
+/** Returns the name of a Python that can make the environment, or why there is none. */
+function findPython(): string | { readonly missing: string } {
   const check = 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))';
-  return ['python3', 'python'].find((name) => {
+  const names = ['python3', 'python'].filter((name) => findProgram(name));
+  if (names.length === 0) return { missing: 'python3 (3.10 or newer) not on PATH' };
+  let cause = '';
+  for (const name of names) {
     try {
       run(name, ['-c', check]);
-      return true;
-    } catch {
-      return false;
+      return name;
+    } catch (error) {
+      cause = (error as Error).message.trim();
     }
-  });
+  }
+  return { missing: `python3 is older than 3.10 or has no venv: ${cause.slice(0, 500)}` };
 }

@@ -9,6 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { verifyCallback } from '@headset-cloud/demo/integrator/verify.ts';
+import { missingTools } from '@headset-cloud/tests/support/tools.ts';
 import { parse } from 'yaml';
 import type { UploadFile } from '../../../services/communication/src/domain/recording.ts';
 import { readSignedUrls } from '../../../services/communication/src/domain/signed-urls.ts';
@@ -196,7 +197,9 @@ describe('recordings', () => {
     assert.deepEqual(readSignedUrls(shown, files), { urls: shown });
     assert.ok('problem' in readSignedUrls({ ...shown, [metaFile]: undefined }, files));
   });
-  test('the request by which readers try their server is signed as the platform signs', async (t) => {
+  test('the request by which readers try their server is signed as the platform signs', {
+    skip: missingTools('curl', 'openssl') ?? false,
+  }, async (t) => {
     const key = '3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
     const arrived = Promise.withResolvers<{ headers: IncomingMessage['headers']; rawBody: Buffer }>();
     const server = createServer(async (request, response) => {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { makePackage } from '@headset-cloud/hc/package/make.ts';
 import { npmEnvironment } from '../support/npm.ts';
 
@@ -71,8 +72,9 @@ async function found(command: string, args: string[], what: string): Promise<Too
   try {
     await run(command, args);
     return { path: command };
-  } catch {
-    return { missing: `${what} is not installed` };
+  } catch (error) {
+    const cause = (error as Error).message.trim().split('\n').at(-1);
+    return { missing: orDemanded(`${what} cannot run: ${cause}`) ?? '' };
   }
 }
 

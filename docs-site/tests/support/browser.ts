@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
 import {
   type Browser,
   type BrowserContext,
@@ -8,18 +8,14 @@ import {
 } from 'playwright-core';
 import type { Break } from '../breaks/breaks.ts';
 
-/** Where Debian and others put it; CHROME_PATH comes first. */
-const places = [
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/usr/bin/google-chrome-stable',
-];
+/** Names of the program in Debian and elsewhere. */
+const programs = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
+/** The program that CHROME_PATH names, or the first one on PATH. */
 export const chromePath = (): string | undefined =>
-  process.env['CHROME_PATH'] || places.find((place) => existsSync(place));
+  process.env['CHROME_PATH'] || programs.map((name) => findProgram(name)).find((path) => path !== undefined);
 
-export const noChrome = 'no Chromium here: set CHROME_PATH, or install the package chromium';
+export const noChrome = 'chromium not on PATH: install the package chromium, or set CHROME_PATH';
 
 /** The machine may be slow: a condition that never comes true fails, one that comes late does not. */
 export const patienceMs = Number(process.env['CHECK_TIMEOUT_MS'] || 30_000);

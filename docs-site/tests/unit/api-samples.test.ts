@@ -4,6 +4,8 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
+import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
+import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
 import {
   jsonBody,
   linksIn,
@@ -63,11 +65,14 @@ async function runNode(code: string): Promise<Sent> {
   return sent;
 }
 
+/** Replaces openssl, which draws keys, on machines that do not have it. */
+const openssl = findProgram('openssl') ? '' : "openssl() { od -An -N16 -tx1 /dev/urandom | tr -d ' \\n'; }\n";
+
 /** Runs samples of curl in one shell where curl is a function that prints its arguments. */
 function runCurl(codes: readonly string[]): Sent[] {
-  const script = `TOKEN=token-1\ncurl() { printf '%s\\0' "$@"; printf '\\1'; }\n${codes.join('\n')}\n`;
-  const { stdout, status, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
+  const script = `TOKEN=token-1\n${openssl}curl() { printf '%s\\0' "$@"; printf '\\1'; }\n${codes.join('\n')}\n`;
+  const { error, stdout, status, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+  assert.equal(status, 0, error?.message ?? stderr);
   return stdout
     .split('\x01')
     .slice(0, -1)
@@ -94,7 +99,8 @@ function runCurl(codes: readonly string[]): Sent[] {
     });
 }
 
-const python = ['python3', 'python'].find((one) => spawnSync(one, ['--version']).status === 0);
+const python = ['python3', 'python'].find((name) => findProgram(name));
+if (!python) orDemanded('python3 not on PATH');
 const runner = `
 import json, sys, types, os
 os.environ['TOKEN'] = 'token-1'

@@ -1,7 +1,8 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
-import { hasProgram } from '../../../charts/image/base.ts';
+import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
+import { describeUnless } from '../../support/skip.ts';
 
 /** Most of what kubectl and Helm may print, and longest time of one command. */
 const maxBuffer = 2 ** 28;
@@ -29,7 +30,7 @@ const demanded = ['TEST_KUBE_CONTEXT', 'TEST_KUBE_HOST', 'TEST_KUBE_LOAD', 'TEST
 /** Why tests on a cluster are skipped; undefined when they run. Thrown where CI demands them. */
 export function whyNoCluster(): string | undefined {
   const unset = demanded.filter((name) => !process.env[name]);
-  const absent = ['kubectl', 'helm'].filter((program) => !hasProgram(program));
+  const absent = ['kubectl', 'helm'].filter((program) => !findProgram(program));
   const missing = [
     ...(unset.length > 0 ? [`${unset.join(', ')} not set: no cluster is named`] : []),
     ...(absent.length > 0 ? [`${absent.join(', ')} not on PATH`] : []),
@@ -43,9 +44,8 @@ export function describeOnCluster(
   body: () => void,
   alsoMissing?: () => string | undefined,
 ): void {
-  const missing = whyNoCluster() ?? orDemanded(alsoMissing?.());
-  if (missing) describe.skip(`${title} (${missing})`, body);
-  else describe(title, body);
+  const missing = whyNoCluster() ?? alsoMissing?.();
+  describeUnless(missing, title, body);
 }
 
 /** True where the environment asks for everything, however long it takes. */

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { runTool } from '../../support/tools.ts';
 import type { Cluster } from './cluster.ts';
 import { filesInZip } from './zip.ts';
 
@@ -44,9 +44,8 @@ function definitions(): Definition[] {
 
 /** The module's archive in Go's cache. */
 function archiveOf(module: string, cwd: string): string {
-  const { stdout, stderr } = spawnSync('go', ['mod', 'download', '-json', module], {
+  const { stdout, stderr } = runTool('go', ['mod', 'download', '-json', module], {
     cwd,
-    encoding: 'utf8',
     env: { ...process.env, GOFLAGS: '-mod=mod', GOTOOLCHAIN: 'local' },
   });
   // A module that wants a newer Go is reported as an error, though its archive has been verified and kept.

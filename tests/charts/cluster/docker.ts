@@ -2,8 +2,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { hasProgram } from '../../../charts/image/base.ts';
 
 /** A docker engine: the image store where Skaffold looks for images that are not pushed. */
 export interface Docker {
@@ -18,9 +18,9 @@ const answers = (env: Readonly<Record<string, string>> = {}) =>
 
 /** Why there is no engine; undefined where there is one, or one can be started. */
 export function whyNoDocker(): string | undefined {
-  if (!hasProgram('docker')) return 'docker is not on PATH';
+  if (!findProgram('docker')) return 'docker is not on PATH';
   if (answers()) return undefined;
-  if (!hasProgram('dockerd')) return "docker's daemon does not answer, and dockerd is not on PATH";
+  if (!findProgram('dockerd')) return "docker's daemon does not answer, and dockerd is not on PATH";
   return process.getuid?.() === 0
     ? undefined
     : "docker's daemon does not answer, and only root may start one";

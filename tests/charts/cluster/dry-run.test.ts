@@ -1,5 +1,7 @@
 import { parse } from 'yaml';
-import { missingTools, type Resource, render } from '../headset-cloud/chart.ts';
+import { itUnless } from '../../support/skip.ts';
+import { missingTools } from '../../support/tools.ts';
+import { type Resource, render } from '../headset-cloud/chart.ts';
 import { scenarios } from '../headset-cloud/scenarios.ts';
 import { type Cluster, describeOnCluster, givenCluster } from './cluster.ts';
 import { applyDefinitions } from './crds.ts';
@@ -48,7 +50,7 @@ describeOnCluster('the API server, which knows foreign kinds too (strict dry run
     return documents.filter((_, n) => !isNeeded(read[n] ?? null)).join('---');
   };
 
-  (noGo ? it.skip : it).each(Object.keys(scenarios))('takes every resource: %s', async (scenario) => {
+  itUnless(noGo).each(Object.keys(scenarios))('takes every resource: %s', async (scenario) => {
     const of = scenarios[scenario];
     const manifests = render({ ...of, namespace: namespace?.name as string });
     // A pod's priority class is looked up as well: one that every cluster has.

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { hasProgram } from '../../../charts/image/base.ts';
 import { ensureBase, root } from '../../../charts/image/make.ts';
+import { missingTools } from '../../support/tools.ts';
 import { makeWorkingCopy, shareImageCache } from '../../support/working-copy.ts';
 import { missingForImages } from '../image/staged.ts';
 import { type Cluster, componentOf, describeAtLength, givenCluster, type Pod } from './cluster.ts';
@@ -17,11 +17,7 @@ import { applyStores, components, openDoors, releaseName, trialValues } from './
 /** Most time from the change of a file to an answer of the changed code. The goal is 10 s on a quiet machine. */
 const changeMs = 30_000;
 
-const missing = () =>
-  realStackMissing() ??
-  missingForImages() ??
-  whyNoDocker() ??
-  (hasProgram('skaffold') ? undefined : 'skaffold is not on PATH');
+const missing = () => realStackMissing() ?? missingForImages() ?? whyNoDocker() ?? missingTools('skaffold');
 
 describeAtLength(
   'Skaffold on a cluster',

@@ -1,10 +1,11 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { stringify } from 'yaml';
-import { chartYaml, describeWith, type Resource, resources } from './chart.ts';
+import { describeWith } from '../../support/skip.ts';
+import { runTool } from '../../support/tools.ts';
+import { chartYaml, type Resource, resources } from './chart.ts';
 import { foreign, type Metrics, metricsOf, mistakesIn, platformSources, selectorsOf } from './metrics.ts';
 import { scenarios } from './scenarios.ts';
 
@@ -602,12 +603,12 @@ describeWith(['helm', 'promtool'], 'the alerts, by promtool', () => {
   function promtool(tests: readonly ReturnType<typeof promTest>[]): string {
     const file = join(folder, 'test.yaml');
     writeFileSync(file, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }));
-    const run = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+    const run = runTool('promtool', ['test', 'rules', file]);
     return `${run.stdout}${run.stderr}`;
   }
 
   it('are well formed', () => {
-    const check = spawnSync('promtool', ['check', 'rules', rulesFile], { encoding: 'utf8' });
+    const check = runTool('promtool', ['check', 'rules', rulesFile]);
     expect(check.stdout).toContain(`SUCCESS: ${rules.length} rules found`);
   });
 

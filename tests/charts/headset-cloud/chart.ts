@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { parse, parseAllDocuments } from 'yaml';
+import { runTool } from '../../support/tools.ts';
 
 export const chartFolder = resolve(import.meta.dirname, '../../../charts/headset-cloud');
 
@@ -16,29 +15,6 @@ export interface Resource {
 
 /** Kubernetes of the oldest and the newest version that the chart is judged for. */
 export const kubeVersions = ['1.30.0', '1.35.4'] as const;
-
-/** Runs a program; undefined where it is not on PATH. */
-function found(program: string): boolean {
-  try {
-    execFileSync('sh', ['-c', `command -v ${program}`], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Why tests with these programs are skipped; undefined when they run. Thrown where CI demands them. */
-export function missingTools(...programs: string[]): string | undefined {
-  const missing = programs.filter((program) => !found(program));
-  return orDemanded(missing.length > 0 ? `${missing.join(', ')} not on PATH` : undefined);
-}
-
-/** `describe`, or its skipped form with the reason in its name. */
-export function describeWith(programs: readonly string[], title: string, body: () => void): void {
-  const missing = missingTools(...programs);
-  if (missing) describe.skip(`${title} (${missing})`, body);
-  else describe(title, body);
-}
 
 /** A file of the chart as an object. */
 export const chartYaml = (file: string) => parse(readFileSync(join(chartFolder, file), 'utf8'));
@@ -71,16 +47,9 @@ function renderAnew(of: Rendering): string {
   args.push('--kube-version', of.kubeVersion ?? kubeVersions[1]);
   for (const file of of.files ?? []) args.push('--values', join(chartFolder, file));
   if (of.values !== undefined) args.push('--values', '-');
-  try {
-    return execFileSync('helm', args, {
-      input: JSON.stringify(of.values ?? {}),
-      encoding: 'utf8',
-      maxBuffer: 2 ** 26,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
-  } catch (error) {
-    throw new Error(String((error as { stderr?: unknown }).stderr));
-  }
+  const { status, stdout, stderr } = runTool('helm', args, { input: JSON.stringify(of.values ?? {}) });
+  if (status !== 0) throw new Error(stderr);
+  return stdout;
 }
 
 /** The chart's resources. */
@@ -96,3 +65,6 @@ export const componentOf = (labels: Record<string, string> | undefined): string 
 
 /** Folder of the JSON schemas of Kubernetes' own kinds, for kubeconform, which would load them from the internet. */
 export const schemasFolder = process.env['KUBE_SCHEMAS'];
+
+/** Why kubeconform cannot check manifests; undefined if it can. */
+export const noSchemas = schemasFolder ? undefined : 'KUBE_SCHEMAS is not set';

@@ -5,7 +5,8 @@ import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
 import { prepareConfig } from '@headset-cloud/prepare/config.ts';
 import { issuerAudience } from '@headset-cloud/standalone/builtin-issuer.ts';
 import { standaloneConfig } from '@headset-cloud/standalone/config.ts';
-import { componentOf, describeWith, type Resource, resources } from './chart.ts';
+import { describeWith } from '../../support/skip.ts';
+import { componentOf, type Resource, resources } from './chart.ts';
 import { everything, scenarios } from './scenarios.ts';
 import { chartSettings, commonSettings, foreignSettings, ownSettings, settingsOf } from './settings.ts';
 
@@ -21,17 +22,30 @@ const settingOf = (name: string, spec: object) =>
 const given = (deployment: Resource): Given[] => deployment['spec'].template.spec.containers[0].env;
 
 describeWith(['helm'], 'the settings that the chart gives', () => {
-  const cases = Object.keys(scenarios).flatMap((scenario) =>
-    resources(scenarios[scenario])
-      .filter((r) => r.kind === 'Deployment' && componentOf(r.metadata.labels) in ownSettings)
-      .map((r) => [scenario, componentOf(r.metadata.labels), given(r)] as const),
+  const components = Object.keys(scenarios).flatMap((scenario) =>
+    Object.keys(ownSettings).map((component) => [scenario, component] as const),
   );
+  let cases: (readonly [scenario: string, component: string, env: Given[]])[];
+  beforeAll(() => {
+    cases = Object.keys(scenarios).flatMap((scenario) =>
+      resources(scenarios[scenario])
+        .filter((r) => r.kind === 'Deployment' && componentOf(r.metadata.labels) in ownSettings)
+        .map((r) => [scenario, componentOf(r.metadata.labels), given(r)] as const),
+    );
+  });
+  const envOf = (scenario: string, component: string): Given[] => {
+    const found = cases.find((one) => one[0] === scenario && one[1] === component);
+    if (!found) throw new Error(`${scenario}: there is no Deployment of ${component}`);
+    return found[2];
+  };
 
-  it('are looked at for all nine processes', () => {
-    expect(new Set(cases.map(([, component]) => component))).toEqual(new Set(Object.keys(ownSettings)));
+  it.each(Object.keys(scenarios))('are looked at for all nine processes: %s', (scenario) => {
+    const found = cases.filter((one) => one[0] === scenario).map(([, component]) => component);
+    expect(found.sort()).toEqual(Object.keys(ownSettings).sort());
   });
 
-  it.each(cases)('%s: %s knows each of them', (_, component, env) => {
+  it.each(components)('%s: %s knows each of them', (scenario, component) => {
+    const env = envOf(scenario, component);
     const spec = settingsOf(component);
     const unknown = env
       .map(({ name }) => name)
@@ -39,7 +53,8 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(unknown).toEqual([]);
   });
 
-  it.each(cases)('%s: %s gets each that it requires', (_, component, env) => {
+  it.each(components)('%s: %s gets each that it requires', (scenario, component) => {
+    const env = envOf(scenario, component);
     const names = new Set(env.map(({ name }) => settingOf(name, settingsOf(component))));
     const missing = Object.entries(settingsOf(component))
       .filter(([key, spec]) => spec.required && spec.default === undefined && !names.has(key))
@@ -47,7 +62,8 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(missing).toEqual([]);
   });
 
-  it.each(cases)('%s: each value of %s passes the setting’s own check', (_, component, env) => {
+  it.each(components)('%s: each value of %s passes the setting’s own check', (scenario, component) => {
+    const env = envOf(scenario, component);
     const spec = settingsOf(component);
     for (const { name, value } of env) {
       const key = spec[name];
@@ -59,14 +75,16 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     }
   });
 
-  it.each(cases)('%s: no secret of %s stands in the manifest', (_, component, env) => {
+  it.each(components)('%s: no secret of %s stands in the manifest', (scenario, component) => {
+    const env = envOf(scenario, component);
     const spec = settingsOf(component);
     expect(env.filter(({ name }) => spec[name]?.secret)).toEqual([]);
   });
 
-  it.each(cases)(
+  it.each(components)(
     '%s: %s has no setting twice, and none of its port settings is left at loopback',
-    (_, component, env) => {
+    (scenario, component) => {
+      const env = envOf(scenario, component);
       const names = env.map(({ name }) => name);
       expect(names.length).toBe(new Set(names).size);
       const listens = Object.keys(settingsOf(component)).filter(
@@ -116,9 +134,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
       expect(containers[0][probe].httpGet).toEqual({ path, port: 'admin' });
     // Beyond loopback the admin port demands a token.
     expect(textOf('ADMIN_TOKEN_FILE')).toMatch(/^\/etc\/headset-cloud\/secrets\//);
-    const gateway = cases.find(
-      ([scenario, component]) => scenario === 'trial' && component === 'gateway',
-    )?.[2];
+    const gateway = envOf('trial', 'gateway');
     expect(gateway).toContainEqual({ name: 'OIDC_ISSUER', value: publicUrl });
     expect(gateway).toContainEqual({ name: 'OIDC_AUDIENCE', value: issuerAudience });
   });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { chartYaml, describeWith, type Rendering, type Resource, resources } from './chart.ts';
+import { describeWith } from '../../support/skip.ts';
+import { chartYaml, type Rendering, type Resource, resources } from './chart.ts';
 import { merged } from './refusals.ts';
 import { everything, scenarios } from './scenarios.ts';
 import { schemaFile } from './schema.ts';

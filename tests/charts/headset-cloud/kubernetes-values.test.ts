@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { describeWith, render, resources } from './chart.ts';
+import { describeWith } from '../../support/skip.ts';
+import { render, resources } from './chart.ts';
 import { at, refusals, type Wrong } from './refusals.ts';
 import { scenarios } from './scenarios.ts';
 import { schemaFile } from './schema.ts';

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import { chartFolder, componentOf, describeWith, kubeVersions, type Resource } from './chart.ts';
+import { describeWith } from '../../support/skip.ts';
+import { chartFolder, componentOf, kubeVersions, type Resource } from './chart.ts';
 import { ownSettings } from './settings.ts';
 
 /** Secrets and ConfigMaps that a cluster has, by kind and name. */

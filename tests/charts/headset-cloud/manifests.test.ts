@@ -1,16 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import {
-  chartFolder,
-  describeWith,
-  kubeVersions,
-  missingTools,
-  render,
-  resources,
-  schemasFolder,
-} from './chart.ts';
+import { describeWith, itUnless } from '../../support/skip.ts';
+import { runTool } from '../../support/tools.ts';
+import { chartFolder, kubeVersions, noSchemas, render, resources, schemasFolder } from './chart.ts';
 import { everything, scenarios } from './scenarios.ts';
 
 /** Kinds that the cluster learns from others; their schemas are not among Kubernetes' own. */
@@ -52,7 +45,7 @@ describeWith(['helm'], 'the chart', () => {
       '--values',
       join(chartFolder, file),
     ];
-    const lint = spawnSync('helm', args, { encoding: 'utf8' });
+    const lint = runTool('helm', args);
     expect({ status: lint.status, said: lint.status === 0 ? '' : lint.stdout + lint.stderr }).toEqual({
       status: 0,
       said: '',
@@ -112,8 +105,7 @@ describeWith(['helm'], 'the chart', () => {
 });
 
 describeWith(['helm', 'kubeconform'], 'kubeconform (strict)', () => {
-  const noSchemas = schemasFolder ? undefined : missingTools('KUBE_SCHEMAS');
-  (noSchemas ? it.skip : it).each(Object.keys(scenarios))('accepts every resource: %s', (scenario) => {
+  itUnless(noSchemas).each(Object.keys(scenarios))('accepts every resource: %s', (scenario) => {
     const location = `${schemasFolder}/{{ .ResourceKind }}{{ .KindSuffix }}.json`;
     const args = [
       '-strict',
@@ -126,7 +118,7 @@ describeWith(['helm', 'kubeconform'], 'kubeconform (strict)', () => {
       foreignKinds,
     ];
     const input = render(scenarios[scenario]);
-    const report = JSON.parse(spawnSync('kubeconform', args, { input, encoding: 'utf8' }).stdout);
+    const report = JSON.parse(runTool('kubeconform', args, { input }).stdout);
     expect(report.resources).toEqual([]);
     expect(report.summary.valid).toBeGreaterThan(50);
   });
@@ -135,9 +127,8 @@ describeWith(['helm', 'kubeconform'], 'kubeconform (strict)', () => {
 describeWith(['helm', 'kube-score'], 'kube-score', () => {
   it.each(Object.keys(scenarios))('finds nothing critical that is not accepted: %s', (scenario) => {
     const args = ['score', '--kubernetes-version', 'v1.30', '--output-format', 'ci', '-'];
-    const found = spawnSync('kube-score', args, {
+    const found = runTool('kube-score', args, {
       input: render(scenarios[scenario]),
-      encoding: 'utf8',
     }).stdout;
     expect(found).toContain('[OK]');
     const critical = found.split('\n').filter((line) => line.startsWith('[CRITICAL]'));
@@ -149,9 +140,8 @@ describeWith(['helm', 'kube-score'], 'kube-score', () => {
 
   it('every accepted finding still occurs', () => {
     const args = ['score', '--kubernetes-version', 'v1.30', '--output-format', 'ci', '-'];
-    const found = spawnSync('kube-score', args, {
+    const found = runTool('kube-score', args, {
       input: render(scenarios['trial']),
-      encoding: 'utf8',
     }).stdout;
     const lines = found.split('\n').filter((line) => line.startsWith('[CRITICAL]'));
     for (const { text, of } of accepted) {

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { parseAllDocuments } from 'yaml';
-import { chartFolder, describeWith, type Resource, resources } from './chart.ts';
+import { describeWith } from '../../support/skip.ts';
+import { chartFolder, type Resource, resources } from './chart.ts';
 import { scenarios } from './scenarios.ts';
 
 const notes = readFileSync(join(chartFolder, 'templates/NOTES.txt'), 'utf8');
@@ -13,7 +14,7 @@ const manual = readFileSync(join(root, 'docs/operations.md'), 'utf8');
 const where = { release: 'headset', namespace: 'headset' };
 
 describeWith(['helm'], 'what the manual does with the resources of the chart', () => {
-  const all = resources({ ...scenarios['production'], ...where });
+  const all = () => resources({ ...scenarios['production'], ...where });
 
   it('its command makes of the Job of prepare one that raises, of another name', () => {
     const [block = ''] =
@@ -32,14 +33,14 @@ describeWith(['helm'], 'what the manual does with the resources of the chart', (
   it('the CronJobs and Deployments that it names are there', () => {
     const named = [...manual.matchAll(/\b(cronjob|deployment)[/ ](headset-[a-z-]+)/g)];
     expect(named.length).toBeGreaterThan(0);
-    const known = all.map(({ kind, metadata }) => `${kind.toLowerCase()} ${metadata.name}`);
+    const known = all().map(({ kind, metadata }) => `${kind.toLowerCase()} ${metadata.name}`);
     expect(known).toEqual(expect.arrayContaining(named.map(([, kind, name]) => `${kind} ${name}`)));
   });
 
   it('its selector of Deployments takes those of one release', () => {
     const [, label = '', value] = /scale deployment -l ([\w./]+)=(\w+) --replicas=0/.exec(manual) ?? [];
     const deployments = (list: readonly Resource[]) => list.filter(({ kind }) => kind === 'Deployment');
-    expect(deployments(all).filter(({ metadata }) => metadata.labels?.[label] !== value)).toEqual([]);
+    expect(deployments(all()).filter(({ metadata }) => metadata.labels?.[label] !== value)).toEqual([]);
     const other = resources({ ...scenarios['production'], ...where, release: 'headset-two' });
     expect(deployments(other).filter(({ metadata }) => metadata.labels?.[label] === value)).toEqual([]);
   });

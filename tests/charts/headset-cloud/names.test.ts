@@ -1,5 +1,6 @@
 import { parseAllDocuments } from 'yaml';
-import { chartYaml, describeWith, type Rendering, type Resource, render } from './chart.ts';
+import { describeWith } from '../../support/skip.ts';
+import { chartYaml, type Rendering, type Resource, render } from './chart.ts';
 import { everything, scenarios } from './scenarios.ts';
 
 /** The longest name of a release that the chart takes. A trial has workloads whose names are longer. */

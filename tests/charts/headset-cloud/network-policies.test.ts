@@ -1,5 +1,6 @@
 import { type Door, edges as edgesOfProtos } from '../../architecture/callers.ts';
-import { chartYaml, componentOf, describeWith, type Resource, resources } from './chart.ts';
+import { describeWith } from '../../support/skip.ts';
+import { chartYaml, componentOf, type Resource, resources } from './chart.ts';
 import { scenarios } from './scenarios.ts';
 
 /** Who calls whom over gRPC, as an independent list: that the protocols name the same calls is tested below. */
@@ -55,7 +56,12 @@ function allowed(all: readonly Resource[], direction: 'ingress' | 'egress', port
 }
 
 describeWith(['helm'], 'NetworkPolicies', () => {
-  const all = Object.keys(scenarios).map((name) => [name, resources(scenarios[name])] as const);
+  const names = Object.keys(scenarios);
+  let all: Map<string, Resource[]>;
+  beforeAll(() => {
+    all = new Map(names.map((name) => [name, resources(scenarios[name])]));
+  });
+  const resourcesOf = (name: string) => all.get(name) ?? [];
 
   it('the list is what the protocols name, and operators’ calls go to every service', async () => {
     const named = await edgesOfProtos();
@@ -80,13 +86,15 @@ describeWith(['helm'], 'NetworkPolicies', () => {
   });
 
   // withstands services/network
-  it.each(all)('%s: callers may leave and arrive exactly as the list says', (_, found) => {
+  it.each(names)('%s: callers may leave and arrive exactly as the list says', (name) => {
+    const found = resourcesOf(name);
     expect(allowed(found, 'egress', 9000)).toEqual(edges);
     expect(allowed(found, 'ingress', 9000)).toEqual(edges);
   });
 
   // withstands services/network
-  it.each(all)('%s: every pod is denied everything first, and its component has one policy', (_, found) => {
+  it.each(names)('%s: every pod is denied everything first, and its component has one policy', (name) => {
+    const found = resourcesOf(name);
     const deny = policies(found).filter((policy) => about(policy) === '');
     expect(deny.map((policy) => policy['spec'])).toEqual([
       {
@@ -107,7 +115,8 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(own.sort()).toEqual([...new Set(pods)].sort());
   });
 
-  it.each(all)('%s: operators reach every process of the platform, and nobody reaches them', (_, found) => {
+  it.each(names)('%s: operators reach every process of the platform, and nobody reaches them', (name) => {
+    const found = resourcesOf(name);
     const services = Object.keys(chartYaml('files/components.yaml')).filter((name) => name !== 'site');
     expect(allowed(found, 'egress', 9100).filter((edge) => edge.startsWith('operator'))).toEqual(
       services.map((name) => `operator → ${name}`).sort(),
@@ -132,9 +141,10 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(allowed(trial, 'egress', 8084)).toContain('operator → updates');
   });
 
-  it.each(all)(
+  it.each(names)(
     '%s: only notifier and communication go to public addresses, and never to private ones unasked',
-    (name, found) => {
+    (name) => {
+      const found = resourcesOf(name);
       const anywhere = policies(found).filter((policy) =>
         ((policy['spec'].egress ?? []) as Rule[]).some((rule) =>
           rule.to?.some((peer) => peer.ipBlock?.cidr === '0.0.0.0/0'),

@@ -1,7 +1,8 @@
 import { commonConfig } from '@headset-cloud/kit/common-config.ts';
 import { callbackAddressesConfig } from '@headset-cloud/kit/outbound/callback-addresses.ts';
 import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
-import { chartYaml, describeWith, render, resources } from './chart.ts';
+import { describeWith } from '../../support/skip.ts';
+import { chartYaml, render, resources } from './chart.ts';
 import { at, merged, refusals, type Wrong } from './refusals.ts';
 import { scenarios } from './scenarios.ts';
 import { networksPattern } from './schema-parts.ts';

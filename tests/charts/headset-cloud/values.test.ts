@@ -1,6 +1,7 @@
 import { deviceLinkConfig } from '@headset-cloud/device-link/config.ts';
 import { updatesConfig } from '@headset-cloud/updates/config.ts';
-import { chartYaml, describeWith, render, resources } from './chart.ts';
+import { describeWith } from '../../support/skip.ts';
+import { chartYaml, render, resources } from './chart.ts';
 import { at, refusals, type Wrong } from './refusals.ts';
 import { scenarios } from './scenarios.ts';
 import { chartSettings, ownSettings } from './settings.ts';

@@ -2,7 +2,8 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
-import { chartFolder, chartYaml, componentOf, describeWith, type Resource, resources } from './chart.ts';
+import { describeWith } from '../../support/skip.ts';
+import { chartFolder, chartYaml, componentOf, type Resource, resources } from './chart.ts';
 import { everything, scenarios } from './scenarios.ts';
 import { ownSettings, sealing } from './settings.ts';
 

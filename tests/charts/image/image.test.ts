@@ -40,6 +40,7 @@ import { stage, stagedWorkspaces } from '../../../charts/image/stage.ts';
 import { type TarEntry, writeTar } from '../../../charts/image/tar.ts';
 import { importsOf } from '../../architecture/imports.ts';
 import { isLong } from '../../support/long.ts';
+import { describeUnless, itUnless } from '../../support/skip.ts';
 import { keptImage, settingsOf } from './kept.ts';
 import { filesBelow, missingForImages, settingsFor, shells } from './staged.ts';
 
@@ -48,7 +49,6 @@ if (missing) process.stderr.write(`The images are not tested: ${missing}.\n`);
 const site = join(root, 'docs-site/dist/server.mjs');
 const noSite = orDemanded(existsSync(site) ? undefined : 'the site is not built (make site-build)');
 if (noSite) process.stderr.write(`The site's image is not tested: ${noSite}.\n`);
-const suite = missing ? describe.skip : describe;
 
 const mostBytes = 90e6;
 const say = () => {};
@@ -105,7 +105,7 @@ const stores = {
   RPC_TLS_MODE: 'mesh',
 };
 
-suite('the image of all processes', () => {
+describeUnless(missing, 'the image of all processes', () => {
   let one: string;
   let app: string;
   let files: string[];
@@ -305,7 +305,7 @@ suite('the image of all processes', () => {
     });
   };
   // Only root may change the root folder.
-  const asRoot = orDemanded(process.getuid?.() === 0 ? undefined : 'not root') ? it.skip : it;
+  const asRoot = itUnless(process.getuid?.() === 0 ? undefined : 'not root');
 
   asRoot('starts on the files of the image alone, as its user', async () => {
     const node = image.config.Entrypoint ?? [];
@@ -392,7 +392,7 @@ function unpack(files: Map<string, TarEntry>, folder: string): void {
   }
 }
 
-suite('the image for tests', () => {
+describeUnless(missing, 'the image for tests', () => {
   it('has the simulators, the trial issuer and standalone, and still no tests', async () => {
     const paths = [...contents(readImage((await keptImage(settingsOf('test'))).archive)).keys()];
     for (const file of [
@@ -409,7 +409,7 @@ suite('the image for tests', () => {
   }, 600_000);
 });
 
-suite('the image for development', () => {
+describeUnless(missing, 'the image for development', () => {
   let folder: string;
   let app: string;
   beforeAll(async () => {
@@ -464,7 +464,7 @@ suite('the image for development', () => {
   });
 });
 
-(missing || noSite ? describe.skip : describe)("the site's image", () => {
+describeUnless(missing ?? noSite, "the site's image", () => {
   let folder: string;
   let image: Image;
   let made: Made;

@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { hasProgram } from '../../../charts/image/base.ts';
+import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
 import { ownBaseArchive, readSettings, root } from '../../../charts/image/make.ts';
 
 /** All files below a folder, by their paths in it. */
@@ -13,9 +14,13 @@ export function filesBelow(folder: string): string[] {
 
 /** What images cannot be made without here; undefined if nothing is missing. */
 export function missingForImages(): string | undefined {
-  if (!hasProgram('buildah') && !hasProgram('docker')) return 'neither buildah nor docker is on PATH';
-  if (!hasProgram('mmdebstrap') && !existsSync(ownBaseArchive(join(root, '.cache/image'))))
-    return 'mmdebstrap, which makes the base, is not on PATH';
+  if (!findProgram('buildah')) {
+    if (!findProgram('docker')) return 'buildah, docker not on PATH: one of them builds images';
+    if (spawnSync('docker', ['info'], { stdio: 'ignore', timeout: 20_000 }).status !== 0)
+      return 'buildah not on PATH, and the daemon of docker does not answer';
+  }
+  if (!findProgram('mmdebstrap') && !existsSync(ownBaseArchive(join(root, '.cache/image'))))
+    return 'mmdebstrap not on PATH';
   return undefined;
 }
 

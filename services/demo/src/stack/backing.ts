@@ -47,7 +47,7 @@ export function realStackMissing(): string | undefined {
     process.env['MONGODB_URI'] ? undefined : whyNoMongo(),
     process.env['KAFKA_BROKERS'] ? undefined : kafkaMissing(),
   ].filter((r) => r !== undefined);
-  return reasons.length > 0 ? `${reasons.join('; ')}.` : undefined;
+  return reasons.length > 0 ? reasons.join('; ') : undefined;
 }
 
 /**

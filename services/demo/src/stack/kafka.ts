@@ -2,10 +2,11 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { delimiter, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { freePort } from './ports.ts';
+import { findProgram } from './programs.ts';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../../../..');
@@ -43,11 +44,11 @@ export interface KafkaDoors {
 
 /** Why no broker can be started on this machine; undefined when one can be. */
 export function kafkaMissing(): string | undefined {
-  if (!onPath('java')) {
-    return 'Kafka needs Java 17 or newer on PATH; or set KAFKA_BROKERS to the address of a running broker.';
+  if (!findProgram('java')) {
+    return 'no KAFKA_BROKERS is set, and java (17 or newer), which runs Kafka, is not on PATH';
   }
-  if (!existsSync(installedMark()) && !onPath('mvn')) {
-    return 'Kafka is fetched by Maven: put mvn on PATH; or set KAFKA_BROKERS to the address of a running broker.';
+  if (!existsSync(installedMark()) && !findProgram('mvn')) {
+    return 'no KAFKA_BROKERS is set, and mvn (Maven), which fetches Kafka, is not on PATH';
   }
   return undefined;
 }
@@ -144,7 +145,7 @@ async function launch(libs: string, dir: string, properties: string): Promise<Ch
     properties,
   ];
   // With setpriv (Linux) the broker dies with this process even when this one is killed.
-  const child = onPath('setpriv')
+  const child = findProgram('setpriv')
     ? spawn('setpriv', ['--pdeathsig', 'KILL', 'java', ...java], { stdio: ['ignore', log, log] })
     : spawn('java', java, { stdio: ['ignore', log, log] });
   closeSync(log);
@@ -268,10 +269,4 @@ function installedMark(): string {
 function clusterId(): string {
   const id = randomBytes(16).toString('base64url');
   return id.startsWith('-') ? clusterId() : id;
-}
-
-function onPath(program: string): boolean {
-  return (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .some((folder) => folder !== '' && existsSync(join(folder, program)));
 }

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, mkdirSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { mkdirSync } from 'node:fs';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { MongoClient } from 'mongodb';
 import { freePort } from './ports.ts';
+import { findProgram } from './programs.ts';
 
 /** A MongoDB server that tests started; its data stay in its directory. */
 export interface RunningMongo {
@@ -22,7 +22,7 @@ const tries = 3;
 
 /** Undefined when `startMongo` can work here; otherwise what is missing. */
 export function whyNoMongo(): string | undefined {
-  if (findProgram()) return undefined;
+  if (findProgram(program)) return undefined;
   return `no MONGODB_URI is set, and no program ${program} is on PATH (cargo install secantus-mdb)`;
 }
 
@@ -35,7 +35,7 @@ export async function startMongo(
   port?: number,
   { host = '127.0.0.1', auth = false } = {},
 ): Promise<RunningMongo> {
-  const path = findProgram();
+  const path = findProgram(program);
   if (!path) throw new Error(whyNoMongo());
   mkdirSync(directory, { recursive: true });
   let failure: unknown;
@@ -115,17 +115,4 @@ async function stop(child: ChildProcess): Promise<void> {
   const hard = setTimeout(() => child.kill('SIGKILL'), 5000);
   await ended;
   clearTimeout(hard);
-}
-
-function findProgram(): string | undefined {
-  for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
-    const path = join(directory, program);
-    try {
-      accessSync(path, constants.X_OK);
-      return path;
-    } catch {
-      // Not in this directory: tries the next one.
-    }
-  }
-  return undefined;
 }

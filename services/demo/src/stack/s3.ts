@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { createBucket } from './bucket.ts';
 import { freePort } from './ports.ts';
 import { type BackingServer, root } from './process.ts';
+import { findProgram } from './programs.ts';
 
 /** A bucket, as the environment of a process names it. */
 export interface S3Environment {
@@ -29,7 +30,7 @@ const install = 'go install github.com/versity/versitygw/cmd/versitygw@v1.8.0';
 
 /** Undefined when a bucket is available here; otherwise what is missing. */
 export function whyNoS3(): string | undefined {
-  if (process.env['S3_ENDPOINT'] || findProgram()) return undefined;
+  if (process.env['S3_ENDPOINT'] || findServer()) return undefined;
   return `no S3_ENDPOINT is set, and no program ${program} is on PATH or in .cache/bin (${install})`;
 }
 
@@ -67,7 +68,7 @@ export async function givenS3(): Promise<S3Environment | undefined> {
 
 /** Starts a server on `dir` with one bucket, and waits until it answers. Throws when the program is missing. */
 export async function startS3(dir: string, host = '127.0.0.1'): Promise<RunningS3> {
-  const path = findProgram();
+  const path = findServer();
   if (!path) throw new Error(whyNoS3());
   const address = `${host}:${await freePort()}`;
   const environment: S3Environment = {
@@ -158,18 +159,7 @@ async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<
   clearTimeout(hard);
 }
 
-/** On PATH, or in the project's cache, where .ci/run puts it. */
-function findProgram(): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), join(root, '.cache', 'bin')];
-  return folders
-    .filter((folder) => folder !== '')
-    .map((folder) => join(folder, program))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
+/** Path of the server: on PATH, or in TOOLS_CACHE (.cache/bin), the folder to which .ci/run installs it. */
+function findServer(): string | undefined {
+  return findProgram(program, [process.env['TOOLS_CACHE'] || join(root, '.cache', 'bin')]);
 }
