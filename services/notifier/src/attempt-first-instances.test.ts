@@ -1,9 +1,12 @@
 import type { Answer } from '@headset-cloud/demo/integrator/server.ts';
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import type { EventLog, LogEvent, Subscription, Unsettled } from '@headset-cloud/kit/eventlog/types.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { delivered, event, useArrivals } from './testing/arrivals.ts';
 import { ids, seen, useWorld } from './testing/fixture.ts';
+import { createManualClocks } from './testing/manual-clocks.ts';
 import { encode } from './testing/world.ts';
 
 const use = useWorld();
@@ -14,9 +17,13 @@ const deliveries = () => use.world.store.collection('deliveries');
 type Event = ReturnType<typeof event>;
 
 /** A notifier whose partitions the test hands out: what Kafka does. */
-async function member(env: Record<string, string> = {}) {
+async function member(
+  env: Record<string, string> = {},
+  overrides: { time?: Time; random?: () => number } = {},
+) {
   let subscription: Subscription | undefined;
   const notifier = await use.world.start(env, {
+    ...overrides,
     log: (log): EventLog => ({
       ensureTopics: (names) => log.ensureTopics(names),
       publish: (topic, events) => log.publish(topic, events),
@@ -75,7 +82,9 @@ test('an event that comes again does not hide what another instance has taken in
 });
 
 test('what was found to be another instance’s while it was on its way is not tried again here', async () => {
-  const a = await member({ NOTIFIER_LEASE_MS: '60000' });
+  const time = createManualClocks();
+  // Failed attempts are repeated after the same pause.
+  const a = await member({ NOTIFIER_LEASE_MS: '60000' }, { time, random: () => 0.5 });
   await a.handle(0, event('known'));
   await delivered(a.notifier, 'known');
   const answer = hold('n-1');
@@ -83,12 +92,16 @@ test('what was found to be another instance’s while it was on its way is not t
   await arrived('n-1');
   await storeAsOthers('n-1', { dueAtMs: Date.now() + 60_000 });
   // It is to be recorded after a second, and is found to be the other's.
+  time.pass(1001);
   await Promise.all(a.unsettled.map(({ durable }) => durable));
   answer.resolve({ status: 500 });
+  const failed = 'headset_callback_attempts_total{outcome="failed"} 1';
+  await waitFor('it has failed', async () => (await a.notifier.metrics.metrics()).includes(failed));
+  // Another one fails later, and is repeated: the first would have been repeated before.
+  hold('n-2').resolve({ status: 500 });
   await a.handle(2, event('n-2'));
   await delivered(a.notifier, 'n-2');
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  expect(seen(arrivals.server)).toEqual(['known', 'n-1', 'n-2']);
+  expect(seen(arrivals.server)).toEqual(['known', 'n-1', 'n-2', 'n-2']);
 });
 
 test('of batches of several partitions together no more than 500 are without a record', async () => {
@@ -132,18 +145,20 @@ test('a late progress that another instance claims does not arrive behind an end
 });
 
 test('a progress that was taken over is sent before what waits for it, recorded or not', async () => {
-  const a = await member({ NOTIFIER_LEASE_MS: '60000', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1' });
+  const env = { NOTIFIER_LEASE_MS: '60000', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1' };
+  const a = await member(env, { time: createManualClocks() });
   await a.handle(0, event('known'));
   await delivered(a.notifier, 'known');
   // Its place is taken, while it takes over what a process that is frozen was about to send.
   const other = hold('other');
   await a.handle(1, event('other'));
   await arrived('other');
-  const frozen = { owner: 'frozen', dueAtMs: Date.now() - 1 };
+  const frozen = { owner: 'frozen', dueAtMs: 1 };
   await storeAsOthers('progress', { ...frozen, orderKey: 't-1', sequence: 2, replaceable: true });
   await waitFor('it is taken over', async () => (await record('progress'))?.takenOver === true);
-  // Until the answer to its claim is worked on: it has no room before.
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  // There is no room before the answer to the claim is worked on. A write that begins later ends later.
+  await storeAsOthers('later', { dueAtMs: Date.now() + 60_000 });
+  await new Promise((resolve) => setImmediate(resolve));
   await a.handle(2, event('end', { orderKey: 't-1', sequence: 3 }));
   expect(await record('end')).toBeNull();
   other.resolve({ status: 204 });
@@ -229,16 +244,27 @@ test('one is stored only when those before it are: if this process dies now, oth
 });
 
 test('a stop while the disk does not answer ends in its time', async () => {
-  const a = await use.world.start({ NOTIFIER_LEASE_MS: '60000' });
+  const time = createFakeTime(Date.now());
+  const a = await use.world.start({ NOTIFIER_LEASE_MS: '60000' }, { time });
   await use.world.publish(event('known'));
-  await delivered(a, 'known');
+  await waitFor('its record', async () => {
+    await time.advance(10);
+    return (await record('known'))?.status === 'delivered';
+  });
   hold('n-1');
   await use.world.publish(event('n-1'));
   await arrived('n-1');
   use.world.disk.hold();
-  const began = performance.now();
-  await a.stop(4000);
-  const took = performance.now() - began;
+  let hasEnded = false;
+  const stopped = a.stop(4000).finally(() => {
+    hasEnded = true;
+  });
+  let leftMs = 4000;
+  await waitFor('the end', async () => {
+    await time.advance(Math.min(leftMs, 50));
+    leftMs = Math.max(0, leftMs - 50);
+    return hasEnded;
+  });
+  await stopped;
   use.world.disk.release();
-  expect(took).toBeLessThan(4500);
 });

@@ -1,7 +1,9 @@
+import { systemTime } from '@headset-cloud/kit/clock.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { delivered, event, useArrivals } from './testing/arrivals.ts';
 import { key, seen, useWorld } from './testing/fixture.ts';
+import { createManualClocks } from './testing/manual-clocks.ts';
 import type { TestNotifier } from './testing/world.ts';
 
 const use = useWorld();
@@ -10,9 +12,15 @@ const arrivals = useArrivals(use);
 const { answers, atArrival, record, arrived, hold, storeAsOthers } = arrivals;
 const lag = () => use.world.log.lag('notifier', topics.notifications);
 
-/** A notifier that knows the destination takes callbacks: it has taken one. */
-async function knowing(...options: Parameters<typeof use.world.start>): Promise<TestNotifier> {
-  const notifier = await use.world.start(...options);
+/**
+ * A notifier that knows the destination takes callbacks: it has taken one. By default its clocks stand still, so no
+ * callback in flight gets a record because of its age.
+ */
+async function knowing(
+  env: Record<string, string> = {},
+  overrides: Parameters<typeof use.world.start>[1] = {},
+): Promise<TestNotifier> {
+  const notifier = await use.world.start(env, { time: createManualClocks(), ...overrides });
   await use.world.publish(event('known'));
   await delivered(notifier, 'known');
   return notifier;
@@ -37,10 +45,13 @@ test('a callback to a destination that takes them goes out first, and is stored 
 });
 
 test('what is on its way for a second is stored, with a lease, and the log goes on', async () => {
-  const notifier = await knowing({ NOTIFIER_LEASE_MS: '60000' });
+  const time = createManualClocks();
+  const notifier = await knowing({ NOTIFIER_LEASE_MS: '60000' }, { time });
   const answer = hold('n-1');
   await use.world.publish(event('n-1'));
   await arrived('n-1');
+  expect(await record('n-1')).toBeNull();
+  time.pass(1001);
   await waitFor('the record', async () => (await record('n-1'))?.status === 'pending');
   expect(await record('n-1')).toMatchObject({ owner: expect.any(String), attempts: 0 });
   await waitFor('the log goes on', async () => (await lag()) === 0);
@@ -122,7 +133,7 @@ test('before the disk has its event, none goes out', async () => {
 });
 
 test('to a destination that is failing or not set, none goes out before it is stored', async () => {
-  const notifier = await knowing({ NOTIFIER_FAILING_AFTER: '1' });
+  const notifier = await knowing({ NOTIFIER_FAILING_AFTER: '1' }, { time: systemTime });
   answers.set('n-1', () => ({ status: 503 }));
   await use.world.publish(event('n-1'));
   await waitFor('it has failed', async () => ((await record('n-1'))?.attempts ?? 0) > 0);
@@ -143,12 +154,16 @@ test('to a destination that is failing or not set, none goes out before it is st
 
 test('one that waits while its destination begins to fail is stored before it goes', async () => {
   const one = { NOTIFIER_FAILING_AFTER: '1', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1' };
-  const notifier = await knowing(one);
+  const time = createManualClocks();
+  const notifier = await knowing(one, { time });
   const answer = hold('n-1');
   await use.world.publish(event('n-1'), event('n-2'));
   await arrived('n-1');
   expect(await record('n-2')).toBeNull();
   answer.resolve({ status: 503 });
+  await waitFor('it has failed', async () => ((await record('n-1'))?.attempts ?? 0) > 0);
+  // Until the first probe.
+  time.pass(50);
   await delivered(notifier, 'n-1');
   await delivered(notifier, 'n-2');
   expect([atArrival.get('n-1'), atArrival.get('n-2')]).toEqual([

@@ -1,4 +1,5 @@
 import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
+import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { readinessByLog } from '@headset-cloud/kit/eventlog/readiness.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { lettersOfDevice } from '@headset-cloud/kit/forget/letters.ts';
@@ -90,6 +91,8 @@ export interface NotifierOverrides {
   readonly random?: () => number;
   /** More certificates to trust. */
   readonly ca?: string;
+  /** Clocks and timers. Default: the host's wall clock, otherwise the machine's. */
+  readonly time?: Time;
 }
 
 /**
@@ -101,7 +104,9 @@ export function buildNotifier(
   config: NotifierConfig,
   overrides: NotifierOverrides = {},
 ): Service {
-  const { clock, logger, instanceId } = ctx;
+  const { logger, instanceId } = ctx;
+  const time: Time = overrides.time ?? { ...systemTime, now: () => ctx.clock.now() };
+  const clock: Clock = time;
   const random = overrides.random ?? Math.random;
   const limit = {
     maxAgeMs: config.NOTIFIER_MAX_AGE_HOURS * hourMs,
@@ -131,11 +136,11 @@ export function buildNotifier(
   });
   const connections = config.NOTIFIER_PER_DESTINATION_IN_FLIGHT;
   const pools = new OriginPools({ maxPools, pool: { connections, connect } });
-  const sender = new UndiciSender(pools, clock, config.NOTIFIER_TOTAL_TIMEOUT_MS);
-  const writer = new ChangeWriter(store, logger, ctx.failpoints);
+  const sender = new UndiciSender(pools, time, config.NOTIFIER_TOTAL_TIMEOUT_MS);
+  const writer = new ChangeWriter(store, logger, ctx.failpoints, time);
   const finished = new FinishedOrders();
   const leaseMs = config.NOTIFIER_LEASE_MS;
-  const unrecorded = new Unrecorded({ clock, instanceId, leaseMs, writer });
+  const unrecorded = new Unrecorded({ time, instanceId, leaseMs, writer });
   const rules = {
     backoff: { firstMs: config.NOTIFIER_BACKOFF_FIRST_MS, maxMs: config.NOTIFIER_BACKOFF_MAX_MS },
     limit,
@@ -143,11 +148,14 @@ export function buildNotifier(
   const outageStore = createOutageStore(ctx.store, clock);
   const metrics = createMetrics(ctx.metrics, store, outageStore, clock);
   const destinations = createDestinations(ctx.channel('devices'));
-  const readiness = new ReadinessCheck({ clock, store, writer, finished, unrecorded, leaseMs });
-  const attempts = new Attempts({ ctx, readiness, destinations, sender, metrics, rules, random });
+  const readiness = new ReadinessCheck({ time, store, writer, finished, unrecorded, leaseMs });
+  const attempts = new Attempts({
+    ctx: { clock, failpoints: ctx.failpoints },
+    ...{ readiness, destinations, sender, metrics, rules, random },
+  });
   const signedUrlsInFlight = config.NOTIFIER_SIGNED_URLS_PER_DESTINATION;
   const signedUrls = new SignedUrls({
-    ctx,
+    time,
     destinations,
     // Applications may share an origin: the cap is on each, not on the origin's connections.
     requester: new UndiciRequester(new OriginPools({ maxPools, pool: { connections: null, connect } })),
@@ -156,7 +164,7 @@ export function buildNotifier(
     totalTimeoutMs: config.NOTIFIER_TOTAL_TIMEOUT_MS,
   });
   const tests = new TestCallbacks({
-    ...{ ctx, destinations, connect, metrics },
+    ...{ time, destinations, connect, metrics },
     totalTimeoutMs: config.NOTIFIER_TOTAL_TIMEOUT_MS,
   });
   const idempotency = createIdempotency({
@@ -171,18 +179,19 @@ export function buildNotifier(
     ...{ destinations, forgottenApplications, metrics, logger, failpoints: ctx.failpoints },
   });
   const outages = new Outages({
-    ...{ store: outageStore, notices, clock, logger, failpoints: ctx.failpoints },
+    ...{ store: outageStore, notices, time, logger, failpoints: ctx.failpoints },
     afterMs: config.NOTIFIER_NOTICE_AFTER_MS,
   });
   const deaths = new Deaths({
     store: createDeathStore(ctx.store, clock),
-    ...{ notices, clock, logger, failpoints: ctx.failpoints },
+    ...{ notices, time, logger, failpoints: ctx.failpoints },
     everyMs: config.NOTIFIER_NOTICE_EVERY_MS,
   });
   const probes = new MongoProbeStore(ctx.store, limit.maxAgeMs + limit.graceMs, clock);
   const healths = new DestinationHealths({
     logger,
     random,
+    time,
     watch: outages,
     rules: {
       maxInFlight: config.NOTIFIER_PER_DESTINATION_IN_FLIGHT,
@@ -190,10 +199,10 @@ export function buildNotifier(
       probeFirstMs: rules.backoff.firstMs,
       probeMaxMs: config.NOTIFIER_PROBE_MAX_MS,
     },
-    probesOf: (destination) => new Probes(destination, { store: probes, clock, logger }),
+    probesOf: (destination) => new Probes(destination, { store: probes, time, logger }),
   });
   const scheduler = new Scheduler({
-    ...{ clock, logger, random, instanceId, store, writer, finished, unrecorded, attempts, healths, leaseMs },
+    ...{ time, logger, random, instanceId, store, writer, finished, unrecorded, attempts, healths, leaseMs },
     onDead: () => metrics.dead.inc(),
     lanes: {
       limit,
@@ -269,7 +278,7 @@ export function buildNotifier(
       subscription = await ctx.log.subscribe({ topic: topics.notifications, group, handle });
     },
     async stop(forMs = 4000) {
-      const endsAtMs = performance.now() + forMs;
+      const endsAtMs = time.monotonicNow() + forMs;
       scheduler.retire();
       await Promise.all([
         subscription?.close(),
@@ -277,7 +286,7 @@ export function buildNotifier(
       ]);
       tests.close();
       await Promise.all([subscription?.close(), audit.stop()]);
-      await Promise.all([scheduler.stop(Math.max(0, endsAtMs - performance.now())), signedUrls.close()]);
+      await Promise.all([scheduler.stop(Math.max(0, endsAtMs - time.monotonicNow())), signedUrls.close()]);
       await sender.close();
     },
     ...readinessByLog('callbacks', () => (subscription ? subscription.notReady() : 'not started')),

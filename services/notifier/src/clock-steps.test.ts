@@ -1,3 +1,4 @@
+import { systemTime } from '@headset-cloud/kit/clock.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type Receiver, type Reply, startReceiver } from '@headset-cloud/tests/e2e/receiver.ts';
 import { afterEach } from '@jest/globals';
@@ -9,8 +10,8 @@ const hourMs = 3_600_000;
 
 /** A wall clock that a test sets forward or back. */
 const wallClock = (offsetMs = 0) => {
-  const clock = { offsetMs, now: () => Date.now() + clock.offsetMs };
-  return clock;
+  const time = { ...systemTime, offsetMs, now: () => Date.now() + time.offsetMs };
+  return time;
 };
 const receivers: Receiver[] = [];
 afterEach(async () => {
@@ -30,11 +31,11 @@ test('a failing destination is probed on, although the clock is set back', async
   let open = false;
   const server = await receiver(() => (open ? 204 : 500));
   pointTo(server);
-  const clock = wallClock();
-  const notifier = await use.world.start({ NOTIFIER_FAILING_AFTER: '1' }, { clock });
+  const time = wallClock();
+  const notifier = await use.world.start({ NOTIFIER_FAILING_AFTER: '1' }, { time });
   await use.world.publish(event('n-1'));
   await waitFor('it is failing', () => server.arrivals.length >= 3);
-  clock.offsetMs = -hourMs;
+  time.offsetMs = -hourMs;
   const before = server.arrivals.length;
   await waitFor('it is probed on', () => server.arrivals.length > before + 2);
   open = true;
@@ -49,11 +50,11 @@ test('a failing destination is probed on, although the clock is set back', async
 
 test('without an address the look-ups go on, although the clock is set back', async () => {
   const server = await receiver();
-  const clock = wallClock();
-  await use.world.start({}, { clock });
+  const time = wallClock();
+  await use.world.start({}, { time });
   await use.world.publish(event('n-1'));
   await waitFor('the address was asked for', () => use.world.reads.count >= 2);
-  clock.offsetMs = -hourMs;
+  time.offsetMs = -hourMs;
   pointTo(server);
   await waitFor('it has arrived', () => seen(server).length === 1);
 });
@@ -64,9 +65,9 @@ test('what waits in the database for its next attempt is tried in time, although
     return open ? 204 : (response) => response.writeHead(503, { 'retry-after': '7' }).end();
   });
   pointTo(server);
-  const clock = wallClock();
+  const time = wallClock();
   const slow = { NOTIFIER_BACKOFF_MAX_MS: '7000', NOTIFIER_PROBE_MAX_MS: '20' };
-  const notifier = await use.world.start(slow, { clock });
+  const notifier = await use.world.start(slow, { time });
   await use.world.publish(event('n-1'));
   const owner = async () =>
     (
@@ -79,7 +80,7 @@ test('what waits in the database for its next attempt is tried in time, although
     'it waits in the database',
     async () => server.arrivals.length > 0 && (await owner()) === null,
   );
-  clock.offsetMs = -hourMs;
+  time.offsetMs = -hourMs;
   open = true;
   await waitFor('it is delivered', async () => (await status(notifier, 'n-1')) === 'delivered');
 });
@@ -93,7 +94,7 @@ test('what an instance with a clock ahead owned, and died with, is taken over', 
     died = true;
     throw new Error('died');
   };
-  const first = await use.world.start({}, { clock: wallClock(hourMs), failpoints });
+  const first = await use.world.start({}, { time: wallClock(hourMs), failpoints });
   await use.world.publish(event('n-1'));
   await waitFor('it died', () => died);
   await first.stop();
@@ -103,7 +104,7 @@ test('what an instance with a clock ahead owned, and died with, is taken over', 
 
 test('what an instance with a clock ahead gave back untried is tried at once', async () => {
   const server = await receiver();
-  const first = await use.world.start({}, { clock: wallClock(hourMs) });
+  const first = await use.world.start({}, { time: wallClock(hourMs) });
   await use.world.publish(event('n-1'));
   await waitFor('the address was asked for', () => use.world.reads.count > 0);
   await first.stop();
@@ -120,12 +121,12 @@ test('an instance whose clock is set forward takes nothing twice that it holds',
     return answer.promise;
   });
   pointTo(server);
-  const clock = wallClock();
-  const notifier = await use.world.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000' }, { clock });
+  const time = wallClock();
+  const notifier = await use.world.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000' }, { time });
   const all = ['n-1', 'n-2', 'n-3'];
   await use.world.publish(...all.map(event));
   await waitFor('all are on their way', () => answers.length === 3);
-  clock.offsetMs = hourMs;
+  time.offsetMs = hourMs;
   const due = async () => {
     const [one] = await use.world.store
       .collection<{ _id: string; dueAtMs: number }>('deliveries')

@@ -101,7 +101,7 @@ test.each(troubles)(
   async (_, trouble, said) => {
     // Only what never answers is given up early.
     const { server, notifier, lastError } = await behindProxy(
-      trouble.conduct === 'silent' ? { NOTIFIER_CONNECT_TIMEOUT_MS: '300' } : {},
+      trouble.conduct === 'silent' ? { NOTIFIER_CONNECT_TIMEOUT_MS: '1000' } : {},
     );
     Object.assign(proxy, trouble);
     await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });

@@ -1,5 +1,5 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { key, seen, useWorld } from './testing/fixture.ts';
+import { ago, key, seen, useWorld } from './testing/fixture.ts';
 
 const use = useWorld();
 const device = '350000000000001';
@@ -87,7 +87,7 @@ test('of many attempts the first and the last ones are kept, and answers of few'
 });
 
 describe('lists', () => {
-  const sinceMs = Date.now() - 60_000;
+  const sinceMs = ago(60_000);
   const many = (count: number, name: string, more: object = {}) =>
     Array.from({ length: count }, (_, i) => ({
       ...{ notificationId: `${name}-${String(i).padStart(3, '0')}`, applicationId: 'a-1' },

@@ -1,5 +1,6 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { seen, status, useWorld } from './testing/fixture.ts';
+import { ago, seen, status, useWorld } from './testing/fixture.ts';
+import { createManualClocks, type ManualClocks } from './testing/manual-clocks.ts';
 
 const use = useWorld();
 const deliveries = () => use.world.newest.deliveries;
@@ -10,11 +11,11 @@ const caller = (applicationId = 'a-1', key?: string, bytes = 'b') => ({
 const body = (operationId: string) => Buffer.from(JSON.stringify({ operationId }));
 
 /** Callbacks that are given up, and a server that takes them from now on. */
-async function givenUp(count: number, env: Record<string, string> = {}) {
+async function givenUp(...[count, ...options]: [number, ...Parameters<typeof use.world.start>]) {
   let open = false;
   const server = await use.integrator(() => ({ status: open ? 204 : 410 }));
   use.pointTo('a-1', server);
-  const notifier = await use.world.start(env);
+  const notifier = await use.world.start(...options);
   const ids = Array.from({ length: count }, (_, i) => `n-${i}`);
   await use.world.publish(
     ...ids.map((notificationId, i) => ({
@@ -30,14 +31,17 @@ async function givenUp(count: number, env: Record<string, string> = {}) {
 }
 const arrivalsOf = (server: Parameters<typeof seen>[0], id: string) =>
   seen(server).filter((one) => one === id).length;
-const ended = (recoveryId: string) =>
+const ended = (recoveryId: string, time?: ManualClocks) =>
   waitFor('the recovery to end', async () => {
+    time?.pass(100);
     const { recovery } = await deliveries().readRecovery({ applicationId: 'a-1', recoveryId });
     return recovery?.endedAtMs !== 0n && recovery;
   });
 
 test('all that were given up are sent again, once each, with progress that is read; a dry run only counts', async () => {
-  const { server, ids } = await givenUp(12, { NOTIFIER_RECOVER_PER_SECOND: '5' });
+  // After its first batch the recovery waits until the clocks advance: it is still running when another one is asked for.
+  const time = createManualClocks();
+  const { server, ids } = await givenUp(12, { NOTIFIER_RECOVER_PER_SECOND: '5' }, { time });
   const dry = await deliveries().recover({ caller: caller(), sinceMs: 0n, dryRun: true });
   expect([dry.count, dry.recovery]).toEqual([12, undefined]);
   const byType = { caller: caller(), sinceMs: 0n, dryRun: true, types: ['notify-boot'] };
@@ -60,7 +64,7 @@ test('all that were given up are sent again, once each, with progress that is re
   await expect(deliveries().readRecovery({ applicationId: 'a-2', recoveryId })).rejects.toMatchObject({
     code: 'not_found',
   });
-  expect(await ended(recoveryId)).toMatchObject({ total: 12, done: 12 });
+  expect(await ended(recoveryId, time)).toMatchObject({ total: 12, done: 12 });
   await waitFor('all to arrive', () => ids.every((id) => arrivalsOf(server, id) === 2));
   const documents = await use.world.store.collection('recoveries').find({}).toArray();
   expect(documents[0]).not.toHaveProperty('ids');
@@ -110,7 +114,7 @@ test('a process that dies before its recovery is stored keeps the application fo
   await places.insertOne({ _id: 'a-1', recoveryId: 'never-stored', atMs: Date.now() });
   const begin = () => deliveries().recover({ caller: caller(), sinceMs: 0n });
   await expect(begin()).rejects.toMatchObject({ code: 'unavailable' });
-  await places.updateOne({ _id: 'a-1' }, { $set: { atMs: Date.now() - 61_000 } });
+  await places.updateOne({ _id: 'a-1' }, { $set: { atMs: ago(61_000) } });
   const { recovery } = await begin();
   expect(await ended(recovery?.recoveryId ?? '')).toMatchObject({ total: ids.length, done: ids.length });
   await waitFor('its place to be free', async () => (await places.countDocuments({})) === 0);

@@ -4,7 +4,7 @@ import type { Delivery } from './delivery.ts';
 export interface QueueEntry {
   /** As this instance knows it: changes that are not stored yet included. */
   delivery: Delivery;
-  /** From then on it waits for no first attempt of others (rule A20); by `performance.now()`. */
+  /** From then on it waits for no first attempt of others (rule A20); by the monotonic clock. */
   readonly patientUntilMs: number;
   /** Its patience is over: it goes on its own. */
   alone?: boolean;

@@ -7,7 +7,7 @@ const maxBlockedMs = 30_000;
 /**
  * For how long a delivery may still wait for earlier ones, in milliseconds; 0 or less: not at all. A
  * report waits for first attempts only as long as its patience (rule A20), one of a transaction without
- * a limit (rule B10). `monotonicMs` is of `performance.now()`, as `patientUntilMs` is.
+ * a limit (rule B10). `monotonicMs` is of the monotonic clock, as `patientUntilMs` is.
  */
 export function patienceMs(
   { order }: Pick<Delivery, 'order'>,

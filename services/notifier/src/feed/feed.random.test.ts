@@ -173,12 +173,14 @@ test.each(Array.from({ length: rounds }, (_, i) => firstSeed + i))(
     const readers = [reader(false), reader(true), reader(false), reader(true), reader(false)];
     await write();
     isOver = true;
-    const letGo = setInterval(() => {
-      for (const go of frozen.splice(0)) go();
-    }, 5);
+    let hasEnded = false;
+    const lettingGo = (async () => {
+      for (; !hasEnded; await tick()) for (const go of frozen.splice(0)) go();
+    })();
     const all = await Promise.all(readers);
+    hasEnded = true;
+    await lettingGo;
     const lists: Seen[][] = [...all, await reader(false), await reader(true)];
-    clearInterval(letGo);
     expect(refusals).toEqual([]);
 
     const firsts = lists.map((list) => list.filter(({ resends }) => resends === 0).map(({ id }) => id));

@@ -1,7 +1,7 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { expiredCursor, type FeedPosition, positionOf, unknownCursor } from '../domain/feed-cursor.ts';
 import type { FeedHead, FeedPage, FeedStore } from '../ports.ts';
-import { type Extended, FeedPages, monotonicMs, type PagesOptions, slowMs } from './pages.ts';
+import { type Extended, FeedPages, type PagesOptions, slowMs } from './pages.ts';
 import { type FeedAnswer, type FeedRequest, Reading } from './reading.ts';
 import { walk } from './walk.ts';
 

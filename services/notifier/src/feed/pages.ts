@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import {
   firstOf,
   inFeedOrder,
@@ -173,10 +173,6 @@ export class FeedPages {
     const isStuck = inTime.length === 0 && (isCut || found.length > mostOfALook);
     return { inOrder: isStuck ? all : inTime, replaced, isCut };
   }
-}
-
-export function monotonicMs(clock: Clock): number {
-  return clock.monotonicNow?.() ?? clock.now();
 }
 
 /** What is left of a look at what has no place. */

@@ -1,3 +1,5 @@
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
+
 /** The time of one request, which also ends when its caller stops it. */
 export interface Deadline {
   /** Aborted when the time is over or the caller stops. */
@@ -9,7 +11,7 @@ export interface Deadline {
 }
 
 /** Starts the clock; `timeoutMs` in milliseconds. Throws at once when `stop` is aborted already. */
-export function startDeadline(timeoutMs: number, stop: AbortSignal): Deadline {
+export function startDeadline(timeoutMs: number, stop: AbortSignal, time: Time = systemTime): Deadline {
   stop.throwIfAborted();
   const abort = new AbortController();
   const { promise: passed, reject } = Promise.withResolvers<never>();
@@ -18,7 +20,7 @@ export function startDeadline(timeoutMs: number, stop: AbortSignal): Deadline {
     abort.abort(reason);
     reject(reason);
   };
-  const timer = setTimeout(
+  const timer = time.setTimeout(
     () => giveUp(new Error(`no complete answer within ${timeoutMs} ms`)),
     Math.max(timeoutMs, 0),
   );
@@ -28,7 +30,7 @@ export function startDeadline(timeoutMs: number, stop: AbortSignal): Deadline {
     signal: abort.signal,
     passed,
     clear() {
-      clearTimeout(timer);
+      time.clearTimer(timer);
       stop.removeEventListener('abort', onStop);
     },
   };

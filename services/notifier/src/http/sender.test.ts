@@ -1,12 +1,14 @@
 import { createServer as createHttp, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server as TcpServer } from 'node:net';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { addressRules, parseNetworks } from '@headset-cloud/kit/outbound/address-rules.ts';
 import { createConnector } from '@headset-cloud/kit/outbound/connector.ts';
 import { createResolver, type Resolve } from '@headset-cloud/kit/outbound/resolve.ts';
 import { expiredCertificate, testCertificate } from '@headset-cloud/kit/testing/certificate.ts';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { answerBegins } from '../testing/answer-begins.ts';
 import { OriginPools } from './pools.ts';
 import { UndiciSender } from './sender.ts';
 
@@ -34,15 +36,17 @@ const request = {
   authenticationKey: 'the authentication key',
 };
 
-function createSender(options: { totalMs?: number; resolve?: Resolve; ca?: string; maxPools?: number } = {}) {
+function createSender(
+  options: { time?: Time; totalMs?: number; resolve?: Resolve; ca?: string; maxPools?: number } = {},
+) {
   const connect = createConnector({
     rules: addressRules(parseNetworks('127.0.0.0/8')),
-    resolve: options.resolve ?? createResolver(1000),
-    connectTimeoutMs: 1000,
+    resolve: options.resolve ?? createResolver(60_000),
+    connectTimeoutMs: 60_000,
     ...(options.ca && { ca: options.ca }),
   });
   const pools = new OriginPools({ maxPools: options.maxPools ?? 10, pool: { connections: 4, connect } });
-  const sender = new UndiciSender(pools, systemClock, options.totalMs ?? 5000);
+  const sender = new UndiciSender(pools, options.time ?? systemTime, options.totalMs ?? 60_000);
   closers.push(() => sender.close());
   const post = (url: string, signal = new AbortController().signal) =>
     sender.send({ ...request, url: new URL(url) }, signal);
@@ -96,7 +100,11 @@ test('an answer that breaks off, or never ends, counts by its status', async () 
     statusCode: 200,
     error: '',
   });
-  expect(await createSender({ totalMs: 100 }).post(`http://127.0.0.1:${stalls}/`)).toMatchObject({
+  const time = createFakeTime();
+  const stalled = createSender({ time, totalMs: 100 }).post(`http://127.0.0.1:${stalls}/`);
+  await answerBegins();
+  await time.advance(100);
+  expect(await stalled).toMatchObject({
     statusCode: 503,
     error: 'answered 503',
     retryAfterMs: 7000,

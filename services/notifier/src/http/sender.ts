@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import { readBytes, secretsIn, toldOf } from '@headset-cloud/kit/outbound/answer.ts';
 import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
 import type { Dispatcher } from 'undici';
@@ -15,14 +15,14 @@ const maxErrorLength = 200;
 /** Sends callbacks with undici; redirects are not followed. */
 export class UndiciSender implements CallbackSender {
   readonly #pools: OriginPools;
-  readonly #clock: Clock;
+  readonly #time: Time;
   readonly #totalTimeoutMs: number;
   /** The requests under way that a signal cuts off. */
   readonly #underWay = new WeakMap<AbortSignal, Set<Exchange>>();
 
-  constructor(pools: OriginPools, clock: Clock, totalTimeoutMs: number) {
+  constructor(pools: OriginPools, time: Time, totalTimeoutMs: number) {
     this.#pools = pools;
-    this.#clock = clock;
+    this.#time = time;
     this.#totalTimeoutMs = totalTimeoutMs;
   }
 
@@ -30,10 +30,10 @@ export class UndiciSender implements CallbackSender {
     { url, headers, body, authenticationKey }: CallbackRequest,
     signal: AbortSignal,
   ): Promise<AttemptResult> {
-    const atMs = this.#clock.now();
+    const atMs = this.#time.now();
     const { host } = url;
-    const started = performance.now();
-    const durationMs = () => Math.round(performance.now() - started);
+    const started = this.#time.monotonicNow();
+    const durationMs = () => Math.round(this.#time.monotonicNow() - started);
     const sent = { ...headers, ...authorizationOf(url) };
     try {
       const { statusCode, retryAfter, beginning } = await this.#exchange(url, sent, body, signal);
@@ -42,7 +42,7 @@ export class UndiciSender implements CallbackSender {
       const answer = succeeded ? '' : toldOf(beginning, [authenticationKey, ...secretsIn(sent)]).answer;
       const asked =
         statusCode === 429 || statusCode === 503
-          ? retryAfterMs(retryAfter, this.#clock.now(), maxRetryAfterMs)
+          ? retryAfterMs(retryAfter, this.#time.now(), maxRetryAfterMs)
           : undefined;
       return {
         atMs,
@@ -68,7 +68,7 @@ export class UndiciSender implements CallbackSender {
     signal.throwIfAborted();
     const exchange = new Exchange();
     const cutOff = this.#cutOffBy(signal).add(exchange);
-    const timer = setTimeout(
+    const timer = this.#time.setTimeout(
       () => exchange.giveUp(new Error(`no complete answer within ${this.#totalTimeoutMs} ms`)),
       this.#totalTimeoutMs,
     );
@@ -78,7 +78,7 @@ export class UndiciSender implements CallbackSender {
       await exchange.over;
       return exchange;
     } finally {
-      clearTimeout(timer);
+      this.#time.clearTimer(timer);
       cutOff.delete(exchange);
     }
   }

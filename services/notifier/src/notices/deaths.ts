@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
@@ -10,7 +10,7 @@ import type { Notices } from './notices.ts';
 export interface DeathsOptions {
   readonly store: DeathStore;
   readonly notices: Pick<Notices, 'isRegistered' | 'store'>;
-  readonly clock: Clock;
+  readonly time: Time;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
   /** An application gets at most one notice in this time; milliseconds. */
@@ -29,14 +29,14 @@ const mostOfNotice = 5000;
  */
 export class Deaths {
   readonly #o: DeathsOptions;
-  /** When this instance first saw an application's number beside something to tell; by `performance.now()`. */
+  /** When this instance first saw an application's number with callbacks to report. Times of the monotonic clock. */
   readonly #seen = new Map<string, { readonly number: number; readonly sinceMs: number }>();
   readonly #repetition: Repetition;
 
   constructor(options: DeathsOptions) {
     this.#o = options;
     const everyMs = Math.max(10, Math.min(mostBetweenLooksMs, options.everyMs / 4));
-    this.#repetition = repeat('look at callbacks given up', everyMs, options.logger, () => this.#look());
+    this.#repetition = repeat('look at callbacks given up', everyMs, options.logger, () => this.look());
   }
 
   start(): void {
@@ -47,7 +47,8 @@ export class Deaths {
     return this.#repetition.stop();
   }
 
-  async #look(): Promise<number> {
+  /** Decides notices that are due. Repeated after `start`; tests call it directly. */
+  async look(): Promise<number> {
     const { store } = this.#o;
     const found = new Set<string>();
     const errors: unknown[] = [];
@@ -66,21 +67,21 @@ export class Deaths {
   }
 
   async #lookAt(applicationId: string): Promise<void> {
-    const { store, notices, clock, failpoints, everyMs } = this.#o;
+    const { store, notices, time, failpoints, everyMs } = this.#o;
     // Before what is to be told is read: whoever tells it meanwhile has the number go on.
     const { number, telling } = await store.stateOf(applicationId);
     if (telling) return this.#settle(applicationId, number, telling);
     const seen = this.#seen.get(applicationId);
     if (seen?.number !== number) {
-      this.#seen.set(applicationId, { number, sinceMs: performance.now() });
+      this.#seen.set(applicationId, { number, sinceMs: time.monotonicNow() });
       return;
     }
-    if (performance.now() - seen.sinceMs < everyMs) return;
+    if (time.monotonicNow() - seen.sinceMs < everyMs) return;
     const deaths = await store.untold(applicationId, mostOfNotice);
     if (deaths.length === 0) return;
     const isSent = tellsOthers(deaths) && (await notices.isRegistered(applicationId));
     const occasion = randomBytes(12).toString('hex');
-    const notice = deathsNotice({ applicationId, occasion, deaths, isSent, nowMs: clock.now() });
+    const notice = deathsNotice({ applicationId, occasion, deaths, isSent, nowMs: time.now() });
     const fresh = { ids: deaths.map(({ id }) => id), notice };
     if (!(await store.tell(applicationId, number, fresh))) return;
     failpoints('notifier.owed');

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
@@ -11,14 +11,14 @@ import type { Notices } from './notices.ts';
 export interface OutagesOptions {
   readonly store: OutageStore;
   readonly notices: Pick<Notices, 'isRegisteredElsewhere' | 'isRegisteredFor' | 'waiting' | 'store'>;
-  readonly clock: Clock;
+  readonly time: Time;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
   /** From a first failure to a last one, without a success between: then there is a notice. Milliseconds. */
   readonly afterMs: number;
 }
 
-/** What this instance has seen of a setting that takes nothing; times of `performance.now()`. */
+/** Failures of a setting that this instance has seen. Times are of the monotonic clock. */
 interface Failing {
   readonly sinceMs: number;
   /** The first failure by the wall clock. */
@@ -58,7 +58,7 @@ export class Outages {
   constructor(options: OutagesOptions) {
     this.#o = options;
     const everyMs = Math.max(10, Math.min(mostBetweenLooksMs, options.afterMs / 4));
-    this.#repetition = repeat('look at failing destinations', everyMs, options.logger, () => this.#look());
+    this.#repetition = repeat('look at failing destinations', everyMs, options.logger, () => this.look());
   }
 
   start(): void {
@@ -71,14 +71,15 @@ export class Outages {
 
   /** An attempt has failed, or a probe of the same server. */
   failed(lane: string, reason: AttemptReason): void {
-    const nowMs = performance.now();
+    const { time } = this.#o;
+    const nowMs = time.monotonicNow();
     const known = this.#failing.get(lane);
     if (known) {
       known.lastMs = nowMs;
       known.reason = reason;
       return;
     }
-    const atMs = this.#o.clock.now();
+    const atMs = time.now();
     this.#failing.set(lane, {
       ...{ sinceMs: nowMs, atMs, lastMs: nowMs, reason },
       ...{ beforeMs: 0, storedForMs: 0 },
@@ -96,7 +97,8 @@ export class Outages {
     this.#failing.delete(lane);
   }
 
-  async #look(): Promise<number> {
+  /** Compares failures in memory with the stored outages. Repeated after `start`; tests call it directly. */
+  async look(): Promise<number> {
     const outages = new Map((await this.#o.store.all()).map((outage) => [outage.lane, outage]));
     const succeeded = this.#succeeded;
     this.#succeeded = new Set();
@@ -122,7 +124,7 @@ export class Outages {
 
   /** It has taken a callback. */
   async #end(outage: Outage): Promise<void> {
-    const { store, notices, clock, failpoints } = this.#o;
+    const { store, notices, time, failpoints } = this.#o;
     const { lane, occasion, sinceMs, told } = outage;
     if (!told) {
       // Another instance may be about to tell it: then it is seen at the next look.
@@ -130,7 +132,7 @@ export class Outages {
       return;
     }
     const [waiting, isSent] = await Promise.all([notices.waiting(lane), notices.isRegisteredFor(lane)]);
-    const notice = recoveredNotice({ lane, occasion, sinceMs, waiting, isSent, nowMs: clock.now() });
+    const notice = recoveredNotice({ lane, occasion, sinceMs, waiting, isSent, nowMs: time.now() });
     if (!(await store.end(lane, occasion, notice))) return;
     failpoints('notifier.owed');
     await this.#settle({ ...outage, ended: true, owed: [...outage.owed, notice] });
@@ -145,9 +147,9 @@ export class Outages {
 
   /** This instance has seen it fail; `stored` is the outage as of this look. */
   async #follow(lane: string, failing: Failing, stored: Outage | undefined): Promise<void> {
-    const { store, failpoints, afterMs } = this.#o;
+    const { store, time, failpoints, afterMs } = this.#o;
     const seenMs = failing.lastMs - failing.sinceMs;
-    if (performance.now() - failing.lastMs > forgetAfterMs) this.#failing.delete(lane);
+    if (time.monotonicNow() - failing.lastMs > forgetAfterMs) this.#failing.delete(lane);
     if (failing.occasion === undefined) {
       if (seenMs < Math.min(mostUnstoredMs, afterMs / 4)) return;
       const occasion = randomBytes(12).toString('hex');
@@ -176,7 +178,7 @@ export class Outages {
   }
 
   async #tell(lane: string, { reason }: Failing, outage: Outage): Promise<void> {
-    const { store, notices, clock, failpoints } = this.#o;
+    const { store, notices, time, failpoints } = this.#o;
     const { occasion, sinceMs } = outage;
     const [waiting, isSent] = await Promise.all([notices.waiting(lane), notices.isRegisteredElsewhere(lane)]);
     if (waiting === 0) {
@@ -185,7 +187,7 @@ export class Outages {
       await store.drop(lane, occasion);
       return;
     }
-    const notice = failingNotice({ lane, occasion, sinceMs, reason, waiting, isSent, nowMs: clock.now() });
+    const notice = failingNotice({ lane, occasion, sinceMs, reason, waiting, isSent, nowMs: time.now() });
     if (!(await store.tell(lane, occasion, notice))) return;
     failpoints('notifier.owed');
     await this.#settle({ ...outage, told: true, owed: [notice] });

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { ConditionalChange, DeliveryStore } from '../ports.ts';
@@ -20,6 +20,7 @@ export class ChangeWriter {
   readonly #store: DeliveryStore;
   readonly #logger: Logger;
   readonly #failpoints: Failpoints;
+  readonly #time: Time;
   #waiting = new Map<string, ConditionalChange>();
   #writing = new Map<string, ConditionalChange>();
   #running: Promise<void> | undefined;
@@ -28,10 +29,11 @@ export class ChangeWriter {
   /** Most that the next write takes: half of what was too much for the database; then slowly more. */
   #most = maxBatch;
 
-  constructor(store: DeliveryStore, logger: Logger, failpoints: Failpoints) {
+  constructor(store: DeliveryStore, logger: Logger, failpoints: Failpoints, time: Time = systemTime) {
     this.#store = store;
     this.#logger = logger;
     this.#failpoints = failpoints;
+    this.#time = time;
   }
 
   /** Called when there is room again. */
@@ -83,7 +85,7 @@ export class ChangeWriter {
   /** Resolves when everything added so far is stored, or at the latest after `timeoutMs`. */
   async flush(timeoutMs: number): Promise<void> {
     const end = new AbortController();
-    await Promise.race([this.#running, delay(timeoutMs, undefined, { signal: end.signal }).catch(() => {})]);
+    await Promise.race([this.#running, this.#time.sleep(timeoutMs, { signal: end.signal }).catch(() => {})]);
     end.abort();
     this.#givenUp = true;
     this.#wroteSome();
@@ -92,7 +94,7 @@ export class ChangeWriter {
   async #run(): Promise<void> {
     let failures = 0;
     while (this.#waiting.size > 0) {
-      if (this.#waiting.size < maxBatch && !this.#givenUp) await delay(gatherMs);
+      if (this.#waiting.size < maxBatch && !this.#givenUp) await this.#time.sleep(gatherMs);
       const wasFull = this.full;
       this.#writing = take(this.#waiting, maxBatch);
       while (this.#writing.size > 0) {
@@ -109,7 +111,7 @@ export class ChangeWriter {
           this.#most = Math.max(1, Math.floor(some.length / 2));
           if (this.#givenUp) return;
           this.#logger.warn({ err: error, marks: some.length }, 'outcomes of callbacks not stored yet');
-          await delay(Math.min(retryMaxMs, retryFirstMs * 2 ** Math.min(failures, 10)));
+          await this.#time.sleep(Math.min(retryMaxMs, retryFirstMs * 2 ** Math.min(failures, 10)));
         }
       }
       this.#failpoints('notifier.marked');

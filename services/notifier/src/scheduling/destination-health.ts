@@ -1,3 +1,4 @@
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { type AttemptReason, reasonOf } from '../domain/attempt-reason.ts';
 import { type BreakerRules, CircuitBreaker } from '../domain/circuit-breaker.ts';
@@ -31,6 +32,8 @@ export interface HealthOptions {
   readonly rules: BreakerRules;
   /** The probes of a destination; they are read only when it is failing. */
   readonly probesOf: (destination: string) => Probes;
+  /** Default: the machine's. */
+  readonly time?: Time;
 }
 
 /** Why a request failed, and what the destination asked for. */
@@ -40,7 +43,7 @@ type RequestEnd = Pick<AttemptResult, 'statusCode' | 'error' | 'retryAfterMs'>;
 export class DestinationHealth {
   readonly breaker: CircuitBreaker;
   readonly probes: Probes;
-  readonly #o: Pick<HealthOptions, 'logger' | 'random' | 'watch'>;
+  readonly #o: Pick<HealthOptions, 'logger' | 'random' | 'watch' | 'time'>;
   readonly #users = new Set<DestinationUser>();
 
   constructor(destination: string, options: HealthOptions) {
@@ -64,7 +67,7 @@ export class DestinationHealth {
   /** A request of `lane` is over. */
   report(word: OutcomeWord, lane: string, end: RequestEnd): void {
     const { breaker } = this;
-    const { logger, random, watch } = this.#o;
+    const { logger, random, watch, time = systemTime } = this.#o;
     // 410 tells of one callback, nothing of the destination.
     if (word === 'gone') breaker.leave();
     else if (word === 'delivered') {
@@ -73,7 +76,7 @@ export class DestinationHealth {
       logger.info({ lane }, 'destination takes callbacks again');
       for (const user of this.#users) user.recovered();
     } else {
-      const hasBegun = breaker.failed(performance.now(), random(), end.retryAfterMs);
+      const hasBegun = breaker.failed(time.monotonicNow(), random(), end.retryAfterMs);
       const reason = reasonOf(end) ?? 'other';
       watch.failed(lane, reason);
       // A probe speaks for all that wait behind it.
@@ -127,7 +130,8 @@ export class DestinationHealths {
   }
 
   /** Forgets destinations that nobody uses and that have nothing to tell. */
-  tidy(nowMs = performance.now()): void {
+  tidy(): void {
+    const nowMs = (this.#options.time ?? systemTime).monotonicNow();
     for (const [key, { used, breaker }] of this.#known) {
       const idle = !used && breaker.inFlight === 0;
       if (idle && (!breaker.failing || breaker.notBeforeMs < nowMs - forgetAfterMs)) this.#known.delete(key);

@@ -1,3 +1,4 @@
+import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import { Chain, chainKey, type QueueEntry } from '../domain/chain.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { placesOf } from '../domain/window.ts';
@@ -15,12 +16,14 @@ export interface Taken {
 export class LaneQueue {
   readonly #chains = new Map<string, Chain>();
   readonly #ready: Chain[] = [];
-  readonly #waiting = new Map<Chain, NodeJS.Timeout>();
+  readonly #waiting = new Map<Chain, Timer>();
   readonly #onReady: () => void;
+  readonly #time: Time;
   #size = 0;
 
-  constructor(onReady: () => void) {
+  constructor(onReady: () => void, time: Time = systemTime) {
     this.#onReady = onReady;
+    this.#time = time;
   }
 
   /** Places that its deliveries take. */
@@ -92,7 +95,7 @@ export class LaneQueue {
     chain.working = undefined;
     this.#waiting.set(
       chain,
-      setTimeout(() => {
+      this.#time.setTimeout(() => {
         this.#wake(chain);
         this.#onReady();
       }, delayMs),
@@ -183,13 +186,13 @@ export class LaneQueue {
   }
 
   #wake(chain: Chain): void {
-    clearTimeout(this.#waiting.get(chain));
+    this.#time.clearTimer(this.#waiting.get(chain));
     this.#waiting.delete(chain);
     this.#ready.push(chain);
   }
 
   #forget(chain: Chain): void {
-    clearTimeout(this.#waiting.get(chain));
+    this.#time.clearTimer(this.#waiting.get(chain));
     this.#waiting.delete(chain);
     const place = this.#ready.indexOf(chain);
     if (place >= 0) this.#ready.splice(place, 1);

@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Time, Timer } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import { type Delivery, laneParts } from '../domain/delivery.ts';
@@ -24,7 +24,7 @@ export interface LaneSettings {
 
 /** What lanes share. */
 export interface LaneContext {
-  readonly clock: Clock;
+  readonly time: Time;
   readonly logger: Logger;
   readonly random: () => number;
   readonly settings: LaneSettings;
@@ -46,10 +46,10 @@ const keptForMs = 60_000;
 export class Lane implements DestinationUser {
   readonly name: string;
   readonly #c: LaneContext;
-  readonly #queue = new LaneQueue(() => this.dispatch());
+  readonly #queue: LaneQueue;
   #health: DestinationHealth;
-  /** When deliveries came last; by `performance.now()`. */
-  #usedAtMs = performance.now();
+  /** When deliveries came last; by the monotonic clock. */
+  #usedAtMs: number;
   /** Places that are planned for deliveries to come. */
   #expected = 0;
   /** Tries that are under way. */
@@ -65,13 +65,15 @@ export class Lane implements DestinationUser {
   /** The setting has no address or key, as of the last look. */
   #unset = false;
   #unknownInARow = 0;
-  /** By `performance.now()`, like the circuit breaker's times: a clock that is set back must not stop the lane. */
+  /** By the monotonic clock, like the circuit breaker's times: a clock that is set back must not stop the lane. */
   #pausedUntilMs = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   constructor(name: string, context: LaneContext) {
     this.name = name;
     this.#c = context;
+    this.#queue = new LaneQueue(() => this.dispatch(), context.time);
+    this.#usedAtMs = context.time.monotonicNow();
     this.#health = context.healths.ofUnknown();
   }
 
@@ -96,7 +98,7 @@ export class Lane implements DestinationUser {
 
   /** True when nothing would be lost by forgetting the lane: it was not used for a while, either. */
   get idle(): boolean {
-    const unused = performance.now() - this.#usedAtMs > keptForMs;
+    const unused = this.#c.time.monotonicNow() - this.#usedAtMs > keptForMs;
     return unused && this.taken === 0 && !this.busy && !this.#health.breaker.failing;
   }
 
@@ -118,7 +120,7 @@ export class Lane implements DestinationUser {
    * may come after the attempt.
    */
   get roomSoon(): number {
-    const now = performance.now();
+    const now = this.#c.time.monotonicNow();
     const { breaker } = this.#health;
     if (this.#unset || !this.#attached || now < Math.max(this.#pausedUntilMs, breaker.notBeforeMs)) return 0;
     return Math.min(this.room, breaker.roomFor(turnsSoon) - this.#queue.readyCount);
@@ -130,8 +132,8 @@ export class Lane implements DestinationUser {
 
   /** Takes in deliveries that this instance owns. */
   accept(deliveries: readonly Delivery[]): void {
-    this.#usedAtMs = performance.now();
-    const patientUntilMs = performance.now() + this.#c.settings.orderWaitMs;
+    this.#usedAtMs = this.#c.time.monotonicNow();
+    const patientUntilMs = this.#c.time.monotonicNow() + this.#c.settings.orderWaitMs;
     for (const delivery of deliveries) {
       for (const replaced of this.#queue.add({ delivery, patientUntilMs })) this.#c.steps.replace(replaced);
     }
@@ -150,7 +152,7 @@ export class Lane implements DestinationUser {
   dispatch(): void {
     const { steps, stopping } = this.#c;
     if (stopping() || steps.full) return;
-    const now = performance.now();
+    const now = this.#c.time.monotonicNow();
     if (now < this.#pausedUntilMs) {
       this.#wakeAt(this.#pausedUntilMs);
       return;
@@ -172,18 +174,18 @@ export class Lane implements DestinationUser {
 
   /** Lets go what has waited long enough for others; gives up what is over its time. */
   tidy(): void {
-    this.#queue.separate(performance.now());
+    this.#queue.separate(this.#c.time.monotonicNow());
     this.expire();
   }
 
   /** Gives up what is over its time while the destination does not take callbacks, and lets others in. */
   expire(): void {
     if (this.#taking) return;
-    const { clock, settings, steps } = this.#c;
+    const { time, settings, steps } = this.#c;
     const { probes } = this.#health;
     const unset = this.#unset;
     const recent = unset ? 'no address' : probes.recent;
-    const now = clock.now();
+    const now = time.now();
     let tooFew = false;
     const isOver = ({ delivery }: QueueEntry) => {
       const standing = whileNotTaken(delivery, recent, now, settings.limit);
@@ -225,7 +227,7 @@ export class Lane implements DestinationUser {
 
   /** To be called when the lane is forgotten. */
   detach(): void {
-    clearTimeout(this.#timer);
+    this.#c.time.clearTimer(this.#timer);
     this.#health.leave(this);
   }
 
@@ -271,7 +273,7 @@ export class Lane implements DestinationUser {
     // Meanwhile the address may have changed, or the destination begun to fail.
     const health = healths.of(laneParts(this.name).applicationId, admission.to.url.origin);
     this.#attach(health);
-    if (stopping() || !health.breaker.mayStart(performance.now())) return { kind: 'deferred' };
+    if (stopping() || !health.breaker.mayStart(this.#c.time.monotonicNow())) return { kind: 'deferred' };
     if (unrecorded.has(id) && (health.breaker.failing || !unrecorded.mayGo(id))) {
       void unrecorded.record(id);
       return { kind: 'deferred' };
@@ -287,7 +289,7 @@ export class Lane implements DestinationUser {
     this.#unknownInARow = kind === 'unknown' ? this.#unknownInARow + 1 : 0;
     if (kind !== 'unset' && kind !== 'unknown') return;
     const pauseMs = lanePauseMs(kind, this.#unknownInARow, settings.unsetRetryMs, random());
-    this.#pausedUntilMs = performance.now() + pauseMs;
+    this.#pausedUntilMs = this.#c.time.monotonicNow() + pauseMs;
     if (kind === 'unknown') return;
     this.expire();
     this.#shrinkTo(this.#window);
@@ -334,10 +336,10 @@ export class Lane implements DestinationUser {
   }
 
   #wakeAt(atMs: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(
+    this.#c.time.clearTimer(this.#timer);
+    this.#timer = this.#c.time.setTimeout(
       () => this.dispatch(),
-      Math.max(1, Math.min(atMs - performance.now(), 2 ** 31 - 1)),
+      Math.max(1, Math.min(atMs - this.#c.time.monotonicNow(), 2 ** 31 - 1)),
     );
   }
 }

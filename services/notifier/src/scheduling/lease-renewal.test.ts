@@ -1,6 +1,5 @@
-import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { DestinationHealths } from './destination-health.ts';
 import type { Probes } from './probes.ts';
@@ -24,8 +23,9 @@ function slowStore() {
 test('a slow database is asked for one renewal of leases at a time', async () => {
   const store = slowStore();
   const leaseMs = 60;
+  const time = createFakeTime();
   const options = {
-    clock: systemClock,
+    time,
     logger: createLogger({ service: 'notifier', level: 'silent' }),
     ...{ random: Math.random, instanceId: 'a', store, leaseMs, sweepMs: 60_000 },
     lanes: { windowSize: 10, unsetRetryMs: 1000 },
@@ -44,16 +44,14 @@ test('a slow database is asked for one renewal of leases at a time', async () =>
   const scheduler = new Scheduler(options);
   const body = Buffer.from('{}');
   const delivery = { id: 'one', applicationId: 'a-1', destination: 'deviceEvent', body } as Delivery;
-  scheduler.accept([{ ...delivery, owner: 'a', dueAtMs: Date.now() }]);
+  scheduler.accept([{ ...delivery, owner: 'a', dueAtMs: time.now() }]);
   scheduler.start();
-  await waitFor('the first renewal', () => store.asked() === 1);
-  let occasions = 0;
-  const counting = setInterval(() => (occasions += 1), leaseMs / 3);
-  await waitFor('more occasions to renew', () => occasions >= 5);
-  clearInterval(counting);
-  const asked = store.asked();
+  await time.advance(leaseMs / 3);
+  expect(store.asked()).toBe(1);
+  await time.advance(2 * leaseMs);
+  expect(store.asked()).toBe(1);
   for (const answer of store.waiting.splice(0)) answer();
-  await waitFor('the next renewal', () => store.asked() > asked);
+  await time.advance(leaseMs / 3);
+  expect(store.asked()).toBe(2);
   await scheduler.stop();
-  expect(asked).toBe(1);
 });

@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Time, Timer } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import { leaseIsAging } from '../domain/lease.ts';
@@ -15,7 +15,7 @@ export interface LeaseHolder {
 }
 
 export interface LeaseRenewalOptions {
-  readonly clock: Clock;
+  readonly time: Time;
   readonly logger: Logger;
   readonly store: Pick<DeliveryStore, 'renew'>;
   readonly unrecorded: Pick<Unrecorded, 'has'>;
@@ -29,7 +29,7 @@ export interface LeaseRenewalOptions {
  */
 export class LeaseRenewal {
   readonly #o: LeaseRenewalOptions;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #running = false;
 
   constructor(options: LeaseRenewalOptions) {
@@ -37,19 +37,19 @@ export class LeaseRenewal {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.#renew(), this.#o.leaseMs / 3);
+    this.#timer = this.#o.time.setInterval(() => void this.#renew(), this.#o.leaseMs / 3);
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#o.time.clearTimer(this.#timer);
   }
 
   async #renew(): Promise<void> {
     // A database that is slow is not asked again before it has answered: that would make it slower still.
     if (this.#running) return;
     this.#running = true;
-    const { clock, logger, leaseMs } = this.#o;
-    const untilMs = clock.now() + leaseMs;
+    const { time, logger, leaseMs } = this.#o;
+    const untilMs = time.now() + leaseMs;
     const aging = this.#aging(untilMs);
     try {
       // In portions: one large write would hold up the callbacks that can go.

@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { keptProbes, type Probe, probesFor } from '../domain/time-limit.ts';
@@ -13,19 +13,19 @@ const refreshMs = 60_000;
  */
 export class Probes {
   readonly #destination: string;
-  readonly #o: { store: ProbeStore; clock: Clock; logger: Logger };
+  readonly #o: { store: ProbeStore; time: Time; logger: Logger };
   #recent: readonly Probe[] = [];
   #refreshedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(destination: string, options: { store: ProbeStore; clock: Clock; logger: Logger }) {
+  constructor(destination: string, options: { store: ProbeStore; time: Time; logger: Logger }) {
     this.#destination = destination;
     this.#o = options;
   }
 
   /** A probe with this delivery has failed. */
   note(id: string): void {
-    const { store, clock, logger } = this.#o;
-    const probe = { atMs: clock.now(), id };
+    const { store, time, logger } = this.#o;
+    const probe = { atMs: time.now(), id };
     this.#recent = [...this.#recent, probe].slice(-keptProbes);
     store
       .note(this.#destination, probe)
@@ -44,9 +44,10 @@ export class Probes {
 
   /** Learns what others probed; undefined when that was done lately. */
   refresh(): Promise<void> | undefined {
-    if (performance.now() - this.#refreshedAt < refreshMs) return undefined;
-    this.#refreshedAt = performance.now();
-    const { store, logger } = this.#o;
+    const { store, time, logger } = this.#o;
+    const nowMs = time.monotonicNow();
+    if (nowMs - this.#refreshedAt < refreshMs) return undefined;
+    this.#refreshedAt = nowMs;
     return store.recent(this.#destination).then(
       (stored) => {
         const known = new Map([...stored, ...this.#recent].map((p) => [`${p.atMs} ${p.id}`, p]));

@@ -1,7 +1,7 @@
-import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { createStepRunner } from '@headset-cloud/kit/schema/runner.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { MongoDeliveryStore } from '../store/deliveries.ts';
 import { notifierSteps } from '../store/steps.ts';
@@ -14,14 +14,18 @@ import { Unrecorded } from './unrecorded.ts';
 // Two instances, a and b, on one database: what keeps the order when one of them is stopped for a
 // while, or when events of an order key come to both.
 const leaseMs = 10_000;
+const dayMs = 86_400_000;
 const lane = 'a-1/deviceEvent';
 const logger = createLogger({ service: 'notifier', level: 'silent' });
 let world: World;
+let time: FakeTime;
 let a: ReturnType<typeof instance>;
 let b: ReturnType<typeof instance>;
 
 beforeEach(async () => {
   world = await openWorld();
+  // Not in the past: the store removes what has expired.
+  time = createFakeTime(Date.now());
   await createStepRunner({ store: world.store, steps: notifierSteps, logger, holder: 'test' }).attempt();
   a = instance('a');
   b = instance('b');
@@ -32,17 +36,18 @@ afterEach(async () => {
 });
 
 function instance(instanceId: string) {
-  const store = new MongoDeliveryStore(world.store, instanceId, { deliveredMs: 1000, deadMs: 1000 });
+  const store = new MongoDeliveryStore(world.store, instanceId, { deliveredMs: dayMs, deadMs: dayMs }, time);
+  // With the machine's timers: its writes need no time to pass.
   const writer = new ChangeWriter(store, logger, noFailpoints);
   const finished = new FinishedOrders();
-  const unrecorded = new Unrecorded({ clock: systemClock, instanceId, leaseMs, writer });
+  const unrecorded = new Unrecorded({ time, instanceId, leaseMs, writer });
   writer.onRecorded = (id, lost) => unrecorded.recorded(id, lost);
-  const readiness = new ReadinessCheck({ clock: systemClock, store, writer, finished, unrecorded, leaseMs });
+  const readiness = new ReadinessCheck({ time, store, writer, finished, unrecorded, leaseMs });
   return { store, writer, readiness, finished, unrecorded };
 }
 
 function delivery(id: string, more: Partial<Delivery> = {}): Delivery {
-  const now = Date.now();
+  const now = time.now();
   return {
     id,
     applicationId: 'a-1',
@@ -69,13 +74,13 @@ function delivery(id: string, more: Partial<Delivery> = {}): Delivery {
   };
 }
 
-const lapsed = () => ({ owner: 'a', dueAtMs: Date.now() - 1 });
-const owned = (owner: string) => ({ owner, dueAtMs: Date.now() + leaseMs });
+const lapsed = () => ({ owner: 'a', dueAtMs: time.now() - 1 });
+const owned = (owner: string) => ({ owner, dueAtMs: time.now() + leaseMs });
 const entry = (d: Delivery) => ({
   delivery: d,
-  patientUntilMs: performance.now() + 60_000,
+  patientUntilMs: time.monotonicNow() + 60_000,
 });
-const claimAll = (of: typeof a) => of.store.claim(lane, 100, Date.now(), Date.now() + leaseMs);
+const claimAll = (of: typeof a) => of.store.claim(lane, 100, time.now(), time.now() + leaseMs);
 
 test('what is due is claimed by exactly one instance, and not at all while its lease lasts', async () => {
   await a.store.insert(Array.from({ length: 50 }, (_, i) => delivery(`n-${i}`, { orderKey: `t-${i}` })));
@@ -86,7 +91,7 @@ test('what is due is claimed by exactly one instance, and not at all while its l
 });
 
 test('what is claimed comes in the order in which it was due, with its body as it was stored', async () => {
-  const now = Date.now();
+  const now = time.now();
   const body = Buffer.from([0, 255, 10, 228]);
   await a.store.insert([
     delivery('later', { orderKey: '', dueAtMs: now - 1, body }),
@@ -110,7 +115,7 @@ test('an instance whose lease ran out but whom nobody replaced renews it and goe
   await a.store.insert([stopped]);
   const mine = entry(stopped);
   expect(await a.readiness.of(mine)).toEqual({ kind: 'ready' });
-  expect(mine.delivery.dueAtMs).toBeGreaterThan(Date.now());
+  expect(mine.delivery.dueAtMs).toBeGreaterThan(time.now());
   expect((await claimAll(b)).claimed).toEqual([]);
 });
 
@@ -125,7 +130,7 @@ test('a later one waits while another instance has the earlier one, and goes whe
 });
 
 test('a later one waits for an earlier one until that one is planned', async () => {
-  const dueAtMs = Date.now() + 20_000;
+  const dueAtMs = time.now() + 20_000;
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
   await a.store.insert([delivery('n-1', { dueAtMs }), second]);
   expect(await b.readiness.of(entry(second))).toEqual({ kind: 'blocked', untilMs: dueAtMs });
@@ -133,7 +138,7 @@ test('a later one waits for an earlier one until that one is planned', async () 
 
 test('an earlier progress that nobody has is replaced by a later one', async () => {
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
-  await a.store.insert([delivery('p-1', { replaceable: true, dueAtMs: Date.now() + 60_000 }), second]);
+  await a.store.insert([delivery('p-1', { replaceable: true, dueAtMs: time.now() + 60_000 }), second]);
   expect(await b.readiness.of(entry(second))).toEqual({ kind: 'ready' });
   expect((await a.store.get('p-1'))?.status).toBe('replaced');
 });
@@ -176,13 +181,14 @@ test('that an earlier report was tried counts before it is stored', async () => 
 
 test('a report waits for the first attempt of an earlier one no longer than its patience', async () => {
   const second = report('n-2', 20, owned('b'));
-  await a.store.insert([report('n-1', 10, { dueAtMs: Date.now() + 20_000 }), second]);
-  const patientUntilMs = performance.now() + 5000;
+  await a.store.insert([report('n-1', 10, { dueAtMs: time.now() + 20_000 }), second]);
+  const patientUntilMs = time.monotonicNow() + 5000;
   const readiness = await b.readiness.of({ ...entry(second), patientUntilMs });
-  expect(readiness).toMatchObject({ kind: 'blocked' });
-  expect((readiness as { untilMs: number }).untilMs).toBeLessThanOrEqual(Date.now() + 5000);
-  const over = { ...entry(second), patientUntilMs: performance.now() - 1 };
-  expect(await b.readiness.of(over)).toEqual({ kind: 'ready' });
+  expect(readiness).toEqual({ kind: 'blocked', untilMs: time.now() + 5000 });
+  await time.advance(4999);
+  expect(await b.readiness.of({ ...entry(second), patientUntilMs })).toMatchObject({ kind: 'blocked' });
+  await time.advance(1);
+  expect(await b.readiness.of({ ...entry(second), patientUntilMs })).toEqual({ kind: 'ready' });
 });
 
 test('where the report before is known and was tried, the database is not asked', async () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import type { Delivery, Order } from '../domain/delivery.ts';
 import { lookAgainAtMs, patienceMs } from '../domain/order.ts';
@@ -22,7 +22,7 @@ export type Readiness =
   | { kind: 'blocked'; untilMs: number };
 
 export interface ReadinessOptions {
-  readonly clock: Clock;
+  readonly time: Time;
   readonly store: DeliveryStore;
   readonly writer: Pick<ChangeWriter, 'endOf' | 'left' | 'stored'>;
   readonly finished: FinishedOrders;
@@ -44,7 +44,7 @@ export class ReadinessCheck {
    * when the database cannot tell.
    */
   async of(entry: QueueEntry): Promise<Readiness> {
-    const { store, finished, unrecorded, clock } = this.#o;
+    const { store, finished, unrecorded, time } = this.#o;
     const { delivery } = entry;
     const { order, orderKey, sequence } = delivery;
     // An event can come late: published by an instance that was stopped before, or once more after a crash.
@@ -53,10 +53,10 @@ export class ReadinessCheck {
       const later = !delivery.takenOver && unrecorded.hasLater(delivery);
       if (later || (await store.isOvertaken(delivery))) return { kind: 'overtaken' };
     }
-    const patience = patienceMs(delivery, entry.patientUntilMs, performance.now());
+    const patience = patienceMs(delivery, entry.patientUntilMs, time.monotonicNow());
     if (patience > 0 && !finished.knows(delivery)) {
       if (!(await unrecorded.showEarlier(delivery)))
-        return { kind: 'blocked', untilMs: clock.now() + unrecordedWaitMs };
+        return { kind: 'blocked', untilMs: time.now() + unrecordedWaitMs };
       const untilMs = await this.#blockedUntilMs(delivery, patience);
       if (untilMs > 0) return { kind: 'blocked', untilMs };
       finished.set(orderKey, sequence - 1);
@@ -66,11 +66,11 @@ export class ReadinessCheck {
 
   /** Renews the lease where it is about to end; false: another instance has taken the delivery. */
   async #owns(entry: QueueEntry): Promise<boolean> {
-    const { store, unrecorded, clock, leaseMs } = this.#o;
+    const { store, unrecorded, time, leaseMs } = this.#o;
     const { id, dueAtMs } = entry.delivery;
     // Its lease begins with its record; until then the log's partition is what this instance must have.
     if (unrecorded.has(id)) return true;
-    const now = clock.now();
+    const now = time.now();
     if (dueAtMs - now > Math.min(leaseMarginMs, leaseMs / 2)) return true;
     const leaseUntilMs = now + leaseMs;
     const mine = await store.renew([id], leaseUntilMs);
@@ -85,10 +85,10 @@ export class ReadinessCheck {
    * finished and not stored so yet, may hide what blocks.
    */
   async #blockedUntilMs({ order, orderKey, sequence }: Delivery, patience: number): Promise<number> {
-    const { store, clock } = this.#o;
+    const { store, time } = this.#o;
     for (let before = sequence; ; ) {
       const { found, unfinished } = await this.#lookBefore(orderKey, before, order);
-      const now = clock.now();
+      const now = time.now();
       let untilMs = 0;
       for (const p of unfinished) {
         if (p.replaceable && p.owner === null && !p.takenOver && (await store.replaceIfFree(p.id, now)))

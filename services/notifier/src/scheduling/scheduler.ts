@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Time, Timer } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { type Delivery, laneOf } from '../domain/delivery.ts';
 import { placesOf } from '../domain/window.ts';
@@ -14,7 +14,7 @@ import { StepRunner } from './step-runner.ts';
 import type { Unrecorded } from './unrecorded.ts';
 
 export interface SchedulerOptions {
-  readonly clock: Clock;
+  readonly time: Time;
   readonly logger: Logger;
   readonly random: () => number;
   readonly instanceId: string;
@@ -63,17 +63,17 @@ export class Scheduler {
   readonly #leases: LeaseRenewal;
   #correctedAt = Number.NEGATIVE_INFINITY;
   #stopping = false;
-  #sweepTimer: NodeJS.Timeout | undefined;
+  #sweepTimer: Timer | undefined;
   #sweeping: Promise<void> = Promise.resolve();
 
   constructor(options: SchedulerOptions) {
     this.#o = options;
-    const { clock, logger, random, attempts, healths, unrecorded, maxInMemory } = options;
+    const { time, logger, random, attempts, healths, unrecorded, maxInMemory } = options;
     this.#context = {
-      ...{ clock, logger, random, attempts, healths, unrecorded },
+      ...{ time, logger, random, attempts, healths, unrecorded },
       settings: options.lanes,
-      steps: new StepRunner(options),
-      claims: new Claims(options),
+      steps: new StepRunner({ ...options, clock: time }),
+      claims: new Claims({ ...options, clock: time }),
       memory: { max: maxInMemory, room: () => this.#room() },
       stopping: () => this.#stopping,
     };
@@ -132,7 +132,7 @@ export class Scheduler {
   }
 
   #withOwners(deliveries: readonly Delivery[]): Delivery[] {
-    const now = this.#o.clock.now();
+    const now = this.#o.time.now();
     const room = new Map<string, number>();
     let total = this.#room();
     return deliveries.map((delivery) => {
@@ -174,7 +174,7 @@ export class Scheduler {
   /** Starts nothing more, and gives back at once what is not on its way, so that another instance sends it. */
   retire(): void {
     this.#stopping = true;
-    clearTimeout(this.#sweepTimer);
+    this.#o.time.clearTimer(this.#sweepTimer);
     for (const lane of this.#lanes.values()) lane.giveBack();
   }
 
@@ -183,7 +183,7 @@ export class Scheduler {
    * order as they end, what is cut off at last.
    */
   async stop(forMs = defaultStopMs): Promise<void> {
-    const endsAtMs = performance.now() + forMs;
+    const endsAtMs = this.#o.time.monotonicNow() + forMs;
     this.retire();
     const lastMs = Math.min(flushMs, forMs * flushShare);
     await this.#drained(forMs - 3 * lastMs);
@@ -191,17 +191,17 @@ export class Scheduler {
     await this.#drained(lastMs);
     this.#leases.stop();
     this.#o.unrecorded.stop();
-    await Promise.race([this.#sweeping, new Promise((resolve) => setTimeout(resolve, lastMs).unref())]);
+    await Promise.race([this.#sweeping, this.#o.time.sleep(lastMs, { ref: false })]);
     for (const lane of this.#lanes.values()) lane.close();
     // What is not stored as given back waits for a lease to lapse: it gets all the time that is left.
-    await this.#o.writer.flush(Math.max(lastMs, endsAtMs - performance.now()));
+    await this.#o.writer.flush(Math.max(lastMs, endsAtMs - this.#o.time.monotonicNow()));
   }
 
   /** Resolves when no try and no claim is under way, or after `timeoutMs`. */
   async #drained(timeoutMs: number): Promise<void> {
-    const end = performance.now() + timeoutMs;
+    const end = this.#o.time.monotonicNow() + timeoutMs;
     const active = () => [...this.#lanes.values()].some((lane) => lane.busy);
-    while (active() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (active() && this.#o.time.monotonicNow() < end) await this.#o.time.sleep(5);
   }
 
   /** Another instance has it. */
@@ -231,13 +231,14 @@ export class Scheduler {
   }
 
   #sweepSoon(delayMs: number): void {
-    this.#sweepTimer = setTimeout(() => {
-      const started = performance.now();
+    this.#sweepTimer = this.#o.time.setTimeout(() => {
+      const started = this.#o.time.monotonicNow();
       this.#sweeping = this.#sweep()
         .catch((error) => this.#o.logger.warn({ err: error }, 'search for due callbacks failed'))
         .then(() => {
           // With very many lanes the search takes long: it then gets at most a fifth of the time.
-          if (!this.#stopping) this.#sweepSoon(Math.max(this.#o.sweepMs, 4 * (performance.now() - started)));
+          if (!this.#stopping)
+            this.#sweepSoon(Math.max(this.#o.sweepMs, 4 * (this.#o.time.monotonicNow() - started)));
         });
     }, delayMs);
   }
@@ -252,21 +253,21 @@ export class Scheduler {
       this.#lanes.delete(name);
     }
     this.#o.healths.tidy();
-    const correcting = performance.now() - this.#correctedAt > correctAfterLeases * this.#o.leaseMs;
-    if (correcting) this.#correctedAt = performance.now();
+    const correcting = this.#o.time.monotonicNow() - this.#correctedAt > correctAfterLeases * this.#o.leaseMs;
+    if (correcting) this.#correctedAt = this.#o.time.monotonicNow();
     let after = '';
     while (!this.#stopping) {
       const work = await this.#o.store.nextLaneWithWork(after);
       if (!work) return;
       after = work.lane;
       const recalled = correcting && (await this.#recall(work.lane));
-      if (recalled || work.dueAtMs <= this.#o.clock.now()) this.foundWork(work.lane);
+      if (recalled || work.dueAtMs <= this.#o.time.now()) this.foundWork(work.lane);
     }
   }
 
   /** Times further ahead than any are made come from a clock that was ahead, or from before a step back. */
   #recall(lane: string): Promise<boolean> {
-    const now = this.#o.clock.now();
+    const now = this.#o.time.now();
     const margin = 3 * this.#o.leaseMs;
     return this.#o.store.recall(
       lane,

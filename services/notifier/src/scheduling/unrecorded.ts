@@ -1,3 +1,4 @@
+import type { Time, Timer } from '@headset-cloud/kit/clock.ts';
 import type { Batch, Unsettled } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { ChangeWriter } from './change-writer.ts';
@@ -9,7 +10,7 @@ const recordAfterMs = 1000;
 const lookEveryMs = 100;
 
 export interface UnrecordedOptions {
-  readonly clock: { now(): number };
+  readonly time: Time;
   readonly instanceId: string;
   readonly leaseMs: number;
   readonly writer: Pick<ChangeWriter, 'add' | 'endOf' | 'stored'>;
@@ -36,7 +37,7 @@ export class Unrecorded {
   readonly #items = new Map<string, Item>();
   readonly #byOrder = new Map<string, Set<Item>>();
   #expected = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   constructor(options: UnrecordedOptions) {
     this.#o = options;
@@ -54,7 +55,7 @@ export class Unrecorded {
 
   /** Takes on deliveries of a batch of the log. They are this instance's. */
   take(deliveries: readonly Delivery[], batch: Pick<Batch, 'held'>): void {
-    const sinceMs = performance.now();
+    const sinceMs = this.#o.time.monotonicNow();
     for (const delivery of deliveries) {
       const item = {
         delivery,
@@ -155,7 +156,7 @@ export class Unrecorded {
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
+    this.#o.time.clearTimer(this.#timer);
   }
 
   #ofOrder(orderKey: string): Item[] {
@@ -163,21 +164,21 @@ export class Unrecorded {
   }
 
   #record(item: Item): void {
-    const { clock, instanceId, leaseMs, writer } = this.#o;
+    const { time, instanceId, leaseMs, writer } = this.#o;
     item.handedOver = true;
     const { delivery } = item;
     writer.add({
       id: delivery.id,
       whole: delivery,
-      change: { owner: instanceId, dueAtMs: clock.now() + leaseMs },
+      change: { owner: instanceId, dueAtMs: time.now() + leaseMs },
       onlyIfOwner: instanceId,
     });
   }
 
   #lookSoon(): void {
-    this.#timer ??= setTimeout(() => {
+    this.#timer ??= this.#o.time.setTimeout(() => {
       this.#timer = undefined;
-      const beforeMs = performance.now() - recordAfterMs;
+      const beforeMs = this.#o.time.monotonicNow() - recordAfterMs;
       for (const item of this.#items.values())
         if (!item.handedOver && item.sinceMs < beforeMs) this.#record(item);
       if (this.#items.size > 0) this.#lookSoon();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
-import type { ServiceContext } from '@headset-cloud/kit/service.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { SignedUrlsSetting } from '../domain/delivery.ts';
 import { judgeAnswer } from '../domain/signed-urls.ts';
@@ -20,13 +20,13 @@ export interface SignedUrlsRequest {
 }
 
 export interface SignedUrlsOptions {
-  readonly ctx: Pick<ServiceContext, 'clock'>;
   readonly destinations: Destinations;
   readonly requester: BoundedRequester;
   readonly slots: DestinationSlots;
   readonly metrics: Pick<NotifierMetrics, 'signedUrlRequests'>;
   /** From the call to the end of the answer, waiting included; milliseconds. */
   readonly totalTimeoutMs: number;
+  readonly time: Time;
 }
 
 /**
@@ -48,9 +48,9 @@ export class SignedUrls {
    * while this process stops.
    */
   async request(request: SignedUrlsRequest, caller: AbortSignal): Promise<Buffer> {
-    const { destinations, slots, metrics, totalTimeoutMs } = this.#o;
+    const { destinations, slots, metrics, totalTimeoutMs, time } = this.#o;
     const { applicationId, setting } = request;
-    const deadline = startDeadline(totalTimeoutMs, AbortSignal.any([this.#stop.signal, caller]));
+    const deadline = startDeadline(totalTimeoutMs, AbortSignal.any([this.#stop.signal, caller]), time);
     try {
       const to = await destinations.get(applicationId, setting);
       if (!to) {
@@ -121,7 +121,7 @@ export class SignedUrls {
             notificationId: randomUUID(),
             authenticationKey: to.authenticationKey,
             body,
-            timestampSeconds: Math.floor(this.#o.ctx.clock.now() / 1000),
+            timestampSeconds: Math.floor(this.#o.time.now() / 1000),
           }),
           ...(traceparent && { traceparent }),
         };

@@ -1,4 +1,5 @@
 import type { TLSSocket } from 'node:tls';
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import { beginning, secretsIn } from '@headset-cloud/kit/outbound/answer.ts';
 import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
 import { type buildConnector, Client } from 'undici';
@@ -42,17 +43,17 @@ export async function postTest(
   body: Uint8Array,
   {
     deadline,
-    nowMs,
+    time,
     secrets,
   }: {
     readonly deadline: Deadline;
-    readonly nowMs: () => number;
+    readonly time: Time;
     /** What must not be told beside signatures and credentials. */
     readonly secrets: readonly string[];
   },
 ): Promise<TestResult> {
-  const atMs = nowMs();
-  const started = performance.now();
+  const atMs = time.now();
+  const started = time.monotonicNow();
   const sent = { ...headers, ...authorizationOf(url) };
   let tls: TlsFacts | undefined;
   const client = new Client(url.origin, {
@@ -64,7 +65,7 @@ export async function postTest(
       }),
   });
   const result = (rest: Pick<TestResult, 'statusCode' | 'reason' | 'answer' | 'answerCut'>): TestResult => ({
-    ...{ atMs, durationMs: Math.round(performance.now() - started) },
+    ...{ atMs, durationMs: Math.round(time.monotonicNow() - started) },
     ...rest,
     ...(tls && { tls }),
   });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
-import type { ServiceContext } from '@headset-cloud/kit/service.ts';
 import { inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { buildConnector } from 'undici';
 import type { DestinationSetting } from '../domain/delivery.ts';
@@ -34,13 +34,13 @@ export interface TestOutcome {
 }
 
 export interface TestCallbacksOptions {
-  readonly ctx: Pick<ServiceContext, 'clock'>;
   readonly destinations: Destinations;
   /** Judges addresses and goes through the egress proxy, as for callbacks. */
   readonly connect: buildConnector.connector;
   readonly metrics: Pick<NotifierMetrics, 'testCallbacks'>;
   /** Longest time of one request; milliseconds. */
   readonly totalTimeoutMs: number;
+  readonly time: Time;
 }
 
 /**
@@ -49,11 +49,12 @@ export interface TestCallbacksOptions {
  */
 export class TestCallbacks {
   readonly #o: TestCallbacksOptions;
-  readonly #underWay = new TestsUnderWay();
+  readonly #underWay: TestsUnderWay;
   readonly #stop = new AbortController();
 
   constructor(options: TestCallbacksOptions) {
     this.#o = options;
+    this.#underWay = new TestsUnderWay(options.time);
   }
 
   /**
@@ -65,6 +66,7 @@ export class TestCallbacks {
     const deadline = startDeadline(
       Math.min(this.#o.totalTimeoutMs, longestMs),
       AbortSignal.any([this.#stop.signal, caller]),
+      this.#o.time,
     );
     try {
       const to = await this.#o.destinations.get(test.applicationId, test.destination);
@@ -119,7 +121,7 @@ export class TestCallbacks {
     const { url } = to;
     const attributes = { 'http.request.method': 'POST', 'server.address': url.hostname };
     return inSpan('test-callback.send', { kind: SpanKind.CLIENT, attributes }, async (span) => {
-      const nowMs = () => this.#o.ctx.clock.now();
+      const { connect, time } = this.#o;
       const headers = {
         'content-type': 'application/json',
         'user-agent': 'headset-cloud-notifier/1',
@@ -127,12 +129,12 @@ export class TestCallbacks {
         'X-TLPF-TEST': 'true',
         ...signatureHeaders({
           ...{ notificationId: webhookId, authenticationKey, body },
-          timestampSeconds: Math.floor(nowMs() / 1000),
+          timestampSeconds: Math.floor(time.now() / 1000),
         }),
       };
       // A receiver knows the application's key, too.
       const secrets = [to.authenticationKey];
-      const result = await postTest(this.#o.connect, url, headers, body, { deadline, nowMs, secrets });
+      const result = await postTest(connect, url, headers, body, { deadline, time, secrets });
       span.setAttribute('http.response.status_code', result.statusCode);
       return result;
     });

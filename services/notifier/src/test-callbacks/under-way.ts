@@ -1,3 +1,4 @@
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
 /** Test callbacks of one application that are under way at the same time, at one instance. */
@@ -8,6 +9,11 @@ const leastMs = 1000;
 /** Counts the test callbacks under way of each application. */
 export class TestsUnderWay {
   readonly #ofApplication = new Map<string, number>();
+  readonly #time: Time;
+
+  constructor(time: Time) {
+    this.#time = time;
+  }
 
   /** Begins one; the returned function ends it. Throws too_many_requests when there are too many. */
   enter(applicationId: string): () => void {
@@ -23,11 +29,11 @@ export class TestsUnderWay {
       );
     }
     this.#ofApplication.set(applicationId, count + 1);
-    const began = performance.now();
+    const began = this.#time.monotonicNow();
     return () => {
-      const restMs = leastMs - (performance.now() - began);
+      const restMs = leastMs - (this.#time.monotonicNow() - began);
       if (restMs <= 0) this.#leave(applicationId);
-      else setTimeout(() => this.#leave(applicationId), restMs).unref();
+      else this.#time.setTimeout(() => this.#leave(applicationId), restMs).unref();
     };
   }
 

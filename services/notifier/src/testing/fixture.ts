@@ -8,6 +8,9 @@ import { openWorld, type TestNotifier, type World } from './world.ts';
 
 export const key = 'the authentication key';
 
+/** The wall-clock time of `ms` ago, in milliseconds since 1970. */
+export const ago = (ms: number) => Date.now() - ms;
+
 /** Integrators' servers that end with each test, and a world that is new for each. */
 export interface Fixture {
   readonly world: World;

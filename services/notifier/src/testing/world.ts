@@ -6,7 +6,7 @@ import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { diskOf } from '@headset-cloud/embedded/testing/disk.ts';
-import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
+import { systemTime } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
@@ -72,14 +72,13 @@ export async function openWorld() {
     env: Record<string, string> = {},
     overrides: NotifierOverrides & {
       failpoints?: (name: string) => void;
-      clock?: Clock;
       log?: (log: EventLog) => EventLog;
     } = {},
   ): Promise<TestNotifier> => {
     const metrics = new Registry();
     const ctx: ServiceContext = {
       logger,
-      clock: overrides.clock ?? systemClock,
+      clock: overrides.time ?? systemTime,
       store: connection.database('notifier'),
       log: overrides.log ? overrides.log(log) : log,
       channel: () => devices,
