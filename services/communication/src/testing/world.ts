@@ -5,6 +5,7 @@ import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { bindSome } from '@headset-cloud/kit/testing/fakes.ts';
 import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
@@ -75,6 +76,8 @@ export interface World {
   /** The integrator's answer; a DomainError is thrown. */
   signedUrls: (body: Body) => unknown;
   nowMs: number;
+  /** Decides when a transfer has stalled. */
+  readonly stallTime: FakeTime;
   /** The failpoint at which the next work that reaches it is interrupted. */
   cutAt: string | undefined;
   webhookUrl(): string;
@@ -114,6 +117,7 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
         failpoints: cutAtOf(() => world),
       }),
       { ...testConfig, ...config, ...changed },
+      { stallTime: world.stallTime },
     );
   }
 
@@ -160,6 +164,7 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
     devicesAway: 0,
     signedUrls: () => ({}),
     nowMs: Date.now(),
+    stallTime: createFakeTime(),
     cutAt: undefined,
     webhookUrl: () => `http://127.0.0.1:${app.webhookPort()}`,
     async callbacks() {
