@@ -17,6 +17,9 @@ import { Registry } from 'prom-client';
 import { buildCommunication, type CommunicationApp } from '../build.ts';
 import type { CommunicationConfig } from '../config.ts';
 
+/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
+const patient = { deadlineMs: 60_000 };
+
 export const MiB = 1024 * 1024;
 
 export const testConfig: CommunicationConfig = {
@@ -127,8 +130,8 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
     app = build(channel, changed, metrics);
     channel.register([...app.rpc, ...app.admin, ...fakes()]);
     Object.assign(world, {
-      admin: createClient(CommunicationAdminService, channel),
-      communication: createClient(CommunicationService, channel),
+      admin: createClient(CommunicationAdminService, channel, patient),
+      communication: createClient(CommunicationService, channel, patient),
     });
     await app.start();
   }

@@ -48,6 +48,9 @@ import { buildDeviceLink } from '../build.ts';
 import { type DeviceLinkConfig, deviceLinkConfig } from '../config.ts';
 import { RawHeadset } from './raw-headset.ts';
 
+/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
+const patient = { deadlineMs: 60_000 };
+
 export const deviceId = '350000000000018';
 export const otherDeviceId = '350000000000026';
 
@@ -304,7 +307,7 @@ export class World {
       await service.stop();
       await server.stop(100);
     });
-    const delivery = createClient(DeliveryService, local);
+    const delivery = createClient(DeliveryService, local, patient);
     return {
       service,
       delivery,

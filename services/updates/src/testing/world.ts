@@ -16,6 +16,9 @@ import { updatesConfig } from '../config.ts';
 import { checksHere } from './checks-here.ts';
 import { RecordingDevices } from './recording-devices.ts';
 
+/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
+const patient = { deadlineMs: 60_000 };
+
 /** A running updates service on the embedded store and this machine's disk, with a recorder in the place of devices. */
 export class World {
   readonly directory = mkdtempSync(join(tmpdir(), 'updates-'));
@@ -53,9 +56,9 @@ export class World {
     this.#env = env;
     this.#more = more;
     this.#contents = ownProcesses ? undefined : contents;
-    this.updates = createClient(UpdatesService, this.#channel);
-    this.downloads = createClient(DownloadsService, this.#channel);
-    this.admin = createClient(UpdatesAdminService, this.#channel);
+    this.updates = createClient(UpdatesService, this.#channel, patient);
+    this.downloads = createClient(DownloadsService, this.#channel, patient);
+    this.admin = createClient(UpdatesAdminService, this.#channel, patient);
     this.devices.developers.set('client-a', 'dev-a').set('client-b', 'dev-b');
   }
 
