@@ -9,7 +9,7 @@ const status = `/v1/applications/app-1/devices/status`;
 const manyCalls = 64;
 
 // withstands rest/overload
-test('after calls that a service answered too late, some are refused at once and the others done', async () => {
+test('of more calls than a service does in time, some are refused at once and the others done', async () => {
   // The service ends its calls itself, long before the deadline.
   gateway = await startTestGateway({ UPSTREAM_DEADLINE_MS: '60000' });
   let open: PromiseWithResolvers<void>[] = [];

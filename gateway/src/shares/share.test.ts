@@ -21,10 +21,10 @@ test('what other gateways admitted is taken from the rate here, down to a bound'
   const share = new Share('c', rate, createFakeTime());
   share.hear('other', { taken: 30, underWay: 0, asked: 30 }, 1000);
   expect(share.take()).toBe(false);
-  // 10 calls are owed at 10 a second, and one more is to be there.
+  // The bucket is 10 calls below zero, and the next call needs one more, at 10 a second.
   expect(share.bucket.waitMs).toBe(1100);
   share.hear('other', { taken: 1_000_000, underWay: 0, asked: 30 }, 1000);
-  // At most four bursts are owed.
+  // The bucket is at most four bursts below zero.
   expect(share.bucket.waitMs).toBe(8100);
 });
 

@@ -42,7 +42,7 @@ export interface TestGateway {
   stop(forMs?: number): Promise<void>;
 }
 
-/** `proxies`: those before it; absent: none. `time`: what the gateway and the tokens' times go by. */
+/** `proxies`: proxies in front of it; default: none. `time`: clock and timers of the gateway, and time of tokens. */
 export async function startTestGateway(
   env: Record<string, string> = {},
   { proxies, time = systemTime }: { readonly proxies?: BlockList; readonly time?: Time } = {},

@@ -6,7 +6,7 @@ import { requireProductionReady } from './config.ts';
 import { deviceId, type Instance, offer, passUntil, World, WrongClock } from './testing/world.ts';
 
 let world: World;
-/** What instances that `startFake` starts go by. Begins now, because tokens are of now. */
+/** Clock and timers of the instances that `startFake` starts. It starts at the present, because tokens do. */
 let time: FakeTime;
 beforeEach(() => {
   world = new World();
@@ -22,7 +22,7 @@ async function online(at: Instance) {
   const { sessionEpoch } = await headset.next('welcome');
   return { headset, sessionEpoch };
 }
-/** Neither an unanswered offer nor the regular judgements of sessions matter in the time that passes. */
+/** Longer than the time that passes in a test: neither an unanswered offer nor a regular reconciliation is due. */
 const patient = { DEVICE_LINK_OFFER_DEADLINE_MS: 600_000, DEVICE_LINK_REJUDGE_MS: 3_600_000 };
 const startFake = (address?: string) => world.start(patient, address, time, time);
 /** Lets time pass, a second at a time, until `probe` returns true. */

@@ -72,7 +72,7 @@ describe('a part of a recording', () => {
     ...{ archiveUrl: `http://${host}/a`, file: 'r/x', offset: 0, bytes, whole: true },
   });
 
-  test('whose archive, or storage, does not go on', async () => {
+  test('that stops at the archive, or at the storage', async () => {
     const archive = await serve((_, response) => response.end('abc'));
     const first = await silence();
     const unread = uploader.upload(part(first.host, 3), `http://${archive}/x?secret`, never);
@@ -92,7 +92,7 @@ describe('a part of a recording', () => {
     });
   });
 
-  test('that goes on, but more slowly than it may', async () => {
+  test('that is slower than the lowest allowed rate', async () => {
     const source = Promise.withResolvers<ServerResponse>();
     const archive = await serve((_, response) => source.resolve(response));
     const { host, asked } = await silence();

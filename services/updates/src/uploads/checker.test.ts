@@ -78,14 +78,14 @@ async function open(uploadId = id): Promise<void> {
 const put = (content: Buffer, to = key) => disk.write(to, Readable.from([content]), content.length);
 const state = async () => (await catalogue.get(artifactId(name)))?.state;
 
-/** The answer to an uploader. Time passes only between two tries, so the uploader does not lose patience. */
+/** The answer to an uploader. Time passes only between two tries, so the longest wait is not reached. */
 async function untilAnswered(answering: Promise<UploadAnswer>): Promise<UploadAnswer> {
   let answered = false;
   const ended = answering.finally(() => {
     answered = true;
   });
   await waitFor('the answer', async () => {
-    // One timer is the uploader's patience, the other one the pause between two tries.
+    // One timer limits the whole wait, the other one is the pause between two tries.
     if (time.timers === 2) await time.advance(100);
     return answered;
   });
