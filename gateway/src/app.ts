@@ -53,7 +53,7 @@ export function buildGateway(options: GatewayOptions): Gateway {
     return operationsOf(document).map((operation) => ({ operation, compiler }));
   });
   const operations = described.map(({ operation }) => operation);
-  const services = Object.entries(createHandlers(clients));
+  const services = Object.entries(createHandlers(clients, clock));
   const handlers = new Map(
     services.flatMap(([service, some]) =>
       Object.entries(some).map(([id, handler]) => [id, { service, handler }]),
@@ -74,18 +74,18 @@ export function buildGateway(options: GatewayOptions): Gateway {
     const served = handlers.get(operation.operationId);
     if (!served) continue;
     const run = createCallRunner(operation, served.handler, {
-      ...{ tokens, ownership, shares, bodies, compiler, proxies },
+      ...{ tokens, ownership, shares, bodies, compiler, proxies, clock },
       admit: (clientId, work) => admission.admit(served.service, clientId, work),
       bodyLimitBytes: Math.max(config.BODY_LIMIT_BYTES, operation.bodyLimitBytes ?? 0),
       totalMs: Math.max(config.UPSTREAM_DEADLINE_MS, operation.deadlineMs ?? 0),
     });
     serve(router, operation, run);
   }
-  serveDocuments(router, proxies);
+  serveDocuments(router, proxies, clock);
 
   const app = new Koa<RequestState>();
   app.on('error', (error: Error) => logger.debug({ err: error }, 'connection failed'));
-  app.use(observe({ logger, metrics, proxies }));
+  app.use(observe({ logger, metrics, proxies, clock }));
   app.use(router.routes());
   app.use(() => {
     throw unknownPath();
@@ -120,9 +120,9 @@ const documentsPath = '/v1/openapi/{document}';
 const documentsRate = { perSecond: 20, burst: 100 };
 
 /** The contract documents, for anybody; other names and methods are unknown paths. */
-function serveDocuments(router: Router<RequestState>, proxies: BlockList): void {
+function serveDocuments(router: Router<RequestState>, proxies: BlockList, clock: Clock): void {
   const documents = publishedDocuments();
-  const rate = new AddressRate('openapi', documentsRate);
+  const rate = new AddressRate('openapi', documentsRate, clock);
   router.register(routerPath(documentsPath), ['GET'], (ctx) => {
     const found = documents.get(ctx['params']['document'] ?? '');
     if (!found) throw unknownPath();

@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Clock, Time } from '@headset-cloud/kit/clock.ts';
 import type { Doors } from '@headset-cloud/kit/doors/http-door.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
@@ -30,6 +30,8 @@ export function assembleGateway(
     readonly channel: (to: ServiceName) => Channel;
     readonly logger: Logger;
     readonly clock: Clock;
+    /** Timers; absent: the machine's. */
+    readonly time?: Time;
     readonly metrics: Registry;
     readonly doors?: Doors;
     /** What clients take; absent: this is the only gateway. */
@@ -67,7 +69,7 @@ export function assembleGateway(
     ...(host.doors && { proxies: host.doors.proxies }),
     shares: host.shares ?? createShares({ clock, together: false }),
   });
-  const server = createGatewayServer(gateway, config, logger, host.doors);
+  const server = createGatewayServer(gateway, config, logger, host.doors, host.time);
   const watch = repeat("the look at the issuer's keys", issuerWatchMs, logger, async () => {
     await keys.look();
     return 0;

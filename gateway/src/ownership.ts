@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
@@ -23,7 +23,7 @@ export function createOwnership(
   size = 10_000,
 ): Ownership {
   // A wall clock that is set back must not prolong what is cached.
-  const nowMs = () => clock.monotonicNow?.() ?? clock.now();
+  const nowMs = () => monotonicMs(clock);
   const kept = new LRUCache<string, { readonly untilMs: number; readonly limits: ClientLimits }>({
     max: size,
   });

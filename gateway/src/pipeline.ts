@@ -2,6 +2,7 @@ import type { BlockList } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline as flow } from 'node:stream/promises';
 import { withActor } from '@headset-cloud/kit/audit/actor.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { withDeadline } from '@headset-cloud/kit/deadline.ts';
 import { addressOf } from '@headset-cloud/kit/doors/address.ts';
 import type { BodyRoom } from '@headset-cloud/kit/doors/body-room.ts';
@@ -31,6 +32,7 @@ export interface PipelineOptions {
   readonly compiler: SchemaCompiler;
   /** Behind one of these addresses there are many clients. */
   readonly proxies: BlockList;
+  readonly clock: Clock;
 }
 
 /** Runs one call of the API for a request whose path and method are known. */
@@ -45,7 +47,18 @@ export type CallRunner = (ctx: Context, params: Readonly<Record<string, string>>
 export function createCallRunner(
   operation: ApiOperation,
   handler: Handler,
-  { tokens, ownership, shares, admit, bodyLimitBytes, bodies, totalMs, compiler, proxies }: PipelineOptions,
+  {
+    tokens,
+    ownership,
+    shares,
+    admit,
+    bodyLimitBytes,
+    bodies,
+    totalMs,
+    compiler,
+    proxies,
+    clock,
+  }: PipelineOptions,
 ): CallRunner {
   const ofApplication = operation.parameters.some((p) => p.in === 'path' && p.name === 'applicationId');
   const isChange = operation.method !== 'GET' || '201' in operation.responses;
@@ -65,7 +78,7 @@ export function createCallRunner(
     const applicationId = params['applicationId'] ?? '';
     // Without an application in the path the service checks client and device (hardware), but the check
     // that the developer is registered comes before the checks of path and query.
-    const asked = performance.now();
+    const askedAtMs = monotonicMs(clock);
     const limits = await withDeadline(totalMs, () =>
       ownership(clientId, ofApplication ? applicationId : undefined),
     );
@@ -76,7 +89,7 @@ export function createCallRunner(
     };
     try {
       // The time that the caller takes to send its body does not count.
-      const leftMs = totalMs - (performance.now() - asked);
+      const leftMs = totalMs - (monotonicMs(clock) - askedAtMs);
       const path = readPath(params);
       if (isChange && path.deviceId !== '') shares.change(clientId, path.deviceId, limits);
       const query = readQuery(ctx.querystring);

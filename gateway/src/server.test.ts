@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { deviceId } from './testing/fakes.ts';
@@ -8,18 +9,14 @@ const app = '/v1/applications/app-1';
 const commands = `${app}/devices/${deviceId}/commands`;
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startTestGateway({
-    HEADERS_TIMEOUT_MS: '300',
-    REQUEST_TIMEOUT_MS: '600',
-    SOCKET_STALL_TIMEOUT_MS: '1500',
-  });
+  gateway = await startTestGateway();
 });
 afterAll(() => gateway.stop());
 
 const get = (extra = '', of = gateway) =>
   `GET ${app} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${of.token()}\r\n${extra}\r\n`;
-const put = (extra: string, body = '') =>
-  `PUT ${commands} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nAuthorization: Bearer ${gateway.token()}\r\n${extra}\r\n${body}`;
+const put = (extra: string, body = '', of = gateway) =>
+  `PUT ${commands} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nAuthorization: Bearer ${of.token()}\r\n${extra}\r\n${body}`;
 const form = (status: number) =>
   new RegExp(
     `^HTTP/1\\.1 ${status} [\\s\\S]*x-request-id: [\\w-]+\\r\\n[\\s\\S]*\\{"message":"[^"]+"\\}$`,
@@ -57,12 +54,18 @@ describe('an invalid request is answered in the form of all errors', () => {
 });
 
 describe('slow requests', () => {
+  let hurried: TestGateway;
+  beforeAll(async () => {
+    hurried = await startTestGateway({ HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '600' });
+  });
+  afterAll(() => hurried.stop());
+
   test('headers that do not end are cut off with 408', async () => {
-    expect(await gateway.raw(`GET ${app} HTTP/1.1\r\nHost: a\r\n`)).toMatch(form(408));
+    expect(await hurried.raw(`GET ${app} HTTP/1.1\r\nHost: a\r\n`)).toMatch(form(408));
   });
   test('a body that does not come is cut off with 408', async () => {
-    expect(await gateway.raw(put('Content-Length: 30\r\n', '{"launch'))).toMatch(form(408));
-    expect(gateway.fakes.seen.some((s) => s.rpc === 'sendOperation')).toBe(false);
+    expect(await hurried.raw(put('Content-Length: 30\r\n', '{"launch', hurried))).toMatch(form(408));
+    expect(hurried.fakes.seen.some((s) => s.rpc === 'sendOperation')).toBe(false);
   });
   test('a client that disconnects within its body affects no other client', async () => {
     const { socket } = open(gateway.server.port, put('Content-Length: 30\r\n', '{"launch'));
@@ -71,14 +74,24 @@ describe('slow requests', () => {
     expect((await gateway.request('GET', app)).status).toBe(200);
   });
   test('a client that goes on sending an unwanted body is cut off after its answer', async () => {
-    const huge = `PUT ${commands} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n`;
-    const client = open(gateway.server.port, huge);
-    const drip = setInterval(() => client.socket.write('x'.repeat(1000)), 20);
+    const time = createFakeTime();
+    const own = await startTestGateway({}, { time });
     try {
+      const huge = `PUT ${commands} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n`;
+      const client = open(own.server.port, huge);
       await waitFor('the answer', () => client.received().startsWith('HTTP/1.1 401 '));
-      await waitFor('the end', client.closed);
+      await waitFor('the gateway to give the client some time', () => time.timers > 0);
+      await time.advance(1999);
+      client.socket.write('x'.repeat(1000));
+      expect((await own.request('GET', app)).status).toBe(200);
+      expect(client.closed()).toBe(false);
+      await time.advance(1);
+      await waitFor('the end', () => {
+        client.socket.write('x'.repeat(1000));
+        return client.closed();
+      });
     } finally {
-      clearInterval(drip);
+      await own.stop();
     }
   });
 });
@@ -110,9 +123,10 @@ test('one connection serves many requests, also pipelined', async () => {
 
 // withstands rest/slow-reader
 test('a reader that stalls is cut off, and no further page of the list is read', async () => {
+  const own = await startTestGateway({ SOCKET_STALL_TIMEOUT_MS: '1500' });
   const wide = 'x'.repeat(1_000_000);
   let pages = 0;
-  gateway.fakes.answers.listDeviceStatuses = async () => {
+  own.fakes.answers.listDeviceStatuses = async () => {
     pages++;
     return {
       statuses: [{ deviceId: String(350_000_000_000_000 + pages), firmwareVersion: wide }],
@@ -120,19 +134,19 @@ test('a reader that stalls is cut off, and no further page of the list is read',
     };
   };
   const client = open(
-    gateway.server.port,
-    `GET ${app}/devices/status HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${gateway.token()}\r\n\r\n`,
+    own.server.port,
+    `GET ${app}/devices/status HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own.token()}\r\n\r\n`,
   );
   client.socket.pause();
   try {
-    await waitFor('the gateway to give up', () => gateway.logs.some((l) => l['msg'] === 'answer cut off'));
+    await waitFor('the gateway to give up', () => own.logs.some((l) => l['msg'] === 'answer cut off'));
     const asked = pages;
-    expect((await gateway.request('GET', app)).status).toBe(200);
+    expect((await own.request('GET', app)).status).toBe(200);
     expect(pages).toBe(asked);
     expect(asked).toBeLessThan(50);
   } finally {
     client.socket.destroy();
-    gateway.fakes.answers = {};
+    await own.stop();
   }
 });
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { type Doors, defaultDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { listenOn } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
@@ -41,6 +42,7 @@ export function createGatewayServer(
   config: GatewayServerConfig,
   logger: Logger,
   doors: Doors = defaultDoors,
+  time: Time = systemTime,
 ): GatewayServer {
   const inHand = new Set<ServerResponse>();
   const latest = new WeakMap<Duplex, ServerResponse>();
@@ -64,7 +66,7 @@ export function createGatewayServer(
       inHand.delete(res);
       if (state === 'draining') setImmediate(() => server.closeIdleConnections());
     });
-    res.once('finish', () => dropUnwantedBody(req));
+    res.once('finish', () => dropUnwantedBody(req, time));
     if (state !== 'running') res.setHeader('Connection', 'close');
     if (req.headers.host === undefined && req.httpVersion === '1.1') answerMissingHost(req, res);
     else gateway.handler(req, res);
@@ -105,24 +107,24 @@ export function createGatewayServer(
       if (state !== 'turning away') return;
       state = 'draining';
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      const late = setTimeout(() => {
+      const late = time.setTimeout(() => {
         logger.warn({ inHand: inHand.size }, 'requests were cut off at the end of the drain');
         server.closeAllConnections();
       }, forMs);
       await closed;
-      clearTimeout(late);
+      time.clearTimer(late);
     },
   };
 }
 
 /** An answer may come before its request's body; a client that goes on sending is cut off. */
-function dropUnwantedBody(req: IncomingMessage): void {
+function dropUnwantedBody(req: IncomingMessage, time: Time): void {
   if (req.complete) return;
-  const timer = setTimeout(() => {
+  const timer = time.setTimeout(() => {
     if (!req.complete) req.socket.destroy();
   }, unwantedBodyMs);
   timer.unref();
-  req.once('close', () => clearTimeout(timer));
+  req.once('close', () => time.clearTimer(timer));
 }
 
 function answerMissingHost(req: IncomingMessage, res: ServerResponse): void {

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { LRUCache } from 'lru-cache';
 import { Bucket, type Rate } from '../shares/bucket.ts';
@@ -10,10 +11,12 @@ const mostAddresses = 10_000;
 export class AddressRate {
   readonly #rate: Rate;
   readonly #policy: string;
+  readonly #clock: Clock;
   readonly #buckets = new LRUCache<string, Bucket>({ max: mostAddresses });
 
-  constructor(policy: string, rate: Rate) {
+  constructor(policy: string, rate: Rate, clock: Clock = systemClock) {
     this.#policy = policy;
+    this.#clock = clock;
     this.#rate = rate;
   }
 
@@ -22,7 +25,7 @@ export class AddressRate {
     const key = networkOf(address);
     let bucket = this.#buckets.get(key);
     if (!bucket) {
-      bucket = new Bucket(this.#rate);
+      bucket = new Bucket(this.#rate, this.#clock);
       this.#buckets.set(key, bucket);
     }
     if (bucket.take()) return;

@@ -1,4 +1,5 @@
 import type { BlockList } from 'node:net';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { addressOf } from '@headset-cloud/kit/doors/address.ts';
 import { toDomainError } from '@headset-cloud/kit/errors.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
@@ -36,8 +37,9 @@ export function observe(options: {
   metrics: Registry;
   /** Behind one of these addresses there are many clients. */
   proxies: BlockList;
+  clock: Clock;
 }): Middleware<RequestState> {
-  const { logger, metrics, proxies } = options;
+  const { logger, metrics, proxies, clock } = options;
   const duration = new Histogram({
     name: 'headset_gateway_request_duration_seconds',
     help: 'Time from the headers of a request to its answer.',
@@ -53,7 +55,7 @@ export function observe(options: {
   });
   for (const limit of policies) limited.inc({ limit }, 0);
   return (ctx, next) => {
-    const began = performance.now();
+    const began = monotonicMs(clock);
     const id = requestId(ctx.req.headers['x-request-id']);
     ctx.set('X-Request-Id', id);
     ctx.state.requestId = id;
@@ -70,7 +72,7 @@ export function observe(options: {
       }
       const { status } = ctx;
       const route = ctx.state.route ?? 'unknown';
-      const seconds = (performance.now() - began) / 1000;
+      const seconds = (monotonicMs(clock) - began) / 1000;
       duration.observe({ route, method, status }, seconds);
       if (status === 429) limited.inc({ limit: toDomainError(failure).limit?.policy ?? 'unknown' });
       span.updateName(`${method} ${route}`);

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { errorCatalogue } from '@headset-cloud/kit/errors.ts';
 import { expect, test } from '@jest/globals';
 import { createConfig, lint } from '@redocly/openapi-core';
@@ -22,7 +23,7 @@ const served = apiDocuments.flatMap((name) => {
 });
 
 test('handlers and documents name the same operations', () => {
-  const handlers = createHandlers({} as Parameters<typeof createHandlers>[0]);
+  const handlers = createHandlers({} as Parameters<typeof createHandlers>[0], systemClock);
   expect(Object.values(handlers).flatMap(Object.keys).toSorted()).toEqual(
     served.map((o) => o.operationId).toSorted(),
   );

@@ -1,3 +1,4 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { ServiceName } from '@headset-cloud/kit/service.ts';
 import type { GatewayClients } from '../clients.ts';
 import { activationHandlers } from './activation.ts';
@@ -21,7 +22,10 @@ import type { Handlers } from './types.ts';
 import { updateHandlers } from './updates.ts';
 
 /** Every handler by operationId, below the service that it asks; the document decides which paths lead to them. */
-export function createHandlers(clients: GatewayClients): Readonly<Partial<Record<ServiceName, Handlers>>> {
+export function createHandlers(
+  clients: GatewayClients,
+  clock: Clock,
+): Readonly<Partial<Record<ServiceName, Handlers>>> {
   return {
     devices: {
       ...applicationHandlers(clients),
@@ -43,7 +47,7 @@ export function createHandlers(clients: GatewayClients): Readonly<Partial<Record
       ...eventTypeHandlers(),
       ...eventHandlers(clients),
       ...deliveryHandlers(clients),
-      ...testCallbackHandlers(clients),
+      ...testCallbackHandlers(clients, clock),
     },
   };
 }

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
 import type { TestAttempt } from '@headset-cloud/proto/notifier/v1/test_callbacks_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import { invalidBody } from '../http/errors.ts';
@@ -35,7 +36,10 @@ function attemptJson(attempt: TestAttempt): object {
 }
 
 /** Test callbacks: the body is a documented example, so that nobody sends what no callback could be. */
-export function testCallbackHandlers({ tests }: Pick<GatewayClients, 'tests'>): Handlers {
+export function testCallbackHandlers(
+  { tests }: Pick<GatewayClients, 'tests'>,
+  clock: Clock = systemClock,
+): Handlers {
   const types = new Map(readEventTypes().map((one) => [one.type, one]));
   const compilers = new Map(
     eventDocuments.map((name) => [name, new SchemaCompiler(name, readDocument(name))]),
@@ -62,7 +66,7 @@ export function testCallbackHandlers({ tests }: Pick<GatewayClients, 'tests'>): 
       const { applicationId } = call;
       const body = {
         ...{ ...shown.body, applicationId },
-        ...('timestamp' in shown.body && { timestamp: Date.now() }),
+        ...('timestamp' in shown.body && { timestamp: clock.now() }),
         ...fields,
         // Whose it is, nobody chooses.
         applicationId,

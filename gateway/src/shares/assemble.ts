@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Clock, Time } from '@headset-cloud/kit/clock.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
@@ -18,13 +18,15 @@ export function assembleShares(
     readonly security: RpcSecurity | undefined;
     readonly logger: Logger;
     readonly clock: Clock;
+    /** Timers; absent: the machine's. */
+    readonly time?: Time;
   },
 ): {
   readonly shares: Shares;
   readonly bindings: readonly RpcBinding[];
   readonly components: readonly Component[];
 } {
-  const { security, logger, clock } = host;
+  const { security, logger, clock, time } = host;
   const shares = createShares({ clock, together: peers !== undefined });
   if (peers === undefined) return { shares, bindings: [], components: [] };
   const instanceId = `gateway-${randomUUID().slice(0, 8)}`;
@@ -34,6 +36,7 @@ export function assembleShares(
     components: [
       createPeers({
         ...{ names: peers.split(','), instanceId, shares, logger },
+        ...(time && { time }),
         open: (address) => new GrpcChannel(address, {}, security && { security, service: 'gateway' }),
       }),
     ],

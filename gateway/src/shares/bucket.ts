@@ -1,4 +1,4 @@
-import { TokenBucket } from 'limiter';
+import { type Clock, monotonicMs, systemClock } from '@headset-cloud/kit/clock.ts';
 
 /** A rate with a burst. */
 export interface Rate {
@@ -9,49 +9,63 @@ export interface Rate {
 /** How many bursts others may have taken before they are forgiven. */
 const mostOwedBursts = 4;
 
-/** The library's token bucket, full at first, that others may overdraw: their calls were made already. */
+/** A token bucket, full at first, that others may overdraw: their calls were made already. */
 export class Bucket {
-  readonly #bucket: TokenBucket;
+  readonly #clock: Clock;
+  #rate: Rate;
+  #tokens: number;
+  #refilledAtMs: number;
 
-  constructor({ perSecond, burst }: Rate) {
-    this.#bucket = new TokenBucket({ bucketSize: burst, tokensPerInterval: perSecond, interval: 1000 });
-    this.#bucket.content = burst;
+  constructor(rate: Rate, clock: Clock = systemClock) {
+    this.#clock = clock;
+    this.#rate = rate;
+    this.#tokens = rate.burst;
+    this.#refilledAtMs = monotonicMs(clock);
   }
 
   get rate(): Rate {
-    return { perSecond: this.#bucket.tokensPerInterval, burst: this.#bucket.bucketSize };
+    return this.#rate;
   }
 
   /** A contract was changed. */
   change({ perSecond, burst }: Rate): void {
-    if (this.#bucket.tokensPerInterval === perSecond && this.#bucket.bucketSize === burst) return;
+    if (this.#rate.perSecond === perSecond && this.#rate.burst === burst) return;
     // What has passed until now counts by the rate that was.
-    this.#bucket.drip();
-    this.#bucket.tokensPerInterval = perSecond;
-    this.#bucket.bucketSize = burst;
-    this.#bucket.content = Math.min(this.#bucket.content, burst);
+    this.#refill();
+    this.#rate = { perSecond, burst };
+    this.#tokens = Math.min(this.#tokens, burst);
   }
 
   /** Takes one call; false: there is none left. */
   take(): boolean {
-    return this.#bucket.tryRemoveTokens(1);
+    this.#refill();
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
   }
 
   /** Calls that were made elsewhere. */
   owe(calls: number): void {
-    this.#bucket.drip();
-    const least = -mostOwedBursts * this.#bucket.bucketSize;
-    this.#bucket.content = Math.max(this.#bucket.content - calls, least);
+    this.#refill();
+    this.#tokens = Math.max(this.#tokens - calls, -mostOwedBursts * this.#rate.burst);
   }
 
   /** When the next call can be taken; milliseconds from now. */
   get waitMs(): number {
-    return this.#bucket.getWaitTime(1);
+    this.#refill();
+    return Math.max(0, Math.ceil((1 - this.#tokens) / (this.#rate.perSecond / 1000)));
   }
 
   /** Share of the burst that is left, 0 to 1; below 0 when others have overdrawn it. */
   get left(): number {
-    this.#bucket.drip();
-    return this.#bucket.content / this.#bucket.bucketSize;
+    this.#refill();
+    return this.#tokens / this.#rate.burst;
+  }
+
+  #refill(): void {
+    const nowMs = monotonicMs(this.#clock);
+    const passedMs = Math.max(nowMs - this.#refilledAtMs, 0);
+    this.#refilledAtMs = nowMs;
+    this.#tokens = Math.min(this.#tokens + passedMs * (this.#rate.perSecond / 1000), this.#rate.burst);
   }
 }

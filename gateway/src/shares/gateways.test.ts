@@ -1,26 +1,37 @@
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { peersPort } from '@headset-cloud/kit/rpc/peers-port.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Registry } from 'prom-client';
 import { assembleShares } from './assemble.ts';
-import type { Shares } from './shares.ts';
+import { createShares, type Shares, tellEveryMs } from './shares.ts';
 
-const logger = createLogger({ service: 'gateway', level: 'silent' });
+const limits = { callsPerSecond: 200, callsBurst: 100, callsUnderWay: 40, deviceChangesPerSecond: 100 };
+const unbounded = { ...limits, callsPerSecond: 1_000_000, callsBurst: 1_000_000 };
+const admitted = (call: () => void): boolean => {
+  try {
+    call();
+    return true;
+  } catch {
+    return false;
+  }
+};
+
 const running: Component[] = [];
 afterEach(async () => {
   for (const component of running.splice(0).reverse()) await component.stop(0);
 });
 
 /** Gateways of one platform, as processes have them. */
-async function startGateways(count: number): Promise<Shares[]> {
+async function startGateways(count: number, time: FakeTime): Promise<Shares[]> {
   const ports = await freePorts(count);
   const peers = ports.map((port) => `127.0.0.1:${port}`).join(',');
-  const host = () => ({ security: undefined, logger, clock: systemClock, metrics: new Registry() });
+  const logger = createLogger({ service: 'gateway', level: 'silent' });
+  const host = () => ({ security: undefined, logger, clock: time, time, metrics: new Registry() });
   const made = ports.map((port) => {
-    const its = assembleShares({ GATEWAY_PEERS: count === 1 ? undefined : peers }, host());
+    const its = assembleShares({ GATEWAY_PEERS: peers }, host());
     const listen = { GRPC_LISTEN: { host: '127.0.0.1', port }, RPC_CONNECTION_AGE_MS: 60_000 };
     return { ...its, port: peersPort(its.bindings, listen, host()) };
   });
@@ -33,95 +44,93 @@ async function startGateways(count: number): Promise<Shares[]> {
   return made.map(({ shares }) => shares);
 }
 
-const limits = { callsPerSecond: 200, callsBurst: 100, callsUnderWay: 40, deviceChangesPerSecond: 100 };
-const admitted = (call: () => void): boolean => {
-  try {
-    call();
-    return true;
-  } catch {
-    return false;
-  }
-};
-const measuredMs = 4000;
-
-/** What is taken in a second. */
-async function rates(taken: Readonly<Record<'calls' | 'changes', number>>) {
-  const before = { ...taken };
-  const began = performance.now();
-  await waitFor('the time to pass', async () => performance.now() - began > measuredMs, {
-    timeoutMs: 20_000,
-  });
-  const seconds = (performance.now() - began) / 1000;
-  return {
-    calls: (taken.calls - before.calls) / seconds,
-    changes: (taken.changes - before.changes) / seconds,
+test('gateways report to each other what clients take', async () => {
+  const time = createFakeTime();
+  const [first, second, third] = (await startGateways(3, time)) as [Shares, Shares, Shares];
+  /** Whether a client may have all its calls at this gateway. */
+  const isFree = (shares: Shares) => {
+    const leave: (() => void)[] = [];
+    const all = Array.from({ length: 40 }, () =>
+      admitted(() => leave.push(shares.enter('client', 'app', unbounded))),
+    );
+    for (const one of leave) one();
+    return !all.includes(false);
   };
+  for (const shares of [first, second, third]) expect(isFree(shares)).toBe(true);
+  const calls = Array.from({ length: 40 }, () => first.enter('client', 'app', unbounded));
+  for (const other of [second, third]) {
+    await waitFor('a gateway to know of the calls at another', async () => {
+      await time.advance(tellEveryMs);
+      return !isFree(other);
+    });
+  }
+  for (const leave of calls) leave();
+  for (const other of [second, third]) {
+    await waitFor('a gateway to know of their end', async () => {
+      await time.advance(tellEveryMs);
+      return isFree(other);
+    });
+  }
+});
+
+/** Gateways that report to each other at each interval. `run` lets seconds pass, and calls `step` every 5 ms. */
+function simulate(count: number) {
+  const at = { ms: 0 };
+  const clock = { now: () => at.ms };
+  const gateways = Array.from({ length: count }, () => createShares({ clock, together: count > 1 }));
+  const tellAll = () => {
+    const told = gateways.map((shares) => shares.tell());
+    for (const [i, shares] of gateways.entries()) {
+      for (const [from, of] of told.entries()) if (from !== i) shares.hear(`gateway-${from}`, of);
+    }
+  };
+  const run = (seconds: number, step: () => void) => {
+    for (const untilMs = at.ms + seconds * 1000; at.ms < untilMs; ) {
+      at.ms += 5;
+      if (at.ms % tellEveryMs === 0 && count > 1) tellAll();
+      step();
+    }
+  };
+  return { gateways, run };
 }
 
-test.each([1, 2, 4])(
-  'a rate holds for %d gateways together',
-  async (count) => {
-    const gateways = await startGateways(count);
-    const taken = { calls: 0, changes: 0 };
-    // Ten times the rate, in turns.
-    const flood = () => {
-      for (let i = 0; i < 20; i++) {
-        for (const shares of gateways) {
-          if (admitted(() => shares.enter('client', 'app', limits)())) taken.calls++;
-          if (admitted(() => shares.change('client', 'device', limits))) taken.changes++;
-        }
+test.each([1, 2, 4])('a rate holds for %d gateways together', (count) => {
+  const { gateways, run } = simulate(count);
+  const taken = { calls: 0, changes: 0 };
+  // Ten times the rate, in turns.
+  const flood = () => {
+    for (let i = 0; i < 20; i++) {
+      for (const shares of gateways) {
+        if (admitted(() => shares.enter('client', 'app', limits)())) taken.calls++;
+        if (admitted(() => shares.change('client', 'device', limits))) taken.changes++;
       }
-    };
-    const timer = setInterval(flood, 5);
-    try {
-      // The bursts are used up, and what all gateways took before they were told is paid back.
-      await waitFor(
-        'the flood to be refused',
-        async () => taken.calls > 100 * count + 100 && taken.changes > 200 * count + 50,
-        {
-          timeoutMs: 20_000,
-        },
-      );
-      // What the machine itself held up, or what is still paid back, is not the rate: it settles.
-      await waitFor(
-        'both rates to hold',
-        async () => {
-          const { calls, changes } = await rates(taken);
-          return calls > 200 * 0.8 && calls < 200 * 1.2 && changes > 100 * 0.8 && changes < 100 * 1.2;
-        },
-        { timeoutMs: 6 * measuredMs },
-      );
-    } finally {
-      clearInterval(timer);
     }
-  },
-  60_000,
-);
+  };
+  // The bursts are used up, and what all gateways took before they knew of each other is paid back.
+  run(10, flood);
+  const before = { ...taken };
+  run(4, flood);
+  const rates = { calls: (taken.calls - before.calls) / 4, changes: (taken.changes - before.changes) / 4 };
+  expect(rates.calls).toBeGreaterThan(200 * 0.9);
+  expect(rates.calls).toBeLessThan(200 * 1.1);
+  expect(rates.changes).toBeGreaterThan(100 * 0.9);
+  expect(rates.changes).toBeLessThan(100 * 1.1);
+});
 
-test('the limit of calls under way holds for four gateways together', async () => {
-  const gateways = await startGateways(4);
-  const unbounded = { ...limits, callsPerSecond: 1_000_000, callsBurst: 1_000_000 };
+test('the limit of calls under way holds for four gateways together', () => {
+  const { gateways, run } = simulate(4);
   const leave: (() => void)[] = [];
-  let most = 0;
   const seen: number[] = [];
-  const timer = setInterval(() => {
+  run(1, () => {
     // A call takes a few turns, and more come than may be under way.
     for (let i = 0; i < leave.length / 10; i++) leave.shift()?.();
     for (const shares of gateways) {
       for (let i = 0; i < 20; i++) admitted(() => leave.push(shares.enter('client', 'app', unbounded)));
     }
-    most = Math.max(most, leave.length);
     seen.push(leave.length);
-  }, 5);
-  try {
-    await waitFor('the gateways to have told each other', async () => seen.length > 200, {
-      timeoutMs: 20_000,
-    });
-    const later = seen.slice(100);
-    const mean = later.reduce((sum, n) => sum + n, 0) / later.length;
-    expect(mean).toBeGreaterThan(40 * 0.8);
-    expect(mean).toBeLessThan(40 * 1.2);
-  } finally {
-    clearInterval(timer);
-  }
-}, 60_000);
+  });
+  const later = seen.slice(100);
+  const mean = later.reduce((sum, n) => sum + n, 0) / later.length;
+  expect(mean).toBeGreaterThan(40 * 0.8);
+  expect(mean).toBeLessThan(40 * 1.2);
+});

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import {
@@ -49,11 +50,12 @@ export function createPeers(options: {
   readonly shares: Shares;
   readonly open: (address: string) => Channel;
   readonly logger: Logger;
+  readonly time?: Time;
 }): Component {
-  const { names, instanceId, shares, open, logger } = options;
+  const { names, instanceId, shares, open, logger, time = systemTime } = options;
   const peers = new Map<string, Peer>();
-  let ticks: NodeJS.Timeout | undefined;
-  let resolves: NodeJS.Timeout | undefined;
+  let ticks: Timer | undefined;
+  let resolves: Timer | undefined;
 
   async function addressesOf(name: string): Promise<string[]> {
     const at = name.lastIndexOf(':');
@@ -119,12 +121,12 @@ export function createPeers(options: {
     name: 'gateways',
     async start() {
       await resolve();
-      resolves = setInterval(() => void resolve(), resolveEveryMs);
-      ticks = setInterval(tick, tellEveryMs);
+      resolves = time.setInterval(() => void resolve(), resolveEveryMs);
+      ticks = time.setInterval(tick, tellEveryMs);
     },
     async stop() {
-      clearInterval(ticks);
-      clearInterval(resolves);
+      time.clearTimer(ticks);
+      time.clearTimer(resolves);
       await Promise.all([...peers.values()].map(({ channel }) => channel.close()));
       peers.clear();
     },

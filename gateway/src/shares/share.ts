@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
 import { Bucket, type Rate } from './bucket.ts';
 
 /** What another gateway told of a key. */
@@ -25,9 +26,9 @@ export class Share {
   #toldUnderWay = 0;
   readonly #others = new Map<string, { readonly untilMs: number; readonly heard: Heard }>();
 
-  constructor(key: string, rate: Rate) {
+  constructor(key: string, rate: Rate, clock: Clock = systemClock) {
     this.key = key;
-    this.bucket = new Bucket(rate);
+    this.bucket = new Bucket(rate, clock);
   }
 
   /** A call came, whatever becomes of it. */

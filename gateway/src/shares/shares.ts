@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { LRUCache } from 'lru-cache';
 import type { Rate } from './bucket.ts';
 import { refusals } from './refusals.ts';
@@ -62,7 +62,7 @@ export function createShares(options: {
   readonly together: boolean;
 }): Shares {
   const { clock, together } = options;
-  const nowMs = () => clock.monotonicNow?.() ?? clock.now();
+  const nowMs = () => monotonicMs(clock);
   const shares = new LRUCache<string, Share>({ max: mostShares });
   /** Shares of which the others may have to be told, with the limit of their calls under way. */
   const active = new Map<Share, number>();
@@ -70,7 +70,7 @@ export function createShares(options: {
   function shareOf(key: string, rate: Rate): Share {
     let share = shares.get(key);
     if (!share) {
-      share = new Share(key, rate);
+      share = new Share(key, rate, clock);
       shares.set(key, share);
     } else {
       share.bucket.change(rate);

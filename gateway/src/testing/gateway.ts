@@ -1,5 +1,5 @@
 import { type BlockList, connect } from 'node:net';
-import { systemClock } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { defaultDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
@@ -42,10 +42,10 @@ export interface TestGateway {
   stop(forMs?: number): Promise<void>;
 }
 
-/** `more`: proxies before it; absent: none. */
+/** `proxies`: proxies in front of it; default: none. `time`: clock and timers of the gateway, and time of tokens. */
 export async function startTestGateway(
   env: Record<string, string> = {},
-  more: { readonly proxies?: BlockList } = {},
+  { proxies, time = systemTime }: { readonly proxies?: BlockList; readonly time?: Time } = {},
 ): Promise<TestGateway> {
   const key: TestKey = testKey('key-1', 'ES256');
   const issuer = await startTestIssuer([key]);
@@ -62,8 +62,8 @@ export async function startTestGateway(
   channel.register(fakes.bindings);
   const metrics = new Registry();
   const server = assembleGateway(config, {
-    ...{ channel: () => channel, logger, clock: systemClock, metrics },
-    doors: { ...defaultDoors, ...more },
+    ...{ channel: () => channel, logger, clock: time, time, metrics },
+    doors: { ...defaultDoors, ...(proxies && { proxies }) },
   });
   try {
     await server.start();
@@ -76,7 +76,7 @@ export async function startTestGateway(
     signToken(key, {
       iss: issuer.url,
       aud: config.OIDC_AUDIENCE,
-      exp: Math.floor(Date.now() / 1000) + 600,
+      exp: Math.floor(time.now() / 1000) + 600,
       client_id: 'client-1',
       scope: allScopes.join(' '),
       ...over,

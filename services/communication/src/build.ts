@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { createForgetMarks, forgetMarksCollection } from '@headset-cloud/kit/forget/marks.ts';
 import {
@@ -61,6 +61,8 @@ const connectionsEach = 16;
 export interface CommunicationOverrides {
   readonly resolve?: Resolve;
   readonly randomBelow?: (n: number) => number;
+  /** Decides when a transfer has stalled. */
+  readonly stallTime?: Time;
 }
 
 export interface CommunicationApp extends Service {
@@ -104,6 +106,7 @@ export function buildCommunication(
   });
 
   const stallMs = config.COMMUNICATION_UPLOAD_STALL_MS;
+  const { stallTime = systemTime } = overrides;
   // Stalls are detected by watching bytes; undici's own time-outs would cover only some phases.
   const agent = { connections: connectionsEach, headersTimeout: 0, bodyTimeout: 0 };
   const reach = { connectTimeoutMs, proxy: egressProxyOf(config) };
@@ -119,6 +122,7 @@ export function buildCommunication(
   const uploader = countedUploader(metrics, {
     ...{ archives: archiveAgent, storage: storageAgent, stallMs },
     minRate: config.COMMUNICATION_UPLOAD_MIN_RATE,
+    time: stallTime,
   });
   const backoffMs = (failures: number) =>
     Math.min(
@@ -128,10 +132,10 @@ export function buildCommunication(
     (0.5 + Math.random() / 2);
   const worker = new RecordingWorker({
     ...{ recordings, connections, endpoints, events, devices, uploader, clock, logger, failpoints, log },
-    archives: createArchiveReader(archiveAgent, stallMs),
+    archives: createArchiveReader(archiveAgent, stallMs, stallTime),
     requestSignedUrls: createRequestSignedUrls(ctx.channel('notifier')),
     backoffMs,
-    pause: (failures, signal) => sleep(backoffMs(failures), undefined, { signal }).catch(() => {}),
+    pause: (failures, signal) => systemTime.sleep(backoffMs(failures), { signal }).catch(() => {}),
     partBytes: config.COMMUNICATION_PART_BYTES,
     uploadAttempts: config.COMMUNICATION_UPLOAD_ATTEMPTS,
     signedUrlAttempts: config.COMMUNICATION_SIGNED_URL_ATTEMPTS,

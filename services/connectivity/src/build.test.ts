@@ -21,6 +21,9 @@ import { DevicesService, type SendOperationRequest } from '@headset-cloud/proto/
 import { Registry } from 'prom-client';
 import { buildConnectivity } from './build.ts';
 
+/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
+const patient = { deadlineMs: 60_000 };
+
 const deviceId = '356938035643809';
 const caller = {
   clientId: 'client',
@@ -67,7 +70,7 @@ beforeEach(async () => {
     {},
   );
   channel.register([bind(DevicesService, devices as Handlers<typeof DevicesService>), ...service.rpc]);
-  client = createClient(ConnectivityService, channel);
+  client = createClient(ConnectivityService, channel, patient);
   await service.start();
   close = async () => {
     await service.stop();

@@ -1,4 +1,5 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
+import { monotonicMs, systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import { Connections, countTurnedAway } from '@headset-cloud/kit/doors/connections.ts';
 import { defaultDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
@@ -71,6 +72,7 @@ function noPeers(address: string): never {
 export function buildDeviceLink(
   ctx: ServiceContext,
   config: DeviceLinkConfig,
+  time: Time = systemTime,
 ): Service & { linkPort(): number } {
   const { exclusive = false } = ctx;
   requireProductionReady(exclusive ? { ...config, ADVERTISE_ADDRESS: 'none' } : config, process.env);
@@ -80,8 +82,8 @@ export function buildDeviceLink(
   const leases = createLeases(ctx.store, clock, { ...self, leaseMs, logger });
   let raised = 0;
   const directory = createSessionDirectory(ctx.store, clock, self, leases, () => raised);
-  const peers = new Peers(ctx.channelToPeer ?? noPeers);
-  const hub = new SessionHub(directory, clock, logger);
+  const peers = new Peers(ctx.channelToPeer ?? noPeers, clock);
+  const hub = new SessionHub(directory, clock, logger, time);
   const reportRoom = new ReportRoom(config.DEVICE_LINK_QUEUED_REPORT_BYTES);
   const metrics = createMetrics(
     ctx.metrics,
@@ -97,7 +99,7 @@ export function buildDeviceLink(
     isAlive: async (id) => (await directory.addressOf(id)) !== undefined,
     log: ctx.log,
     ...{ clock, logger, instanceId },
-    monotonic: () => performance.now(),
+    monotonic: () => time.monotonicNow(),
     offlineAfterMs: config.DEVICE_LINK_OFFLINE_AFTER_MS,
   });
   const offlineWatch = repeat('the watch over headsets that are away', offline.pollEveryMs, logger, () =>
@@ -124,6 +126,7 @@ export function buildDeviceLink(
     directory,
     hub,
     clock,
+    time,
     logger,
     instanceId,
     helloDeadlineMs: config.DEVICE_LINK_HELLO_DEADLINE_MS,
@@ -149,7 +152,7 @@ export function buildDeviceLink(
         downloadLimiter: createLimiter(crowdLimit, crowd),
       },
       currentActivation: createActivationReader({
-        ...{ devices: keys, limiter: devicesLimiter, logger, deadlineMs: activationDeadlineMs },
+        ...{ devices: keys, limiter: devicesLimiter, logger, deadlineMs: activationDeadlineMs, time },
       }),
       offerDeadlineMs: config.DEVICE_LINK_OFFER_DEADLINE_MS,
       onEnded: (session) => hub.ended(session),
@@ -177,7 +180,7 @@ export function buildDeviceLink(
     hub,
     directory,
     logger,
-    monotonic: () => clock.monotonicNow?.() ?? clock.now(),
+    monotonic: () => monotonicMs(clock),
     everyMs: config.DEVICE_LINK_REJUDGE_MS,
   });
   const sweepEveryMs = Math.min(
@@ -186,7 +189,7 @@ export function buildDeviceLink(
     config.DEVICE_LINK_HELLO_DEADLINE_MS / 4,
     config.DEVICE_LINK_REJUDGE_MS / 4,
   );
-  const timers: NodeJS.Timeout[] = [];
+  const timers: Timer[] = [];
   let port = 0;
 
   async function renew(): Promise<void> {
@@ -222,32 +225,34 @@ export function buildDeviceLink(
       await ctx.log.ensureTopics([topics.transactionReports, topics.deviceReports]);
       const firstLease = async () => {
         raised = await raisedBy(ctx.store);
-        await takeFirstLease(leases, { address: self.address(), leaseMs, exclusive }, () => hub.draining);
+        const own = { address: self.address(), leaseMs, exclusive };
+        await takeFirstLease(leases, own, () => hub.draining, time);
       };
       await (ctx.store.whenReachable?.('the first lease', firstLease) ?? firstLease());
       port = await link.start(config.DEVICE_LINK_LISTEN);
       timers.push(
-        setInterval(() => void renew(), leaseMs / 3).unref(),
-        setInterval(() => {
+        time.setInterval(() => void renew(), leaseMs / 3),
+        time.setInterval(() => {
           hub.sweep();
           door.sweep();
           void rejudge.turn();
-        }, sweepEveryMs).unref(),
+        }, sweepEveryMs),
       );
+      for (const timer of timers) timer.unref();
       // Headsets can come back from now on.
       offlineWatch.start();
       keyCheck.start();
       logger.info({ port, tls: tls !== undefined }, 'headsets may connect');
     },
     async stop(forMs = defaultStopMs) {
-      const beganMs = performance.now();
-      for (const timer of timers) clearInterval(timer);
+      const beganMs = time.monotonicNow();
+      for (const timer of timers) time.clearTimer(timer);
       // Not waited for: a store that does not answer must not hold up the drain.
       const watchStopped = Promise.all([offlineWatch.stop(), keyCheck.stop()]);
       const drained = hub.drain(forMs * drainShare);
       door.drain();
       await drained;
-      const leftMs = forMs - (performance.now() - beganMs);
+      const leftMs = forMs - (time.monotonicNow() - beganMs);
       await link.stop(Math.min(limits.closeGraceMs, Math.max(0, leftMs * drainShare)));
       await leases.end().catch((error) => {
         logger.warn({ err: error }, 'the lease of this instance could not be ended; it runs out by itself');

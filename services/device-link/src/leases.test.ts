@@ -1,15 +1,16 @@
 import { status } from '@grpc/grpc-js';
+import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason, HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { requireProductionReady } from './config.ts';
-import { deviceId, type Instance, offer, World, WrongClock } from './testing/world.ts';
-
-/** Short, but longer than a busy machine takes to look twice. */
-const short = { DEVICE_LINK_LEASE_MS: 1500 };
+import { deviceId, type Instance, offer, passUntil, World, WrongClock } from './testing/world.ts';
 
 let world: World;
+/** Clock and timers of the instances that `startFake` starts. It starts at the present, because tokens do. */
+let time: FakeTime;
 beforeEach(() => {
   world = new World();
+  time = createFakeTime(Date.now());
 });
 afterEach(() => world.close());
 
@@ -21,24 +22,33 @@ async function online(at: Instance) {
   const { sessionEpoch } = await headset.next('welcome');
   return { headset, sessionEpoch };
 }
+/** Longer than the time that passes in a test: neither an unanswered offer nor a regular reconciliation is due. */
+const patient = { DEVICE_LINK_OFFER_DEADLINE_MS: 600_000, DEVICE_LINK_REJUDGE_MS: 3_600_000 };
+const startFake = (address?: string) => world.start(patient, address, time, time);
+/** Lets time pass, a second at a time, until `probe` returns true. */
+const passTo = (what: string, probe: () => Promise<boolean>) =>
+  waitFor(what, async () => {
+    await time.advance(1000);
+    return probe();
+  });
 const judgedAgain = () => world.online.filter((request) => request.again);
 
 // by rule B5
 describe('an instance whose lease has run out', () => {
   it('has its sessions judged again when it is back, so that nothing waits for a reconnect', async () => {
-    const [a, b] = [await world.start(short), await world.start(short)];
+    const [a, b] = [await startFake(), await startFake()];
     const { headset, sessionEpoch } = await online(a);
     await waitFor('the first judgement', () => world.online.length === 1);
     const goOn = a.stallStore();
-    await waitFor('the lease to run out', async () => (await presence(b)) === undefined);
+    await passTo('the lease to run out', async () => (await presence(b)) === undefined);
     expect(a.service.notReady?.()).toMatch('lease');
     // The other instance cannot know better: transactions marks it as waiting.
     expect(await b.handOver(deviceId, offer(1))).toEqual([0n]);
     world.onOnline = async (request) => ({ offers: request.again ? [offer(1)] : [] });
     goOn();
-    expect((await headset.next('offer')).transactionId).toBe(1n);
+    expect((await passUntil(time, headset.next('offer'))).transactionId).toBe(1n);
     expect(judgedAgain()[0]).toMatchObject({ deviceId, sessionEpoch });
-    await waitFor('the lease', async () => (await presence(b)) === sessionEpoch);
+    await passTo('the lease', async () => (await presence(b)) === sessionEpoch);
     expect(headset.end).toBeUndefined();
   });
 
@@ -64,15 +74,16 @@ describe('an instance whose lease has run out', () => {
   });
 
   it('closes the sessions that have moved to another one meanwhile', async () => {
-    const [a, b] = [await world.start(short), await world.start(short)];
+    const [a, b] = [await startFake(), await startFake()];
     const first = await online(a);
     await waitFor('the first judgement', () => world.online.length === 1);
     const goOn = a.stallStore();
-    await waitFor('the lease to run out', async () => (await presence(b)) === undefined);
+    await passTo('the lease to run out', async () => (await presence(b)) === undefined);
     const second = await online(b);
     expect(await b.handOver(deviceId, offer(1))).toEqual([second.sessionEpoch]);
     goOn();
-    expect((await first.headset.next('goAway')).reason).toBe(GoAwayReason.SUPERSEDED);
+    const goAway = await passUntil(time, first.headset.next('goAway'));
+    expect(goAway.reason).toBe(GoAwayReason.SUPERSEDED);
     await first.headset.ended(status.OK);
     expect(await presence(a)).toBe(second.sessionEpoch);
   });
@@ -178,7 +189,7 @@ it('tells the judge that the session before was closed because its headset did n
 describe('leases', () => {
   it.each([-3_600_000, 3_600_000])('do not lean on wall clocks (%d ms)', async (offsetMs) => {
     const right = new WrongClock(0);
-    const a = await world.start(short, undefined, new WrongClock(offsetMs));
+    const a = await world.start({}, undefined, new WrongClock(offsetMs));
     // How long others count as alive is the lease of the one that reads.
     const leaseMs = 60_000;
     const b = await world.start({ DEVICE_LINK_LEASE_MS: leaseMs }, undefined, right);
@@ -197,16 +208,18 @@ describe('leases', () => {
   });
 
   it('of two instances without an address exclude each other', async () => {
-    await world.start(short, '');
-    await expect(world.start(short, '')).rejects.toThrow('set ADVERTISE_ADDRESS');
+    await startFake('');
+    await expect(passUntil(time, startFake(''))).rejects.toThrow('set ADVERTISE_ADDRESS');
   });
 
   it('of a dead instance without an address are waited for, and end', async () => {
-    const a = await world.start(short, '');
+    const a = await startFake('');
     await online(a);
     a.stallStore();
-    const b = await world.start(short, '');
+    const fromMs = time.now();
+    const b = await passUntil(time, startFake(''));
     expect(await presence(b)).toBeUndefined();
+    expect(time.now() - fromMs).toBeGreaterThanOrEqual(15_000);
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { effectiveLimits, type Limits } from './domain/limits.ts';
 import type { ContractStore } from './ports.ts';
 
@@ -16,7 +16,7 @@ export function createLimitsReader(
   defaults: Limits,
   clock: Clock,
 ): LimitsReader {
-  const nowMs = () => clock.monotonicNow?.() ?? clock.now();
+  const nowMs = () => monotonicMs(clock);
   const kept = new Map<string, { readonly untilMs: number; readonly limits: Promise<Limits> }>();
   return async (applicationId) => {
     if (applicationId === undefined) return defaults;

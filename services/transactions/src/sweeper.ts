@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { rarely } from '@headset-cloud/kit/rarely.ts';
@@ -27,9 +27,10 @@ export function createSweeper(deps: {
   claimMs: number;
   /** Time between two callbacks of progress of one transaction; milliseconds. */
   progressIntervalMs: number;
+  time?: Time;
 }): Component & { sweep(): Promise<void> } {
-  const { store, outbox, delivery, canceler, clock, logger } = deps;
-  let timer: NodeJS.Timeout | undefined;
+  const { store, outbox, delivery, canceler, clock, logger, time = systemTime } = deps;
+  let timer: Timer | undefined;
   let running: Promise<void> | undefined;
   let stopped = false;
 
@@ -82,7 +83,7 @@ export function createSweeper(deps: {
   };
   const schedule = (): void => {
     if (stopped) return;
-    timer = setTimeout(() => {
+    timer = time.setTimeout(() => {
       running = sweep()
         .catch((error) => logger.warn({ err: error }, 'sweep failed; it runs again at the next interval'))
         .finally(() => {
@@ -100,7 +101,7 @@ export function createSweeper(deps: {
     },
     async stop() {
       stopped = true;
-      clearTimeout(timer);
+      time.clearTimer(timer);
       await running;
     },
   };

@@ -15,6 +15,9 @@ import { Registry } from 'prom-client';
 import { recordsCollection } from '../audit/documents.ts';
 import { buildBilling } from '../build.ts';
 
+/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
+const patient = { deadlineMs: 60_000 };
+
 /** A running billing service on the embedded store and log. */
 export interface World {
   readonly billing: Client<typeof BillingService>;
@@ -67,9 +70,9 @@ export async function openWorld(zone = 'UTC+9', retentionMs = 3_600_000): Promis
       timeoutMs: 60_000,
     });
   const world: World = {
-    billing: createClient(BillingService, channel),
-    admin: createClient(BillingAdminService, channel),
-    audit: createClient(AuditAdminService, channel),
+    billing: createClient(BillingService, channel, patient),
+    admin: createClient(BillingAdminService, channel, patient),
+    audit: createClient(AuditAdminService, channel, patient),
     store,
     log,
     nowMs: Date.UTC(2026, 10, 21),

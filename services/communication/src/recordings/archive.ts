@@ -1,3 +1,4 @@
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
 import type { Agent, Dispatcher } from 'undici';
 import type { ArchiveReader } from '../ports.ts';
@@ -22,11 +23,11 @@ export function isMissing({ statusCode }: Dispatcher.ResponseData): boolean {
  * Reads sizes of archived files by HEAD. The server is the operator's own, so its address is not
  * restricted.
  */
-export function createArchiveReader(agent: Agent, stallMs: number): ArchiveReader {
+export function createArchiveReader(agent: Agent, stallMs: number, time?: Time): ArchiveReader {
   return {
     async size(archiveUrl, file, signal) {
       const { origin, pathname, search } = archiveAddress(archiveUrl, file);
-      const watch = watchStalls(stallMs, signal);
+      const watch = watchStalls(stallMs, signal, undefined, time);
       try {
         const answer = await orAborted(
           agent.request({ origin, path: pathname + search, method: 'HEAD', signal: watch.signal }),

@@ -1,4 +1,5 @@
 import { Transform } from 'node:stream';
+import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import { releasePassedBuffers } from './buffers.ts';
 
 /** Aborts work that makes no progress for a time. */
@@ -15,17 +16,29 @@ export interface StallWatch {
  * `signal` is aborted after `stallMs` without progress, after `totalMs` in any case (a peer may send bytes
  * very slowly), or with `outer`.
  */
-export function watchStalls(stallMs: number, outer: AbortSignal, totalMs?: number): StallWatch {
+export function watchStalls(
+  stallMs: number,
+  outer: AbortSignal,
+  totalMs?: number,
+  time: Time = systemTime,
+): StallWatch {
   const stall = new AbortController();
   const total =
     totalMs === undefined
       ? undefined
-      : setTimeout(() => stall.abort(new Error(`not done within ${totalMs} ms`)), totalMs);
-  const timer = setTimeout(() => stall.abort(new Error(`no progress within ${stallMs} ms`)), stallMs);
-  let stopped = false;
+      : time.setTimeout(() => stall.abort(new Error(`not done within ${totalMs} ms`)), totalMs);
+  let progressAtMs = time.monotonicNow();
+  let timer: Timer;
+  const arm = (ms: number): void => {
+    timer = time.setTimeout(() => {
+      const leftMs = progressAtMs + stallMs - time.monotonicNow();
+      if (leftMs > 0) arm(leftMs);
+      else stall.abort(new Error(`no progress within ${stallMs} ms`));
+    }, ms);
+  };
+  arm(stallMs);
   const progress = (): void => {
-    // A timer that is refreshed after it was cleared would start again.
-    if (!stopped) timer.refresh();
+    progressAtMs = time.monotonicNow();
   };
   return {
     signal: AbortSignal.any([stall.signal, outer]),
@@ -39,9 +52,8 @@ export function watchStalls(stallMs: number, outer: AbortSignal, totalMs?: numbe
         },
       }),
     stop() {
-      stopped = true;
-      clearTimeout(timer);
-      clearTimeout(total);
+      time.clearTimer(timer);
+      time.clearTimer(total);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { pipeline, type Readable } from 'node:stream';
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import { RefusedAddressError } from '@headset-cloud/kit/outbound/connector.ts';
 import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
 import type { Agent, Dispatcher } from 'undici';
@@ -25,8 +26,9 @@ export function createUploader(options: {
   stallMs: number;
   /** Lowest allowed rate; bytes per second. */
   minRate: number;
+  time?: Time;
 }): Uploader {
-  const { archives, storage, stallMs, minRate } = options;
+  const { archives, storage, stallMs, minRate, time } = options;
 
   /** The source's bytes, or the outcome if the source cannot be read. */
   async function open(from: Source, watch: StallWatch): Promise<Readable | UploadResult> {
@@ -79,7 +81,8 @@ export function createUploader(options: {
 
   return {
     async upload(from, to, signal) {
-      const watch = watchStalls(stallMs, signal, 2 * stallMs + Math.ceil((from.bytes / minRate) * 1000));
+      const totalMs = 2 * stallMs + Math.ceil((from.bytes / minRate) * 1000);
+      const watch = watchStalls(stallMs, signal, totalMs, time);
       let where = archiveName(from.archiveUrl);
       try {
         const storage = new URL(to);

@@ -1,3 +1,4 @@
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
@@ -21,6 +22,7 @@ export interface RecordingWorkerOptions extends RunnerOptions {
   /** Pause before a recording that could not go on is tried again. */
   readonly pauseMs: number;
   readonly onEnd: (outcome: RunOutcome['end']) => void;
+  readonly time?: Time;
 }
 
 /** Logged with the time since the claim was surely held; the crash test looks for it. */
@@ -102,12 +104,12 @@ export class RecordingWorker {
   }
 
   async #work(recording: Recording, claim: Claim): Promise<void> {
-    const { recordings, clock, leaseMs, logger, pauseMs } = this.#o;
+    const { recordings, clock, leaseMs, logger, pauseMs, time = systemTime } = this.#o;
     const { recordingId } = claim;
     const lost = new AbortController();
-    let heldAtMs = performance.now();
-    const renewal = setInterval(() => {
-      const askedAtMs = performance.now();
+    let heldAtMs = time.monotonicNow();
+    const renewal = time.setInterval(() => {
+      const askedAtMs = time.monotonicNow();
       recordings.renew(claim, clock.now() + leaseMs).then(
         (held) => {
           if (held) heldAtMs = askedAtMs;
@@ -133,11 +135,11 @@ export class RecordingWorker {
       if (this.#stop.signal.aborted) await recordings.release(claim, nowMs, nowMs).catch(() => {});
       // The claim expires by itself; then the recording is claimed again.
       else {
-        const heldMsAgo = Math.round(performance.now() - heldAtMs);
+        const heldMsAgo = Math.round(time.monotonicNow() - heldAtMs);
         logger.warn({ recordingId, heldMsAgo, leaseMs, err: error }, uploadCut);
       }
     } finally {
-      clearInterval(renewal);
+      time.clearTimer(renewal);
     }
   }
 

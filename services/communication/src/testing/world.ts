@@ -5,6 +5,7 @@ import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { bindSome } from '@headset-cloud/kit/testing/fakes.ts';
 import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
@@ -15,6 +16,9 @@ import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.t
 import { Registry } from 'prom-client';
 import { buildCommunication, type CommunicationApp } from '../build.ts';
 import type { CommunicationConfig } from '../config.ts';
+
+/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
+const patient = { deadlineMs: 60_000 };
 
 export const MiB = 1024 * 1024;
 
@@ -75,6 +79,8 @@ export interface World {
   /** The integrator's answer; a DomainError is thrown. */
   signedUrls: (body: Body) => unknown;
   nowMs: number;
+  /** Decides when a transfer has stalled. */
+  readonly stallTime: FakeTime;
   /** The failpoint at which the next work that reaches it is interrupted. */
   cutAt: string | undefined;
   webhookUrl(): string;
@@ -114,6 +120,7 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
         failpoints: cutAtOf(() => world),
       }),
       { ...testConfig, ...config, ...changed },
+      { stallTime: world.stallTime },
     );
   }
 
@@ -123,8 +130,8 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
     app = build(channel, changed, metrics);
     channel.register([...app.rpc, ...app.admin, ...fakes()]);
     Object.assign(world, {
-      admin: createClient(CommunicationAdminService, channel),
-      communication: createClient(CommunicationService, channel),
+      admin: createClient(CommunicationAdminService, channel, patient),
+      communication: createClient(CommunicationService, channel, patient),
     });
     await app.start();
   }
@@ -160,6 +167,7 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
     devicesAway: 0,
     signedUrls: () => ({}),
     nowMs: Date.now(),
+    stallTime: createFakeTime(),
     cutAt: undefined,
     webhookUrl: () => `http://127.0.0.1:${app.webhookPort()}`,
     async callbacks() {

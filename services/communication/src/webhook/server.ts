@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
 import { BodyRoom, smallBodyBytes } from '@headset-cloud/kit/doors/body-room.ts';
 import { type Doors, defaultDoors, doorTimes } from '@headset-cloud/kit/doors/http-door.ts';
@@ -41,8 +42,9 @@ export function createWebhookServer(options: {
   logger: Logger;
   onAnswer: (outcome: Receipt | 'refused') => void;
   doors?: Doors;
+  time?: Time;
 }): WebhookServer {
-  const { receiver, logger, onAnswer, doors = defaultDoors } = options;
+  const { receiver, logger, onAnswer, doors = defaultDoors, time = systemTime } = options;
   const bodies = new BodyRoom();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -132,12 +134,12 @@ export function createWebhookServer(options: {
       if (!closing) return;
       server = undefined;
       turningAway = true;
-      const late = setTimeout(() => closing.closeAllConnections(), forMs);
+      const late = time.setTimeout(() => closing.closeAllConnections(), forMs);
       await new Promise<void>((resolve) => {
         closing.close(() => resolve());
         closing.closeIdleConnections();
       });
-      clearTimeout(late);
+      time.clearTimer(late);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { CurrentActivation } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
@@ -19,14 +20,15 @@ export function createActivationReader(deps: {
   readonly limiter: Limiter;
   readonly logger: Logger;
   readonly deadlineMs: number;
+  readonly time?: Time;
 }): ActivationReader {
-  const { devices, limiter, logger, deadlineMs } = deps;
+  const { devices, limiter, logger, deadlineMs, time = systemTime } = deps;
   return (deviceId) => {
     const given = new AbortController();
     const late = new Promise<undefined>((resolve) => {
       given.signal.addEventListener('abort', () => resolve(undefined), { once: true });
     });
-    const timer = setTimeout(() => given.abort(), deadlineMs);
+    const timer = time.setTimeout(() => given.abort(), deadlineMs);
     const asked = limiter(async () => {
       // Who waited until the deadline is not asked about any more.
       if (given.signal.aborted) return undefined;
@@ -39,6 +41,6 @@ export function createActivationReader(deps: {
       logger.warn({ deviceId, err: error }, 'a headset is welcomed without its activation');
       return undefined;
     });
-    return Promise.race([asked, late]).finally(() => clearTimeout(timer));
+    return Promise.race([asked, late]).finally(() => time.clearTimer(timer));
   };
 }

@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Connections } from '@headset-cloud/kit/doors/connections.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Refusals } from '@headset-cloud/kit/refusals.ts';
@@ -12,7 +12,7 @@ import { type createAuthenticator, keyNotAccepted, LinkFailure } from './authent
 import type { SessionHub } from './hub.ts';
 import type { KeyHolder } from './key-check.ts';
 import type { StreamRefusal } from './metrics.ts';
-import { pause, retryWhile } from './retry.ts';
+import { retryWhile } from './retry.ts';
 import { Session, type SessionDeps } from './session.ts';
 import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
 
@@ -22,6 +22,7 @@ export interface DoorDeps {
   readonly hub: SessionHub;
   readonly session: SessionDeps;
   readonly clock: Clock;
+  readonly time: Time;
   readonly logger: Logger;
   readonly helloDeadlineMs: number;
   readonly maxSessions: number;
@@ -251,8 +252,7 @@ export class Door {
   }
 
   #monotonicMs(): number {
-    const { clock } = this.#deps;
-    return clock.monotonicNow?.() ?? clock.now();
+    return monotonicMs(this.#deps.clock);
   }
 
   /** Reads the activation only now that the session is registered: what changes later is sent to it (rule A7). */
@@ -277,7 +277,7 @@ export class Door {
   #sendAway(visitor: Visitor): void {
     this.#refuse(visitor, crowded());
     this.#visitors.delete(visitor);
-    setTimeout(() => cutOff(visitor.call), limits.closeGraceMs).unref();
+    this.#deps.time.setTimeout(() => cutOff(visitor.call), limits.closeGraceMs).unref();
   }
 
   /** One headset says hello on one stream: a newer one takes the place of the one before. */
@@ -355,12 +355,6 @@ export class Door {
         }
       },
     );
-  }
-
-  /** Resolves when nobody waits at the door, or after `ms`. */
-  async settled(ms: number): Promise<void> {
-    const until = Date.now() + ms;
-    while (this.#visitors.size > 0 && Date.now() < until) await pause(20);
   }
 }
 

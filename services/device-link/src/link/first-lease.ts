@@ -1,3 +1,4 @@
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { ConfigError } from '@headset-cloud/kit/config.ts';
 import { advertiseExample } from '../config.ts';
 import type { Leases } from '../store/leases.ts';
@@ -13,13 +14,14 @@ export async function takeFirstLease(
   leases: Leases,
   self: { readonly address: string; readonly leaseMs: number; readonly exclusive: boolean },
   stopped: () => boolean,
+  time: Time = systemTime,
 ): Promise<void> {
   const others = await leases.othersAt(self.address);
   await leases.renew();
   if (self.address === '' && !self.exclusive && others.size > 0) {
     const looks = 10;
     for (let look = 1; look <= looks && !stopped(); look += 1) {
-      await pause(self.leaseMs / looks);
+      await pause(self.leaseMs / looks, time);
       await leases.renew();
       const now = await leases.othersAt(self.address);
       if ([...now].some(([id, beat]) => others.get(id) !== beat)) {

@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { EndedSession, SessionDirectory } from '../ports.ts';
@@ -21,6 +21,7 @@ const verdictMs = 60_000;
 export class SessionHub {
   readonly #directory: SessionDirectory;
   readonly #clock: Clock;
+  readonly #time: Time;
   readonly #logger: Logger;
   readonly #sessions = new Map<string, Session>();
   /** Told to end, stream not over yet. */
@@ -31,9 +32,10 @@ export class SessionHub {
   readonly #verdicts = new Map<string, { belowEpoch: number; untilMs: number }>();
   #draining = false;
 
-  constructor(directory: SessionDirectory, clock: Clock, logger: Logger) {
+  constructor(directory: SessionDirectory, clock: Clock, logger: Logger, time: Time = systemTime) {
     this.#directory = directory;
     this.#clock = clock;
+    this.#time = time;
     this.#logger = logger;
   }
 
@@ -162,12 +164,12 @@ export class SessionHub {
    */
   async drain(forMs: number): Promise<void> {
     this.#draining = true;
-    const beganMs = performance.now();
+    const beganMs = this.#time.monotonicNow();
     const reportsMs = Math.min(longestDrainReportsMs, forMs / 2);
     let staying = [...this.#sessions.values()];
     for (const session of staying) session.quiesce();
     for (;;) {
-      const late = performance.now() - beganMs >= reportsMs;
+      const late = this.#time.monotonicNow() - beganMs >= reportsMs;
       for (const session of staying) {
         if (session.busy && !late) continue;
         this.#closing.add(session);
@@ -175,13 +177,14 @@ export class SessionHub {
       }
       staying = staying.filter((session) => !session.ended);
       if (staying.length === 0) break;
-      await pause(20);
+      await pause(20, this.#time);
     }
     const released = (async () => {
       await this.#releasing;
       await this.releaseEnded();
     })();
     // A store that does not answer must not keep the streams open: the sessions end with the lease.
-    await Promise.race([released, pause(forMs - (performance.now() - beganMs))]);
+    const leftMs = forMs - (this.#time.monotonicNow() - beganMs);
+    await Promise.race([released, pause(leftMs, this.#time)]);
   }
 }

@@ -1,5 +1,5 @@
 import { toBinary } from '@bufbuild/protobuf';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { type Hello, type Offer, OfferSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
@@ -210,8 +210,7 @@ export class OfferDesk {
   }
 
   #monotonic(): number {
-    const { clock } = this.#deps;
-    return clock.monotonicNow?.() ?? clock.now();
+    return monotonicMs(this.#deps.clock);
   }
 
   /** Takes what a judgement offers, as much as there is room for; the rest comes with a later one. */

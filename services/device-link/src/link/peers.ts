@@ -1,3 +1,4 @@
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { type Channel, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 
@@ -12,10 +13,12 @@ export class Peers {
     { channel: Channel; client: Client<typeof DeliveryService>; usedAtMs: number }
   >();
   readonly #open: (address: string) => Channel;
+  readonly #clock: Clock;
 
   /** `open` makes a channel to the instance at host:port. */
-  constructor(open: (address: string) => Channel) {
+  constructor(open: (address: string) => Channel, clock: Clock) {
     this.#open = open;
+    this.#clock = clock;
   }
 
   at(address: string): Client<typeof DeliveryService> {
@@ -26,14 +29,14 @@ export class Peers {
       peer = { channel, client, usedAtMs: 0 };
       this.#peers.set(address, peer);
     }
-    peer.usedAtMs = Date.now();
+    peer.usedAtMs = monotonicMs(this.#clock);
     return peer.client;
   }
 
   /** Closes connections to instances that nobody asked for lately. */
   async prune(): Promise<void> {
     for (const [address, { channel, usedAtMs }] of this.#peers) {
-      if (usedAtMs > Date.now() - closeUnusedAfterMs) continue;
+      if (usedAtMs > monotonicMs(this.#clock) - closeUnusedAfterMs) continue;
       this.#peers.delete(address);
       await channel.close();
     }

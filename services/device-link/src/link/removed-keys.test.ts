@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { deviceId, type Instance, otherDeviceId, World, WrongClock } from '../testing/world.ts';
@@ -58,21 +59,21 @@ test('a stream that waits with its hello ends when its key is removed', async ()
 
 // withstands headsets/removed-key
 test('a late hello has its key judged once more', async () => {
-  const clock = new WrongClock(0);
+  const clock = createFakeTime(Date.now());
   const instance = await world.start({ DEVICE_LINK_KEY_CHECK_MS: 600_000 }, undefined, clock);
   const { silent } = await judgedThenRemoved(instance);
-  clock.elapsedMs += 2001;
+  await clock.advance(2001);
   silent.hello();
   await silent.ended(status.UNAUTHENTICATED);
   expect(silent.received).toEqual([]);
 });
 
 test('a stream whose key stays registered may say a late hello, and is asked about no more than it needs', async () => {
-  const clock = new WrongClock(0);
+  const clock = createFakeTime(Date.now());
   const instance = await world.start({ DEVICE_LINK_KEY_CHECK_MS: 50 }, undefined, clock);
   const headset = world.dial(instance);
   await waitFor('checks of its key', () => world.keyChecks >= 2);
-  clock.elapsedMs += 2001;
+  await clock.advance(2001);
   headset.hello();
   await headset.next('welcome');
   expect(world.keyReads).toBe(2);

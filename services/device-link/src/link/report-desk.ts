@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import type { EventLog, OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Hello, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
@@ -75,8 +75,8 @@ export class ReportDesk {
   }
 
   async #publish(reports: readonly ReportEvent[]): Promise<void> {
-    const { log, metrics, failpoints } = this.#deps;
-    const begun = performance.now();
+    const { log, clock, metrics, failpoints } = this.#deps;
+    const begunMs = monotonicMs(clock);
     const byTopic = new Map<string, OutgoingEvent[]>();
     for (const { topics, event } of reports) {
       for (const topic of topics) {
@@ -86,7 +86,7 @@ export class ReportDesk {
       }
     }
     await Promise.all([...byTopic].map(([topic, events]) => log.publish(topic, events)));
-    metrics.published((performance.now() - begun) / 1000);
+    metrics.published((monotonicMs(clock) - begunMs) / 1000);
     failpoints('device-link.published');
   }
 

@@ -46,18 +46,15 @@ it('reports of all headsets together have a bound while the log is away, and non
   world.registerKey(newId, 'k1');
   const late = world.dial(instance, { id: newId, hello: {} });
   await late.next('welcome');
-  await waitFor('the sessions to stop reading', async () => {
-    const before = await read();
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    return (await read()) === before;
-  });
   const most = roomBytes / reportBytes + devices.length;
   expect(await read()).toBeLessThanOrEqual(most);
-  expect(await taken()).toBeLessThan(roomBytes + (devices.length + 1) * (reportBytes + 2048));
   world.logAway = false;
+  let mostTaken = 0;
   await waitFor('all reports on the log', async () => {
+    mostTaken = Math.max(mostTaken, await taken());
     const ids = await world.reportIds('device-reports');
     return ids.length === devices.length * reportsOfEach;
   });
+  expect(mostTaken).toBeLessThan(roomBytes + (devices.length + 1) * (reportBytes + 2048));
   await waitFor('an empty room', async () => (await taken()) === 0);
 });

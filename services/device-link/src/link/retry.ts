@@ -1,3 +1,4 @@
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { asRetry } from '@headset-cloud/kit/deadline.ts';
 
 const firstDelayMs = 100;
@@ -10,10 +11,8 @@ export function backoffMs(attempt: number): number {
 }
 
 /** Resolves after `ms`; holds no process open. */
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
+export function pause(ms: number, time: Time = systemTime): Promise<void> {
+  return time.sleep(ms, { ref: false });
 }
 
 /**

@@ -4,7 +4,7 @@ import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason, HeldState } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { limits } from '../domain/limits.ts';
-import { deviceId, type Instance, offer, World } from '../testing/world.ts';
+import { deviceId, type Instance, offer, otherDeviceId, World } from '../testing/world.ts';
 
 /** Only the tests' clock ever gets so far. */
 const offerDeadlineMs = 60_000;
@@ -254,7 +254,13 @@ describe('a session', () => {
     await headset.next('offer');
     headset.ready(1);
     await headset.next('start');
+    const silent = world.dial(instance, { id: otherDeviceId, hello: {} });
+    await silent.next('welcome');
+    await instance.handOver(otherDeviceId, offer(1));
+    await silent.next('offer');
     world.clock.offsetMs += 3_600_000;
+    // The sessions are looked at in the order in which they began.
+    await silent.ended(status.OK);
     headset.result(1, 1);
     expect((await headset.next('reportAck')).reportId).toBe(1n);
     expect(headset.end).toBeUndefined();

@@ -1,6 +1,7 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { deviceId, type Instance, offer, World } from '../testing/world.ts';
@@ -111,6 +112,7 @@ describe('reading activations', () => {
   const logger = createLogger({ service: 'test', level: 'silent' });
 
   it('asks for no more at a time than the limit, and not for a headset that waited too long', async () => {
+    const time = createFakeTime();
     const asked: string[] = [];
     const read = createActivationReader({
       devices: {
@@ -120,10 +122,11 @@ describe('reading activations', () => {
         },
       } as Parameters<typeof createActivationReader>[0]['devices'],
       limiter: createLimiter(2, 100),
-      logger,
-      deadlineMs: 50,
+      ...{ logger, time, deadlineMs: 50 },
     });
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => read(String(n))));
+    const reading = Promise.all(Array.from({ length: 20 }, (_, n) => read(String(n))));
+    await time.advance(50);
+    const answers = await reading;
     expect(answers).toEqual(Array.from({ length: 20 }, () => undefined));
     expect(asked).toEqual(['0', '1']);
   });

@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
@@ -62,7 +62,7 @@ export function createLeases(
   const seen = new Map<string, Seen>();
   let readAtMs = Number.NEGATIVE_INFINITY;
   let endsAtMs = Number.NEGATIVE_INFINITY;
-  const monotonic = () => clock.monotonicNow?.() ?? clock.now();
+  const monotonic = () => monotonicMs(clock);
 
   /** Reads all leases: there are few instances. */
   async function look(): Promise<void> {

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { noteRaise, type RaiseReport, type Raising, raisedBy, raiseStep } from '@headset-cloud/kit/raised.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { type InstanceDocument, instancesCollection } from './leases.ts';
@@ -20,12 +19,16 @@ export async function raiseDeviceLink({ store, dryRun }: Raising): Promise<Raise
  * An instance that runs on the database, by its address or name; undefined when none does. A lease that has not
  * run out is watched until its beat rises, or it has run out.
  */
-export async function runningInstance(store: Store, clock: Clock): Promise<string | undefined> {
+export async function runningInstance(
+  store: Store,
+  clock: Clock,
+  time: Time = systemTime,
+): Promise<string | undefined> {
   const instances = store.collection<InstanceDocument>(instancesCollection);
   const believed = ({ expiresAt }: InstanceDocument) => expiresAt.getTime() > clock.now();
   let doubtful = (await instances.find({}).toArray()).filter(believed);
   while (doubtful.length > 0) {
-    await sleep(lookEveryMs);
+    await time.sleep(lookEveryMs);
     const now = new Map((await instances.find({}).toArray()).map((one) => [one._id, one]));
     const alive = doubtful.find(({ _id, beat }) => now.has(_id) && now.get(_id)?.beat !== beat);
     if (alive) return alive.address || alive._id;

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { cutAtOf, openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
@@ -10,6 +10,8 @@ import { GrpcChannel, RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
+import type { FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type {
   CurrentActivationSchema,
@@ -45,6 +47,9 @@ import { Registry } from 'prom-client';
 import { buildDeviceLink } from '../build.ts';
 import { type DeviceLinkConfig, deviceLinkConfig } from '../config.ts';
 import { RawHeadset } from './raw-headset.ts';
+
+/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
+const patient = { deadlineMs: 60_000 };
 
 export const deviceId = '350000000000018';
 export const otherDeviceId = '350000000000026';
@@ -85,6 +90,24 @@ export class MovableClock implements Clock {
   now(): number {
     return Date.now() + this.offsetMs;
   }
+}
+
+/** The result of `work`. Until it has ended, time passes, a second at a time, when `waits` returns true. */
+export async function passUntil<T>(
+  time: FakeTime,
+  work: Promise<T>,
+  waits: () => boolean = () => true,
+): Promise<T> {
+  let ended = false;
+  const end = () => {
+    ended = true;
+  };
+  work.then(end, end);
+  await waitFor('the end of the work', async () => {
+    if (!ended && waits()) await time.advance(1000);
+    return ended;
+  });
+  return work;
 }
 
 /** A real store and log in a temporary folder, with transactions and devices played by the test. */
@@ -232,11 +255,12 @@ export class World {
     return pino({ level: 'debug' }, { write }) as unknown as Logger;
   }
 
-  /** Builds and starts a device-link; `address`: another one to advertise than its own. */
+  /** Builds and starts a device-link; `fixedAddress`: another one to advertise than its own. */
   async start(
     config: Partial<DeviceLinkConfig> = {},
     fixedAddress?: string,
     clock: Clock = this.clock,
+    time: Time = systemTime,
   ): Promise<Instance> {
     const defaults = readConfig(deviceLinkConfig, { DEVICE_LINK_LISTEN: '127.0.0.1:0' });
     let address = '';
@@ -260,6 +284,7 @@ export class World {
       }),
       // The address is only known once the port is, and only read when the service starts.
       Object.defineProperty({ ...defaults, ...config }, 'ADVERTISE_ADDRESS', { get: () => address }),
+      time,
     );
     const server = new RpcServer(service.rpc, this.bed.logger);
     const ownPort = await server.start({ host: '127.0.0.1', port: 0 });
@@ -282,7 +307,7 @@ export class World {
       await service.stop();
       await server.stop(100);
     });
-    const delivery = createClient(DeliveryService, local);
+    const delivery = createClient(DeliveryService, local, patient);
     return {
       service,
       delivery,

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { DomainError } from '@headset-cloud/kit/errors.ts';
 import { nextActivationStep } from '../domain/activation.ts';
 import type { DeviceState } from '../domain/device.ts';
@@ -40,9 +40,13 @@ const pollMs = 20;
  * Throws the refusals of the API, `conflict` when a later change of the device came first, and
  * `unavailable` while another call activates the device or moves the contract's last slot.
  */
-export async function activateDevice(deps: ActivationDependencies, request: ActivateRequest): Promise<void> {
+export async function activateDevice(
+  deps: ActivationDependencies,
+  request: ActivateRequest,
+  time: Time = systemTime,
+): Promise<void> {
   const { deviceId } = request;
-  const giveUpAtMs = performance.now() + waitMs;
+  const giveUpAtMs = time.monotonicNow() + waitMs;
   let checked = false;
   for (let steps = 0; steps < mostSteps; steps += 1) {
     const device = await deps.devices.find(deviceId);
@@ -59,8 +63,8 @@ export async function activateDevice(deps: ActivationDependencies, request: Acti
         await completePending(deps, deviceId);
         break;
       case 'wait':
-        if (performance.now() > giveUpAtMs) throw refusals.busy();
-        await delay(pollMs);
+        if (time.monotonicNow() > giveUpAtMs) throw refusals.busy();
+        await time.sleep(pollMs);
         break;
       case 'abandon':
         if (device.intent) await deps.devices.abandon(deviceId, device.intent, true);
@@ -76,8 +80,8 @@ export async function activateDevice(deps: ActivationDependencies, request: Acti
         break;
       case 'reserve':
         if ((await reserveAndActivate(deps, request, device, giveUpAtMs)) === 'busy') {
-          if (performance.now() > giveUpAtMs) throw refusals.busy();
-          await delay(pollMs);
+          if (time.monotonicNow() > giveUpAtMs) throw refusals.busy();
+          await time.sleep(pollMs);
         }
         break;
       case 'again':

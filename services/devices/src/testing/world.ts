@@ -19,6 +19,9 @@ import { owingCollections } from '../store/documents.ts';
 import { RecordingTransactions } from './recording-transactions.ts';
 import { SignedUrlsFake } from './signed-urls.ts';
 
+/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
+const patient = { deadlineMs: 60_000 };
+
 /** A running devices service on the embedded store, with a recorder in place of transactions. */
 export interface World {
   readonly service: Service;
@@ -103,11 +106,11 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     log,
     transactions,
     channel,
-    admin: createClient(DevicesAdminService, channel),
-    applications: createClient(ApplicationsService, channel),
-    devices: createClient(DevicesService, channel),
-    keys: createClient(HeadsetKeysService, channel),
-    files: createClient(HeadsetFilesService, channel),
+    admin: createClient(DevicesAdminService, channel, patient),
+    applications: createClient(ApplicationsService, channel, patient),
+    devices: createClient(DevicesService, channel, patient),
+    keys: createClient(HeadsetKeysService, channel, patient),
+    files: createClient(HeadsetFilesService, channel, patient),
     signedUrls,
     metrics,
     logFailure: undefined,

@@ -34,6 +34,9 @@ import { buildTransactions } from '../build.ts';
 import { transactionsConfig } from '../config.ts';
 import { collections, type TransactionDocument } from '../store/documents.ts';
 
+/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
+const patient = { deadlineMs: 60_000 };
+
 export const device = '350000000000001';
 export const application = 'app';
 export const command = 'put-v1-applications-devices-commands';
@@ -136,9 +139,9 @@ export class World {
       }),
     );
     this.channel.register([...this.service.rpc, ...this.service.admin]);
-    this.admin = createClient(TransactionsAdminService, this.channel);
-    this.tx = createClient(TransactionsService, this.channel);
-    this.judge = createClient(DeliveryJudgeService, this.channel);
+    this.admin = createClient(TransactionsAdminService, this.channel, patient);
+    this.tx = createClient(TransactionsService, this.channel, patient);
+    this.judge = createClient(DeliveryJudgeService, this.channel, patient);
     await this.service.start();
     await this.bed.log.subscribe({
       topic: topics.notifications,

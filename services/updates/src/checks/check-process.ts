@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Rejection } from '../apk/bounds.ts';
 import type { Declared, Verdict } from './check-file.ts';
 import type { Told } from './messages.ts';
@@ -32,6 +33,7 @@ export async function checkInProcess(
   path: string,
   declared: Declared,
   options: { timeoutMs: number; signal: AbortSignal; heapMb?: number },
+  time: Time = systemTime,
 ): Promise<Ended> {
   const { timeoutMs, signal, heapMb = defaultHeapMb } = options;
   const file = await open(path, 'r');
@@ -44,7 +46,7 @@ export async function checkInProcess(
   }
   let over = false;
   const stop = () => child.kill('SIGKILL');
-  const timer = setTimeout(() => {
+  const timer = time.setTimeout(() => {
     over = true;
     stop();
   }, timeoutMs);
@@ -52,7 +54,7 @@ export async function checkInProcess(
   try {
     return await answerOf(child, { timeoutMs, signal, isOver: () => over });
   } finally {
-    clearTimeout(timer);
+    time.clearTimer(timer);
     signal.removeEventListener('abort', stop);
   }
 }

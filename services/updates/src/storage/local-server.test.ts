@@ -17,7 +17,8 @@ let storage: LocalStorage;
 let server: ReturnType<typeof createLocalServer>;
 let stored: string[];
 
-beforeEach(async () => {
+beforeEach(() => start());
+async function start(idleTimeoutMs = 60_000): Promise<void> {
   folder = mkdtempSync(join(tmpdir(), 'local-server-'));
   stored = [];
   const secrets = createSecretBox('a test secret of more than thirty-two characters');
@@ -26,7 +27,7 @@ beforeEach(async () => {
     ...{ storage, secrets, clock: systemClock, logger: createLogger({ level: 'silent' }) },
     listen: { host: '127.0.0.1', port: 0 },
     requestTimeoutMs: 60_000,
-    idleTimeoutMs: 300,
+    idleTimeoutMs,
     onUploaded: async (key) => {
       stored.push(key);
       return { status: 200, text: 'stored' };
@@ -34,11 +35,12 @@ beforeEach(async () => {
   });
   await storage.prepare();
   await server.start();
-});
-afterEach(async () => {
+}
+afterEach(() => stop());
+async function stop(): Promise<void> {
   await server.stop();
   rmSync(folder, { recursive: true });
-});
+}
 
 const sign = (sizeBytes: number) =>
   storage.signUpload({
@@ -109,6 +111,8 @@ test('HEAD answers the headers of GET', async () => {
 
 // withstands files/stall
 test('an upload that stalls is aborted, and nothing of it is kept', async () => {
+  await stop();
+  await start(300);
   const url = new URL(await sign(1000));
   const socket = connect(server.port(), '127.0.0.1');
   const closed = new Promise((resolve) => socket.once('close', resolve));

@@ -16,6 +16,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { createNodeAgents } from '@headset-cloud/kit/outbound/node-agents.ts';
 import { NoAnswerError, withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
@@ -72,7 +73,7 @@ export function createS3Storage(options: S3Options): S3Storage {
         const path = join(folder, name);
         // Other instances may share the folder; a file of this age belongs to no running check.
         const found = await stat(path).catch(() => undefined);
-        if (found && found.mtimeMs < Date.now() - 2 * bulkTimeoutMs) await rm(path, { force: true });
+        if (found && found.mtimeMs < systemClock.now() - 2 * bulkTimeoutMs) await rm(path, { force: true });
       }
     },
 

@@ -11,9 +11,13 @@ import { UpdatesAdminService } from '@headset-cloud/proto/updates/v1/admin_pb.ts
 import { DownloadsService, UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 import { buildUpdates } from '../build.ts';
+import type { RunningContentChecks } from '../checks/content-checks.ts';
 import { updatesConfig } from '../config.ts';
 import { checksHere } from './checks-here.ts';
 import { RecordingDevices } from './recording-devices.ts';
+
+/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
+const patient = { deadlineMs: 60_000 };
 
 /** A running updates service on the embedded store and this machine's disk, with a recorder in the place of devices. */
 export class World {
@@ -31,23 +35,30 @@ export class World {
   readonly #channel = new LocalChannel();
   readonly #env: Record<string, string>;
   readonly #more: Partial<SealingContext>;
-  readonly #ownProcesses: boolean;
+  readonly #contents: RunningContentChecks | undefined;
   #service!: Service;
 
-  /** `ownProcesses`: files are checked as in production, each in a process of its own. */
+  /**
+   * `ownProcesses`: files are checked as in production, each in a process of its own. `contents`: how they are
+   * checked otherwise.
+   */
   constructor(
     env: Record<string, string> = {},
     {
       ownProcesses = false,
+      contents = checksHere,
       ...more
-    }: Pick<Partial<SealingContext>, 'logger'> & { ownProcesses?: boolean } = {},
+    }: Pick<Partial<SealingContext>, 'logger'> & {
+      ownProcesses?: boolean;
+      contents?: RunningContentChecks;
+    } = {},
   ) {
     this.#env = env;
     this.#more = more;
-    this.#ownProcesses = ownProcesses;
-    this.updates = createClient(UpdatesService, this.#channel);
-    this.downloads = createClient(DownloadsService, this.#channel);
-    this.admin = createClient(UpdatesAdminService, this.#channel);
+    this.#contents = ownProcesses ? undefined : contents;
+    this.updates = createClient(UpdatesService, this.#channel, patient);
+    this.downloads = createClient(DownloadsService, this.#channel, patient);
+    this.admin = createClient(UpdatesAdminService, this.#channel, patient);
     this.devices.developers.set('client-a', 'dev-a').set('client-b', 'dev-b');
   }
 
@@ -74,7 +85,7 @@ export class World {
         ...this.#more,
       }),
       readConfig(updatesConfig, env),
-      ...(this.#ownProcesses ? [] : [checksHere]),
+      this.#contents,
     );
     this.#channel.register([...this.devices.bindings, ...this.#service.rpc, ...this.#service.admin]);
     await this.#service.start();

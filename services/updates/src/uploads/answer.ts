@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { UploadAnswer } from '../storage/local-server.ts';
 import type { Checker } from './checker.ts';
 
@@ -8,11 +8,16 @@ const betweenTriesMs = 100;
 const received: UploadAnswer = { status: 200, text: 'The file was received and is being checked.' };
 
 /** Checks an upload that has just arrived, so that the uploader gets the outcome. */
-export async function answerUpload(check: Checker, uploadId: string): Promise<UploadAnswer> {
+export async function answerUpload(
+  check: Checker,
+  uploadId: string,
+  time: Time = systemTime,
+): Promise<UploadAnswer> {
   const late = new AbortController();
-  const checked = untilKnown(check, uploadId, late.signal);
+  const { signal } = late;
+  const checked = untilKnown(check, uploadId, signal, time);
   try {
-    return await Promise.race([checked, sleep(patienceMs, received, { signal: late.signal })]);
+    return await Promise.race([checked, time.sleep(patienceMs, { signal }).then(() => received)]);
   } finally {
     late.abort();
     // Nobody waits for a check that goes on; if it fails, the sweeper repeats it.
@@ -20,7 +25,12 @@ export async function answerUpload(check: Checker, uploadId: string): Promise<Up
   }
 }
 
-async function untilKnown(check: Checker, uploadId: string, signal: AbortSignal): Promise<UploadAnswer> {
+async function untilKnown(
+  check: Checker,
+  uploadId: string,
+  signal: AbortSignal,
+  time: Time,
+): Promise<UploadAnswer> {
   for (;;) {
     const checked = await check(uploadId);
     // Another check may have been first with this file.
@@ -36,7 +46,7 @@ async function untilKnown(check: Checker, uploadId: string, signal: AbortSignal)
         return received;
       default:
         // Another check is running, perhaps of the earlier content.
-        await sleep(betweenTriesMs, undefined, { signal });
+        await time.sleep(betweenTriesMs, { signal });
     }
   }
 }

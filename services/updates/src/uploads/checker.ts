@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Rejection } from '../apk/bounds.ts';
@@ -50,6 +50,7 @@ export interface CheckerDependencies {
   readonly lifetimeMs: number;
   readonly onOutcome: (outcome: CheckOutcome) => void;
   readonly onNoRoom: () => void;
+  readonly time?: Time;
 }
 
 const nothingCame = 'No file was uploaded before the URL expired.';
@@ -64,6 +65,7 @@ export type Checker = (uploadId: string, onFile?: () => void) => Promise<CheckOu
  */
 export function createChecker(deps: CheckerDependencies): Checker {
   const { packages, catalogue, uploads, storage, contents, clock, failpoints, logger } = deps;
+  const { time = systemTime } = deps;
   /** The uploads that this instance is checking. */
   const running = new Set<string>();
 
@@ -161,7 +163,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     const latestMs = nowMs + farthestAheadMs(deps.leaseMs);
     const upload = await uploads.claim(uploadId, { nowMs, untilMs: nowMs + deps.leaseMs, latestMs });
     if (!upload) return { kind: 'busy' };
-    const renewal = setInterval(() => {
+    const renewal = time.setInterval(() => {
       uploads
         .renew(uploadId, clock.now() + deps.leaseMs)
         .catch((error) => logger.warn({ err: error }, 'a check could not be kept'));
@@ -171,12 +173,12 @@ export function createChecker(deps: CheckerDependencies): Checker {
         if (error instanceof ObjectChanged) return { kind: 'changed' };
         throw error;
       });
-      clearInterval(renewal);
+      time.clearTimer(renewal);
       await settle(upload, outcome);
       deps.onOutcome(outcome);
       return outcome;
     } catch (error) {
-      clearInterval(renewal);
+      time.clearTimer(renewal);
       if (error instanceof NoRoomError) deps.onNoRoom();
       const looks = upload.looks + 1;
       const atMs = nextLookMs({ ...upload, looks }, clock.now(), deps.lifetimeMs);

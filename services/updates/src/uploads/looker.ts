@@ -1,3 +1,4 @@
+import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { UploadStore } from '../ports.ts';
 import type { Checker } from './checker.ts';
@@ -17,7 +18,9 @@ export function createLookNow(deps: {
   check: Checker;
   logger: Logger;
   patienceMs: number;
+  time?: Time;
 }): LookNow {
+  const { time = systemTime } = deps;
   return async (of) => {
     const ids = await deps.uploads.unsettled(of, mostAtOnce);
     if (ids.length === 0) return;
@@ -28,11 +31,11 @@ export function createLookNow(deps: {
           .catch((error) => deps.logger.debug({ err: error }, 'an upload could not be looked at')),
       ),
     );
-    let timer: NodeJS.Timeout | undefined;
+    let timer: Timer | undefined;
     const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, deps.patienceMs);
+      timer = time.setTimeout(resolve, deps.patienceMs);
     });
     await Promise.race([checks, patience]);
-    clearTimeout(timer);
+    time.clearTimer(timer);
   };
 }

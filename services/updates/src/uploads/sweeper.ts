@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import { isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { rarely } from '@headset-cloud/kit/rarely.ts';
@@ -27,9 +27,10 @@ export function createSweeper(deps: {
   intervalMs: number;
   leaseMs: number;
   lifetimeMs: number;
+  time?: Time;
 }): Sweeper {
-  const { uploads, check, clock, logger } = deps;
-  let timer: NodeJS.Timeout | undefined;
+  const { uploads, check, clock, logger, time = systemTime } = deps;
+  let timer: Timer | undefined;
   let running: Promise<void> = Promise.resolve();
   let stopped = true;
 
@@ -72,7 +73,7 @@ export function createSweeper(deps: {
 
   function schedule(): void {
     if (stopped) return;
-    timer = setTimeout(() => {
+    timer = time.setTimeout(() => {
       running = sweep()
         .catch((error) => logger.warn({ err: error }, 'the sweep of uploads failed; the next one follows'))
         .finally(schedule);
@@ -87,7 +88,7 @@ export function createSweeper(deps: {
     },
     async stop() {
       stopped = true;
-      clearTimeout(timer);
+      time.clearTimer(timer);
       await running;
       await Promise.all(goingOn);
     },
