@@ -119,6 +119,8 @@ export const slowSteps: readonly Step[] = [
     env: { STACK: 'embedded', SECONDS: '10', SEED: fuzzSeed },
   }),
   program('fuzz test of packages', 'tests/fuzz/packages.ts', { env: { SECONDS: '10', SEED: fuzzSeed } }),
+  // Its packages are installed by the site's step.
+  program('no test fails on a machine without tools', 'tests/tools/main.ts', { after: siteName }),
   program('known vulnerabilities (npm audit)', 'tests/audit/main.ts'),
 ];
 
