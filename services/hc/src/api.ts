@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { networkReason, neverReached } from '@headset-cloud/kit/cli/network.ts';
 import { visible } from '@headset-cloud/kit/cli/output.ts';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
 import { NoAnswerError, withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
 import type { Credentials } from './credentials.ts';
@@ -54,17 +54,17 @@ const tokenMarginMs = 30_000;
 /** `scopes`: what the tokens may do; `timeoutMs` is of one request. */
 export function createApi(
   credentials: Credentials,
-  options: { readonly scopes: readonly Scope[]; readonly timeoutMs: number },
+  options: { readonly scopes: readonly Scope[]; readonly timeoutMs: number; readonly time?: Time },
 ): Api {
   const { apiUrl, applicationId } = credentials;
-  const { timeoutMs } = options;
+  const { timeoutMs, time = systemTime } = options;
   let token: { readonly value: string; readonly untilMs: number } | undefined;
 
   const currentToken = async (): Promise<string> => {
     if (credentials.accessToken !== undefined) return credentials.accessToken;
-    if (token && Date.now() < token.untilMs) return token.value;
+    if (token && time.now() < token.untilMs) return token.value;
     const { accessToken, lifetimeMs } = await fetchToken(credentials, options.scopes, timeoutMs);
-    token = { value: accessToken, untilMs: Date.now() + lifetimeMs - tokenMarginMs };
+    token = { value: accessToken, untilMs: time.now() + lifetimeMs - tokenMarginMs };
     return accessToken;
   };
 
@@ -94,7 +94,7 @@ export function createApi(
     const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
     const url = `${apiUrl}/v1/applications/${encodeURIComponent(applicationId)}${path}${search}`;
     const text = body && JSON.stringify(body);
-    const beganMs = Date.now();
+    const beganMs = time.now();
     let hasNewToken = false;
     for (;;) {
       let answer: Answer;
@@ -119,8 +119,8 @@ export function createApi(
       }
       const error = refusal(answer, apiUrl, applicationId, key);
       const waitMs = error.retryAfterMs ?? 1000;
-      if (answer.status !== 429 || Date.now() - beganMs + waitMs > mostWaitMs) throw error;
-      await delay(waitMs);
+      if (answer.status !== 429 || time.now() - beganMs + waitMs > mostWaitMs) throw error;
+      await time.sleep(waitMs);
     }
   }
 
