@@ -63,14 +63,14 @@ export function createApi(
   const currentToken = async (): Promise<string> => {
     if (credentials.accessToken !== undefined) return credentials.accessToken;
     if (token && time.now() < token.untilMs) return token.value;
-    const { accessToken, lifetimeMs } = await fetchToken(credentials, options.scopes, timeoutMs);
+    const { accessToken, lifetimeMs } = await fetchToken(credentials, options.scopes, timeoutMs, time);
     token = { value: accessToken, untilMs: time.now() + lifetimeMs - tokenMarginMs };
     return accessToken;
   };
 
   const once = async (method: string, url: string, body: string | undefined, key: string | undefined) => {
     const bearer = await currentToken();
-    return exchange('The API', apiUrl, timeoutMs, url, {
+    const request = {
       method,
       headers: {
         authorization: `Bearer ${bearer}`,
@@ -78,7 +78,8 @@ export function createApi(
         ...(key !== undefined && { 'idempotency-key': key }),
       },
       ...(body !== undefined && { body }),
-    });
+    };
+    return exchange('The API', apiUrl, timeoutMs, url, request, time);
   };
 
   async function call<T>(
@@ -155,18 +156,20 @@ async function fetchToken(
   { tokenUrl = '', clientId = '', clientSecret = '' }: Credentials,
   scopes: readonly Scope[],
   timeoutMs: number,
+  time: Time,
 ): Promise<{ accessToken: string; lifetimeMs: number }> {
   // RFC 6749, 2.3.1: both are form-encoded before they are put together.
   const encoded = (text: string) => new URLSearchParams({ t: text }).toString().slice(2);
   const basic = Buffer.from(`${encoded(clientId)}:${encoded(clientSecret)}`).toString('base64');
-  const answer = await exchange('The token endpoint', tokenUrl, timeoutMs, tokenUrl, {
+  const request = {
     method: 'POST',
     headers: {
       authorization: `Basic ${basic}`,
       'content-type': 'application/x-www-form-urlencoded',
     },
     body: new URLSearchParams({ grant_type: 'client_credentials', scope: scopes.join(' ') }).toString(),
-  });
+  };
+  const answer = await exchange('The token endpoint', tokenUrl, timeoutMs, tokenUrl, request, time);
   const told = (answer.json ?? {}) as Readonly<Record<string, unknown>>;
   const accessToken = told['access_token'];
   if (answer.status === 200 && typeof accessToken === 'string') {
@@ -208,19 +211,21 @@ async function exchange(
   timeoutMs: number,
   url: string,
   init: RequestInit,
+  time: Time = systemTime,
 ): Promise<Answer> {
+  const load = async (signal: AbortSignal): Promise<Answer> => {
+    const answer = await fetch(url, { ...init, redirect: 'manual', signal });
+    const text = await answer.text();
+    let json: unknown;
+    try {
+      json = JSON.parse(text);
+    } catch {
+      json = undefined;
+    }
+    return { status: answer.status, headers: answer.headers, json };
+  };
   try {
-    return await withinTime(timeoutMs, `${who} at ${base} did not answer`, async (signal) => {
-      const answer = await fetch(url, { ...init, redirect: 'manual', signal });
-      const text = await answer.text();
-      let json: unknown;
-      try {
-        json = JSON.parse(text);
-      } catch {
-        json = undefined;
-      }
-      return { status: answer.status, headers: answer.headers, json };
-    });
+    return await withinTime(timeoutMs, `${who} at ${base} did not answer`, load, time);
   } catch (cause) {
     const reason =
       cause instanceof NoAnswerError
