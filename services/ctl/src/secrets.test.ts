@@ -88,7 +88,8 @@ async function serve(service: string, secret: string, ...others: string[]): Prom
   return `http://127.0.0.1:${server.port()}`;
 }
 
-const ctl = (args: string, env: Record<string, string>) => run(args, env);
+// Moving 200 values takes longer than the default of 10 s on a busy machine.
+const ctl = (args: string, env: Record<string, string>) => run(`--timeout-ms 60000 ${args}`, env);
 
 const put = async (secret: string, count: number, prefix = 'thing') => {
   for (let n = 0; n < count; n += 1) {
