@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { platformVersion } from '@headset-cloud/kit/build-info.ts';
+import { ago } from '@headset-cloud/kit/testing/fakes.ts';
 import { type Door, openDoor, thumbprint } from './testing/door.ts';
 import { run } from './testing/run.ts';
 
@@ -627,11 +628,11 @@ test('transactions are found by application, state and age', async () => {
     const { out } = await ctl(`transactions find ${args} --json`);
     return JSON.parse(out).transactions[0];
   };
-  const hourAgoMs = Date.now() - 3_600_000;
+  const earliestMs = ago(3_600_000);
   const one = await found('--application app --status published --older-than 1h');
   expect(one).toMatchObject({ applicationId: 'app', status: 'TRANSACTION_STATUS_PUBLISHED' });
-  expect(Number(one.createdAtMs) - hourAgoMs).toBeGreaterThanOrEqual(0);
-  expect(Number(one.createdAtMs) - hourAgoMs).toBeLessThan(60_000);
+  expect(Number(one.createdAtMs)).toBeGreaterThanOrEqual(earliestMs);
+  expect(Number(one.createdAtMs)).toBeLessThanOrEqual(ago(3_600_000));
   expect(await found('--limit 5')).toMatchObject({
     ...{ applicationId: '', status: 'TRANSACTION_STATUS_UNSPECIFIED', createdAtMs: '0' },
   });

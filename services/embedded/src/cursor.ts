@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StoreCursor } from '@headset-cloud/kit/store/types.ts';
 import type { Document } from 'mongodb';
 
@@ -47,7 +46,7 @@ export class EmbeddedCursor<T extends Document> implements StoreCursor<T> {
           yield document;
         }
         if (next.done) return;
-        await nextTurn();
+        await new Promise((resolve) => setImmediate(resolve));
       }
     } finally {
       this.#closed = true;

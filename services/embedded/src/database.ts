@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, systemClock, systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Settle } from '@headset-cloud/kit/store/types.ts';
 import { letShrink } from './auto-vacuum.ts';
@@ -85,8 +85,10 @@ export function openEmbeddedDatabase(options: {
   clock?: Clock;
   /** Syncs the write-ahead log to disk; tests replace it. */
   walSync?: Pick<WalSync, 'sync' | 'close'>;
+  time?: Time;
 }): EmbeddedDatabase {
-  return new GroupCommitDatabase(options.directory, options.clock ?? systemClock, options.walSync);
+  const { directory, clock = systemClock, walSync, time = systemTime } = options;
+  return new GroupCommitDatabase(directory, clock, walSync, time);
 }
 
 /** The database's file in its directory. */
@@ -103,6 +105,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   readonly sql: DatabaseSync;
   readonly clock: Clock;
   readonly #path: string;
+  readonly #time: Time;
   readonly #unlock: () => void;
   readonly #statements: Record<
     'begin' | 'commit' | 'rollback' | 'save' | 'release' | 'undo' | 'probe',
@@ -129,13 +132,19 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   #failure: string | undefined;
   /** Set when a sync has failed: commits may be lost, and only a restart can tell which. */
   #lost: EmbeddedDatabaseError | undefined;
-  #probe: NodeJS.Timeout | undefined;
-  #syncLater: NodeJS.Timeout | undefined;
+  #probe: Timer | undefined;
+  #syncLater: Timer | undefined;
   #closing: Promise<void> | undefined;
   #closed = false;
 
-  constructor(directory: string, clock: Clock, walSync: Pick<WalSync, 'sync' | 'close'> | undefined) {
+  constructor(
+    directory: string,
+    clock: Clock,
+    walSync: Pick<WalSync, 'sync' | 'close'> | undefined,
+    time: Time,
+  ) {
     this.clock = clock;
+    this.#time = time;
     this.#path = join(directory, databaseFile);
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -307,7 +316,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
       this.#sync();
       return;
     }
-    this.#syncLater ??= setTimeout(() => {
+    this.#syncLater ??= this.#time.setTimeout(() => {
       this.#syncLater = undefined;
       if (this.#unsynced && !this.#syncing) this.#sync();
     }, maxUnsyncedMs);
@@ -383,7 +392,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
 
   #probeLater(): void {
     if (this.#probe || this.#closing) return;
-    this.#probe = setTimeout(() => {
+    this.#probe = this.#time.setTimeout(() => {
       this.#probe = undefined;
       if (!this.#failure || this.#closing) return;
       this.write(() => this.#statements.probe.run()).catch(() => {
@@ -394,12 +403,12 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   }
 
   async #close(): Promise<void> {
-    clearTimeout(this.#probe);
+    this.#time.clearTimer(this.#probe);
     for (const listener of this.#closeListeners.reverse()) await listener();
     this.#closed = true;
     // A failure is reported to the callers that wait for it.
     while (this.uncommitted) await this.afterCommit().catch(() => {});
-    clearTimeout(this.#syncLater);
+    this.#time.clearTimer(this.#syncLater);
     await this.#checkpointer.close();
     this.#walSync.close();
     this.sql.close();

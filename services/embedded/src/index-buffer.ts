@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import type { EmbeddedDatabase, Participant } from './database.ts';
 
 /** Time after which what has changed in indexes goes into their tables, at the earliest; at the latest twice as long. */
@@ -172,6 +173,7 @@ export class PendingEntries {
 export class IndexBuffer implements Participant {
   readonly #db: EmbeddedDatabase;
   readonly #delayMs: number;
+  readonly #time: Time;
   readonly #statements: Record<'add' | 'trim' | 'read', StatementSync>;
   readonly #indexes = new Map<number, { pending: PendingEntries; table: IndexWriter }>();
   /** The open transaction's changes, as the journal has them. */
@@ -185,12 +187,13 @@ export class IndexBuffer implements Participant {
   #due = false;
   /** Set when writes were undone: what is kept is read from the journal again. */
   #stale = false;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   /** The journal's table must exist (`createJournal`). */
-  constructor(db: EmbeddedDatabase, delayMs = defaultDelayMs) {
+  constructor(db: EmbeddedDatabase, delayMs = defaultDelayMs, time: Time = systemTime) {
     this.#db = db;
     this.#delayMs = delayMs;
+    this.#time = time;
     this.#statements = {
       add: db.sql.prepare('INSERT INTO store_index_journal (number, changes) VALUES (?, ?)'),
       trim: db.sql.prepare('DELETE FROM store_index_journal WHERE number <= ?'),
@@ -279,11 +282,12 @@ export class IndexBuffer implements Participant {
   }
 
   #rotateLater(): void {
-    this.#timer ??= setTimeout(() => {
+    this.#timer ??= this.#time.setTimeout(() => {
       this.#timer = undefined;
       // A failure is told to those who write; after it the next change asks again.
       this.#rotateNow().catch(() => {});
-    }, this.#delayMs).unref();
+    }, this.#delayMs);
+    this.#timer.unref();
   }
 
   #rotateNow(): Promise<void> {
@@ -296,7 +300,7 @@ export class IndexBuffer implements Participant {
   async #empty(): Promise<void> {
     // What does not succeed is in the journal.
     for (let i = 0; i < 2; i++) await this.#rotateNow().catch(() => {});
-    clearTimeout(this.#timer);
+    this.#time.clearTimer(this.#timer);
   }
 
   #reserve(length: number): void {

@@ -1,3 +1,4 @@
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import { BatchSize } from '@headset-cloud/kit/eventlog/batch-size.ts';
 import { deliver } from '@headset-cloud/kit/eventlog/runtime.ts';
 import { Settling } from '@headset-cloud/kit/eventlog/settling.ts';
@@ -7,7 +8,7 @@ import type { LogTopic } from './log-topic.ts';
 
 const defaultMaxBatch = 500;
 /** So long a member that leaves waits for what it handled and has not stored yet; the rest is delivered again. */
-const settleMs = 1000;
+export const settleMs = 1000;
 
 /** What a group needs. */
 export interface LogGroupOptions {
@@ -22,6 +23,7 @@ export interface LogGroupOptions {
   readonly durable: () => Promise<void>;
   /** Called when the position has changed: it should be stored soon. */
   readonly onMoved: () => void;
+  readonly time: Time;
 }
 
 interface Member {
@@ -56,7 +58,7 @@ export class LogGroup {
     this.#settling = new Settling((offset) => {
       this.#position = offset;
       options.onMoved();
-    });
+    }, options.time);
     options.topic.listeners.add(() => this.#wake?.());
   }
 
@@ -127,13 +129,13 @@ export class LogGroup {
   }
 
   async #batch(member: Member): Promise<void> {
-    const { topic, logger, group, deadLetter, durable } = this.#options;
+    const { topic, logger, group, deadLetter, durable, time } = this.#options;
     const { subscription, closing } = member;
     const rows = topic.read(
       this.#handled,
       Math.min(subscription.maxBatch ?? defaultMaxBatch, this.#batchSize.now),
     );
-    const beganMs = performance.now();
+    const beganMs = time.monotonicNow();
     let handled = 0;
     const finished = await deliver(
       rows.map((row) => row.event),
@@ -146,6 +148,7 @@ export class LogGroup {
         held: () => !closing.signal.aborted && this.#members.length === 1,
         durable,
         signal: closing.signal,
+        time,
         onHandled: (count, unsettled) => {
           const offset = rows[count - 1]?.offset ?? this.#handled;
           this.#settling.add(offset, count - handled, unsettled);
@@ -154,7 +157,7 @@ export class LogGroup {
         },
       },
     );
-    this.#batchSize.took(rows.length, performance.now() - beganMs);
+    this.#batchSize.took(rows.length, time.monotonicNow() - beganMs);
     // A handler without I/O must not delay timers and sockets while there is a backlog.
     if (finished && rows.length > 1) await new Promise((resolve) => setImmediate(resolve));
   }

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LogEvent, Subscription } from '@headset-cloud/kit/eventlog/types.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { openEmbeddedDatabase } from './database.ts';
 import { createEmbeddedLog } from './log.ts';
+import { settleMs } from './log-group.ts';
 
 const text = (event: LogEvent) => Buffer.from(event.value).toString();
 const topic = 't';
@@ -13,7 +15,8 @@ const topic = 't';
 test('members that leave together pass no event that is handled and not stored', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'members-'));
   const db = openEmbeddedDatabase({ directory });
-  const log = createEmbeddedLog(db, createLogger({ service: 'test', level: 'silent' }));
+  const time = createFakeTime();
+  const log = createEmbeddedLog(db, createLogger({ service: 'test', level: 'silent' }), { time });
   await log.ensureTopics([topic]);
   const slow = Promise.withResolvers<void>();
   const got: string[] = [];
@@ -30,11 +33,19 @@ test('members that leave together pass no event that is handled and not stored',
     await waitFor('it is handed over', () => got.includes(value));
   }
   const members = [first, await log.subscribe({ topic, group: 'g', handle })];
-  // The member that has nothing in hand waits for a second.
-  const closed = Promise.all(members.map((member) => member.close()));
-  await new Promise((resolve) => setTimeout(resolve, 1300));
+  const left = members.map((member) => member.close());
+  // The member that has nothing in hand waits for what is not stored, then leaves before the other one.
+  await time.advance(settleMs);
+  await left[1];
   slow.resolve();
-  await closed;
+  let isLeft = false;
+  left[0]?.then(() => {
+    isLeft = true;
+  });
+  await waitFor('the other one to leave', async () => {
+    await time.advance(settleMs);
+    return isLeft;
+  });
   const lag = await log.lag('g', topic);
   await log.close();
   await db.close();

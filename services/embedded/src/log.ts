@@ -1,3 +1,4 @@
+import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import { checkEvents, deadLetterOf, unavailable } from '@headset-cloud/kit/eventlog/events.ts';
 import {
   deadLetterTopic,
@@ -25,6 +26,7 @@ export interface EmbeddedLogOptions {
   readonly trimStep?: number;
   /** Maximum time until a group's new position is stored; default 200 ms. */
   readonly flushIntervalMs?: number;
+  readonly time?: Time;
 }
 
 const dayMs = 86_400_000;
@@ -47,11 +49,12 @@ class EmbeddedLog implements EventLog {
   readonly #db: EmbeddedDatabase;
   readonly #logger: Logger;
   readonly #options: EmbeddedLogOptions;
+  readonly #time: Time;
   readonly #topics = new Map<string, LogTopic>();
   readonly #groups = new Map<LogTopic, Map<string, LogGroup>>();
   readonly #moved = new Map<LogGroup, LogTopic>();
-  readonly #trimTimer: NodeJS.Timeout;
-  #flushTimer: NodeJS.Timeout | undefined;
+  readonly #trimTimer: Timer;
+  #flushTimer: Timer | undefined;
   #trimming: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -59,7 +62,8 @@ class EmbeddedLog implements EventLog {
     this.#db = db;
     this.#logger = logger;
     this.#options = options;
-    this.#trimTimer = setInterval(() => {
+    this.#time = options.time ?? systemTime;
+    this.#trimTimer = this.#time.setInterval(() => {
       this.#trimming ??= this.#trim().finally(() => {
         this.#trimming = undefined;
       });
@@ -130,14 +134,14 @@ class EmbeddedLog implements EventLog {
   }
 
   async #close(): Promise<void> {
-    clearInterval(this.#trimTimer);
+    this.#time.clearTimer(this.#trimTimer);
     const groups = [...this.#groups.values()].flatMap((byName) => [...byName.values()]);
     await Promise.all(groups.map((group) => group.close()));
     await this.#trimming;
-    clearTimeout(this.#flushTimer);
+    this.#time.clearTimer(this.#flushTimer);
     await this.#flush();
     // A failed flush has scheduled the next one, which nobody would wait for.
-    clearTimeout(this.#flushTimer);
+    this.#time.clearTimer(this.#flushTimer);
   }
 
   #topic(name: string): LogTopic {
@@ -160,6 +164,7 @@ class EmbeddedLog implements EventLog {
         this.publish(deadLetterTopic(event.topic), [deadLetterOf(event, name, error)]),
       durable: () => this.#durable(),
       onMoved: () => this.#flushLater(group, topic),
+      time: this.#time,
     });
     groups.set(name, group);
     return group;
@@ -167,7 +172,8 @@ class EmbeddedLog implements EventLog {
 
   #flushLater(group: LogGroup, topic: LogTopic): void {
     this.#moved.set(group, topic);
-    this.#flushTimer ??= setTimeout(() => void this.#flush(), this.#options.flushIntervalMs ?? 200);
+    const { flushIntervalMs = 200 } = this.#options;
+    this.#flushTimer ??= this.#time.setTimeout(() => void this.#flush(), flushIntervalMs);
   }
 
   /** Stores the new positions; after a failure they are stored with the next flush. */

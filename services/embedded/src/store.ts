@@ -1,3 +1,4 @@
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Settle, Store, StoreCollection, StoreConnection } from '@headset-cloud/kit/store/types.ts';
 import type { Document } from 'mongodb';
 import { Catalogue } from './catalogue.ts';
@@ -26,20 +27,22 @@ const defaultSweepMs = 30_000;
  */
 export function createEmbeddedStore(
   db: EmbeddedDatabase,
-  options: { sweepMs?: number; indexDelayMs?: number } = {},
+  options: { sweepMs?: number; indexDelayMs?: number; time?: Time } = {},
 ): EmbeddedStoreConnection {
+  const { time = systemTime } = options;
   const catalogue = new Catalogue(db.sql);
   catalogue.create();
   createJournal(db.sql);
   const cache = new DocumentCache();
-  const buffer = new IndexBuffer(db, options.indexDelayMs);
+  const buffer = new IndexBuffer(db, options.indexDelayMs, time);
   const statistics: QueryStatistics = { documentsExamined: 0, keysExamined: 0 };
   const engines = new Map<string, CollectionEngine>();
-  const sweeper = startSweeper(async (signal) => {
+  const sweep = async (signal: AbortSignal) => {
     const deleted = await sweepExpired(db, engines.values(), signal);
     await shrink(db, signal);
     return deleted;
-  }, options.sweepMs ?? defaultSweepMs);
+  };
+  const sweeper = startSweeper(sweep, options.sweepMs ?? defaultSweepMs, time);
   db.onClose(() => sweeper.stop());
 
   const collection = <T extends Document>(
@@ -70,6 +73,7 @@ export function createEmbeddedStore(
 function startSweeper(
   sweep: (signal: AbortSignal) => Promise<number>,
   everyMs: number,
+  time: Time,
 ): { run(): Promise<number>; stop(): Promise<void> } {
   let running: Promise<number> | undefined;
   const stopping = new AbortController();
@@ -79,7 +83,7 @@ function startSweeper(
     });
     return running;
   };
-  const timer = setInterval(() => {
+  const timer = time.setInterval(() => {
     // `notReady` reports a failing disk; the next sweep deletes what this one left.
     if (!stopping.signal.aborted) run().catch(() => {});
   }, everyMs);
@@ -88,7 +92,7 @@ function startSweeper(
     run,
     stop: async () => {
       stopping.abort();
-      clearInterval(timer);
+      time.clearTimer(timer);
       await running?.catch(() => {});
     },
   };

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { networkReason, neverReached } from '@headset-cloud/kit/cli/network.ts';
 import { visible } from '@headset-cloud/kit/cli/output.ts';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
 import { NoAnswerError, withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
 import type { Credentials } from './credentials.ts';
@@ -54,23 +54,23 @@ const tokenMarginMs = 30_000;
 /** `scopes`: what the tokens may do; `timeoutMs` is of one request. */
 export function createApi(
   credentials: Credentials,
-  options: { readonly scopes: readonly Scope[]; readonly timeoutMs: number },
+  options: { readonly scopes: readonly Scope[]; readonly timeoutMs: number; readonly time?: Time },
 ): Api {
   const { apiUrl, applicationId } = credentials;
-  const { timeoutMs } = options;
+  const { timeoutMs, time = systemTime } = options;
   let token: { readonly value: string; readonly untilMs: number } | undefined;
 
   const currentToken = async (): Promise<string> => {
     if (credentials.accessToken !== undefined) return credentials.accessToken;
-    if (token && Date.now() < token.untilMs) return token.value;
-    const { accessToken, lifetimeMs } = await fetchToken(credentials, options.scopes, timeoutMs);
-    token = { value: accessToken, untilMs: Date.now() + lifetimeMs - tokenMarginMs };
+    if (token && time.now() < token.untilMs) return token.value;
+    const { accessToken, lifetimeMs } = await fetchToken(credentials, options.scopes, timeoutMs, time);
+    token = { value: accessToken, untilMs: time.now() + lifetimeMs - tokenMarginMs };
     return accessToken;
   };
 
   const once = async (method: string, url: string, body: string | undefined, key: string | undefined) => {
     const bearer = await currentToken();
-    return exchange('The API', apiUrl, timeoutMs, url, {
+    const request = {
       method,
       headers: {
         authorization: `Bearer ${bearer}`,
@@ -78,7 +78,8 @@ export function createApi(
         ...(key !== undefined && { 'idempotency-key': key }),
       },
       ...(body !== undefined && { body }),
-    });
+    };
+    return exchange('The API', apiUrl, timeoutMs, url, request, time);
   };
 
   async function call<T>(
@@ -94,7 +95,7 @@ export function createApi(
     const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
     const url = `${apiUrl}/v1/applications/${encodeURIComponent(applicationId)}${path}${search}`;
     const text = body && JSON.stringify(body);
-    const beganMs = Date.now();
+    const beganMs = time.now();
     let hasNewToken = false;
     for (;;) {
       let answer: Answer;
@@ -119,8 +120,8 @@ export function createApi(
       }
       const error = refusal(answer, apiUrl, applicationId, key);
       const waitMs = error.retryAfterMs ?? 1000;
-      if (answer.status !== 429 || Date.now() - beganMs + waitMs > mostWaitMs) throw error;
-      await delay(waitMs);
+      if (answer.status !== 429 || time.now() - beganMs + waitMs > mostWaitMs) throw error;
+      await time.sleep(waitMs);
     }
   }
 
@@ -155,18 +156,20 @@ async function fetchToken(
   { tokenUrl = '', clientId = '', clientSecret = '' }: Credentials,
   scopes: readonly Scope[],
   timeoutMs: number,
+  time: Time,
 ): Promise<{ accessToken: string; lifetimeMs: number }> {
   // RFC 6749, 2.3.1: both are form-encoded before they are put together.
   const encoded = (text: string) => new URLSearchParams({ t: text }).toString().slice(2);
   const basic = Buffer.from(`${encoded(clientId)}:${encoded(clientSecret)}`).toString('base64');
-  const answer = await exchange('The token endpoint', tokenUrl, timeoutMs, tokenUrl, {
+  const request = {
     method: 'POST',
     headers: {
       authorization: `Basic ${basic}`,
       'content-type': 'application/x-www-form-urlencoded',
     },
     body: new URLSearchParams({ grant_type: 'client_credentials', scope: scopes.join(' ') }).toString(),
-  });
+  };
+  const answer = await exchange('The token endpoint', tokenUrl, timeoutMs, tokenUrl, request, time);
   const told = (answer.json ?? {}) as Readonly<Record<string, unknown>>;
   const accessToken = told['access_token'];
   if (answer.status === 200 && typeof accessToken === 'string') {
@@ -208,19 +211,21 @@ async function exchange(
   timeoutMs: number,
   url: string,
   init: RequestInit,
+  time: Time = systemTime,
 ): Promise<Answer> {
+  const load = async (signal: AbortSignal): Promise<Answer> => {
+    const answer = await fetch(url, { ...init, redirect: 'manual', signal });
+    const text = await answer.text();
+    let json: unknown;
+    try {
+      json = JSON.parse(text);
+    } catch {
+      json = undefined;
+    }
+    return { status: answer.status, headers: answer.headers, json };
+  };
   try {
-    return await withinTime(timeoutMs, `${who} at ${base} did not answer`, async (signal) => {
-      const answer = await fetch(url, { ...init, redirect: 'manual', signal });
-      const text = await answer.text();
-      let json: unknown;
-      try {
-        json = JSON.parse(text);
-      } catch {
-        json = undefined;
-      }
-      return { status: answer.status, headers: answer.headers, json };
-    });
+    return await withinTime(timeoutMs, `${who} at ${base} did not answer`, load, time);
   } catch (cause) {
     const reason =
       cause instanceof NoAnswerError

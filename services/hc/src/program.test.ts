@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
+import { ago } from '@headset-cloud/kit/testing/fakes.ts';
 import { type Cloud, type Given, openCloud } from './testing/cloud.ts';
 import { run } from './testing/run.ts';
 
@@ -388,7 +389,7 @@ describe('verify', () => {
   test('says what is right, by the key of the application and the time of the file', async () => {
     await answering(settings);
     const file = stored('the key', 3600);
-    const writtenSeconds = Date.now() / 1000 - 3590;
+    const writtenSeconds = ago(3_590_000) / 1000;
     utimesSync(file, writtenSeconds, writtenSeconds);
     const { code, out } = await run(['verify', file], cloud.env);
     expect(code).toBe(0);

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Column, type Terminal, table } from '@headset-cloud/kit/cli/output.ts';
 import { createFiles, type Files } from '@headset-cloud/kit/cli/standard-streams.ts';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Command } from 'commander';
 import { type Api, ApiError, createApi, type Scope } from './api.ts';
 import { readCredentials } from './credentials.ts';
@@ -18,6 +18,7 @@ export interface Surroundings {
   readonly main: string;
   /** How often something is asked for what is new; milliseconds, default 1000. */
   readonly pollMs?: number;
+  readonly time?: Time;
 }
 
 /** The options of hc itself. */
@@ -48,7 +49,7 @@ export interface Session extends Surroundings {
 
 /** `root`: the program with the global options. `terminal` must be guarded. */
 export function createSession(root: Command, surroundings: Surroundings): Session {
-  const { terminal, env } = surroundings;
+  const { terminal, env, time } = surroundings;
   const session: Session = {
     ...surroundings,
     pollMs: surroundings.pollMs ?? 1000,
@@ -59,7 +60,7 @@ export function createSession(root: Command, surroundings: Surroundings): Sessio
     api(...scopes) {
       const { profile, application, timeoutMs } = session.options;
       const credentials = readCredentials(env, { profile, ...(application && { application }) });
-      return createApi(credentials, { scopes, timeoutMs });
+      return createApi(credentials, { scopes, timeoutMs, ...(time && { time }) });
     },
     show(value, text) {
       terminal.out(session.options.json ? `${JSON.stringify(value, null, 2)}\n` : text(value));
@@ -77,8 +78,8 @@ export function createSession(root: Command, surroundings: Surroundings): Sessio
 }
 
 /** Waits; ends early, without an error, when `stop` is aborted. */
-export async function pause(ms: number, stop: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal: stop }).catch(() => {});
+export async function pause(ms: number, stop: AbortSignal, time: Time = systemTime): Promise<void> {
+  await time.sleep(ms, { signal: stop }).catch(() => {});
 }
 
 /** Longest wait between two tries of a call; milliseconds. */

@@ -7,6 +7,7 @@ import { Counter, type Registry } from 'prom-client';
 import { inCall, withActor } from './audit/actor.ts';
 import { operatorOf } from './audit/operator.ts';
 import { platformVersion } from './build-info.ts';
+import { type Clock, systemClock } from './clock.ts';
 import { ConfigError, type ListenAddress } from './config.ts';
 import { withDeadline } from './deadline.ts';
 import { addressOf } from './doors/address.ts';
@@ -28,6 +29,7 @@ const idleMs = 65_000;
 const defaultScrapeMs = 3000;
 
 export interface AdminServerOptions {
+  readonly clock?: Clock;
   /** The process, as `ctl status` shows it. */
   readonly service: string;
   readonly listen: ListenAddress;
@@ -142,7 +144,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
       const status: ProcessStatus = {
         service: options.service,
         version: platformVersion(),
-        startedAtMs: Math.round(Date.now() - process.uptime() * 1000),
+        startedAtMs: Math.round((options.clock ?? systemClock).now() - process.uptime() * 1000),
         notReady: notReady(),
         warnings: options.warnings?.() ?? [],
       };

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { systemTime, type Time, type Timer } from './clock.ts';
 import { DomainError } from './errors.ts';
 
 /**
@@ -10,18 +11,20 @@ class Scope implements Waiter {
   readonly endsAtMs: number;
   /** The work is a retry, not a caller's first try: see rpc/retry-budget.ts. */
   readonly retry: boolean;
+  readonly time: Time;
   /** True once the caller has its answer: background work that continues has no caller any more. */
   over = false;
   #expired: PromiseWithResolvers<never> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
-  constructor(endsAtMs: number, retry: boolean) {
+  constructor(endsAtMs: number, retry: boolean, time: Time) {
     this.endsAtMs = endsAtMs;
     this.retry = retry;
+    this.time = time;
   }
 
   get gone(): boolean {
-    return !this.over && this.endsAtMs <= performance.now();
+    return !this.over && this.endsAtMs <= this.time.monotonicNow();
   }
 
   get untilMs(): number {
@@ -34,9 +37,9 @@ class Scope implements Waiter {
       const expired = Promise.withResolvers<never>();
       expired.promise.catch(() => {});
       if (this.endsAtMs !== Number.POSITIVE_INFINITY) {
-        this.#timer = setTimeout(() => {
+        this.#timer = this.time.setTimeout(() => {
           if (!this.over) expired.reject(late());
-        }, this.endsAtMs - performance.now());
+        }, this.endsAtMs - this.time.monotonicNow());
       }
       this.#expired = expired;
     }
@@ -45,7 +48,7 @@ class Scope implements Waiter {
 
   end(): void {
     this.over = true;
-    clearTimeout(this.#timer);
+    this.time.clearTimer(this.#timer);
   }
 }
 
@@ -56,11 +59,14 @@ function current(): Scope | undefined {
   return scope?.over ? undefined : scope;
 }
 
-/** Runs `work` for a caller that waits `ms` from now, or less where an outer caller does. */
-export function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
-  const outer = current();
-  const endsAtMs = performance.now() + ms;
-  return inScope(new Scope(Math.min(outer?.endsAtMs ?? endsAtMs, endsAtMs), outer?.retry ?? false), work);
+function currentTime(): Time {
+  return current()?.time ?? systemTime;
+}
+
+/** Runs `work` for a caller that waits `ms` from now, or less if an outer caller does. */
+export function withDeadline<T>(ms: number, work: () => Promise<T>, time: Time = currentTime()): Promise<T> {
+  const waitsMs = Math.min(ms, timeLeft() ?? Number.POSITIVE_INFINITY);
+  return inScope(new Scope(time.monotonicNow() + waitsMs, isRetry(), time), work);
 }
 
 /**
@@ -68,7 +74,7 @@ export function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> 
  * are limited (rpc/retry-budget.ts). The deadline of the caller, if there is one, stays.
  */
 export function asRetry<T>(work: () => Promise<T>): Promise<T> {
-  return inScope(new Scope(current()?.endsAtMs ?? Number.POSITIVE_INFINITY, true), work);
+  return inScope(new Scope(current()?.endsAtMs ?? Number.POSITIVE_INFINITY, true, currentTime()), work);
 }
 
 /** True within `asRetry`. */
@@ -92,7 +98,7 @@ export function withoutDeadline<T>(work: () => T): T {
 /** Milliseconds until the caller's deadline, 0 or less after it; undefined when there is no deadline. */
 export function timeLeft(): number | undefined {
   const endsAtMs = current()?.endsAtMs ?? Number.POSITIVE_INFINITY;
-  return endsAtMs === Number.POSITIVE_INFINITY ? undefined : endsAtMs - performance.now();
+  return endsAtMs === Number.POSITIVE_INFINITY ? undefined : endsAtMs - currentTime().monotonicNow();
 }
 
 /** Throws `deadline_exceeded` when the caller has given up, because nobody would get the answer. */
@@ -111,9 +117,11 @@ export function untilDeadline<T>(work: Promise<T>): Promise<T> {
 export interface Waiter {
   readonly gone: boolean;
   readonly untilMs: number;
+  /** Measures `untilMs`. */
+  readonly time: Time;
 }
 
-const patient: Waiter = { gone: false, untilMs: Number.POSITIVE_INFINITY };
+const patient: Waiter = { gone: false, untilMs: Number.POSITIVE_INFINITY, time: systemTime };
 
 /** The current caller's deadline, for an item that it puts into a queue. */
 export function waiter(): Waiter {
@@ -126,7 +134,7 @@ export function forWaiters<T>(waiters: readonly Waiter[], work: () => Promise<T>
   for (const one of waiters) untilMs = Math.max(untilMs, one.untilMs);
   return untilMs === Number.POSITIVE_INFINITY
     ? withoutDeadline(work)
-    : inScope(new Scope(untilMs, false), work);
+    : inScope(new Scope(untilMs, false, waiters[0]?.time ?? systemTime), work);
 }
 
 /** The error that a caller gets after its deadline. */

@@ -1,29 +1,26 @@
-import { jest } from '@jest/globals';
+import { systemTime, type Time } from './clock.ts';
 import { createGatheredLog, type Fields } from './gathered-log.ts';
+import { createFakeTime, type FakeTime } from './testing/fake-time.ts';
 
+let time: FakeTime;
 beforeEach(() => {
-  jest.useFakeTimers();
-});
-afterEach(() => {
-  jest.useRealTimers();
+  time = createFakeTime();
 });
 
-function gathered(mostKinds?: number) {
+function gathered(mostKinds?: number, by: Time = time) {
   const lines: Fields[] = [];
-  const tell = createGatheredLog((fields) => lines.push(fields), {
-    everyMs: 1000,
-    ...(mostKinds && { mostKinds }),
-  });
+  const options = { everyMs: 1000, ...(mostKinds && { mostKinds }) };
+  const tell = createGatheredLog((fields) => lines.push(fields), options, by);
   return { lines, tell };
 }
 
-test('the first of a kind is told at once, the others together once a time, with their number and a few examples', () => {
+test('the first of a kind is told at once, the others together once a time, with their number and a few examples', async () => {
   const { lines, tell } = gathered();
   for (let i = 0; i < 100; i++) tell({ reason: 'token' }, { address: `192.0.2.${i}` });
   expect(lines).toEqual([{ reason: 'token', address: '192.0.2.0' }]);
-  jest.advanceTimersByTime(999);
+  await time.advance(999);
   expect(lines).toHaveLength(1);
-  jest.advanceTimersByTime(1);
+  await time.advance(1);
   expect(lines.slice(1)).toEqual([
     {
       reason: 'token',
@@ -34,37 +31,37 @@ test('the first of a kind is told at once, the others together once a time, with
   // The time begins anew with each line.
   tell({ reason: 'token' }, { address: '192.0.2.200' });
   expect(lines).toHaveLength(2);
-  jest.advanceTimersByTime(1000);
+  await time.advance(1000);
   expect(lines.slice(2)).toEqual([{ reason: 'token', count: 1, examples: [{ address: '192.0.2.200' }] }]);
 });
 
-test('one who comes again and again is one example', () => {
+test('one who comes again and again is one example', async () => {
   const { lines, tell } = gathered();
   for (let i = 0; i < 9; i++) tell({}, { address: '192.0.2.1' });
   tell({}, { address: '192.0.2.2' });
-  jest.advanceTimersByTime(1000);
+  await time.advance(1000);
   expect(lines[1]).toEqual({ count: 9, examples: [{ address: '192.0.2.1' }, { address: '192.0.2.2' }] });
 });
 
-test('kinds do not hide each other, and a kind that was quiet for the time is new again', () => {
+test('kinds do not hide each other, and a kind that was quiet for the time is new again', async () => {
   const { lines, tell } = gathered();
   tell({ reason: 'token' }, {});
   tell({ reason: 'host' }, {});
   expect(lines).toEqual([{ reason: 'token' }, { reason: 'host' }]);
-  jest.advanceTimersByTime(1000);
+  await time.advance(1000);
   expect(lines).toHaveLength(2);
   tell({ reason: 'host' }, { address: '192.0.2.1' });
   expect(lines[2]).toEqual({ reason: 'host', address: '192.0.2.1' });
 });
 
 // withstands operators/log-flood
-test('kinds and texts from outside take bounded memory and few lines', () => {
+test('kinds and texts from outside take bounded memory and few lines', async () => {
   const { lines, tell } = gathered(5);
   const long = 'x'.repeat(1_000_000);
   for (let i = 0; i < 10_000; i++) tell({ caller: `${i} ${long}` }, { certificate: `${i} ${long}` });
   // The sixth is the first of those that are told together.
   expect(lines).toHaveLength(6);
-  jest.advanceTimersByTime(1000);
+  await time.advance(1000);
   expect(lines).toHaveLength(7);
   expect(lines[6]).toMatchObject({ count: 10_000 - 6 });
   expect(lines[6]?.['examples']).toHaveLength(3);
@@ -72,9 +69,8 @@ test('kinds and texts from outside take bounded memory and few lines', () => {
 });
 
 test('it does not keep a process alive', () => {
-  jest.useRealTimers();
   const handles = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const before = handles();
-  gathered().tell({}, {});
+  gathered(undefined, systemTime).tell({}, {});
   expect(handles()).toBe(before);
 });

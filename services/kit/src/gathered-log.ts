@@ -1,3 +1,5 @@
+import { systemTime, type Time } from './clock.ts';
+
 /** Fields of a log line. */
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -37,12 +39,13 @@ interface Gathered {
 export function createGatheredLog(
   write: (fields: Fields) => void,
   options: GatheredLogOptions = {},
+  time: Time = systemTime,
 ): GatheredLog {
   const { everyMs, mostKinds } = { ...defaults, ...options };
   const kinds = new Map<string, Gathered>();
 
   function wait(key: string, gathered: Gathered): void {
-    setTimeout(() => {
+    const timer = time.setTimeout(() => {
       if (gathered.count === 0) {
         kinds.delete(key);
         return;
@@ -51,7 +54,8 @@ export function createGatheredLog(
       gathered.count = 0;
       gathered.examples.clear();
       wait(key, gathered);
-    }, everyMs).unref();
+    }, everyMs);
+    timer.unref();
   }
 
   return (givenKind, givenExample) => {

@@ -1,3 +1,4 @@
+import { systemTime, type Time, type Timer } from './clock.ts';
 import type { Logger } from './logger.ts';
 
 /** Something outside that a process cannot use, though it is ready: what works without it goes on. */
@@ -46,6 +47,7 @@ export class Lifecycle {
   readonly #stopGraceMs: number;
   readonly #turnAwayMs: number;
   readonly #waitsFor: () => string | undefined;
+  readonly #time: Time;
   readonly #running: Component[] = [];
   #stopping: Promise<void> | undefined;
   #complete = false;
@@ -57,8 +59,10 @@ export class Lifecycle {
   constructor(
     logger: Logger,
     options: { stopGraceMs?: number; turnAwayMs?: number; waitsFor?: () => string | undefined } = {},
+    time: Time = systemTime,
   ) {
     this.#logger = logger;
+    this.#time = time;
     this.#stopGraceMs = options.stopGraceMs ?? 10_000;
     this.#turnAwayMs = options.turnAwayMs ?? 0;
     this.#waitsFor = options.waitsFor ?? (() => undefined);
@@ -108,17 +112,15 @@ export class Lifecycle {
 
   async #stopAll(): Promise<void> {
     for (const component of this.#running) component.turnAway?.();
-    if (this.#complete && this.#turnAwayMs > 0) {
-      await new Promise((resolve) => setTimeout(resolve, this.#turnAwayMs));
-    }
-    const endsAtMs = performance.now() + this.#stopGraceMs;
+    if (this.#complete && this.#turnAwayMs > 0) await this.#time.sleep(this.#turnAwayMs);
+    const endsAtMs = this.#time.monotonicNow() + this.#stopGraceMs;
     const total = this.#running.length;
     for (const [index, component] of this.#running.reverse().entries()) {
-      const leftMs = Math.max(0, endsAtMs - performance.now());
+      const leftMs = Math.max(0, endsAtMs - this.#time.monotonicNow());
       const forMs = stopTimeMs(leftMs, total - index, this.#stopGraceMs, total);
-      let timer: NodeJS.Timeout | undefined;
+      let timer: Timer | undefined;
       const late = new Promise<'late'>((resolve) => {
-        timer = setTimeout(() => resolve('late'), forMs);
+        timer = this.#time.setTimeout(() => resolve('late'), forMs);
       });
       try {
         if ((await Promise.race([component.stop(forMs * toldShare), late])) === 'late') {
@@ -127,7 +129,7 @@ export class Lifecycle {
       } catch (error) {
         this.#logger.error({ component: component.name, err: error }, 'failed to stop');
       } finally {
-        clearTimeout(timer);
+        this.#time.clearTimer(timer);
       }
     }
   }

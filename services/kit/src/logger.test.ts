@@ -11,7 +11,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { createLogger } from './logger.ts';
@@ -69,7 +68,8 @@ itOnFullDisk(
     try {
       for (const line of ['first', 'second', 'third']) {
         logger.info(line);
-        await setTimeout(20);
+        // Resolves when the attempt to write the line has failed.
+        await new Promise<unknown>((done) => logger.flush(done));
       }
       closeSync(fd);
       // A new file gets the lowest number that is free: soon the logger's own.
@@ -91,11 +91,7 @@ itOnFullDisk(
 );
 
 itOnFullDisk.each([
-  [
-    'goes on, and ends when it is done',
-    'await new Promise((done) => setTimeout(done, 50)); log.info("b");',
-    0,
-  ],
+  ['goes on, and ends when it is done', 'await new Promise((done) => log.flush(done)); log.info("b");', 0],
   ['ends by a failure', 'log.info("b"); throw new Error("failed");', 1],
   [
     'ends by a second failure after the first',

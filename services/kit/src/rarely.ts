@@ -1,17 +1,16 @@
-import type { Clock } from './clock.ts';
+import { type Clock, monotonicMs } from './clock.ts';
 
 /**
  * Does the work at most once in `everyMs` (by the monotonic clock), the first time at once. Work that
  * failed is done again at the next call.
  */
 export function rarely(clock: Clock, everyMs: number, work: () => Promise<void>): () => Promise<void> {
-  const nowMs = () => clock.monotonicNow?.() ?? clock.now();
   let doneAtMs = Number.NEGATIVE_INFINITY;
   return async () => {
-    const sinceMs = nowMs() - doneAtMs;
+    const sinceMs = monotonicMs(clock) - doneAtMs;
     // Below 0: a clock without a monotonic time was set back.
     if (sinceMs >= 0 && sinceMs < everyMs) return;
-    const beganAtMs = nowMs();
+    const beganAtMs = monotonicMs(clock);
     await work();
     doneAtMs = beganAtMs;
   };

@@ -1,3 +1,4 @@
+import { systemTime, type Time, type Timer } from './clock.ts';
 import { asRetry, withoutDeadline } from './deadline.ts';
 import type { Logger } from './logger.ts';
 
@@ -20,8 +21,9 @@ export function repeat(
   intervalMs: number,
   logger: Logger,
   work: () => Promise<number>,
+  time: Time = systemTime,
 ): Repetition {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   let running: Promise<void> | undefined;
   let stopped = true;
   let woken = false;
@@ -42,9 +44,9 @@ export function repeat(
     schedule(intervalMs);
   };
   const schedule = (afterMs: number): void => {
-    clearTimeout(timer);
+    time.clearTimer(timer);
     if (stopped) return;
-    timer = setTimeout(() => {
+    timer = time.setTimeout(() => {
       running = run();
     }, afterMs);
     timer.unref();
@@ -61,7 +63,7 @@ export function repeat(
     },
     async stop() {
       stopped = true;
-      clearTimeout(timer);
+      time.clearTimer(timer);
       await running;
     },
   };

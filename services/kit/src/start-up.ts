@@ -1,3 +1,4 @@
+import { systemTime, type Time, type Timer } from './clock.ts';
 import { DomainError, isTransient } from './errors.ts';
 import { errorText } from './eventlog/events.ts';
 import type { Logger } from './logger.ts';
@@ -34,7 +35,7 @@ export interface StartUp extends Starting {
 const firstWaitMs = 100;
 const longestWaitMs = 2000;
 
-export function createStartUp(logger: Logger): StartUp {
+export function createStartUp(logger: Logger, time: Time = systemTime): StartUp {
   const waiting = new Map<string, { tries: number; reason: string }>();
   const stopped = Promise.withResolvers<never>();
   stopped.promise.catch(() => {});
@@ -59,11 +60,11 @@ export function createStartUp(logger: Logger): StartUp {
           // One log line per wait, not one per try.
           if (tries === 1) logger.warn({ err: error }, `the start waits for ${what}; it is tried again`);
         }
-        let timer: NodeJS.Timeout | undefined;
+        let timer: Timer | undefined;
         const pause = new Promise<void>((resolve) => {
-          timer = setTimeout(resolve, waitMs);
+          timer = time.setTimeout(resolve, waitMs);
         });
-        await Promise.race([stopped.promise, pause]).finally(() => clearTimeout(timer));
+        await Promise.race([stopped.promise, pause]).finally(() => time.clearTimer(timer));
       }
     },
     waitsFor() {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { auditSteps } from '@headset-cloud/billing/audit/documents.ts';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { connectKafka } from '@headset-cloud/kit/eventlog/kafka.ts';
 import { warnOfOneReplica } from '@headset-cloud/kit/eventlog/kafka-replicas.ts';
@@ -27,6 +27,7 @@ const stopMs = 3000;
  */
 export async function prepare(
   env: Readonly<Record<string, string | undefined>>,
+  time: Time = systemTime,
 ): Promise<NodeJS.Signals | undefined> {
   const config = readConfig(prepareConfig, env);
   const logger = createLogger({ service: 'prepare', level: config.LOG_LEVEL });
@@ -84,10 +85,10 @@ export async function prepare(
     return undefined;
   } catch (error) {
     if (!(error instanceof StartStoppedError)) throw error;
-    await Promise.race([Promise.allSettled(underWay), sleep(stopMs)]);
+    await Promise.race([Promise.allSettled(underWay), time.sleep(stopMs)]);
     logger.info({ signal: told }, 'told to stop before everything was prepared');
     return told;
   } finally {
-    await Promise.race([Promise.allSettled([mongo.close(), log.close()]), sleep(stopMs)]);
+    await Promise.race([Promise.allSettled([mongo.close(), log.close()]), time.sleep(stopMs)]);
   }
 }

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 
 const entry = new URL('./main.ts', import.meta.url).pathname;
 
@@ -10,17 +9,16 @@ async function firstLine(env: Record<string, string>): Promise<Record<string, un
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry], {
     env: { PATH: process.env['PATH'], ...stores, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
   });
   try {
     let text = '';
-    const lines = (async () => {
-      for await (const chunk of child.stdout) {
-        text += chunk;
-        if (text.includes('\n')) return JSON.parse(text.slice(0, text.indexOf('\n')));
-      }
-      throw new Error('nothing was printed');
-    })();
-    return await Promise.race([lines, delay(20_000).then(() => Promise.reject(new Error('no line')))]);
+    for await (const chunk of child.stdout) {
+      text += chunk;
+      if (text.includes('\n')) return JSON.parse(text.slice(0, text.indexOf('\n')));
+    }
+    throw new Error('nothing was printed');
   } finally {
     child.kill('SIGKILL');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');

@@ -1,6 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import { type JsonValue, type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
@@ -75,6 +76,9 @@ export async function openDoor(
     /** As what the process presents itself, and why it is not ready. */
     service?: string;
     notReady?: string[];
+    clock?: Clock;
+    /** Called when a process is asked for its status. */
+    onStatus?: () => void;
     /** What it goes on without. */
     warnings?: Warning[];
     keyIdOf?: (publicKeyPem: string) => string;
@@ -307,7 +311,11 @@ export async function openDoor(
     token: options.token,
     bindings,
     metrics: new Registry(),
-    notReady: () => options.notReady ?? [],
+    notReady: () => {
+      options.onStatus?.();
+      return options.notReady ?? [];
+    },
+    ...(options.clock && { clock: options.clock }),
     warnings: () => options.warnings ?? [],
     logger: createLogger({ service: 'test', level: 'silent' }),
   });

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { statSync } from 'node:fs';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type ChannelOptions, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { type Clock, monotonicMs, systemClock } from '@headset-cloud/kit/clock.ts';
 import {
   type ConnectRequest,
   ConnectRequestSchema,
@@ -53,6 +54,8 @@ export interface HeadsetOptions extends SelfDescription, Installed {
   /** Called at each named point; a simulator's process may kill itself there. */
   readonly atPoint?: (point: DeathPoint, transactionId: number) => void;
   readonly channelOptions?: ChannelOptions;
+  /** The headset's clocks before the error that `behaviour` sets; default: the machine's. */
+  readonly clock?: Clock;
 }
 
 type StateChangeInit = Extract<ReportBody, { case: 'stateChange' }>['value'];
@@ -84,6 +87,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   /** The current session epoch; 0 while there is no session. */
   sessionEpoch = 0;
   readonly #options: HeadsetOptions;
+  readonly #clock: Clock;
   readonly #line: Line;
   readonly #outbox: Outbox;
   readonly #urls: UrlRequests;
@@ -105,6 +109,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   constructor(options: HeadsetOptions) {
     super();
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
     this.#backoff = new Backoff(options.backoff);
     this.deviceId = options.identity.deviceId;
     this.behaviour = { ...normalBehaviour, ...options.behaviour };
@@ -154,7 +159,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
 
   /** The headset's own clock, with the error that its behaviour sets; milliseconds since 1970. */
   now(): number {
-    return Date.now() + this.behaviour.skewMs;
+    return this.#clock.now() + this.behaviour.skewMs;
   }
 
   /** Connects, and keeps connected until `close` or `stayAway`. */
@@ -254,7 +259,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#firstToken ??= token;
     const call = this.#line.connect(breaks(this.behaviour, 'reuses-token') ? this.#firstToken : token);
     this.#call = call;
-    this.#openedAtMs = performance.now();
+    this.#openedAtMs = monotonicMs(this.#clock);
     // A connection that was accepted and then stays silent never ends by itself.
     if (!breaks(this.behaviour, 'waits-for-welcome-forever')) {
       this.#unwelcome = setTimeout(() => {
@@ -293,7 +298,9 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   #correctClock(serverTimeMs: number): void {
     if (breaks(this.behaviour, 'uncorrected-clock')) return;
     const leastMs = serverTimeMs - this.now();
-    const underWayMs = breaks(this.behaviour, 'ignores-delay') ? 0 : performance.now() - this.#openedAtMs;
+    const underWayMs = breaks(this.behaviour, 'ignores-delay')
+      ? 0
+      : monotonicMs(this.#clock) - this.#openedAtMs;
     const mostMs = leastMs + underWayMs;
     this.#clockCorrectionMs = Math.round(Math.min(mostMs, Math.max(leastMs, this.#clockCorrectionMs)));
   }

@@ -19,6 +19,7 @@ export async function run(
     readonly columns?: number;
     readonly keyboard?: Surroundings['keyboard'];
     readonly onInterrupt?: Surroundings['onInterrupt'];
+    readonly time?: Surroundings['time'];
     /** Called with everything that was printed so far, whenever something is. */
     readonly onOut?: (out: string) => void;
   } = {},
@@ -42,6 +43,7 @@ export async function run(
     onInterrupt: more.onInterrupt ?? (() => () => {}),
     main: join(import.meta.dirname, '../main.ts'),
     pollMs: 20,
+    ...(more.time && { time: more.time }),
   });
   return { code, out, err };
 }

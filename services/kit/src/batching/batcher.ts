@@ -1,3 +1,4 @@
+import { systemTime, type Time, type Timer } from '../clock.ts';
 import { withoutDeadline } from '../deadline.ts';
 import { DomainError } from '../errors.ts';
 
@@ -20,9 +21,11 @@ export function createBatcher<T>(options: {
   readonly maxWaitMs: number;
   readonly flush: (items: T[]) => Promise<void>;
   readonly onError: (error: unknown, items: T[]) => void;
+  readonly time?: Time;
 }): Batcher<T> {
+  const { time = systemTime } = options;
   const items: T[] = [];
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   let running: Promise<void> | undefined;
 
   const run = async (): Promise<void> => {
@@ -38,7 +41,7 @@ export function createBatcher<T>(options: {
     }
   };
   const start = (): Promise<void> => {
-    clearTimeout(timer);
+    time.clearTimer(timer);
     timer = undefined;
     running ??= run().finally(() => {
       running = undefined;
@@ -50,7 +53,7 @@ export function createBatcher<T>(options: {
       if (items.length >= mostWaiting) return options.onError(full(), [item]);
       items.push(item);
       if (items.length >= options.maxItems) void start();
-      else timer ??= setTimeout(() => void start(), options.maxWaitMs);
+      else timer ??= time.setTimeout(() => void start(), options.maxWaitMs);
     },
     async drain() {
       while (items.length > 0 || running) await start();

@@ -1,5 +1,6 @@
 import { withDeadline } from '../deadline.ts';
 import type { DomainError } from '../errors.ts';
+import { createFakeTime } from '../testing/fake-time.ts';
 import { waitFor } from '../testing/wait.ts';
 import { coalesce } from './coalesce.ts';
 
@@ -50,7 +51,7 @@ describe('where each batch is a round trip', () => {
 
   it('what one turn asks for goes together, and what comes while a batch is young goes after it', async () => {
     const { batches, run } = controlled();
-    const call = coalesce({ maxRunning: 2, maxItems: 100, besideAfterMs: 60_000, run });
+    const call = coalesce({ maxRunning: 2, maxItems: 100, besideAfterMs: 20, run, time: createFakeTime() });
     const first = Promise.all([1, 2, 3].map(call));
     await turn();
     const second = Promise.all([4, 5].map(call));
@@ -69,15 +70,20 @@ describe('where each batch is a round trip', () => {
 
   it('a batch that hangs holds up one more, and that for a moment only', async () => {
     const { batches, run } = controlled();
-    const call = coalesce({ maxRunning: 2, maxItems: 100, besideAfterMs: 20, run });
+    const time = createFakeTime();
+    const call = coalesce({ maxRunning: 2, maxItems: 100, besideAfterMs: 20, run, time });
     const hangs = call(1);
     await turn();
     const goesOn = call(2);
-    await waitFor('a batch beside it', () => batches.length === 2);
+    await time.advance(19);
+    expect(batches).toHaveLength(1);
+    await time.advance(1);
+    expect(batches).toHaveLength(2);
     batches[1]?.end();
     expect(await goesOn).toBe(20);
     const third = call(3);
-    await waitFor('the room of the second', () => batches.length === 3);
+    await time.advance(20);
+    expect(batches).toHaveLength(3);
     batches[2]?.end();
     batches[0]?.end();
     expect([await hangs, await third]).toEqual([10, 30]);
@@ -101,12 +107,13 @@ describe('while the database hangs', () => {
 
   it('callers that have given up make room', async () => {
     const { batches, run } = controlled();
-    const call = coalesce({ maxRunning: 1, maxItems: many, run });
+    const time = createFakeTime();
+    const call = coalesce({ maxRunning: 1, maxItems: many, run, time });
     const running = call(0);
     const given = Array.from({ length: many }, (_, i) =>
-      withDeadline(1, () => call(i)).catch((error: DomainError) => error.code),
+      withDeadline(1, () => call(i), time).catch((error: DomainError) => error.code),
     );
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await time.advance(1);
     const next = call(7);
     expect(new Set(await Promise.all(given))).toEqual(new Set(['deadline_exceeded']));
     batches[0]?.end();

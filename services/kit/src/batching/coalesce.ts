@@ -1,3 +1,4 @@
+import { systemTime, type Time } from '../clock.ts';
 import { forWaiters, late, type Waiter, waiter } from '../deadline.ts';
 import { DomainError } from '../errors.ts';
 
@@ -32,6 +33,7 @@ export function coalesce<T, R>(
   options: BatchLimits & {
     /** Returns one outcome per item, in their order; when it rejects, all its items reject. */
     readonly run: (items: readonly T[]) => Promise<readonly ItemOutcome<R>[]>;
+    readonly time?: Time;
   },
 ): (item: T) => Promise<R> {
   type Waiting = {
@@ -42,7 +44,7 @@ export function coalesce<T, R>(
   };
   let waiting: Waiting[] = [];
   let running = 0;
-  const { besideAfterMs } = options;
+  const { besideAfterMs, time = systemTime } = options;
   let lastBeganMs = 0;
   let turnEnds = false;
   let looksAgain = false;
@@ -75,14 +77,15 @@ export function coalesce<T, R>(
   /** The running batch is young: who waits goes after it. */
   const waitsForRunning = (): boolean => {
     if (besideAfterMs === undefined || running === 0) return false;
-    const leftMs = lastBeganMs + besideAfterMs - performance.now();
+    const leftMs = lastBeganMs + besideAfterMs - time.monotonicNow();
     if (leftMs <= 0) return false;
     if (!looksAgain) {
       looksAgain = true;
-      setTimeout(() => {
+      const timer = time.setTimeout(() => {
         looksAgain = false;
         pump();
-      }, leftMs).unref();
+      }, leftMs);
+      timer.unref();
     }
     return true;
   };
@@ -93,7 +96,7 @@ export function coalesce<T, R>(
       waiting = waiting.slice(options.maxItems);
       if (batch.length === 0) return;
       running += 1;
-      if (besideAfterMs !== undefined) lastBeganMs = performance.now();
+      if (besideAfterMs !== undefined) lastBeganMs = time.monotonicNow();
       void runBatch(batch).finally(() => {
         running -= 1;
         pump();

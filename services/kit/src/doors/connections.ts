@@ -1,5 +1,6 @@
 import type { BlockList, Socket } from 'node:net';
 import { Counter, type Registry } from 'prom-client';
+import { type Clock, monotonicMs, systemClock } from '../clock.ts';
 
 /** How many connections a door has at most. */
 export interface ConnectionLimits {
@@ -34,7 +35,7 @@ const youngMs = 1000;
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #onTurnedAway: (why: TurnedAway) => void;
-  readonly #nowMs: () => number;
+  readonly #clock: Clock;
   readonly #youngMs: number;
   readonly #of = new Map<Socket, State>();
   /** In the order in which they came into the state: whoever waits longest comes first. */
@@ -49,11 +50,11 @@ export class Connections {
   constructor(
     limits: ConnectionLimits,
     onTurnedAway: (why: TurnedAway) => void = () => {},
-    timing: { readonly nowMs?: () => number; readonly youngMs?: number } = {},
+    timing: { readonly clock?: Clock; readonly youngMs?: number } = {},
   ) {
     this.#limits = limits;
     this.#onTurnedAway = onTurnedAway;
-    this.#nowMs = timing.nowMs ?? (() => performance.now());
+    this.#clock = timing.clock ?? systemClock;
     this.#youngMs = timing.youngMs ?? youngMs;
   }
 
@@ -70,7 +71,7 @@ export class Connections {
     if (this.#of.size >= this.#limits.most && !this.#makeRoom()) return this.#refuse(socket, 'full');
     this.#of.set(socket, 'new');
     const peer = peerOf(socket);
-    this.#waiting.new.set(socket, { address, peer, uses: 0, sinceMs: this.#nowMs() });
+    this.#waiting.new.set(socket, { address, peer, uses: 0, sinceMs: monotonicMs(this.#clock) });
     this.#count(address);
     this.#byPeer.set(peer, socket);
     socket.once('close', () => this.#forget(socket));
@@ -129,13 +130,13 @@ export class Connections {
     const uses = connection.uses + more;
     const to = uses > 0 ? 'busy' : 'idle';
     this.#waiting[from].delete(socket);
-    this.#waiting[to].set(socket, { ...connection, uses, sinceMs: this.#nowMs() });
+    this.#waiting[to].set(socket, { ...connection, uses, sinceMs: monotonicMs(this.#clock) });
     this.#of.set(socket, to);
     return uses;
   }
 
   #makeRoom(address?: string): boolean {
-    const latestMs = this.#nowMs() - this.#youngMs;
+    const latestMs = monotonicMs(this.#clock) - this.#youngMs;
     for (const state of ['new', 'idle'] as const) {
       for (const [socket, { address: its, sinceMs }] of this.#waiting[state]) {
         if (sinceMs > latestMs) break;

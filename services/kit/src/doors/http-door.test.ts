@@ -151,7 +151,7 @@ it('a connection that has come just now is not replaced', async () => {
       destroy: () => closed.push(name),
     }) as unknown as Socket;
   const connections = new Connections({ most: 1, mostOfAddress: 1, proxies: none }, () => {}, {
-    nowMs: () => nowMs,
+    clock: { now: () => nowMs },
     youngMs: 1000,
   });
   expect(connections.admit(socketOf('first'))).toBe(true);

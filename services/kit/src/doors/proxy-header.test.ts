@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { createFakeTime } from '../testing/fake-time.ts';
 import { waitFor } from '../testing/wait.ts';
 import { readProxyHeader, takeProxyHeader } from './proxy-header.ts';
 
@@ -107,7 +108,10 @@ describe('a connection', () => {
 
   test('that says nothing, or leaves, is an error', async () => {
     const silent = await pair();
-    await expect(takeProxyHeader(silent.accepted, 20)).rejects.toThrow('in time');
+    const time = createFakeTime();
+    const none = expect(takeProxyHeader(silent.accepted, 20, time)).rejects.toThrow('in time');
+    await time.advance(20);
+    await none;
     const leaving = await pair();
     const taken = takeProxyHeader(leaving.accepted, 10_000);
     leaving.client.end('PROXY TCP4 ');

@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6, type Socket } from 'node:net';
+import { systemTime, type Time } from '../clock.ts';
 
 /** What a proxy at layer 4 says before the connection's own bytes: the PROXY protocol, version 1 or 2. */
 export interface ProxyHeader {
@@ -73,19 +74,21 @@ function textOf6(bytes: Buffer): string {
  * Takes the header off a connection, whose own bytes can be read afterwards. Rejects when there is none, when it
  * does not come in time, or when the connection ends.
  */
-export function takeProxyHeader(socket: Socket, withinMs: number): Promise<ProxyHeader> {
+export function takeProxyHeader(
+  socket: Socket,
+  withinMs: number,
+  time: Time = systemTime,
+): Promise<ProxyHeader> {
   return new Promise((resolve, reject) => {
     let bytes: Buffer = Buffer.alloc(0);
     const settle = (act: () => void) => {
-      clearTimeout(timer);
+      time.clearTimer(timer);
       socket.off('readable', read).off('close', ended).off('end', ended);
       act();
     };
     const ended = () => settle(() => reject(new Error('the connection ended')));
-    const timer = setTimeout(
-      () => settle(() => reject(new Error('no PROXY header in time'))),
-      withinMs,
-    ).unref();
+    const timer = time.setTimeout(() => settle(() => reject(new Error('no PROXY header in time'))), withinMs);
+    timer.unref();
     const read = () => {
       for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read()) {
         bytes = Buffer.concat([bytes, chunk]);

@@ -1,3 +1,4 @@
+import { systemTime, type Time } from '../clock.ts';
 import { asRetry } from '../deadline.ts';
 import { isTooSlow, isTransient } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -25,6 +26,7 @@ export interface DeliveryOptions {
   readonly logger: Logger;
   /** Waits between tries; milliseconds. Default 100 to 5000. */
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly time?: Time;
 }
 
 /** Tries of a whole batch, and of a single event, when the error is not transient. */
@@ -44,15 +46,15 @@ const heartbeatIntervalMs = 1000;
 export async function deliver(events: readonly LogEvent[], options: DeliveryOptions): Promise<boolean> {
   if (events.length === 0) return true;
   const delivery = new Delivery(options);
-  const { heartbeat } = options;
+  const { heartbeat, time = systemTime } = options;
   if (!heartbeat) return await delivery.run(events);
-  const timer = setInterval(() => {
+  const timer = time.setInterval(() => {
     heartbeat().catch(() => delivery.lose());
   }, heartbeatIntervalMs);
   try {
     return await delivery.run(events);
   } finally {
-    clearInterval(timer);
+    time.clearTimer(timer);
   }
 }
 
@@ -183,11 +185,11 @@ class Delivery {
   async #wait(n: number): Promise<boolean> {
     if (this.#stopped) return false;
     const ms = pauseMs(n, this.#options.backoff);
-    const { signal } = this.#options;
+    const { signal, time = systemTime } = this.#options;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
+      const timer = time.setTimeout(resolve, ms);
       this.#wake = () => {
-        clearTimeout(timer);
+        time.clearTimer(timer);
         resolve();
       };
       signal.addEventListener('abort', this.#wake, { once: true });

@@ -1,3 +1,4 @@
+import { systemTime, type Time, type Timer } from '../clock.ts';
 import type { LogEvent, Subscription, Unsettled } from './types.ts';
 
 /** So many events may be handled and not settled before no more are taken. */
@@ -17,10 +18,12 @@ export class Settling<Mark> {
   #events = 0;
   #change: PromiseWithResolvers<void> | undefined;
   readonly #onSettled: (mark: Mark) => void;
+  readonly #time: Time;
 
   /** `onSettled` is called with the last mark before which everything is durable; marks only rise. */
-  constructor(onSettled: (mark: Mark) => void) {
+  constructor(onSettled: (mark: Mark) => void, time: Time = systemTime) {
     this.#onSettled = onSettled;
+    this.#time = time;
   }
 
   /** `events` more are handled, and end at `mark`. */
@@ -57,19 +60,19 @@ export class Settling<Mark> {
   /** Resolves when some more is settled, or after `timeoutMs`. */
   async progress(timeoutMs: number): Promise<void> {
     this.#change ??= Promise.withResolvers();
-    let timer: NodeJS.Timeout | undefined;
+    let timer: Timer | undefined;
     const timedOut = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, timeoutMs);
+      timer = this.#time.setTimeout(resolve, timeoutMs);
     });
     await Promise.race([this.#change.promise, timedOut]);
-    clearTimeout(timer);
+    this.#time.clearTimer(timer);
   }
 
   /** Has everything stored, and waits until it is, at most `timeoutMs`. */
   async finish(timeoutMs: number): Promise<void> {
-    const endsAtMs = performance.now() + timeoutMs;
+    const endsAtMs = this.#time.monotonicNow() + timeoutMs;
     this.hurry();
-    for (let leftMs = timeoutMs; !this.idle && leftMs > 0; leftMs = endsAtMs - performance.now()) {
+    for (let leftMs = timeoutMs; !this.idle && leftMs > 0; leftMs = endsAtMs - this.#time.monotonicNow()) {
       await this.progress(leftMs);
     }
   }

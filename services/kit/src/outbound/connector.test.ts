@@ -4,8 +4,10 @@ import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { type buildConnector, Pool } from 'undici';
+import type { Time } from '../clock.ts';
 import { testCertificate } from '../testing/certificate.ts';
 import { type ConnectProxy, startConnectProxy } from '../testing/connect-proxy.ts';
+import { createFakeTime } from '../testing/fake-time.ts';
 import { waitFor } from '../testing/wait.ts';
 import { addressRules, parseNetworks } from './address-rules.ts';
 import { createConfiguredConnector, createConnector } from './connector.ts';
@@ -49,6 +51,7 @@ interface Options {
   connectTimeoutMs?: number;
   /** Hosts that operators have configured, instead of those that others name. */
   configured?: boolean;
+  time?: Time;
 }
 
 /** What a GET through the proxy answers. Public addresses lie on this machine. */
@@ -57,6 +60,7 @@ async function get(url: string, options: Options = {}): Promise<string> {
   const reach = {
     connectTimeoutMs: options.connectTimeoutMs ?? 5000,
     ca: testCertificate.cert,
+    ...(options.time && { time: options.time }),
     proxy: {
       origin: proxy.origin,
       bypass: parseNoProxy(options.noProxy),
@@ -217,9 +221,11 @@ describe('an egress proxy that fails is named as the reason', () => {
 
   it('no answer: given up after the connect time-out', async () => {
     proxy.conduct = 'silent';
-    expect(await reason(get(url, { connectTimeoutMs: 500 }))).toMatch(
-      /^EGRESS_PROXY: the egress proxy opened no tunnel within \d+ ms$/,
-    );
+    const time = createFakeTime();
+    const failure = reason(get(url, { connectTimeoutMs: 5000, time }));
+    await waitFor('the request to the proxy', () => proxy.asked.length === 1);
+    await time.advance(5000);
+    expect(await failure).toMatch(/^EGRESS_PROXY: the egress proxy opened no tunnel within \d+ ms$/);
     expect(proxy.asked).toHaveLength(1);
   });
 

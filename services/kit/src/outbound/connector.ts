@@ -1,5 +1,6 @@
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
+import { systemTime, type Time } from '../clock.ts';
 import type { AddressRules } from './address-rules.ts';
 import type { Resolve } from './resolve.ts';
 import { type EgressProxy, EgressProxyError, openTunnel } from './tunnel.ts';
@@ -21,6 +22,7 @@ export interface ConnectorOptions {
   readonly proxy?: EgressProxy | undefined;
   /** More certificates to trust, beside the system's; for tests with their own authority. */
   readonly ca?: string;
+  readonly time?: Time;
 }
 
 /** What connects to addresses that others name. */
@@ -108,7 +110,7 @@ function besideProxy(
   direct: Connector,
   addressesOf: (hostname: string) => Promise<readonly string[]>,
 ): Connector {
-  const { connectTimeoutMs } = options;
+  const { connectTimeoutMs, time = systemTime } = options;
   const secure = plain(options);
 
   async function tunnel(hostname: string, port: number, endsAtMs: number): Promise<Socket> {
@@ -116,9 +118,9 @@ function besideProxy(
     let problem: unknown;
     for (const [index, host] of hosts.entries()) {
       // One that does not answer leaves the others their part of the time.
-      const restMs = Math.max(1, (endsAtMs - performance.now()) / (hosts.length - index));
+      const restMs = Math.max(1, (endsAtMs - time.monotonicNow()) / (hosts.length - index));
       try {
-        return await openTunnel(proxy, { host, port }, Math.ceil(restMs));
+        return await openTunnel(proxy, { host, port }, Math.ceil(restMs), time);
       } catch (error) {
         problem = error;
         if (!(error instanceof EgressProxyError && error.aboutAddress)) break;
@@ -138,7 +140,7 @@ function besideProxy(
     let socket: Socket | undefined;
     let settled = false;
     const settle: buildConnector.Callback = (...answer) => {
-      clearTimeout(timer);
+      time.clearTimer(timer);
       if (settled) answer[1]?.destroy();
       else {
         settled = true;
@@ -146,7 +148,7 @@ function besideProxy(
       }
     };
     // It ends the waiting; a socket on which TLS goes on is ended by the time-out of `secure`.
-    const timer = setTimeout(() => {
+    const timer = time.setTimeout(() => {
       const within = `within ${connectTimeoutMs} ms`;
       settle(
         socket
@@ -155,7 +157,7 @@ function besideProxy(
         null,
       );
     }, connectTimeoutMs);
-    tunnel(hostname, port, performance.now() + connectTimeoutMs).then(
+    tunnel(hostname, port, time.monotonicNow() + connectTimeoutMs).then(
       (opened) => {
         socket = opened;
         if (settled) opened.destroy();

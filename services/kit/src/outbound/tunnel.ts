@@ -1,5 +1,6 @@
 import { isIPv6, type Socket } from 'node:net';
 import { Client } from 'undici';
+import { systemTime, type Time } from '../clock.ts';
 import type { Bypass } from './no-proxy.ts';
 
 /** An HTTP proxy that opens tunnels by CONNECT. */
@@ -32,6 +33,7 @@ export async function openTunnel(
   proxy: EgressProxy,
   { host, port }: { host: string; port: number },
   timeoutMs: number,
+  time: Time = systemTime,
 ): Promise<Socket> {
   const target = isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
   const client = new Client(proxy.origin, { connect: { timeout: timeoutMs, allowH2: false } });
@@ -40,7 +42,7 @@ export async function openTunnel(
     connected = true;
   });
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
+  const timer = time.setTimeout(
     // A proxy that cannot connect to a dead address waits, too.
     () =>
       reject(new EgressProxyError(`opened no tunnel within ${timeoutMs} ms`, { aboutAddress: connected })),
@@ -61,7 +63,7 @@ export async function openTunnel(
   } catch (error) {
     throw error instanceof EgressProxyError ? error : failure(error, connected);
   } finally {
-    clearTimeout(timer);
+    time.clearTimer(timer);
     // The socket of a tunnel is no longer the client's.
     client.destroy().catch(() => {});
   }

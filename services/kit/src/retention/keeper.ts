@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
-import { type Clock, monotonicMs } from '../clock.ts';
+import { type Clock, monotonicMs, systemTime, type Time } from '../clock.ts';
 import { isDuplicateKey } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { repeat } from '../repeat.ts';
@@ -42,8 +41,10 @@ export function createRetention(deps: {
   readonly metrics: Registry;
   /** Records in one write; default: by the store. */
   readonly batchSize?: number;
+  /** Measures the pauses and the interval. */
+  readonly time?: Time;
 }): Retention {
-  const { store, kinds, clock, logger, config } = deps;
+  const { store, kinds, clock, logger, config, time = systemTime } = deps;
   const states = store.collection<RetentionDocument>(retentionCollection);
   const isOverNetwork = states.batchesAtOnce === undefined;
   const { batchSize = isOverNetwork ? batchSizes.overNetwork : batchSizes.inProcess } = deps;
@@ -77,7 +78,7 @@ export function createRetention(deps: {
   }
 
   async function pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
+    await time.sleep(ms, { signal: stopping.signal, ref: false }).catch(() => {});
   }
 
   async function run({ kind, keepMs, find, remove }: KeptKind): Promise<void> {
@@ -113,12 +114,13 @@ export function createRetention(deps: {
     await held(kind, signal.aborted ? { dueAtMs: now } : { dueAtMs: now + intervalMs, completedAtMs: now });
   }
 
-  const repetition = repeat('retention', Math.min(intervalMs, longestCheckMs), logger, async () => {
+  const runAll = async () => {
     for (const kind of kinds) {
       if (!stopping.signal.aborted && (await claim(kind.kind))) await run(kind);
     }
     return 0;
-  });
+  };
+  const repetition = repeat('retention', Math.min(intervalMs, longestCheckMs), logger, runAll, time);
 
   return {
     start() {

@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-import { setTimeout as delay } from 'node:timers/promises';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
 import { createLogger } from '../logger.ts';
@@ -89,25 +88,15 @@ test('rolling two pods one by one loses no call, and waits less than until DNS i
   ]);
   dns.addresses = [a, b];
   connect();
-  work = async () => {
-    await delay(20);
-  };
+  work = () => new Promise((resolve) => setImmediate(resolve));
   const failures: unknown[] = [];
-  let [answeredAtMs, gapMs, over] = [performance.now(), 0, false];
-  // A call that may not be repeated once it has begun, again and again.
+  let over = false;
+  // Repeats a call that may not be retried once it has begun. DNS is asked after 30 s at the latest: a call that
+  // waits for that fails at its deadline.
   const load = async () => {
-    while (!over) {
-      try {
-        await communication.createChannel({});
-        gapMs = Math.max(gapMs, performance.now() - answeredAtMs);
-        answeredAtMs = performance.now();
-      } catch (error) {
-        failures.push(error);
-        await delay(20);
-      }
-    }
+    while (!over) await communication.createChannel({}, { deadlineMs: 20_000 });
   };
-  const loads = Array.from({ length: 5 }, load);
+  const loads = Array.from({ length: 5 }, () => load().catch((error) => failures.push(error)));
   await waitFor('both to be asked', () => asked.includes(a) && asked.includes(b));
   for (const [old, fresh] of [
     [a, c],
@@ -120,12 +109,10 @@ test('rolling two pods one by one loses no call, and waits less than until DNS i
     dns.addresses = [...dns.addresses, fresh];
   }
   const seen = asked.length;
-  await waitFor('the new ones to answer', () => asked.length > seen + 50);
+  await waitFor('the new ones to answer', () => failures.length > 0 || asked.length > seen + 50);
   over = true;
   await Promise.all(loads);
   expect(failures).toEqual([]);
-  // 30 s otherwise; less than 1 s on a quiet machine.
-  expect(gapMs).toBeLessThan(15_000);
   expect(new Set(asked.slice(seen))).not.toContain(a);
 });
 

@@ -25,6 +25,7 @@ import {
 import { repeatable } from '@headset-cloud/proto/common/v1/repeatable_pb.ts';
 import { HealthImplementation } from 'grpc-health-check';
 import { actorKey, actorReceived, actorToSend, inCall } from '../audit/actor.ts';
+import { systemTime, type Time } from '../clock.ts';
 import type { ListenAddress } from '../config.ts';
 import { isRetry, late, timeLeft, withDeadline } from '../deadline.ts';
 import { DomainError, isTransient, toDomainError } from '../errors.ts';
@@ -96,6 +97,7 @@ export class RpcServer {
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
   readonly #logger: Logger;
   readonly #observe: CallObserver;
+  readonly #time: Time;
   readonly #guard: Guard | undefined;
   readonly #listener: SecureListener | undefined;
   /** False while the service is starting: calls are answered `unavailable`. */
@@ -112,10 +114,12 @@ export class RpcServer {
     options: ChannelOptions = {},
     observe: CallObserver = () => {},
     security?: RpcSecurity | ServerTls | Plaintext,
+    time: Time = systemTime,
   ) {
     setLogger(linesOfGrpc(logger));
     this.#logger = logger;
     this.#observe = observe;
+    this.#time = time;
     const isMutual = security && security.mode !== 'server' && security.mode !== 'plaintext';
     this.#guard = isMutual ? createGuard(security, logger) : undefined;
     this.#server = new Server({
@@ -123,7 +127,7 @@ export class RpcServer {
       'grpc.keepalive_timeout_ms': 8_000,
       ...options,
     });
-    this.#listener = security && new SecureListener(this.#server, security, logger);
+    this.#listener = security && new SecureListener(this.#server, security, logger, {}, time);
     this.#health.addToServer(this.#server);
     for (const { service, handlers } of bindings) {
       const definitions: Record<string, ReturnType<typeof methodDefinition>> = {};
@@ -149,16 +153,17 @@ export class RpcServer {
   ): handleUnaryCall<MessageShape<DescMessage>, MessageShape<DescMessage>> {
     const guard = this.#guard?.(method);
     return (call, done) => {
-      const startedAtMs = performance.now();
+      const startedAtMs = this.#time.monotonicNow();
       const callback: typeof done = (error, answer) => {
         const code = error === null ? 'ok' : String(error.metadata?.get(codeKey)[0] ?? 'internal');
-        this.#observe(method, code, (performance.now() - startedAtMs) / 1000);
+        this.#observe(method, code, (this.#time.monotonicNow() - startedAtMs) / 1000);
         done(error, answer);
       };
       const refusal = guard?.(call.getAuthContext(), call.getPeer());
       if (refusal) return callback(refusal);
       if (!this.#serving) return callback(notBegun(starting()));
       if (this.#underWay >= mostUnderWay) return callback(toStatus(overloaded(method)));
+      // grpc-js measures its deadlines by the machine's wall clock.
       const waitsMs = Number(call.getDeadline()) - Date.now();
       // The call was queued here until its deadline passed: nobody would get the answer.
       if (waitsMs <= 0 || call.cancelled) return callback(toStatus(late()));
@@ -230,13 +235,13 @@ export class RpcServer {
     this.#health.setStatus('', 'NOT_SERVING');
     const given = this.#listener?.close();
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => {
+      const timer = this.#time.setTimeout(() => {
         this.#server.forceShutdown();
         resolve();
       }, graceMs);
       this.#server.tryShutdown(async () => {
         await given;
-        clearTimeout(timer);
+        this.#time.clearTimer(timer);
         resolve();
       });
     });
@@ -289,9 +294,13 @@ export interface Expected {
 /** Reaches services at `target` (host:port, or dns:///name:port for a headless service). */
 export class GrpcChannel implements Channel {
   readonly #client: GrpcClient;
+  readonly #time: Time;
+  readonly #budget: RetryBudget;
 
-  constructor(target: string, options: ChannelOptions = {}, expected?: Expected) {
-    const secured = expected && new MutualTlsCredentials(expected.security, expected.service);
+  constructor(target: string, options: ChannelOptions = {}, expected?: Expected, time: Time = systemTime) {
+    this.#time = time;
+    this.#budget = new RetryBudget(time);
+    const secured = expected && new MutualTlsCredentials(expected.security, expected.service, time);
     this.#client = new GrpcClient(target, secured ?? credentials.createInsecure(), {
       ...commonOptions,
       'grpc.service_config': serviceConfig,
@@ -309,12 +318,11 @@ export class GrpcChannel implements Channel {
     });
   }
 
-  readonly #budget = new RetryBudget();
   readonly #definitions = new Map<DescMethodUnary, ReturnType<typeof methodDefinition>>();
 
   #underWay = 0;
 
-  /** When the peer last answered, by performance.now(); a refusal is an answer. */
+  /** When the peer last answered, by the monotonic clock; a refusal is an answer. */
   #answeredAtMs = Number.NEGATIVE_INFINITY;
 
   async unary(
@@ -371,7 +379,7 @@ export class GrpcChannel implements Channel {
           const away = error !== null && isAway(error);
           this.#underWay -= 1;
           this.#budget.end(away);
-          if (!away) this.#answeredAtMs = performance.now();
+          if (!away) this.#answeredAtMs = this.#time.monotonicNow();
           if (error) reject(error);
           else resolve(answer as MessageShape<DescMessage>);
         },
@@ -382,7 +390,7 @@ export class GrpcChannel implements Channel {
 
   /** Waits a short time for a connection to a peer that was there a moment ago; false: there is none. */
   #connected(endsAtMs: number): Promise<boolean> {
-    if (performance.now() - this.#answeredAtMs > awayAfterMs) return Promise.resolve(false);
+    if (this.#time.monotonicNow() - this.#answeredAtMs > awayAfterMs) return Promise.resolve(false);
     return new Promise((resolve) => {
       this.#client.waitForReady(Math.min(endsAtMs, Date.now() + reconnectMs), (error) => resolve(!error));
     });

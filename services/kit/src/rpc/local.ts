@@ -1,5 +1,6 @@
 import { create, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
 import { inCall } from '../audit/actor.ts';
+import { systemTime, type Time } from '../clock.ts';
 import { late, timeLeft, withDeadline } from '../deadline.ts';
 import { DomainError, toDomainError } from '../errors.ts';
 import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
@@ -12,6 +13,11 @@ import type { CallOptions, Channel, HandlerContext, RpcBinding } from './types.t
  */
 export class LocalChannel implements Channel {
   readonly #bindings = new Map<string, RpcBinding>();
+  readonly #time: Time;
+
+  constructor(time: Time = systemTime) {
+    this.#time = time;
+  }
 
   /** Makes services reachable; called as they start. */
   register(bindings: readonly RpcBinding[]): void {
@@ -34,10 +40,10 @@ export class LocalChannel implements Channel {
     const waitsMs = Math.min(options.deadlineMs ?? 5000, left ?? Number.POSITIVE_INFINITY);
     const caller = new LocalCaller(options.signal);
     const handle = () => inCall(method, () => handler(create(method.input, request) as never, caller));
-    const run = () => withDeadline(waitsMs, handle);
+    const run = () => withDeadline(waitsMs, handle, this.#time);
     const traceparent = currentTraceparent();
     const { promise: answered, resolve, reject } = Promise.withResolvers<unknown>();
-    const timer = setTimeout(() => {
+    const timer = this.#time.setTimeout(() => {
       caller.leave();
       reject(new DomainError('deadline_exceeded', `${method.name} took too long.`));
     }, waitsMs);
@@ -47,7 +53,7 @@ export class LocalChannel implements Channel {
     } catch (error) {
       throw toDomainError(error);
     } finally {
-      clearTimeout(timer);
+      this.#time.clearTimer(timer);
     }
   }
 

@@ -1,3 +1,5 @@
+import { systemTime, type Time } from '../clock.ts';
+
 /** Retries that each first call allows. */
 const retriesPerCall = 0.1;
 /** Largest number of saved retries. */
@@ -12,10 +14,15 @@ const longestProbeMs = 5000;
  * time. While the peer answers, retries are not limited.
  */
 export class RetryBudget {
+  readonly #time: Time;
   #saved = 0;
   #away = false;
   #probeAtMs = 0;
   #probeWaitMs = firstProbeMs;
+
+  constructor(time: Time = systemTime) {
+    this.#time = time;
+  }
 
   /** True when the call may be made; then `end` must follow. */
   begin(retry: boolean): boolean {
@@ -28,7 +35,7 @@ export class RetryBudget {
       this.#saved -= 1;
       return true;
     }
-    const now = performance.now();
+    const now = this.#time.monotonicNow();
     if (now < this.#probeAtMs) return false;
     this.#probeAtMs = now + this.#probeWaitMs;
     this.#probeWaitMs = Math.min(2 * this.#probeWaitMs, longestProbeMs);
@@ -39,7 +46,7 @@ export class RetryBudget {
   end(away: boolean): void {
     if (away && !this.#away) {
       this.#probeWaitMs = firstProbeMs;
-      this.#probeAtMs = performance.now() + firstProbeMs;
+      this.#probeAtMs = this.#time.monotonicNow() + firstProbeMs;
     }
     this.#away = away;
   }

@@ -1,6 +1,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { checkServerIdentity, connect, createSecureContext, type SecureContext } from 'node:tls';
 import { CallCredentials, ChannelCredentials, type experimental } from '@grpc/grpc-js';
+import { systemTime, type Time } from '../clock.ts';
 import type { TlsMaterial } from '../tls/certificate-files.ts';
 import { failureOf, isBrokenOff } from '../tls/refusal-reason.ts';
 import { identityOf, type Peer } from './identity.ts';
@@ -19,13 +20,15 @@ const plaintextForMs = 60_000;
 export class MutualTlsCredentials extends ChannelCredentials {
   readonly #security: RpcSecurity;
   readonly #expected: string;
+  readonly #time: Time;
   #context: { readonly of: TlsMaterial; readonly secure: SecureContext } | undefined;
-  /** Addresses whose process speaks no TLS, and until when that is believed, by performance.now(). */
+  /** Addresses whose process speaks no TLS, and until when that is believed, by the monotonic clock. */
   readonly #plaintext = new Map<string, number>();
 
-  constructor(security: RpcSecurity, expects: Peer) {
+  constructor(security: RpcSecurity, expects: Peer, time: Time = systemTime) {
     super();
     this.#security = security;
+    this.#time = time;
     this.#expected = identityOf(expects, security.domain);
   }
 
@@ -62,7 +65,7 @@ export class MutualTlsCredentials extends ChannelCredentials {
   async #connect(socket: Socket): Promise<{ socket: Socket; secure: boolean }> {
     const { remoteAddress: host = '', remotePort: port = 0 } = socket;
     const address = `${host}:${port}`;
-    if ((this.#plaintext.get(address) ?? 0) > performance.now()) return { socket, secure: false };
+    if ((this.#plaintext.get(address) ?? 0) > this.#time.monotonicNow()) return { socket, secure: false };
     this.#plaintext.delete(address);
     try {
       return { socket: await this.#handshake(socket), secure: true };
@@ -74,7 +77,7 @@ export class MutualTlsCredentials extends ChannelCredentials {
         }
         throw error;
       }
-      this.#plaintext.set(address, performance.now() + plaintextForMs);
+      this.#plaintext.set(address, this.#time.monotonicNow() + plaintextForMs);
       return { socket: await dial(host, port), secure: false };
     }
   }

@@ -2,6 +2,7 @@ import { constants } from 'node:crypto';
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
+import { systemTime, type Time } from '../clock.ts';
 import type { ListenAddress } from '../config.ts';
 import type { Connections } from '../doors/connections.ts';
 import { takeProxyHeader } from '../doors/proxy-header.ts';
@@ -57,6 +58,7 @@ export class SecureListener {
   readonly #security: RpcSecurity | ServerTls | Plaintext;
   readonly #limits: HandshakeLimits;
   /** The connections that the gRPC server has. */
+  readonly #time: Time;
   readonly #open = new Set<Socket>();
   #noneIsOpen: (() => void) | undefined;
 
@@ -65,9 +67,11 @@ export class SecureListener {
     security: RpcSecurity | ServerTls | Plaintext,
     logger: Logger,
     limits: Partial<HandshakeLimits> = {},
+    time: Time = systemTime,
   ) {
     this.#security = security;
     this.#limits = { ...handshakeLimits, ...limits };
+    this.#time = time;
     const inside = server.createConnectionInjector(ServerCredentials.createInsecure());
     const handOver = (socket: Socket) => {
       // Its handshake ended after `close`: nobody would tell it to end.
@@ -87,7 +91,7 @@ export class SecureListener {
           })
         : this.#secured(security, handOver, logger);
     if ('connections' in security && security.proxyHeader) {
-      this.#port = behindProxies(port, security.connections, this.#limits.withinMs, logger);
+      this.#port = behindProxies(port, security.connections, this.#limits.withinMs, logger, time);
       return;
     }
     this.#port = port;
@@ -145,12 +149,18 @@ export class SecureListener {
     }
     return createServer({ noDelay: true }, (socket) => {
       handshakes?.began(socket);
-      sniff(socket, tls, withinMs, () => {
-        handshakes?.ended(socket);
-        security.observe.plaintextAccepted();
-        logger.debug({ peer: socket.remoteAddress }, 'a service connects without TLS');
-        handOver(socket);
-      });
+      sniff(
+        socket,
+        tls,
+        withinMs,
+        () => {
+          handshakes?.ended(socket);
+          security.observe.plaintextAccepted();
+          logger.debug({ peer: socket.remoteAddress }, 'a service connects without TLS');
+          handOver(socket);
+        },
+        this.#time,
+      );
     });
   }
 
@@ -162,6 +172,7 @@ export class SecureListener {
         else logger.debug(fields, 'a connection failed in its TLS handshake');
       },
       { everyMs: this.#limits.logEveryMs },
+      this.#time,
     );
     return (failure, socket) => tell({ ...failure }, { peer: addressOf(socket), ...shownBy(socket) });
   }
@@ -246,6 +257,7 @@ function behindProxies(
   connections: Connections,
   withinMs: number,
   logger: Logger,
+  time: Time,
 ): NetServer {
   return createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => {});
@@ -254,7 +266,7 @@ function behindProxies(
       port.emit('connection', socket);
       return;
     }
-    takeProxyHeader(socket, withinMs).then(
+    takeProxyHeader(socket, withinMs, time).then(
       ({ address }) => {
         if (address === undefined || connections.cameFrom(socket, address)) port.emit('connection', socket);
       },
@@ -267,9 +279,10 @@ function behindProxies(
 }
 
 /** Reads the first byte, puts it back, and hands the connection to TLS or to plaintext. */
-function sniff(socket: Socket, tls: TlsServer, withinMs: number, plaintext: () => void): void {
-  const tooLong = setTimeout(() => socket.destroy(), withinMs).unref();
-  const gone = () => clearTimeout(tooLong);
+function sniff(socket: Socket, tls: TlsServer, withinMs: number, plaintext: () => void, time: Time): void {
+  const tooLong = time.setTimeout(() => socket.destroy(), withinMs);
+  tooLong.unref();
+  const gone = () => time.clearTimer(tooLong);
   socket.on('error', () => {});
   socket.once('close', gone);
   socket.once('readable', () => {

@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -13,6 +14,7 @@ import { type ConfigError, readConfig } from '../config.ts';
 import { DomainError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { type Authority, createAuthority, type Issued } from '../testing/authority.ts';
+import { ago } from '../testing/fakes.ts';
 import { waitFor } from '../testing/wait.ts';
 import { openCertificateFiles } from '../tls/certificate-files.ts';
 import { connectionAge, GrpcChannel, RpcServer } from './grpc.ts';
@@ -169,7 +171,7 @@ describe('a caller does not get through the handshake', () => {
   const cases: Record<string, () => Promise<Process | undefined>> = {
     'without TLS': async () => undefined,
     'with an expired certificate': async () =>
-      processWith(await authority.issue([`gateway.${domain}`], { untilMs: Date.now() - 1000 })),
+      processWith(await authority.issue([`gateway.${domain}`], { untilMs: ago(1000) })),
     'with a certificate of another authority': async () =>
       processWith(await (await createAuthority('another')).issue([`gateway.${domain}`])),
     'with a certificate that is not valid yet': async () =>
@@ -305,13 +307,19 @@ test('certificates and their authority change under load, and no call fails', as
     }
   })();
   load.catch(() => {});
+  let connections = 0;
+  const onConnection = (message: unknown) => {
+    if ((message as { socket: Socket }).socket.localPort === port) connections++;
+  };
+  subscribe('net.server.socket', onConnection);
+  closing.push(() => void unsubscribe('net.server.socket', onConnection));
+  /** The second new connection begins when the first one, which uses the new certificates, reaches its maximum age. */
   const progress = async () => {
-    const before = made;
-    const certificates = [billing, gateway].map((p) => p.security.files.current());
-    // Longer than a connection lives, so that later calls are on connections with the new certificates.
-    const until = Date.now() + 500;
-    await waitFor('calls on new connections', async () => made > before + 20 && Date.now() > until);
-    return certificates;
+    const before = { made, connections };
+    await waitFor(
+      'calls on new connections',
+      () => made > before.made + 20 && connections >= before.connections + 2,
+    );
   };
   for (const [by, trusts] of [
     [authority, both],

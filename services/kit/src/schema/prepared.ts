@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { systemTime, type Time } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import type { ServiceContext } from '../service.ts';
 import { StartStoppedError } from '../start-up.ts';
@@ -19,10 +19,14 @@ export type StepsContext = Pick<
  * Resolves when the service's database has all steps that this version of the service knows; a database that
  * is newer has them. Runs them, or with SCHEMA=wait waits until `services/prepare` has run them.
  */
-export async function prepared(ctx: StepsContext, steps: ServiceSteps): Promise<void> {
+export async function prepared(
+  ctx: StepsContext,
+  steps: ServiceSteps,
+  time: Time = systemTime,
+): Promise<void> {
   const { store, logger, failpoints, instanceId, exclusive = false, starting } = ctx;
   const runner = createStepRunner({
-    ...{ store, steps, logger, failpoints },
+    ...{ store, steps, logger, failpoints, time },
     holder: instanceId,
     alone: exclusive,
     ...(starting && { signal: starting.signal, doing: starting.doing }),
@@ -33,12 +37,23 @@ export async function prepared(ctx: StepsContext, steps: ServiceSteps): Promise<
     underWay = runner.attempt();
     return underWay;
   };
+  /** Retries while another run holds the step, for a host without a wait of its own (start-up.ts). */
+  const untilDone = async (): Promise<void> => {
+    for (;;) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!(error instanceof DomainError && error.code === 'unavailable')) throw error;
+      }
+      await time.sleep(20);
+    }
+  };
   try {
     await (store.whenReachable ?? untilDone)('the steps of the database', attempt);
   } catch (error) {
     // The database stays open until the step is given back.
     if (error instanceof StartStoppedError)
-      await Promise.race([Promise.allSettled([underWay]), sleep(stopMs, undefined, { ref: false })]);
+      await Promise.race([Promise.allSettled([underWay]), time.sleep(stopMs, { ref: false })]);
     throw error;
   }
 }
@@ -52,16 +67,4 @@ async function requireSteps(store: Store, steps: ServiceSteps): Promise<void> {
     'unavailable',
     `${stepText(steps, step)} is not done. This makes it: ${prepareCommand} (services/prepare)`,
   );
-}
-
-/** Where the host has no wait of its own (start-up.ts): tries again while another run holds the step. */
-async function untilDone(_what: string, attempt: () => Promise<void>): Promise<void> {
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!(error instanceof DomainError && error.code === 'unavailable')) throw error;
-    }
-    await sleep(20);
-  }
 }

@@ -1,6 +1,7 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import type { IndexDescription } from '../store/operations.ts';
 import type { Store } from '../store/types.ts';
+import { createFakeTime } from '../testing/fake-time.ts';
 import { waitFor } from '../testing/wait.ts';
 import { createStepRunner, type StepRunnerOptions, type StepsDocument } from './runner.ts';
 import type { ServiceSteps } from './steps.ts';
@@ -123,19 +124,19 @@ test('two that begin in the same moment make the document once', async () => {
 test('a run whose beat stands still for a lease is continued, one whose beat rises is not', async () => {
   const documents = bed.store.collection<StepsDocument>('schema');
   await documents.insertOne({ _id: 'steps', done: 0, holder: 'gone', beat: 7 });
-  let nowMs = 1000;
-  const watching = runner({ leaseMs: 10_000, monotonicNow: () => nowMs });
+  const time = createFakeTime();
+  const watching = runner({ leaseMs: 10_000, time });
   const refused = () => expect(watching.attempt()).rejects.toMatchObject({ code: 'unavailable' });
   await refused();
-  nowMs += 9000;
+  await time.advance(9000);
   await refused();
   await documents.updateOne({ _id: 'steps' }, { $inc: { beat: 1 } });
-  nowMs += 9000;
+  await time.advance(9000);
   await refused();
-  nowMs += 9999;
+  await time.advance(9999);
   await refused();
   expect(made).toEqual([]);
-  nowMs += 1;
+  await time.advance(1);
   await watching.attempt();
   expect(made).toEqual(['things.number']);
   expect(await state()).toEqual({ _id: 'steps', done: 1, beat: 9 });

@@ -1,3 +1,4 @@
+import { systemTime, type Time, type Timer } from '../clock.ts';
 import { DomainError, isDuplicateKey } from '../errors.ts';
 import { type Failpoints, noFailpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
@@ -39,7 +40,7 @@ export interface StepRunnerOptions {
   readonly signal?: AbortSignal;
   /** Called with what it does, each time that changes; undefined: no step is being run. */
   readonly doing?: (what: string | undefined) => void;
-  readonly monotonicNow?: () => number;
+  readonly time?: Time;
 }
 
 /** Runs what is missing of a database's steps. */
@@ -59,7 +60,7 @@ export interface StepRunner {
 export function createStepRunner(options: StepRunnerOptions): StepRunner {
   const { store, steps, logger, holder, alone = false, signal, doing = () => {} } = options;
   const { leaseMs = defaultLeaseMs, failpoints = noFailpoints } = options;
-  const { monotonicNow = () => performance.now() } = options;
+  const { time = systemTime } = options;
   const documents = store.collection<StepsDocument>(stepsCollection);
   let seen: { readonly holder: string; readonly beat: number; readonly sinceMs: number } | undefined;
 
@@ -78,7 +79,7 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
   /** True when the holder, if there is one, has given no sign of life for the length of a lease. */
   function isFree({ holder: other, beat }: StepsDocument): boolean {
     if (other === undefined || alone) return true;
-    const now = monotonicNow();
+    const now = time.monotonicNow();
     if (seen?.holder !== other || seen.beat !== beat) seen = { holder: other, beat, sinceMs: now };
     return now - seen.sinceMs >= leaseMs;
   }
@@ -97,13 +98,13 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
   /** Runs the step and records it, or gives it back. */
   async function carryOut(step: Step, done: number): Promise<void> {
     const what = stepText(steps, step);
-    const beganMs = monotonicNow();
+    const beganMs = time.monotonicNow();
     let at = '';
-    const beat = repeatedly(leaseMs / 4, async () => {
+    const beat = repeatedly(time, leaseMs / 4, async () => {
       await documents.updateOne({ _id: stepsId, holder }, { $inc: { beat: 1 } });
     });
-    const progress = setInterval(() => {
-      logger.info({ collection: at, forMs: Math.round(monotonicNow() - beganMs) }, `${what} goes on`);
+    const progress = time.setInterval(() => {
+      logger.info({ collection: at, forMs: Math.round(time.monotonicNow() - beganMs) }, `${what} goes on`);
     }, progressEveryMs);
     try {
       failpoints('steps.claimed');
@@ -121,14 +122,14 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
         { _id: stepsId, holder, done },
         { $set: { done: step.number }, $unset: { holder: '' } },
       );
-      logger.info({ tookMs: Math.round(monotonicNow() - beganMs) }, `${what} is done`);
+      logger.info({ tookMs: Math.round(time.monotonicNow() - beganMs) }, `${what} is done`);
     } catch (error) {
       // Where this fails, the lease lapses.
       await documents.updateOne({ _id: stepsId, holder }, { $unset: { holder: '' } }).catch(() => {});
       throw error;
     } finally {
-      clearInterval(beat);
-      clearInterval(progress);
+      time.clearTimer(beat);
+      time.clearTimer(progress);
       doing(undefined);
     }
   }
@@ -161,9 +162,9 @@ async function makeIndexes(store: Store, step: Step, begins: (collection: string
 }
 
 /** Runs `work` every so often, never twice at once; a failure is left to the next time. */
-function repeatedly(everyMs: number, work: () => Promise<void>): NodeJS.Timeout {
+function repeatedly(time: Time, everyMs: number, work: () => Promise<void>): Timer {
   let running = false;
-  return setInterval(() => {
+  return time.setInterval(() => {
     if (running) return;
     running = true;
     work()

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { systemTime, type Time } from '../clock.ts';
 import { ConfigError } from '../config.ts';
 import type { Logger } from '../logger.ts';
 
@@ -39,6 +40,7 @@ export interface CertificateFilesOptions {
   readonly logger: Logger;
   /** How often the files are read; milliseconds. */
   readonly everyMs?: number;
+  readonly time?: Time;
 }
 
 /** Kubernetes brings a changed Secret into a pod within about a minute, so a few seconds more do not count. */
@@ -50,7 +52,7 @@ const defaultEveryMs = 5000;
  * the material before it. Throws ConfigError, with the setting and the reason, when the first is not valid.
  */
 export function openCertificateFiles(options: CertificateFilesOptions): CertificateFiles {
-  const { logger } = options;
+  const { logger, time = systemTime } = options;
   const listeners: ((material: TlsMaterial) => void)[] = [];
   let seen = read(options);
   const problem = problemOf(seen, options);
@@ -80,12 +82,13 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
     warnOfExpiry(material, options);
     for (const listener of listeners) listener(material);
   };
-  const timer = setInterval(look, options.everyMs ?? defaultEveryMs).unref();
+  const timer = time.setInterval(look, options.everyMs ?? defaultEveryMs);
+  timer.unref();
   return {
     current: () => current,
     expiresAtMs: () => leafOf(current).validToDate.getTime(),
     onChange: (listener) => void listeners.push(listener),
-    close: () => clearInterval(timer),
+    close: () => time.clearTimer(timer),
   };
 }
 
@@ -169,8 +172,11 @@ function leafOf({ cert }: TlsMaterial): X509Certificate {
   return new X509Certificate(cert);
 }
 
-function warnOfExpiry(material: TlsMaterial, { cert, logger }: CertificateFilesOptions): void {
+function warnOfExpiry(
+  material: TlsMaterial,
+  { cert, logger, time = systemTime }: CertificateFilesOptions,
+): void {
   const { validTo, validToDate } = leafOf(material);
-  if (validToDate.getTime() > Date.now()) return;
+  if (validToDate.getTime() > time.now()) return;
   logger.error({ file: cert.path, validTo }, 'the certificate of this process has expired: peers refuse it');
 }

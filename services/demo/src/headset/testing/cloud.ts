@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import {
   type ConnectRequest,
@@ -50,6 +51,8 @@ export class Cloud {
   ackedReportId = 0n;
   /** The activation in the welcome. */
   activation: MessageInitShape<typeof CurrentActivationSchema> | undefined;
+  /** The clock of the cloud and of its headsets. */
+  clock: Clock = systemClock;
   /** Called after each welcome. */
   onHello: (hello: Hello) => void = () => {};
   /**
@@ -111,7 +114,7 @@ export class Cloud {
   /** Starts a headset with the state of the one before it; it is closed with the cloud. */
   headset(options: Partial<HeadsetOptions> = {}): Headset {
     const made = new Headset({
-      ...{ identity, server: this.address, stateDir: this.#stateDir },
+      ...{ identity, server: this.address, stateDir: this.#stateDir, clock: this.clock },
       backoff: { firstMs: 10, longestMs: 50 },
       ...options,
       // For readable ids.
@@ -205,7 +208,7 @@ export class Cloud {
     const sessionEpoch = BigInt(this.hellos.length);
     if (!this.welcomes) return;
     const { activation, ackedReportId } = this;
-    const serverTimeMs = BigInt(Date.now());
+    const serverTimeMs = BigInt(this.clock.now());
     this.send({
       case: 'welcome',
       value: { sessionEpoch, serverTimeMs, ackedReportId, ...(activation && { activation }) },
