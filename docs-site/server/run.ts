@@ -30,8 +30,11 @@ async function listen(server: Server, { host, port }: ListenAddress, name: strin
   return (server.address() as AddressInfo).port;
 }
 
-/** Opens the folder and both ports. */
-export async function start(settings: ServerSettings): Promise<Running> {
+/** Opens the folder and both ports. `wait` resolves after a number of milliseconds; tests replace it. */
+export async function start(
+  settings: ServerSettings,
+  wait: (ms: number) => Promise<unknown> = sleep,
+): Promise<Running> {
   const metrics = new Metrics();
   let ready = false;
   const app = buildApp(readContent(settings.dist), (status) => metrics.count(status));
@@ -51,7 +54,7 @@ export async function start(settings: ServerSettings): Promise<Running> {
     adminPort,
     async stop() {
       ready = false;
-      await sleep(settings.turnAwayMs);
+      await wait(settings.turnAwayMs);
       const closed = once(app, 'close');
       app.close();
       // Connections that were busy a moment ago are idle now: each answer from here on ends its own.

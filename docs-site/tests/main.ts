@@ -4,14 +4,12 @@ import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { run } from 'node:test';
-import { unseenOf } from './breaks/seen.ts';
 
 /**
- * Runs the site's tests against docs-site/dist and ends with `N passed, N failed, N skipped`. A check that was never seen
- * to fail, or whose text has changed since, counts as failed. Each file has
- * a process, a server and a Chromium of its own, and more run at once than there are cores: much of their time is
- * waiting. Arguments choose files by a part of their path; `--build` builds the site first, with the types and the tests
- * that need no built site beside it.
+ * Runs the site's tests against docs-site/dist and ends with `N passed, N failed, N skipped`. Each file has a process,
+ * a server and a Chromium of its own, and more run at once than there are cores: much of their time is waiting.
+ * Arguments choose files by a part of their path; `--build` builds the site first, with the types and the tests that
+ * need no built site beside it.
  */
 const root = import.meta.dirname;
 const builds = process.argv.includes('--build');
@@ -33,9 +31,6 @@ const needNoSite = (file: string) => /^(?:unit\/|server\/server\.)/.test(relativ
 const names: readonly string[] = JSON.parse(process.env['CHECK_NAMES'] || '[]');
 const testNamePatterns = names.map((name) => new RegExp(`${name.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')}$`));
 
-/** The checks of each file, in this run. */
-const checks = new Map<string, string[]>();
-
 const tally = { passed: 0, failed: 0, skipped: 0 };
 const failures: string[] = [];
 const errorText = (error: unknown) =>
@@ -51,11 +46,6 @@ async function runAll(some: readonly string[], concurrency: number): Promise<voi
     execArgv: ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON'],
   });
   for await (const { type, data } of events) {
-    if ((type === 'test:pass' || type === 'test:fail') && data.details.type !== 'suite') {
-      const { entryFile = '' } = data as { entryFile?: string };
-      const file = relative(root, entryFile);
-      if (data.name !== entryFile) checks.set(file, [...(checks.get(file) ?? []), data.name]);
-    }
     if (type === 'test:stdout' || type === 'test:stderr') process.stdout.write(data.message);
     if (type === 'test:pass' && data.details.type !== 'suite') {
       if (data.skip !== undefined) {
@@ -92,29 +82,6 @@ async function step(name: string, command: string, args: readonly string[]): Pro
   return false;
 }
 
-/** Counts as one test: each check has been seen to fail once, as its text is now (tests/breaks). */
-function evidence(): void {
-  const name = 'each check was seen to fail once';
-  const problems = [...checks].flatMap(([file, all]) => [
-    ...all
-      .filter((one, place) => all.indexOf(one) < place)
-      .map((one) => `${file}: two have the name "${one}"`),
-    ...unseenOf(file, all, { withPending: false }).map((one) => `${file}: ${one}`),
-  ]);
-  if (problems.length === 0) {
-    tally.passed++;
-    const open = [...checks].flatMap(([file, all]) => unseenOf(file, all)).length;
-    process.stdout.write(`  ok ${name}${open > 0 ? `, but for ${open} (make site-breaks)` : ''}\n`);
-    return;
-  }
-  tally.failed++;
-  const parts = [...checks.keys()].filter((file) => problems.some((one) => one.startsWith(`${file}:`)));
-  failures.push(
-    `✖ ${name}\nNew or changed checks: show that they are not empty by\n  make site-breaks ARGS="${parts.join(' ')}"\nand commit docs-site/tests/breaks/seen.json.\n${problems.join('\n')}\n`,
-  );
-  process.stdout.write(`  FAILED ${name}\n`);
-}
-
 const cores = availableParallelism();
 if (builds) {
   const [isBuilt] = await Promise.all([
@@ -129,8 +96,6 @@ if (builds) {
       cores + 1,
     );
 } else await runAll(files, cores + 1);
-// tests/breaks, which names the tests, judges it itself.
-if (process.env['CHECK_NAMES'] === undefined) evidence();
 if (failures.length > 0) process.stdout.write(`\n${failures.join('\n')}`);
 process.stdout.write(`${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped\n`);
 process.exitCode = tally.failed > 0 || tally.passed === 0 ? 1 : 0;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type KafkaBroker, kafkaMissing, startKafka } from '@headset-cloud/demo/stack/kafka.ts';
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
+import { LogTopic } from '@headset-cloud/embedded/log-topic.ts';
 import { connectKafka, type KafkaOptions } from '@headset-cloud/kit/eventlog/kafka.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
@@ -27,17 +28,29 @@ const logger = createLogger({
   destination: 2,
 });
 
-/** Opens the log at an address, as one process does; `close` closes it and what it stands on. */
-export async function openLog(
-  address: string,
-  kafka: Partial<KafkaOptions> = {},
-): Promise<{ log: EventLog; close(): Promise<void> }> {
+interface OpenLog {
+  readonly log: EventLog;
+  /** Number of events behind the position of a group that a crash does not lose. */
+  storedLag(group: string, topic: string): Promise<number>;
+  /** Closes the log and its database. */
+  close(): Promise<void>;
+}
+
+/** Opens the log at an address, as one process does. */
+export async function openLog(address: string, kafka: Partial<KafkaOptions> = {}): Promise<OpenLog> {
   const [kind, place = ''] = address.split('|');
   if (kind === 'embedded') {
     const db = openEmbeddedDatabase({ directory: place });
     const log = createEmbeddedLog(db, logger);
     return {
       log,
+      // The lag of the embedded log is that of the position in memory.
+      storedLag: async (group, name) => {
+        const topic = await db.writeWhole(() => new LogTopic(db.sql, name));
+        const position = topic.positions().get(group) ?? 0;
+        await db.afterCommit();
+        return topic.committed - position;
+      },
       close: async () => {
         await log.close();
         await db.close();
@@ -55,7 +68,7 @@ export async function openLog(
     },
     ...kafka,
   });
-  return { log, close: () => log.close() };
+  return { log, storedLag: (group, topic) => log.lag(group, topic), close: () => log.close() };
 }
 
 export function embeddedStack(): LogStack {

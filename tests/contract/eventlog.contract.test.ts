@@ -1,8 +1,8 @@
 import { createHook } from 'node:async_hooks';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
 import {
   deadLetterTopic,
@@ -234,19 +234,17 @@ function contract(stack: LogStack): void {
         await waitFor('the events', () => members.some(({ events }) => events.length === 2), patient);
         const [busy, idle] = members[0]?.events.length ? [0, 1] : [1, 0];
         // Later than a consumer stays ready that hears nothing from its broker: the idle one hears.
+        // Until the end: after a step back, kafkajs sends no heartbeat for as long.
         const now = Date.now;
-        const later = jest.spyOn(Date, 'now').mockImplementation(() => now() + 20_000);
-        try {
-          await waitFor('both to be ready still', ready, patient);
-        } finally {
-          later.mockRestore();
-        }
+        jest.spyOn(Date, 'now').mockImplementation(() => now() + 20_000);
+        await waitFor('both to be ready still', ready, patient);
         expect(members[idle]?.events).toEqual([]);
         await subscriptions[busy]?.close();
         await narrow.log.publish(single, [event('c', 3)]);
         await waitFor('the other', () => members[idle]?.values().includes('3'), patient);
       } finally {
         await narrow.close();
+        jest.restoreAllMocks();
       }
     });
   }
@@ -284,9 +282,10 @@ function contract(stack: LogStack): void {
   });
 
   test('a consumer that is killed again and again gets on, though it needs long for what there is', async () => {
+    const count = 400;
     await log.publish(
       topic,
-      numbers(400).map((n) => event('k', n)),
+      numbers(count).map((n) => event('k', n)),
     );
     await close();
     const firsts: number[] = [];
@@ -300,18 +299,17 @@ function contract(stack: LogStack): void {
       child.stdout.on('data', (chunk) => {
         said += chunk;
       });
-      const batches = () => said.match(/^batch of \d+$/gm)?.length ?? 0;
       const ended = new Promise((resolve) => child.once('exit', resolve));
       try {
-        await waitFor('its first events', () => /^finished \d+$/m.test(said), patient);
-        firsts.push(Number(/^finished (\d+)$/m.exec(said)?.[1]));
-        // All together would take 8 s.
-        await waitFor('its second batch', () => batches() > 1, { timeoutMs: 4000 });
-        await delay(600);
+        await waitFor('the offset behind its first batch', () => said.includes('stored\n'), patient);
       } finally {
         child.kill('SIGKILL');
         await ended;
       }
+      const first = Number(/^finished (\d+)$/m.exec(said)?.[1]);
+      firsts.push(first);
+      // The first batch is a small part: all events together would take 8 s.
+      expect(Number(/^batch of (\d+)$/m.exec(said)?.[1])).toBeLessThan((count - first) / 4);
     }
     await open();
     await log.ensureTopics([topic]);
@@ -363,9 +361,18 @@ function contract(stack: LogStack): void {
       await log.publish(topic, [event('k', n)]);
       await waitFor('it is handled', () => got.values().includes(String(n)), patient);
     }
-    // Longer than an offset that could move would take to do so.
-    await new Promise((resolve) => setTimeout(resolve, 600));
-    expect(await log.lag('g', topic)).toBe(3);
+    // Offsets of other partitions are stored together with one that could move, or later.
+    await log.publish(
+      topic,
+      numbers(40, 3).map((n) => event(`other${n}`, n)),
+    );
+    await waitFor('the others to be handled', () => got.events.length === 43, patient);
+    const partitionOf = ({ position }: LogEvent) => position.split(':')[0];
+    const behind = got.events.filter((e) => partitionOf(e) === partitionOf(got.events[0] as LogEvent)).length;
+    // The embedded log has one partition.
+    if (stack.name === 'Kafka') expect(behind).toBeLessThan(43);
+    await waitFor('the other offsets', async () => (await log.lag('g', topic)) <= behind, patient);
+    expect(await log.lag('g', topic)).toBe(behind);
     // Kafka: from the first heartbeat on.
     await waitFor('the partition to be held', () => held(), patient);
     stored.resolve();
@@ -444,7 +451,7 @@ function contract(stack: LogStack): void {
       topic,
       group: 'g',
       handle: async (events) => {
-        if (failures < 6 && events.some((e) => text(e) === '3')) {
+        if (failures < 4 && events.some((e) => text(e) === '3')) {
           failures += 1;
           throw new DomainError('unavailable', 'The database is away.');
         }
@@ -456,7 +463,7 @@ function contract(stack: LogStack): void {
       numbers(10).map((n) => event('k', n)),
     );
     await waitFor('all events', () => got.events.length >= 10, patient);
-    expect(failures).toBe(6);
+    expect(failures).toBe(4);
     expect(got.values().map(Number)).toEqual(numbers(10));
     expect(await log.readNewest(deadLetterTopic(topic), 10)).toEqual([]);
   });
@@ -485,11 +492,12 @@ function contract(stack: LogStack): void {
   test('keys, headers, empty and 1 MB values arrive as they were sent', async () => {
     const big = Buffer.alloc(1024 * 1024, 7);
     const headers = { traceparent: '00-ab-cd-01', 'content-type': 'application/x-protobuf', name: 'ヘッド' };
-    const sentAt = Date.now();
+    const fromMs = Date.now();
     await log.publish(topic, [
       { key: 'キー', value: new Uint8Array(), headers },
       { key: 'キー', value: big },
     ]);
+    const untilMs = Date.now();
     const got = collect();
     await subscribe({ topic, group: 'g', handle: got.handle });
     await waitFor('both', () => got.events.length >= 2, patient);
@@ -498,7 +506,8 @@ function contract(stack: LogStack): void {
     expect(first.value.byteLength).toBe(0);
     expect(Buffer.from(second.value).equals(big)).toBe(true);
     expect(second.headers).toEqual({});
-    expect(Math.abs(first.timestampMs - sentAt)).toBeLessThan(10_000);
+    expect(first.timestampMs).toBeGreaterThanOrEqual(fromMs);
+    expect(first.timestampMs).toBeLessThanOrEqual(untilMs);
     expect(first.position).toMatch(/^\d+:\d+$/);
   });
 
@@ -550,23 +559,34 @@ function contract(stack: LogStack): void {
     expect(await lag()).toBe(5);
   });
 
-  test('while nothing happens the process is left alone', async () => {
-    const got = collect();
-    await subscribe({ topic, group: 'g', handle: got.handle });
-    await log.publish(topic, [event('k', 1)]);
-    await waitFor('the event', () => got.events.length === 1, patient);
-    let timers = 0;
-    const hook = createHook({
-      init: (_, type) => {
-        if (type === 'Timeout') timers += 1;
-      },
+  if (stack.name === 'Kafka') {
+    test('a member that waits for events sets hardly any timers beside its requests', async () => {
+      const got = collect();
+      await subscribe({ topic, group: 'g', handle: got.handle });
+      await log.publish(topic, [event('k', 1)]);
+      await waitFor('the event', () => got.events.length === 1, patient);
+      const count = 12;
+      let [timers, requests] = [0, 0];
+      const hook = createHook({
+        init: (_, type) => {
+          if (type === 'Timeout') timers += 1;
+        },
+      });
+      const sent = Promise.withResolvers<void>();
+      const { write } = Socket.prototype;
+      const spy = jest.spyOn(Socket.prototype, 'write').mockImplementation(function (this: Socket, ...args) {
+        requests += 1;
+        if (requests === count) sent.resolve();
+        return write.apply(this, args as Parameters<typeof write>);
+      } as typeof write);
+      hook.enable();
+      await sent.promise;
+      hook.disable();
+      spy.mockRestore();
+      // A client that polls for work sets hundreds of timers while a fetch waits for its answer.
+      expect(timers).toBeLessThan(20 * count);
     });
-    hook.enable();
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    hook.disable();
-    // A connection whose client looks for work by itself sets a thousand.
-    expect(timers).toBeLessThan(300);
-  });
+  }
 
   test('a log that is closed refuses to publish, with a transient error, and is not ready', async () => {
     const before = log;
@@ -613,11 +633,10 @@ function contract(stack: LogStack): void {
       await waitFor('some events', each(50), patient);
       await broker.kill();
       const impatient = await openLog(stack.address(), { publishTimeoutMs: 1000 });
-      const began = Date.now();
       await expect(impatient.log.publish(topic, [event('other', 0)])).rejects.toMatchObject({
         code: 'unavailable',
+        internal: expect.stringContaining('not published within 1000 ms'),
       });
-      expect(Date.now() - began).toBeLessThan(5000);
       expect(impatient.log.notReady()).toBeDefined();
       await broker.restart();
       await waitFor('readiness without a publish', () => !impatient.log.notReady(), patient);

@@ -16,6 +16,7 @@ import {
 } from '@headset-cloud/kit/schema/runner.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store, StoreConnection } from '@headset-cloud/kit/store/types.ts';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { expect, jest } from '@jest/globals';
 import { describeUnless } from '../support/skip.ts';
@@ -47,8 +48,8 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
   afterEach(() => Promise.all(connections.map((connection) => connection.close())));
 
   /** The database over a connection of its own. */
-  async function open(uri = server.uri): Promise<Store> {
-    const connection = await connectMongo({ uri, databasePrefix, appName: 'steps-contract' });
+  async function open(uri = server.uri, more: { readonly socketTimeoutMs?: number } = {}): Promise<Store> {
+    const connection = await connectMongo({ uri, databasePrefix, appName: 'steps-contract', ...more });
     connections.push(connection);
     return connection.database('billing');
   }
@@ -82,8 +83,9 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
 
   test('several at once: each step is run by one of them, and all end', async () => {
     const stores = await Promise.all([open(), open(), open()]);
-    await Promise.all(stores.map((one, i) => finish(runner({ store: one, holder: `run-${i}` }))));
-    // One claim for each step; with leases of 10 s none of them lapsed.
+    const time = createFakeTime();
+    await Promise.all(stores.map((one, i) => finish(runner({ store: one, holder: `run-${i}`, time }))));
+    // One claim for each step: no lease lapsed, because no time passed.
     expect(await state()).toEqual({ _id: 'steps', done: 2, beat: 2 });
     await expectDone();
   });
@@ -125,22 +127,29 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
   });
 
   describe('when the building of an index takes longer than the time-out of a call', () => {
-    /** Longer than the socket's time-out of calls, 10 s. */
-    const buildMs = 11_000;
     let relay: Server;
+    /** The first `createIndexes` has arrived. */
+    let asked: PromiseWithResolvers<void>;
+    /** Lets the answers pass. */
+    let built: PromiseWithResolvers<void>;
 
+    /** A relay that holds the answers to `createIndexes` back until `built`. */
     beforeEach(async () => {
+      [asked, built] = [Promise.withResolvers(), Promise.withResolvers()];
       relay = createServer((client) => {
         const upstream = connect(Number(new URL(server.uri).port), '127.0.0.1');
         let late = false;
         client.on('data', (chunk) => {
-          late ||= chunk.includes('createIndexes');
+          if (chunk.includes('createIndexes')) {
+            late = true;
+            asked.resolve();
+          }
           upstream.write(chunk);
         });
         upstream.on('data', (chunk) => {
           if (!late) return void client.write(chunk);
           late = false;
-          setTimeout(() => client.write(chunk), buildMs);
+          void built.promise.then(() => client.write(chunk));
         });
         for (const [one, other] of [
           [client, upstream],
@@ -160,18 +169,25 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
     test('a step waits for it, its beat rises meanwhile, and a call would have failed', async () => {
       const uri = new URL(server.uri);
       uri.port = String((relay.address() as AddressInfo).port);
-      const slow = await open(uri.href);
-      const failed = slow
-        .collection('others')
-        .createIndexes([{ name: 'n', key: { n: 1 } }])
-        .catch((error: unknown) => error);
+      const slow = await open(uri.href, { socketTimeoutMs: 500 });
       const [first] = contractSteps.steps;
       const steps = { ...contractSteps, steps: first ? [first] : [] };
-      await runner({ store: slow, steps, leaseMs: 4000 }).attempt();
-      const { done, beat } = (await state()) ?? {};
-      expect(done).toBe(1);
-      expect(beat).toBeGreaterThan(5);
-      expect(await failed).toMatchObject({ name: 'MongoNetworkTimeoutError' });
+      const { forLongWork } = slow;
+      const attempt = runner({
+        store: { ...store, ...(forLongWork && { forLongWork }) },
+        steps,
+        leaseMs: 400,
+      }).attempt();
+      await Promise.race([asked.promise, attempt]);
+      // Begins after the step, so that the step has waited for longer when this call fails.
+      await expect(
+        slow.collection('others').createIndexes([{ name: 'n', key: { n: 1 } }]),
+      ).rejects.toMatchObject({ name: 'MongoNetworkTimeoutError' });
+      await waitFor('the beat to rise', async () => ((await state())?.beat ?? 0) > 5);
+      expect(await state()).toMatchObject({ done: 0 });
+      built.resolve();
+      await attempt;
+      expect(await state()).toMatchObject({ done: 1 });
     });
   });
 });

@@ -6,8 +6,8 @@ import { BSON, ObjectId } from 'mongodb';
 export type AnyCollection = StoreCollection<any>;
 
 /**
- * What an operation answered, in a form that can be compared and kept: an error by its class and
- * code, a document by its BSON types. Ids that nobody chose are called `<id>`.
+ * Returns the answer of an operation in a form that can be compared: an error by its class and code, a
+ * document by its BSON types. Generated ids are replaced by `<id>`.
  */
 export async function answer(operation: () => Promise<unknown>): Promise<unknown> {
   try {

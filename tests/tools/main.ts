@@ -157,8 +157,7 @@ const entries: readonly Entry[] = [
 ];
 
 /** A test may be skipped for these reasons only; they name a tool or a setting. */
-const reasons =
-  /not on PATH|not set|not built|not root|runs with TEST_KUBE_FULL=1|no MONGODB_URI|no S3_ENDPOINT/;
+const reasons = /not on PATH|not set|not built|not root|with TEST_LONG=1|no MONGODB_URI|no S3_ENDPOINT/;
 
 interface Report {
   readonly numFailedTests: number;

@@ -1,130 +1,197 @@
-import { cpSync, globSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Manifest } from '../../server/manifest.ts';
 import { dist } from '../support/site.ts';
 import { type Break, breaks } from './breaks.ts';
-import { isTimeOver, runTests } from './results.ts';
-import { breakOf, keepOnly, put, unseenOf } from './seen.ts';
+import { instrument, type Mutant } from './instrument.ts';
+import { textMutants } from './text-mutants.ts';
 
 /**
- * Shows that no check in Chromium is empty: the checks that `seen.json` does not name as they are today run against the
- * built site with one seeded break at a time, and each must fail under at least one, which is then written there. Ends
- * with the checks that never failed; arguments choose test files.
+ * Shows which checks can fail: tries seeded breaks of the built site on the checks in Chromium, and mutants of the
+ * sources on the unit and server tests. Reports the checks that none of them made fail. Arguments choose test files
+ * by a part of their path. MUTANTS: maximum number of mutants for each test file.
  */
 const chosen = process.argv.slice(2);
+const mostMutants = Number(process.env['MUTANTS'] || 200);
 const root = resolve(import.meta.dirname, '../..');
-const binary = /\.(?:png|jpg|webp|ico|woff2|br|gz)$/;
+const work = mkdtempSync(join(tmpdir(), 'site-breaks-'));
+process.once('exit', () => rmSync(work, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-/** A copy of the built site with the break's changes, compressed anew. */
+interface Outcome {
+  readonly passed: readonly string[];
+  /** Failed by an assertion or an error of the code, not by a crash. */
+  readonly failed: readonly string[];
+  readonly output: string;
+}
+
+/** Runs the checks of a file that have these names, or all of them; ends them after `timeoutMs`. */
+async function runChecks(
+  site: string,
+  file: string,
+  names: readonly string[],
+  env: Record<string, string>,
+  timeoutMs: number,
+): Promise<Outcome> {
+  const args = ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON', join(site, 'tests/main.ts'), file];
+  const child = spawn(process.execPath, args, {
+    cwd: site,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, CHECK_NAMES: JSON.stringify(names), ...env },
+  });
+  const end = () => {
+    try {
+      if (child.pid) process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // All its processes have ended.
+    }
+  };
+  process.once('exit', end);
+  const timer = setTimeout(end, timeoutMs);
+  const output = await text(child.stdout);
+  clearTimeout(timer);
+  process.removeListener('exit', end);
+  // A line for each check; after it the error of a check that failed.
+  const parts = output.split(/^(?= {2}(?:ok|FAILED|skipped) |✖ )/m);
+  const matching = (pattern: RegExp) => [...new Set(parts.flatMap((one) => pattern.exec(one)?.[1] ?? []))];
+  return {
+    passed: matching(/^ {2}ok (.*) \(\d+ ms\)$/m),
+    // A page that does not open in time shows a busy machine.
+    failed: matching(
+      /^ {2}FAILED (.*)$(?!\n(?:.*page\.goto: Timeout|(?:Type|Reference|Range|Syntax)Error))/m,
+    ),
+    output,
+  };
+}
+
+/** Runs a file without a break; returns its checks. */
+async function namesOf(site: string, file: string, env: Record<string, string>): Promise<readonly string[]> {
+  const { passed, output } = await runChecks(site, file, [], env, 1_200_000);
+  if (passed.length === 0 || output.includes('\n  FAILED '))
+    throw new Error(`This fails without a break:\n${output}`);
+  return passed;
+}
+
+/** A copy of the built site with the changes of the break, compressed again. */
 function brokenSite({ change, anyInline }: Break): string {
-  const folder = mkdtempSync(join(tmpdir(), 'site-break-'));
+  const folder = mkdtempSync(join(work, 'site-'));
   cpSync(realpathSync(dist), folder, { recursive: true });
-  const told = join(folder, 'server.json');
-  const manifest: Manifest = JSON.parse(readFileSync(told, 'utf8'));
-  // A style that a break has changed is not refused by its page's policy.
+  const path = join(folder, 'server.json');
+  const manifest: Manifest = JSON.parse(readFileSync(path, 'utf8'));
+  // The policy of a page allows a style that a break has changed.
   const inline = Object.entries(manifest.inline).map(([file, { scripts }]) => [
     file,
     { scripts: anyInline ? ["'unsafe-inline'"] : scripts, styles: ["'unsafe-inline'"] },
   ]);
-  writeFileSync(told, JSON.stringify({ ...manifest, inline: Object.fromEntries(inline) }));
-  if (!change) return folder;
-  for (const file of Object.keys(manifest.etags).filter((one) => !binary.test(one))) {
-    const path = join(folder, 'site', file);
-    const changed = change(file, readFileSync(path, 'utf8'));
+  writeFileSync(path, JSON.stringify({ ...manifest, inline: Object.fromEntries(inline) }));
+  for (const file of Object.keys(manifest.etags)) {
+    if (!change || /\.(?:png|jpg|webp|ico|woff2|br|gz)$/.test(file)) continue;
+    const page = join(folder, 'site', file);
+    const changed = change(file, readFileSync(page, 'utf8'));
     if (changed === undefined) continue;
-    writeFileSync(path, changed);
-    writeFileSync(
-      `${path}.br`,
-      brotliCompressSync(changed, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
-    );
-    writeFileSync(`${path}.gz`, gzipSync(changed));
+    writeFileSync(page, changed);
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 4 };
+    writeFileSync(`${page}.br`, brotliCompressSync(changed, { params }));
+    writeFileSync(`${page}.gz`, gzipSync(changed));
   }
   return folder;
 }
 
-/** The longest file without a break takes half of this. */
-const timeoutMs = 600_000;
-const files = globSync('tests/browser/*.test.ts', { cwd: root })
+/** Returns the checks of a file in Chromium that pass under each break. */
+async function tryBreaks(file: string): Promise<readonly string[]> {
+  let open = await namesOf(root, file, {});
+  const patience = { CHECK_TIMEOUT_MS: '4000' };
+  for (const one of breaks) {
+    if (open.length === 0) break;
+    const folder = brokenSite(one);
+    const env = { ...patience, SITE_DIST: folder, CHECK_BREAK: JSON.stringify(one) };
+    const { failed } = await runChecks(root, file, open, env, 600_000);
+    // A check that also fails without the break shows a busy machine.
+    const control = failed.length > 0 ? await runChecks(root, file, failed, patience, 600_000) : undefined;
+    open = open.filter((name) => !failed.includes(name) || !control?.passed.includes(name));
+    rmSync(folder, { recursive: true });
+  }
+  return open;
+}
+
+/** A copy of the sources in which each mutant is a switch. */
+function instrumentedCopy(): { readonly site: string; readonly mutants: readonly Mutant[] } {
+  const copy = join(work, 'copy');
+  const site = join(copy, 'docs-site');
+  const left = ['node_modules', 'dist', 'public', '.cache'].map((name) => join(root, name));
+  const filter = (path: string) => !left.includes(path) && !/\/dist-[^/]*$/.test(path);
+  cpSync(root, site, { recursive: true, filter });
+  cpSync(realpathSync(dist), join(site, 'dist'), { recursive: true });
+  for (const folder of ['gateway', 'services', 'proto', 'node_modules'])
+    symlinkSync(resolve(root, '..', folder), join(copy, folder));
+  symlinkSync(join(root, 'node_modules'), join(site, 'node_modules'));
+  const mutants: Mutant[] = [];
+  for (const file of globSync('{build,server,src}/**/*.{ts,tsx}', { cwd: site }).sort()) {
+    if (file.endsWith('.d.ts')) continue;
+    const path = join(site, file);
+    writeFileSync(path, instrument(file, readFileSync(path, 'utf8'), mutants));
+  }
+  return { site, mutants };
+}
+
+/** Returns the tests of a file that pass under each mutant. */
+async function tryMutants({ site, mutants }: ReturnType<typeof instrumentedCopy>, file: string) {
+  const hits = join(mkdtempSync(join(work, 'hits-')), 'hits');
+  const switches = `--import=${pathToFileURL(join(import.meta.dirname, 'switches.ts'))}`;
+  const env = { NODE_OPTIONS: switches, MUTANT_HITS: hits };
+  const beganMs = Date.now();
+  let open = await namesOf(site, file, env);
+  // A mutant may never end.
+  const timeoutMs = 20_000 + 3 * (Date.now() - beganMs);
+  const tryOne = async (more: Record<string, string>) => {
+    const { failed } = await runChecks(site, file, open, { ...env, ...more }, timeoutMs);
+    open = open.filter((name) => !failed.includes(name));
+  };
+  for (const one of textMutants.filter(({ reader }) => reader === file)) {
+    const path = join(site, one.file);
+    const before = readFileSync(path, 'utf8');
+    writeFileSync(path, one.change(before));
+    await tryOne({});
+    writeFileSync(path, before);
+  }
+  const passed = existsSync(hits) ? new Set(readFileSync(hits, 'utf8').split('\n').filter(Boolean)) : [];
+  // Spread over the sources.
+  const ids = [...passed].map(Number).sort((a, b) => ((a * 7919) % 1009) - ((b * 7919) % 1009));
+  for (const id of ids.filter((id) => mutants[id]).slice(0, mostMutants)) {
+    if (open.length === 0) break;
+    await tryOne({ MUTANT_ON: String(id) });
+  }
+  return open;
+}
+
+const files = globSync('tests/{unit,server,browser}/*.test.ts', { cwd: root })
   .map((file) => file.slice('tests/'.length))
   .filter((file) => chosen.length === 0 || chosen.some((part) => file.includes(part)))
   .sort();
-const seconds = (since: number) => Math.round((Date.now() - since) / 1000);
-
-/** Checks that have not failed yet, by file; a name that stands twice in a file counts as one. */
-const unseen = new Map<string, readonly string[]>();
-let checks = 0;
-let isWhole = true;
-
-/** Much of a check's time is waiting: several files run side by side. */
-async function sideBySide(all: readonly string[], work: (file: string) => Promise<void>): Promise<void> {
-  const waiting = [...all];
-  const worker = async () => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      if (isTimeOver()) {
-        isWhole = false;
-        return;
-      }
-      await work(file);
-    }
-  };
-  await Promise.all(Array.from({ length: availableParallelism() + 1 }, worker));
+let copy: ReturnType<typeof instrumentedCopy> | undefined;
+let left = 0;
+for (const file of files) {
+  copy ??= file.startsWith('browser/') ? undefined : instrumentedCopy();
+  const never = copy && !file.startsWith('browser/') ? await tryMutants(copy, file) : await tryBreaks(file);
+  left += never.length;
+  process.stdout.write(`  ${file}: ${never.length} checks never failed\n`);
+  for (const name of never) process.stdout.write(`  NEVER FAILED ${file}: ${name}\n`);
 }
-
-await sideBySide(files, async (file) => {
-  const listed = await runTests(root, [file], [], { env: { CHECK_LIST: '1' }, timeoutMs });
-  const names = [...listed.passed, ...listed.skipped];
-  if (names.length === 0) throw new Error(`${file} has no checks:\n${listed.output}`);
-  keepOnly(file, names);
-  const open = unseenOf(file, names);
-  checks += names.length;
-  if (open.length > 0) {
-    const { passed, failed, slow, output } = await runTests(root, [file], open, { timeoutMs });
-    if (failed.length + slow.length > 0 || open.some((name) => !passed.includes(name)))
-      throw new Error(`This fails without a break:\n${output}`);
-  }
-  unseen.set(file, open);
-  process.stdout.write(`  ${file}: ${names.length} checks, ${open.length} to be seen to fail\n`);
-});
-
-/** Runs the checks under one break; what failed is seen. */
-async function tryBreak(one: Break, named: (file: string) => readonly string[]): Promise<void> {
-  const open = [...unseen.keys()].filter((file) => named(file).length > 0);
-  if (open.length === 0) return;
-  const folder = brokenSite(one);
-  const patience = { CHECK_TIMEOUT_MS: '4000' };
-  const env = { ...patience, SITE_DIST: folder, CHECK_BREAK: JSON.stringify(one) };
-  await sideBySide(open, async (file) => {
-    const names = named(file);
-    const begun = Date.now();
-    const outcome = await runTests(root, [file], names, { env, timeoutMs });
-    const some = outcome.failed.filter((name) => names.includes(name));
-    // A busy machine is not taken for a check that sees something: right afterwards it passes without the break.
-    const control =
-      some.length > 0 ? await runTests(root, [file], some, { env: patience, timeoutMs }) : undefined;
-    const failed = some.filter((name) => control?.passed.includes(name));
-    put(file, failed, one.name);
-    unseen.set(
-      file,
-      (unseen.get(file) ?? []).filter((name) => !failed.includes(name)),
-    );
-    process.stdout.write(
-      `  ${file}, ${one.name}: ${failed.length} of ${names.length} fail (${seconds(begun)} s)\n`,
-    );
-  });
-  rmSync(folder, { recursive: true, force: true });
-}
-
-const stillUnseen = (file: string): readonly string[] => unseen.get(file) ?? [];
-// What made a check fail before its text was changed most likely does so again.
-for (const one of breaks)
-  await tryBreak(one, (file) => stillUnseen(file).filter((name) => breakOf(file, name) === one.name));
-for (const one of breaks) await tryBreak(one, stillUnseen);
-
-const left = [...unseen].flatMap(([file, names]) => names.map((name) => `${file}: ${name}`));
-for (const one of left) process.stdout.write(`  ${isWhole ? 'NEVER FAILED' : 'not yet failed'} ${one}\n`);
-process.stdout.write(
-  `${checks} checks of ${unseen.size} of ${files.length} files, ${left.length} ${isWhole ? 'never seen to fail' : 'not yet seen to fail; the next run goes on here'}\n`,
-);
-process.exitCode = isWhole && left.length === 0 ? 0 : 1;
+process.stdout.write(`${files.length} files, ${left} checks never failed\n`);
+process.exitCode = left > 0 ? 1 : 0;

@@ -263,12 +263,10 @@ describe('a click before the page is taken over', () => {
     assert.equal(await page.locator('[data-dropdown=guides] > ul').isVisible(), false);
   });
   disturbed('an old click is not repeated', desktop, async ({ page, front }) => {
-    await page.addInitScript(
-      'const now = performance.now.bind(performance); performance.now = () => now() + (window.later ?? 0);',
-    );
+    await page.clock.install();
     await early(page, front, about, async () => {
       await page.locator('[data-colour-toggle]').click();
-      await page.evaluate('window.later = 60000');
+      await page.clock.fastForward(60_000);
     });
     assert.equal(await page.evaluate(() => document.documentElement.dataset['theme']), 'light');
   });

@@ -113,6 +113,25 @@ export async function visit<T>(
   }
 }
 
+/** A script for `before`: a timer of this duration runs only when `runHeldTimer` says so. */
+export const heldTimer = (ms: number): string => `{
+  const real = setTimeout;
+  window.setTimeout = (run, ms, ...rest) => {
+    if (ms !== ${ms}) return real(run, ms, ...rest);
+    window.heldTimer = () => run(...rest);
+    return 0;
+  };
+}`;
+
+/** Waits until the held timer is set, and runs it. */
+export async function runHeldTimer(page: Page): Promise<void> {
+  await page.waitForFunction(() => {
+    const { heldTimer } = window as unknown as { heldTimer?: () => void };
+    heldTimer?.();
+    return heldTimer !== undefined;
+  });
+}
+
 /** React has taken over the page. */
 export const hydrated = async (page: Page): Promise<void> => {
   if (seeded?.noHydration) return;

@@ -2,6 +2,7 @@ import { execFile, execFileSync, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
 import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
+import { isLong } from '../../support/long.ts';
 import { describeUnless } from '../../support/skip.ts';
 
 /** Most of what kubectl and Helm may print, and longest time of one command. */
@@ -48,17 +49,14 @@ export function describeOnCluster(
   describeUnless(missing, title, body);
 }
 
-/** True where the environment asks for everything, however long it takes. */
-export const atLength = Boolean(process.env['TEST_KUBE_FULL']);
-
-/** `describeOnCluster` for what takes many minutes: runs only with TEST_KUBE_FULL=1, also where CI demands the rest. */
+/** `describeOnCluster` for what takes many minutes: runs only with TEST_LONG=1, also where CI demands the rest. */
 export function describeAtLength(
   title: string,
   body: () => void,
   alsoMissing?: () => string | undefined,
 ): void {
-  if (atLength) describeOnCluster(title, body, alsoMissing);
-  else describe.skip(`${title} (takes many minutes: runs with TEST_KUBE_FULL=1)`, body);
+  if (isLong) describeOnCluster(title, body, alsoMissing);
+  else describe.skip(`${title} (takes many minutes: runs with TEST_LONG=1)`, body);
 }
 
 /** The cluster that the environment names. */

@@ -2,16 +2,17 @@ import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
 import { root } from '@headset-cloud/demo/stack/process.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { ServerError } from '../../faults/evidence.ts';
 import { unfinished } from '../../faults/gather.ts';
 import type { Check } from '../../faults/judge/check.ts';
 import { judge } from '../../faults/judge.ts';
 import { findRelease } from '../../mixed/release.ts';
-import { atLength, type Cluster, describeOnCluster, givenCluster } from './cluster.ts';
+import { isLong } from '../../support/long.ts';
+import { type Cluster, describeOnCluster, givenCluster } from './cluster.ts';
 import { evictInTurn, killOneOfEach, restartAll, restartInTurn, rollback } from './disturbances.ts';
 import { gatherEvidence } from './evidence.ts';
 import { figuresOf, type Phase, type PhaseFigures, passing, quantile } from './figures.ts';
@@ -26,8 +27,8 @@ import { startTraffic, type Traffic } from './traffic.ts';
 
 const replicas = 2;
 const seed = 20261124;
-/** A call that was refused passes within this time after its refusal. */
-const passMs = 10_000;
+/** Number of calls of the first phase, in which nothing happens to the pods. */
+const quietCalls = 20;
 const settleMs = 120_000;
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -50,14 +51,8 @@ describeOnCluster(
       phases.push(one);
       say(describePhase(one, figuresOf(one, (integrators as Integrators).attempts, traffic?.absences ?? [])));
     };
-    /** Says how long what no call waits for took: CI's time is short. */
-    const timed = async <T>(name: string, what: () => Promise<T>): Promise<T> => {
-      const fromMs = Date.now();
-      const result = await what();
-      say(`${name}: ${seconds(Date.now() - fromMs)}`);
-      return result;
-    };
-    let callsPerSecond = 0;
+    /** Number of calls that were started so far; a repeated call counts once. */
+    const callCount = () => new Set(integrators?.attempts.map(({ key }) => key)).size;
     let passed = 0;
     let checks: readonly Check[] = [];
 
@@ -67,14 +62,12 @@ describeOnCluster(
       namespace = await makeNamespace(cluster);
       backing = await startBacking(dataDir, cluster.host);
       const before = await versionBefore();
-      const [platform, test, old] = await timed('images', async () => [
-        await loadImage(cluster, 'platform'),
-        await loadImage(cluster, 'test'),
-        await loadImage(cluster, before),
-      ]);
+      const platform = await loadImage(cluster, 'platform');
+      const test = await loadImage(cluster, 'test');
+      const old = await loadImage(cluster, before);
       const { adminToken } = await applyStores(namespace, backing);
       // The stores' writes would wait behind those of the images, gigabytes that the disk has not taken yet.
-      await timed('until the disk had all of it', () => promisify(execFile)('sync'));
+      await promisify(execFile)('sync');
       // The last release knows no TLS between pods.
       const values = (image: typeof platform, mode: 'permissive' | 'required' = 'permissive') => ({
         ...trialValues(namespace, backing as Backing, { platform: image, test }, replicas),
@@ -86,20 +79,22 @@ describeOnCluster(
       const forOld = values(old);
       // In the last release services that seal nothing demand the key, too.
       const secrets = { ...forOld.secrets, secretKeyForAll: true };
-      await timed('install', () => deploy(namespace, 'install', { ...forOld, secrets }));
+      await deploy(namespace, 'install', { ...forOld, secrets });
       const doors = await openDoors(namespace, adminToken);
       const options = { doors, host: cluster.host, dataDir };
-      integrators = await timed('integrators, headsets', () => startIntegrators(options));
+      integrators = await startIntegrators(options);
       traffic = await startTraffic(integrators, seed);
       const loadFromMs = Date.now();
-      await phase('nothing', () => delay(5000));
+      await phase('nothing', () =>
+        waitFor('the calls of the first phase', () => callCount() >= quietCalls, { timeoutMs: 120_000 }),
+      );
       await phase('upgrade', () => deploy(namespace, 'upgrade', values(platform)));
       await phase('rollout restart', () => restartAll(namespace));
-      if (atLength) await phase('rollout restart in turn', () => restartInTurn(namespace));
-      const evicted = atLength ? replicas : 1;
+      if (isLong) await phase('rollout restart in turn', () => restartInTurn(namespace));
+      const evicted = isLong ? replicas : 1;
       await phase('eviction in turn', () => evictInTurn(namespace, watch as PodsWatch, replicas, evicted));
       await phase('SIGKILL', () => killOneOfEach(cluster, watch as PodsWatch));
-      if (atLength) {
+      if (isLong) {
         // From the release's plaintext over permissive to required, and back.
         await phase('mutual TLS required', () => deploy(namespace, 'upgrade', values(platform, 'required')));
         await phase('permissive again', () => deploy(namespace, 'upgrade', values(platform)));
@@ -107,12 +102,10 @@ describeOnCluster(
       await phase('rollback', () => rollback(namespace, 1));
       const load = { fromMs: loadFromMs, toMs: Date.now() };
       await traffic.end();
-      callsPerSecond =
-        (new Set(integrators.attempts.map(({ key }) => key)).size * 1000) / (load.toMs - load.fromMs);
       say(
-        `load: ${callsPerSecond.toFixed(1)} calls/s, ${integrators.attempts.length} attempts in ${seconds(load.toMs - load.fromMs)}`,
+        `load: ${callCount()} calls, ${integrators.attempts.length} attempts in ${seconds(load.toMs - load.fromMs)}`,
       );
-      const open = await timed('until nothing was unfinished', () => settle(adminToken));
+      const open = await settle(adminToken);
       const gathered = await gatherEvidence({
         ...{ integrators, dataDir, load, unfinished: open, ended: watch.ended },
         doors: await openDoors(namespace, adminToken),
@@ -134,22 +127,28 @@ describeOnCluster(
       await integrators?.stop();
       await namespace?.remove();
       await backing?.stop();
-      if (passed < 4) say(`Kept: ${dataDir}`);
+      if (passed < 3) say(`Kept: ${dataDir}`);
       else rmSync(dataDir, { recursive: true, force: true });
     });
 
-    /** Waits until nothing is unfinished and nothing arrives any more. */
+    /** Waits until nothing is unfinished and no callback arrives any more; returns what is unfinished. */
     async function settle(adminToken: string): Promise<string[]> {
       const all = integrators as Integrators;
-      const deadlineMs = Date.now() + settleMs;
-      for (let arrived = -1; ; ) {
+      let open: string[] = [];
+      let arrived = -1;
+      const isQuiet = async () => {
         const { admin, metrics } = await openDoors(namespace, adminToken);
-        const open = await unfinished({ ...all, admin, metrics }).catch((error: Error) => [error.message]);
-        const now = all.integrator.arrivals.length;
-        if ((open.length === 0 && now === arrived) || Date.now() > deadlineMs) return open;
-        arrived = now;
-        await delay(1000);
-      }
+        open = await unfinished({ ...all, admin, metrics }).catch((error: Error) => [error.message]);
+        const before = arrived;
+        arrived = all.integrator.arrivals.length;
+        return open.length === 0 && arrived === before;
+      };
+      await waitFor('nothing to be unfinished', isQuiet, { timeoutMs: settleMs, intervalMs: 1000 }).catch(
+        (error: Error) => {
+          if (open.length === 0) throw error;
+        },
+      );
+      return open;
     }
 
     function tell(): void {
@@ -163,7 +162,8 @@ describeOnCluster(
       const violations = checks.flatMap(({ name, violations: some }) => some.map((one) => `${name}: ${one}`));
       expect(violations).toEqual([]);
       expect(checks.length).toBeGreaterThan(20);
-      expect(callsPerSecond).toBeGreaterThan(4);
+      const callsOf = (one: Phase) => figuresOf(one, (integrators as Integrators).attempts, []).calls;
+      expect(phases.filter((one) => callsOf(one) === 0)).toEqual([]);
       passed += 1;
     });
 
@@ -172,25 +172,17 @@ describeOnCluster(
       // pods, eviction else half of them; permissive again may keep those that were not gone yet. The last old ones may
       // still stop.
       const pods = replicas * components.length;
-      const replaced = atLength ? 6 : 3.5;
+      const replaced = isLong ? 6 : 3.5;
       expect(watch?.readyAfterMs.length).toBeGreaterThanOrEqual((1 + replaced) * pods);
       expect(watch?.ended.filter(({ told }) => told).length).toBeGreaterThanOrEqual((replaced - 1) * pods);
       passed += 1;
     });
 
-    // Seen on two cores with all else on them: 2.1 to 4.6 s, 2.6 to 6.9 s; in turn 0.5 s, 1.1 s.
-    it('a rolling restart of everything is hardly noticed (goals: 2 s and 5 s; machines differ)', () => {
-      const restart = phases.find(({ name }) => name === 'rollout restart') as Phase;
-      const f = figuresOf(restart, integrators?.attempts ?? [], traffic?.absences ?? []);
-      expect(f.longestGapMs).toBeLessThan(15_000);
-      expect(quantile(f.absencesMs, 0.99)).toBeLessThan(30_000);
-      passed += 1;
-    });
-
-    it('every call that was refused or cut off passes with its Idempotency-Key within 10 s after that', () => {
-      const late = passing((integrators as Integrators).attempts).filter((p) => p.toMs - p.fromMs > passMs);
-      const shown = late.map((p) => `${p.key}: ${p.statuses.join(', ')} in ${seconds(p.toMs - p.fromMs)}`);
-      expect(shown.slice(0, 10)).toEqual([]);
+    it('every call that was refused or cut off passes with its Idempotency-Key', () => {
+      const never = passing((integrators as Integrators).attempts).filter(
+        ({ toMs }) => toMs === Number.POSITIVE_INFINITY,
+      );
+      expect(never.map(({ key, statuses }) => `${key}: ${statuses.join(', ')}`)).toEqual([]);
       passed += 1;
     });
   },

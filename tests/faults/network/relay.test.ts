@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type Relay, startRelay } from './relay.ts';
 
@@ -71,6 +72,14 @@ afterEach(async () => {
   }
 });
 
+/** Replaces the relay by one whose delays end when the test says so. */
+async function relayOnFakeTime() {
+  const time = createFakeTime();
+  await relay.close();
+  relay = await startRelay([echo.address], 0, time);
+  return time;
+}
+
 /** A caller that has got one answer. */
 async function greeted(): Promise<Seen> {
   const caller = await call();
@@ -111,16 +120,28 @@ describe('a relay', () => {
   });
 
   it('delayed: everything arrives later, in order', async () => {
+    const time = await relayOnFakeTime();
     const caller = await greeted();
     relay.set({ kind: 'delayed', ms: 30 });
-    const began = performance.now();
     caller.socket.write('one');
+    await until('the relay to have the first', () => relay.delayed === 1);
+    await time.advance(29);
+    // The first still waits.
+    expect(time.timers).toBe(1);
     caller.socket.write('two');
-    await until('the answers', () => caller.text === 'HELLOONETWO');
-    expect(performance.now() - began).toBeGreaterThanOrEqual(58);
+    await until('the relay to have the second', () => relay.delayed === 2);
+    await time.advance(1);
+    await until('the first answer', () => relay.delayed === 3);
+    expect(echo.taken[0]?.text).toBe('helloone');
+    await time.advance(30);
+    await until('the second answer', () => relay.delayed === 4);
+    await until('the first answer at the caller', () => caller.text === 'HELLOONE');
+    await time.advance(30);
+    await until('both answers at the caller', () => caller.text === 'HELLOONETWO');
   });
 
   it('delayed and then open: what comes now does not overtake what is still on its way', async () => {
+    const time = await relayOnFakeTime();
     const caller = await greeted();
     relay.set({ kind: 'delayed', ms: 200 });
     caller.socket.write('one');
@@ -130,6 +151,10 @@ describe('a relay', () => {
     relay.set({ kind: 'open' });
     caller.socket.write('three');
     second.socket.write('four');
+    await until('the relay to have all', () => relay.delayed === 4);
+    expect(echo.taken.map((s) => s.text)).toEqual(['hello', '']);
+    // One more millisecond for each piece that is passed on after the first.
+    await time.advance(202);
     await until('the answers', () => caller.text === 'HELLOONETHREE' && second.text === 'TWOFOUR');
   });
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 
 /** How a line between two programs handles bytes. */
 export type LineState =
@@ -56,7 +57,11 @@ interface Late {
 const host = '127.0.0.1';
 
 /** Starts a relay on a free port, or on `port`. Several targets take turns; one that refuses is skipped. */
-export async function startRelay(targets: readonly string[], port = 0): Promise<Relay> {
+export async function startRelay(
+  targets: readonly string[],
+  port = 0,
+  time: Time = systemTime,
+): Promise<Relay> {
   const pairs = new Set<Pair>();
   let state: LineState = { kind: 'open' };
   let taken = 0;
@@ -76,19 +81,19 @@ export async function startRelay(targets: readonly string[], port = 0): Promise<
   const giveOn = (pair: Pair, late: Late[]): void => {
     const [first] = late;
     if (!first) return;
-    setTimeout(
+    time.setTimeout(
       () => {
         late.shift();
         if (pairs.has(pair)) first.write();
         giveOn(pair, late);
       },
-      Math.max(0, first.atMs - performance.now()),
+      Math.max(0, first.atMs - time.monotonicNow()),
     );
   };
   const delay = (pair: Pair, isAnswer: boolean, ms: number, write: () => void): void => {
     const late = isAnswer ? pair.late.answers : pair.late.calls;
     delayed += 1;
-    late.push({ atMs: performance.now() + ms, write });
+    late.push({ atMs: time.monotonicNow() + ms, write });
     if (late.length === 1) giveOn(pair, late);
   };
 
@@ -131,7 +136,7 @@ export async function startRelay(targets: readonly string[], port = 0): Promise<
     from.on('close', () => {
       // The end of one side is passed on to the other, unless the state of the line prevents it.
       if (!pairs.has(pair) || pair.silent || state.kind === 'lost' || state.kind === 'held') return;
-      if (state.kind === 'delayed') setTimeout(() => end(pair), state.ms);
+      if (state.kind === 'delayed') time.setTimeout(() => end(pair), state.ms);
       else if (from.errored || pair.tainted) end(pair);
       else if (to.destroyed) pairs.delete(pair);
       else to.end();

@@ -11,6 +11,8 @@ export interface MongoOptions {
   readonly databasePrefix?: string;
   /** Shown in the server's logs and `currentOp`. */
   readonly appName: string;
+  /** Time limit for the answer to a call; default 10 s. */
+  readonly socketTimeoutMs?: number;
   /** How long a start waits for the database (store/types.ts). */
   readonly whenReachable?: NonNullable<Store['whenReachable']>;
 }
@@ -65,8 +67,10 @@ function open(
   more: { readonly socketTimeoutMS?: number } = {},
 ): { client: MongoClient; connection: StoreConnection } {
   const { uri, appName, databasePrefix = '', whenReachable } = options;
+  const { socketTimeoutMs = limits.socketTimeoutMS } = options;
   const client = clientOf(uri, {
     ...limits,
+    socketTimeoutMS: socketTimeoutMs,
     ...more,
     appName,
     writeConcern: { w: 'majority', journal: true },
