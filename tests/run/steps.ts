@@ -129,11 +129,17 @@ const judgeSteps: readonly Step[] = [
   crash(
     'crash test, embedded: its judge finds seeded faults',
     { STACK: 'embedded', CAN_FAIL: 'only' },
-    { ifChanged: ['tests/faults'] },
+    {
+      ifChanged: ['judge', 'judge.ts', 'can-fail.ts', 'sabotages.ts', 'evidence.ts', 'gather.ts'].map(
+        (file) => `tests/faults/${file}`,
+      ),
+    },
   ),
   program('conformance kit: each rule finds a headset that breaks it', 'tests/conformance/self.ts', {
     env: { CAN_FAIL: 'only' },
-    ifChanged: ['tests/conformance'],
+    ifChanged: ['rules', 'rule.ts', 'can-fail.ts', 'judge.ts', 'verdict.ts'].map(
+      (file) => `tests/conformance/${file}`,
+    ),
   }),
 ];
 
