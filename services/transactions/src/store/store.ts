@@ -215,42 +215,36 @@ export function createTransactionStore(
       if (marks.length === 0) return;
       // Separate updates by state: a created one becomes published, an accepted one stays accepted.
       await transactions.bulkWrite(
-        marks.flatMap((m) => [
-          {
-            updateOne: {
-              filter: { _id: m.id, status: 'created' as const },
-              update: {
-                $set: { status: 'published' as const, updatedAt: new Date(now) },
-                $unset: { dueAt: true as const },
+        marks.flatMap((m) => {
+          const update = {
+            $set: {
+              attempts: m.attempts,
+              ...(m.countedAtMs !== undefined && { 'counted.at': new Date(m.countedAtMs) }),
+              ...(m.countedAdvance !== undefined && { 'counted.advance': m.countedAdvance }),
+              ...(m.wish !== undefined && { wish: { message: m.wish, at: new Date(now) } }),
+            },
+            $max: { sentEpoch: sessionEpoch },
+          };
+          const open = { _id: m.id, open: true as const };
+          // It is held again: one update, because a process may die between two. Not if a newer session lost it since.
+          const found = {
+            filter: { ...open, lostEpoch: { $lte: sessionEpoch } },
+            update: { ...update, $unset: { lostEpoch: true as const } },
+          };
+          return [
+            {
+              updateOne: {
+                filter: { _id: m.id, status: 'created' as const },
+                update: {
+                  $set: { status: 'published' as const, updatedAt: new Date(now) },
+                  $unset: { dueAt: true as const },
+                },
               },
             },
-          },
-          {
-            updateOne: {
-              filter: { _id: m.id, open: true as const },
-              update: {
-                $set: {
-                  attempts: m.attempts,
-                  ...(m.countedAtMs !== undefined && { 'counted.at': new Date(m.countedAtMs) }),
-                  ...(m.countedAdvance !== undefined && { 'counted.advance': m.countedAdvance }),
-                  ...(m.wish !== undefined && { wish: { message: m.wish, at: new Date(now) } }),
-                },
-                $max: { sentEpoch: sessionEpoch },
-              },
-            },
-          },
-          ...(m.found
-            ? [
-                {
-                  updateOne: {
-                    // Not what a newer session has lost since.
-                    filter: { _id: m.id, lostEpoch: { $lte: sessionEpoch } },
-                    update: { $unset: { lostEpoch: true as const } },
-                  },
-                },
-              ]
-            : []),
-        ]),
+            ...(m.found ? [{ updateOne: found }] : []),
+            { updateOne: { filter: open, update } },
+          ];
+        }),
         { ordered: true },
       );
     },
