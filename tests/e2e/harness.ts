@@ -73,6 +73,9 @@ export function describeOnStack(name: string, body: () => void): void {
 
 export const admin = (): Admin => createAdmin(stack.admin);
 
+/** The time `ms` milliseconds ago; milliseconds since 1970. */
+export const ago = (ms: number): number => Date.now() - ms;
+
 /** A made-up IMEI. */
 export function imei(): string {
   return `35${String(randomInt(10 ** 12)).padStart(13, '0')}`;
