@@ -48,14 +48,15 @@ describeOnStack('callbacks', () => {
     return made.digest(encoding);
   };
   /** Undefined: a callback that went out at once is not recorded yet (ADR 0050). */
-  const delivery = async (notificationId: string) => {
+  const record = async (notificationId: string) => {
     try {
-      return (await admin().notifier.getDelivery({ notificationId })).delivery;
+      return await admin().notifier.getDelivery({ notificationId });
     } catch (error) {
       if (ConnectError.from(error).code === Code.NotFound) return undefined;
       throw error;
     }
   };
+  const delivery = async (notificationId: string) => (await record(notificationId))?.delivery;
   const deliveriesOf = async (of: Tenant) =>
     (await admin().notifier.listDeliveries({ applicationId: of.applicationId })).deliveries;
 
@@ -218,13 +219,17 @@ describeOnStack('callbacks', () => {
     await waitFor('the record', async () => (await delivery(notification))?.status === 'delivered');
   });
 
-  it('503 with Retry-After is tried again, not sooner', async () => {
-    const busy = await receiver((_, earlier) =>
-      earlier.length === 0 ? (response) => response.writeHead(503, { 'retry-after': '1' }).end() : 200,
-    );
+  it('503 with Retry-After: the next attempt is not due sooner', async () => {
+    const busy = await receiver(() => (response) => response.writeHead(503, { 'retry-after': '600' }).end());
     const id = await failingCommand();
-    const [first, second] = await arrived(busy, id, 2);
-    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(990);
+    await arrived(busy, id, 1);
+    const { delivery: waiting, recentAttempts } = await waitFor('the record', async () => {
+      const found = await record(`tx-${id}-processed`);
+      return found && found.recentAttempts.length > 0 && found;
+    });
+    expect(waiting).toMatchObject({ status: 'pending', attempts: 1 });
+    const attemptedAtMs = recentAttempts[0]?.atMs ?? 0n;
+    expect(waiting?.nextAttemptAtMs).toBeGreaterThanOrEqual(attemptedAtMs + 600_000n);
   });
 
   // proves api/4/new-key

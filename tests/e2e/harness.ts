@@ -220,10 +220,8 @@ export async function createTenant(
     },
     callbacks: (id) => integrator.received.filter((r) => r.verified && r.body['transactionId'] === id),
     async ended(id) {
-      const end = await waitFor(
-        `the end of transaction ${id}`,
-        () => tenant.callbacks(id).find((c) => c.body['notificationType'] === 'processed'),
-        { timeoutMs: 20_000 },
+      const end = await waitFor(`the end of transaction ${id}`, () =>
+        tenant.callbacks(id).find((c) => c.body['notificationType'] === 'processed'),
       );
       return end.body;
     },

@@ -94,9 +94,7 @@ describeOnStack('a change of SECRET_KEY', () => {
       return id > 0;
     });
     const of = () => receiver.arrivals.filter(({ body }) => body.transactionId === id);
-    await waitFor('its end', () => of().some(({ body }) => body.notificationType === 'processed'), {
-      timeoutMs: 30_000,
-    });
+    await waitFor('its end', () => of().some(({ body }) => body.notificationType === 'processed'));
     for (const { headers, bytes } of of()) {
       expect(verifyCallback({ headers, rawBody: bytes }, [authenticationKey])).toBe(true);
     }

@@ -163,7 +163,7 @@ describeOnStack('what never answers', () => {
       network.vanish();
       // The command may go out to the session that nobody listens to any more.
       const id = await own.command();
-      await waitFor('it to be offline', async () => (await sessions()) === 0, { timeoutMs: 20_000 });
+      await waitFor('it to be offline', async () => (await sessions()) === 0);
       expect([await own.status(id), effects, arrivalsOf(taking, id)]).toEqual(['published', [], []]);
       network.comeBack();
       await waitFor('a new session', () => headset.sessionEpoch > epoch);
@@ -193,7 +193,7 @@ describeOnStack('what never answers', () => {
       expect(lost.status).toBe(503);
       expect(lost.headers['retry-after']).toMatch(/^\d+$/);
       line.comeBack();
-      await waitFor('an answer', async () => (await bill()).status === 200, { timeoutMs: 20_000 });
+      await waitFor('an answer', async () => (await bill()).status === 200);
       expect((await bill()).status).toBe(200);
       expect(line.connections).toBeGreaterThan(before);
     },
