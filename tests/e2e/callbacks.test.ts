@@ -220,16 +220,22 @@ describeOnStack('callbacks', () => {
   });
 
   it('503 with Retry-After: the next attempt is not due sooner', async () => {
-    const busy = await receiver(() => (response) => response.writeHead(503, { 'retry-after': '600' }).end());
-    const id = await failingCommand();
-    await arrived(busy, id, 1);
-    const { delivery: waiting, recentAttempts } = await waitFor('the record', async () => {
-      const found = await record(`tx-${id}-processed`);
-      return found && found.recentAttempts.length > 0 && found;
-    });
-    expect(waiting).toMatchObject({ status: 'pending', attempts: 1 });
-    const attemptedAtMs = recentAttempts[0]?.atMs ?? 0n;
-    expect(waiting?.nextAttemptAtMs).toBeGreaterThanOrEqual(attemptedAtMs + 600_000n);
+    const other = await createTenant();
+    try {
+      const id = await other.activate();
+      const busy: Reply = (response) => response.writeHead(503, { 'retry-after': '600' }).end();
+      await receiver(() => busy, other);
+      await other.call(200, 'DELETE', `/devices/${other.devices[0]?.deviceId}/transactions`);
+      const { delivery: waiting, recentAttempts } = await waitFor('the record', async () => {
+        const found = await record(`tx-${id}-canceled`);
+        return found && found.recentAttempts.length > 0 && found;
+      });
+      expect(waiting).toMatchObject({ status: 'pending', attempts: 1 });
+      const attemptedAtMs = recentAttempts[0]?.atMs ?? 0n;
+      expect(waiting?.nextAttemptAtMs).toBeGreaterThanOrEqual(attemptedAtMs + 600_000n);
+    } finally {
+      await other.close();
+    }
   });
 
   // proves api/4/new-key

@@ -284,7 +284,10 @@ describeOnStack('hostile requests', () => {
       [[400], `${get('Content-Length: +1')}${hidden}${last}`],
       [[400], `${get(' Content-Length: 0')}${hidden}${last}`],
       // The answer comes before the body was read to its end.
-      [[413], `${head(`Content-Length: ${large.length + hidden.length}\r\n\r\n`)}${large}${hidden}`],
+      [
+        [413, 200],
+        `${head(`Content-Length: ${large.length + hidden.length}\r\n\r\n`)}${large}${hidden}${last}`,
+      ],
     ] as const) {
       expect([bytes.slice(0, 300), await rawStatuses(bytes)]).toEqual([bytes.slice(0, 300), statuses]);
     }
