@@ -68,14 +68,14 @@ describe('trouble with the issuer', () => {
     const run = await ctlWith({ GATEWAY_ADMIN: adminUrl, ADMIN_URL: adminUrl }, '--json', 'status');
     return { exitCode: run.exitCode, warnings: JSON.parse(run.out).services[0].warnings };
   };
-  const warns = async (told: RegExp) => {
-    const found = await waitFor(`the warning ${told}`, async () => {
+  const warns = async (expected: RegExp) => {
+    const found = await waitFor(`the warning ${expected}`, async () => {
       const now = await status();
-      return now.warnings.some(({ message }: { message: string }) => told.test(message)) && now;
+      return now.warnings.some(({ message }: { message: string }) => expected.test(message)) && now;
     });
     expect(found).toEqual({
       exitCode: 5,
-      warnings: [{ name: 'issuer_unavailable', message: expect.stringMatching(told) }],
+      warnings: [{ name: 'issuer_unavailable', message: expect.stringMatching(expected) }],
     });
   };
   const metrics = async () => (await request(`${adminUrl}/metrics`)).body.text();

@@ -101,7 +101,7 @@ describeOnStack('a recovery whose process is killed', () => {
     expect(last).toMatchObject({ total: count, done: count, endedAt: expect.any(String) });
   }
   const nonePending = () =>
-    waitFor('what was sent to be taken or given up', async () => {
+    waitFor('every callback to be delivered or dead', async () => {
       const { body } = await own.call(200, 'GET', `/deliveries?types=${type}&state=pending`);
       return body.deliveries.length === 0;
     });

@@ -141,7 +141,7 @@ describeOnStack('what one client may take of several gateways', () => {
       statuses.push(await call(gatewayAddresses[i % gatewayAddresses.length] as string));
     }
     expect(statuses).toEqual(Array(burst).fill(200));
-    // Each has admitted a part only, and refuses because of what the others have told it.
+    // Each has admitted a part only: it refuses because the others have reported their calls.
     let more = 0;
     for (const address of gatewayAddresses) {
       const refuses = async () => {

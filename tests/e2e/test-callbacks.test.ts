@@ -52,7 +52,7 @@ describeOnStack('test callbacks', () => {
 
   // proves ext/test-callbacks/told
   // withstands callbacks/test-endless
-  it('of a receiver that answers 10 MB the beginning of the answer is told', async () => {
+  it('a receiver answers 10 MB: the result has the beginning of the answer', async () => {
     const large = await startReceiver(() => (response) => response.end(Buffer.alloc(10_485_760, 'z')));
     receivers.push(large);
     await tenant.call(200, 'PATCH', '', { deviceEvent: large.url });

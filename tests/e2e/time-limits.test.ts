@@ -93,7 +93,7 @@ describeOnStack('what never answers', () => {
 
   // proves ext/test-callbacks/told
   // withstands callbacks/test-endless
-  it('a test callback to a server that never answers is told at the time limit', async () => {
+  it('a test callback to a server that never answers ends at the time limit, and the result has the reason', async () => {
     const never = await own.receiver(() => () => {});
     const test = { type: 'notify-boot', destination: 'deviceEvent', verify: true };
     expect((await own.call(200, 'POST', '/test_callbacks', test)).body).toMatchObject({
