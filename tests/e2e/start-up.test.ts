@@ -119,6 +119,8 @@ describe('a service whose stores are away when it starts', () => {
       await waitFor('the try to connect', () => connections.length > 0);
       service.signal('SIGTERM');
       expect(await service.exited).toBe('0');
+      // Nothing was cut off when the time for a stop was over.
+      expect(service.log()).not.toContain('did not stop in time');
     } finally {
       database.close();
       for (const connection of connections) connection.destroy();
