@@ -21,14 +21,10 @@ describeOnStack('channels', () => {
     tenant.call(status, 'POST', '/channels', soraVersion === undefined ? {} : { soraVersion }, headers);
   /** What the integrator was told of a channel, so many callbacks. */
   const told = (channelId: string, count: number) =>
-    waitFor(
-      `${count} callbacks of ${channelId}`,
-      () => {
-        const ours = tenant.integrator.received.filter((r) => r.body.channelId === channelId);
-        return ours.length >= count && ours;
-      },
-      { timeoutMs: 20_000 },
-    );
+    waitFor(`${count} callbacks of ${channelId}`, () => {
+      const ours = tenant.integrator.received.filter((r) => r.body.channelId === channelId);
+      return ours.length >= count && ours;
+    });
 
   // proves api/3/channel-request, api/3/channel-response, api/3/channel-id, api/7/channels
   it('a channel is the endpoint’s address and an id with its creation time', async () => {

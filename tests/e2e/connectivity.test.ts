@@ -2,7 +2,7 @@ import type { DeviceContent } from '@headset-cloud/demo/headset/content.ts';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { BluetoothMode } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { createTenant, describeOnStack, type Tenant } from './harness.ts';
+import { ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const phones = { name: 'Phones', alias: 'mine', address: 'AA:BB:CC:DD:EE:01' };
 const watch = { name: 'Watch', alias: '', address: 'AA:BB:CC:DD:EE:02' };
@@ -298,7 +298,7 @@ describeOnStack('connectivity', () => {
     const listed = await called('GET', '');
     const told = (id: number) => `device-${deviceId}-${id}`;
     const found = () => tenant.integrator.received.filter((r) => ids.map(told).includes(r.webhookId));
-    const occurredAtMs = Date.now() - 1000;
+    const occurredAtMs = ago(1000);
     const report = (transactionId: bigint, statusCode: number, mode: BluetoothMode) =>
       headset.report(
         {

@@ -3,7 +3,7 @@ import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { ctl, ctlJson } from './ctl.ts';
-import { admin, createTenant, describeOnStack, type Tenant } from './harness.ts';
+import { admin, ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 /** A usage that billing knows already, with other content: the one poison that comes in by a public door. */
 describeOnStack('dead letters', () => {
@@ -20,7 +20,7 @@ describeOnStack('dead letters', () => {
     headset.connect();
     await waitFor('the activation', () => headset.journal.activationEpoch > 0);
     const newest = headset.report({ case: 'customData', value: { customData: 'before' } });
-    const startedAtMs = BigInt(Date.now() - 60_000);
+    const startedAtMs = BigInt(ago(60_000));
     const { applicationId } = tenant;
     // The ids of the headset's next reports, with a duration that it will not tell.
     const known = Array.from({ length: 40 }, (_, n) => ({

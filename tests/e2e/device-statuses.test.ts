@@ -1,5 +1,5 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { createTenant, describeOnStack, type Tenant } from './harness.ts';
+import { ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 describeOnStack('device statuses in pages', () => {
   let tenant: Tenant;
@@ -7,7 +7,7 @@ describeOnStack('device statuses in pages', () => {
   const ids = () => tenant.devices.map((device) => device.deviceId).toSorted();
   beforeAll(async () => {
     tenant = await createTenant({ devices: 5 });
-    began = new Date(Date.now() - 60_000).toISOString();
+    began = new Date(ago(60_000)).toISOString();
     for (const device of tenant.devices) await tenant.activate(device);
   });
   afterAll(() => tenant.close());

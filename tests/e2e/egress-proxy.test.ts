@@ -47,7 +47,7 @@ describe('a platform with an egress proxy', () => {
     // Canceled by the deactivation, for no headset has it.
     expect((await api.app('POST', `/devices/${deviceId}`, { clientId: 'proxied' })).status).toBe(201);
     expect((await api.app('DELETE', `/devices/${deviceId}`)).status).toBe(201);
-    await waitFor('the callback', () => integrator.received.length > 0, { timeoutMs: 20_000 });
+    await waitFor('the callback', () => integrator.received.length > 0);
     return new URL(integrator.url).host;
   }
 

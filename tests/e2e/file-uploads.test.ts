@@ -39,10 +39,8 @@ describeOnStack('files from headsets', () => {
   });
 
   const told = (file: string) =>
-    waitFor(
-      `what was told of ${file}`,
-      () => tenant.integrator.received.find((r) => 'file' in r.body && r.body.file === file),
-      { timeoutMs: 30_000 },
+    waitFor(`what was told of ${file}`, () =>
+      tenant.integrator.received.find((r) => 'file' in r.body && r.body.file === file),
     );
   /** A path of the headset's own application. */
   const path = (name: string) => `${tenant.applicationId}/${headset.deviceId}/upload_files/${name}`;

@@ -2,7 +2,7 @@ import { provisionApplication, provisionDevice } from '@headset-cloud/demo/provi
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { counted, countIn, ctlOf, documented, inDocuments, killedAt } from './forgetting.ts';
-import { describeOnStack, imei } from './harness.ts';
+import { ago, describeOnStack, imei } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 
 /** What operators remove of an application (ADR 0047). */
@@ -74,7 +74,7 @@ describeOnStack('an application that is forgotten', () => {
     }
     headsets[0]?.report({
       case: 'speechUsage',
-      value: { startedAtMs: BigInt(Date.now() - 60_000), durationMs: 500n },
+      value: { startedAtMs: BigInt(ago(60_000)), durationMs: 500n },
     });
     await own.call(201, 'POST', '/apps', { package: 'com.example.app', version: '1', fileSize: 1 });
     const { channelId } = (await own.call(201, 'POST', '/channels', {})).body;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { counted, ctlOf, documented, inDocuments, killedAt } from './forgetting.ts';
-import { describeOnStack } from './harness.ts';
+import { ago, describeOnStack } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 
 /** What operators remove of a device (ADR 0047). */
@@ -69,7 +69,7 @@ describeOnStack('a device that is forgotten', () => {
     headset.report({ case: 'customData', value: { customData: 'words of a person' } });
     headset.report({
       case: 'speechUsage',
-      value: { startedAtMs: BigInt(Date.now() - 60_000), durationMs: 500n },
+      value: { startedAtMs: BigInt(ago(60_000)), durationMs: 500n },
     });
     const { channelId } = (await own.call(201, 'POST', '/channels', {})).body;
     const connection = sora.join(channelId, { deviceId, words: 'words of a person' });

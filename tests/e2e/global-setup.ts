@@ -53,6 +53,8 @@ export default async function setup(): Promise<void> {
       COMMUNICATION_SIGNED_URL_RENEWALS: '1',
       // So that headsets that go away can be seen to be offline within a test.
       DEVICE_LINK_OFFLINE_AFTER_MS: '2000',
+      // So that a test does not wait for the next check.
+      DEVICE_LINK_KEY_CHECK_MS: '100',
       // So that a headset needs more than one in a test.
       UPDATES_DOWNLOAD_URL_SECONDS: '3',
       // A test of retries has no minutes, and one of progress no ten seconds.

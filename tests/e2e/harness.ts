@@ -74,6 +74,9 @@ export function describeOnStack(name: string, body: () => void): void {
 
 export const admin = (): Admin => createAdmin(stack.admin);
 
+/** The time `ms` milliseconds ago; milliseconds since 1970. */
+export const ago = (ms: number): number => Date.now() - ms;
+
 /** A made-up IMEI. */
 export function imei(): string {
   return `35${String(randomInt(10 ** 12)).padStart(13, '0')}`;
@@ -218,10 +221,8 @@ export async function createTenant(
     },
     callbacks: (id) => integrator.received.filter((r) => r.verified && r.body['transactionId'] === id),
     async ended(id) {
-      const end = await waitFor(
-        `the end of transaction ${id}`,
-        () => tenant.callbacks(id).find((c) => c.body['notificationType'] === 'processed'),
-        { timeoutMs: 20_000 },
+      const end = await waitFor(`the end of transaction ${id}`, () =>
+        tenant.callbacks(id).find((c) => c.body['notificationType'] === 'processed'),
       );
       return end.body;
     },

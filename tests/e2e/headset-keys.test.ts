@@ -25,6 +25,10 @@ describeOnStack('the keys of headsets', () => {
   const deviceOf = (n: number) => tenant.devices[n] as HeadsetIdentity;
   const online = (headset: Headset) => waitFor('a session', () => headset.sessionEpoch > 0);
 
+  /** A headset that tries again at once, whatever wait it is asked for. */
+  const impatient = (device: HeadsetIdentity) =>
+    tenant.headset(device, { behaviour: { faults: ['ignores-retry-after'] } });
+
   /** Why the cloud ends sessions of the headset, and how it refuses its streams. */
   function watched(headset: Headset) {
     const reasons: GoAwayReason[] = [];
@@ -52,7 +56,7 @@ describeOnStack('the keys of headsets', () => {
     const third = await ctl('headset-keys', 'generate', deviceId, '--out', join(folder, 'third.key.json'));
     expect([third.exitCode, third.err]).toEqual([1, expect.stringContaining('has 2 keys')]);
 
-    const before = tenant.headset(deviceOf(0));
+    const before = impatient(deviceOf(0));
     const old = watched(before);
     const neighbour = tenant.headset(deviceOf(1));
     const other = watched(neighbour);
@@ -95,7 +99,7 @@ describeOnStack('the keys of headsets', () => {
 
   it('all of an application are revoked by one command', async () => {
     const device = deviceOf(2);
-    const headset = tenant.headset(device);
+    const headset = impatient(device);
     const all = watched(headset);
     headset.connect();
     await tenant.ended(await tenant.activate(device));

@@ -13,6 +13,7 @@ describeOnStack('hostile requests at the other doors', () => {
     ...(stack.kind === 'embedded' ? [['files', () => stack.filesUrl, '/a', 403] satisfies Door] : []),
   ];
   const secret = 'GET /hidden HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+  const closing = 'Connection: close\r\n';
   const request = (line: string, more = '') => `${line} HTTP/1.1\r\nHost: 127.0.0.1\r\n${more}\r\n`;
   const hostile: Record<string, string> = {
     'both lengths': `${request('POST /a', `Content-Length: ${secret.length}\r\nTransfer-Encoding: chunked\r\n`)}0\r\n\r\n${secret}`,
@@ -21,12 +22,12 @@ describeOnStack('hostile requests at the other doors', () => {
     'a bad chunk size': `${request('POST /a', 'Transfer-Encoding: chunked\r\nConnection: close\r\n')}zz\r\n${secret}`,
     'a bare line feed': `GET /a HTTP/1.1\r\nHost: 127.0.0.1\r\nX: 1\nY: 2\r\n\r\n${secret}`,
     'NUL in a header': `${request('GET /a', 'X: \u0000\r\n')}${secret}`,
-    'a folded header': `${request('GET /a', 'X: 1\r\n Content-Length: 0\r\n')}`,
+    'a folded header': request('GET /a', `X: 1\r\n Content-Length: 0\r\n${closing}`),
     'a header of 100,000 bytes': request('GET /a', `X: ${'x'.repeat(100_000)}\r\n`),
     'a target of 100,000 bytes': request(`GET /${'x'.repeat(100_000)}`),
     'HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     'a TLS hello': '\u0016\u0003\u0001\u0002\u0000\u0001\u0000',
-    'an inner address': 'GET http://169.254.169.254/latest HTTP/1.1\r\nHost: 169.254.169.254\r\n\r\n',
+    'an inner address': `GET http://169.254.169.254/latest HTTP/1.1\r\nHost: 169.254.169.254\r\n${closing}\r\n`,
     'CONNECT to an inner port': 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: 127.0.0.1:22\r\n\r\n',
     ...Object.fromEntries(
       [
@@ -44,7 +45,7 @@ describeOnStack('hostile requests at the other doors', () => {
           '/uploads/%252e%252e/a',
           '/__proto__',
         ],
-      ].map((path) => [`the path ${path}`, request(`GET ${path}`)]),
+      ].map((path) => [`the path ${path}`, request(`GET ${path}`, closing)]),
     ),
   };
 
@@ -64,7 +65,7 @@ describeOnStack('hostile requests at the other doors', () => {
           true,
         ]);
       }
-      expect(await rawStatuses(request(`GET ${path}`, 'Connection: close\r\n'), url())).toEqual([status]);
+      expect(await rawStatuses(request(`GET ${path}`, closing), url())).toEqual([status]);
     },
   );
 
@@ -76,7 +77,7 @@ describeOnStack('hostile requests at the other doors', () => {
     async (_, url, path, status) => {
       const asked = request(`GET ${path}`).repeat(1000);
       expect(await rawStatuses(asked, url())).toEqual([...Array(16).fill(status), 503]);
-      expect(await rawStatuses(request(`GET ${path}`, 'Connection: close\r\n'), url())).toEqual([status]);
+      expect(await rawStatuses(request(`GET ${path}`, closing), url())).toEqual([status]);
     },
   );
 });

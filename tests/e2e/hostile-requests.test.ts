@@ -284,7 +284,10 @@ describeOnStack('hostile requests', () => {
       [[400], `${get('Content-Length: +1')}${hidden}${last}`],
       [[400], `${get(' Content-Length: 0')}${hidden}${last}`],
       // The answer comes before the body was read to its end.
-      [[413], `${head(`Content-Length: ${large.length + hidden.length}\r\n\r\n`)}${large}${hidden}`],
+      [
+        [413, 200],
+        `${head(`Content-Length: ${large.length + hidden.length}\r\n\r\n`)}${large}${hidden}${last}`,
+      ],
     ] as const) {
       expect([bytes.slice(0, 300), await rawStatuses(bytes)]).toEqual([bytes.slice(0, 300), statuses]);
     }
@@ -324,12 +327,18 @@ describeOnStack('hostile requests', () => {
 
   // withstands rest/half-requests
   it('hundreds of requests that stop halfway do not keep others from being answered', async () => {
-    const stuck = Array.from({ length: 300 }, () => rawRequest([head('Content-Length: 50\r\n\r\n{')]));
-    const began = Date.now();
-    await tenant.call(200, 'GET', '');
-    expect(Date.now() - began).toBeLessThan(2000);
-    const answers = await Promise.all(stuck);
-    expect(new Set(answers.map((a) => a.status))).toEqual(new Set([408]));
+    await waitFor('a call to be answered before any of them', async () => {
+      let ended = 0;
+      const stuck = Array.from({ length: 300 }, async () => {
+        const { status } = await rawRequest([head('Content-Length: 50\r\n\r\n{')]);
+        ended += 1;
+        return status;
+      });
+      await tenant.call(200, 'GET', '');
+      const isFirst = ended === 0;
+      expect(new Set(await Promise.all(stuck))).toEqual(new Set([408]));
+      return isFirst;
+    });
   });
 
   // withstands rest/body-flood

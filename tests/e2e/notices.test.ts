@@ -75,14 +75,12 @@ describeOnStack('notices', () => {
     await online();
     await own.command();
     const [test] = told(failing);
-    const notice = await waitFor('the notice', () => told(failing).find((one) => one !== test), {
-      timeoutMs: 30_000,
-    });
+    const notice = await waitFor('the notice', () => told(failing).find((one) => one !== test));
     expect(notice.body).toMatchObject({ destination: 'deviceEvent', reason: 'answered' });
     expect(notice.body.waiting).toBeGreaterThan(0);
     expect(notice.body.timestamp - notice.body.sinceTimestamp).toBeGreaterThanOrEqual(afterMs - 100);
     open = true;
-    const end = await waitFor('its end', () => told(recovered)[0], { timeoutMs: 30_000 });
+    const end = await waitFor('its end', () => told(recovered)[0]);
     expect(end.body.sinceTimestamp).toBe(notice.body.sinceTimestamp);
     await waitFor('what waited', () =>
       server.arrivals.some(({ body }) => body.notificationType === 'processed'),
@@ -105,16 +103,10 @@ describeOnStack('notices', () => {
     const list = async (state: string) =>
       (await own.call(200, 'GET', `/deliveries?state=${state}&limit=1000`)).body.deliveries as object[];
     // Those of the commands, and what the headset told of itself.
-    const gone = await waitFor(
-      'all of them',
-      async () => {
-        const ended = await list('dead');
-        return (
-          (await list('pending')).length === 0 && ended.length >= 6 && counted() === ended.length && ended
-        );
-      },
-      { timeoutMs: 30_000 },
-    );
+    const gone = await waitFor('all of them', async () => {
+      const ended = await list('dead');
+      return (await list('pending')).length === 0 && ended.length >= 6 && counted() === ended.length && ended;
+    });
     const first = told(dead)[0]?.body;
     expect(gone.map((one) => (one as { webhookId: string }).webhookId)).toEqual(
       expect.arrayContaining([first.firstWebhookId, first.lastWebhookId]),
@@ -137,10 +129,8 @@ describeOnStack('notices', () => {
     const before = (await feed()).length;
     await online();
     await own.command();
-    const about = await waitFor(
-      'the notice about it',
-      async () => (await feed()).slice(before).find(({ type }) => type === failing),
-      { timeoutMs: 30_000 },
+    const about = await waitFor('the notice about it', async () =>
+      (await feed()).slice(before).find(({ type }) => type === failing),
     );
     expect(JSON.parse(about.body)).toMatchObject({ destination: 'noticeEvent' });
     const unsent = (await own.call(200, 'GET', '/deliveries?state=unsent')).body.deliveries;

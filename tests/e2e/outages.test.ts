@@ -128,7 +128,7 @@ describeOnStack('outages behind the platform', () => {
           const answer = await command();
           return answer.status === 201 && answer;
         },
-        { timeoutMs: 30_000, intervalMs: 200 },
+        { intervalMs: 200 },
       );
       await ended(accepted.body.transactionId);
       expect(await listed()).toEqual([...before, accepted.body.transactionId]);
@@ -245,7 +245,7 @@ describeOnStack('outages behind the platform', () => {
             /^headset_warnings\{warning="kafka_unavailable",.*\} [1-9]/m.test(text),
           );
         },
-        { timeoutMs: 30_000, intervalMs: 500 },
+        { intervalMs: 500 },
       );
       for (const url of Object.values(stack.adminUrls)) {
         expect(await metrics(url)).toMatch(/^headset_ready\{.*\} 1$/m);

@@ -1,11 +1,21 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { once } from 'node:events';
+import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { admin, createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const canceledByRequest = 'The transaction was canceled by a cancel request.';
 const beforeDeactivation = 'The transaction was canceled because it occurred before deactivation.';
 const command = { package: 'com.example.app', launchType: 'activity' };
+/** Resolves when the headset gets the next message of that kind. */
+const received = (headset: Headset, kind: string) =>
+  new Promise<void>((resolve) => {
+    headset.on('received', function look({ body }) {
+      if (body.case !== kind) return;
+      headset.off('received', look);
+      resolve();
+    });
+  });
 const times = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 /** The races that part B of docs/rules.md closes, driven on purpose, through the doors an integrator has. */
@@ -24,10 +34,19 @@ describeOnStack('races', () => {
     const headset = tenant.headset(device);
     headset.connect();
     await tenant.ended(await tenant.activate(device));
+    // The cancel is sent at each point of the command's way, and before it.
+    const points = [
+      () => undefined,
+      () => received(headset, 'offer'),
+      () => received(headset, 'start'),
+      () => once(headset, 'effect'),
+      () => received(headset, 'reportAck'),
+    ];
     for (const round of times(25)) {
       await waitFor('the session', () => headset.sessionEpoch > 0);
+      const reached = points[round % points.length]?.();
       const id = await tenant.command(device);
-      await delay(round % 10);
+      await reached;
       if (drops) headset.disconnect();
       const { body } = await tenant.call(200, 'DELETE', `/devices/${device?.deviceId}/transactions`);
       const end = await tenant.ended(id);
@@ -43,10 +62,18 @@ describeOnStack('races', () => {
     const headset = tenant.headset(device);
     headset.connect();
     await tenant.ended(await tenant.activate(device));
-    for (const round of times(25)) {
-      // It comes back while the call is being made, a little earlier or later each time.
-      headset.stayAway(20 + round);
-      await delay(20);
+    // The call is made at each point of the way from the end of a session to the next one, and before it.
+    const points = [
+      () => undefined,
+      () => once(headset, 'offline'),
+      () => received(headset, 'welcome'),
+      () => once(headset, 'online'),
+    ];
+    for (const round of times(24)) {
+      await waitFor('the session', () => headset.sessionEpoch > 0);
+      const reached = points[round % points.length]?.();
+      headset.stayAway(0);
+      await reached;
       expect(await tenant.ended(await tenant.command(device))).toMatchObject({ result: 'success' });
     }
   });
@@ -57,12 +84,13 @@ describeOnStack('races', () => {
     const created: number[] = [];
     for (const _ of times(10)) {
       created.push(await tenant.activate(device));
-      const [deactivation, ...commands] = await Promise.all([
-        delay(randomInt(10)).then(() => tenant.api.app('DELETE', path)),
-        ...times(6).map(() =>
-          delay(randomInt(20)).then(() => tenant.api.app('PUT', `${path}/commands`, command)),
-        ),
-      ]);
+      const creates = (count: number) =>
+        times(count).map(() => tenant.api.app('PUT', `${path}/commands`, command));
+      // All are under way at the same time; the deactivation is sent before, between or after the others.
+      const before = creates(randomInt(7));
+      const deactivating = tenant.api.app('DELETE', path);
+      const commands = await Promise.all([...before, ...creates(6 - before.length)]);
+      const deactivation = await deactivating;
       expect(deactivation.status).toBe(201);
       for (const { status, body } of commands) {
         expect([201, 403]).toContain(status);

@@ -64,7 +64,7 @@ export function openRaw(first: string): { readonly socket: Socket; readonly answ
   return { socket, answer: () => parse(received) };
 }
 
-/** The statuses of everything that a door answers on one connection, until it is closed or silent for 2 s. */
+/** The statuses of everything that a server answers on one connection until it closes that. */
 export function rawStatuses(bytes: string, url = stack.apiUrl): Promise<number[]> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
@@ -74,7 +74,6 @@ export function rawStatuses(bytes: string, url = stack.apiUrl): Promise<number[]
     socket.on('data', (text: string) => {
       received += text;
     });
-    socket.setTimeout(2000, () => socket.destroy());
     socket.on('error', () => {});
     socket.on('close', () =>
       resolve([...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((found) => Number(found[1]))),

@@ -74,10 +74,8 @@ describeOnStack('recordings', () => {
     return { channelId, connectionId: connection.connectionId, recording, names };
   }
   const told = (channelId: string) =>
-    waitFor(
-      `the notification of ${channelId}`,
-      () => tenant.integrator.received.find((r) => r.body.channel?.channelId === channelId),
-      { timeoutMs: 30_000 },
+    waitFor(`the notification of ${channelId}`, () =>
+      tenant.integrator.received.find((r) => r.body.channel?.channelId === channelId),
     );
   const asked = (channelId: string) => storage.requests.filter((r) => r.body.channel.channelId === channelId);
   const stored = (file: string) => storage.stored.filter((one) => one.file === file);

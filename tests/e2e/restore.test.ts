@@ -111,9 +111,7 @@ for (const log of ours ? logs : []) {
       expect(backups.raise().log()).toContain('nothing was changed');
       await backups.startAll();
       for (const device of [lent, busy])
-        await waitFor('the headset to be back', () => headsetOf(device).sessionEpoch > 0, {
-          timeoutMs: 20_000,
-        });
+        await waitFor('the headset to be back', () => headsetOf(device).sessionEpoch > 0);
     }, 120_000);
 
     it('gives no transaction id twice, and new commands take effect once, with their callbacks', async () => {
@@ -175,7 +173,7 @@ for (const log of ours ? logs : []) {
       const { first } = drill;
       await registerAgain(drill, late);
       const headset = headsetOf(late);
-      await waitFor('the session', () => headset.sessionEpoch > 0, { timeoutMs: 20_000 });
+      await waitFor('the session', () => headset.sessionEpoch > 0);
       expect(headset.sessionEpoch).toBeGreaterThan(before.get(late)?.session ?? 0);
       expect(await first.ended(await first.activate(late))).toMatchObject({ result: 'success' });
       expect(headset.journal.activationEpoch).toBeGreaterThan(before.get(late)?.epoch ?? 0);

@@ -27,7 +27,7 @@ describeOnStack('a change of SECRET_KEY', () => {
   let authenticationKey: string;
   /** What an integrator reads all the time: every key, and every status that is neither 200 nor 503. */
   const read = { keys: new Set<string>(), answers: 0, unexpected: [] as number[], done: false };
-  let reader: Promise<void>;
+  let reader: Promise<unknown>;
 
   beforeAll(async () => {
     own = await openOwnPlatform({ instances: { devices: 2 } });
@@ -36,7 +36,9 @@ describeOnStack('a change of SECRET_KEY', () => {
     authenticationKey = (await own.call(200, 'GET', '')).body.authenticationKey;
     headset = own.headset();
     headset.connect();
-    reader = readOn();
+    // Some fifty times a second: without a pause it takes the machine from what it watches.
+    const pace = { intervalMs: 20, timeoutMs: Number.POSITIVE_INFINITY };
+    reader = waitFor('the end of the tests', async () => read.done || (await readKey()), pace);
   }, 120_000);
   afterAll(async () => {
     read.done = true;
@@ -44,20 +46,17 @@ describeOnStack('a change of SECRET_KEY', () => {
     await own?.close();
   });
 
-  async function readOn(): Promise<void> {
-    while (!read.done) {
-      try {
-        const { status, body } = await own.api.app('GET', '');
-        read.answers += 1;
-        if (status === 200) read.keys.add(body.authenticationKey);
-        else if (status !== 503) read.unexpected.push(status);
-      } catch (error) {
-        // Where one process is all, it is away while it starts.
-        if (!suiteStack.oneProcess) throw error;
-      }
-      // Some fifty times a second: without a pause it takes the machine from what it watches.
-      await new Promise((resolve) => setTimeout(resolve, 20));
+  async function readKey(): Promise<false> {
+    try {
+      const { status, body } = await own.api.app('GET', '');
+      read.answers += 1;
+      if (status === 200) read.keys.add(body.authenticationKey);
+      else if (status !== 503) read.unexpected.push(status);
+    } catch (error) {
+      // Where one process is all, it is away while it starts.
+      if (!suiteStack.oneProcess) throw error;
     }
+    return false;
   }
 
   const start = (name: string, SECRET_KEY: string, ...others: string[]) =>
@@ -95,9 +94,7 @@ describeOnStack('a change of SECRET_KEY', () => {
       return id > 0;
     });
     const of = () => receiver.arrivals.filter(({ body }) => body.transactionId === id);
-    await waitFor('its end', () => of().some(({ body }) => body.notificationType === 'processed'), {
-      timeoutMs: 30_000,
-    });
+    await waitFor('its end', () => of().some(({ body }) => body.notificationType === 'processed'));
     for (const { headers, bytes } of of()) {
       expect(verifyCallback({ headers, rawBody: bytes }, [authenticationKey])).toBe(true);
     }

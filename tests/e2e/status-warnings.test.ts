@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,13 +10,23 @@ import { ctlWith } from './ctl.ts';
 
 /** An S3 that cannot be used must be seen by whoever looks after an installation, and takes no process out. */
 describe('a storage that cannot be used is a warning of ctl status', () => {
-  let folder: string;
+  const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-warnings-'));
   let stack: Stack | undefined;
-  let s3: Server;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'headset-cloud-warnings-'));
+  let endpoint: string;
+  let answer: RequestListener = () => {};
+  const s3 = createServer((request, response) => answer(request, response));
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => s3.listen(0, '127.0.0.1', resolve));
+    endpoint = `http://127.0.0.1:${(s3.address() as AddressInfo).port}`;
+    stack = await startStack({
+      ...{ kind: 'embedded', dataDir: folder, clients: [{ clientId: 'own', clientSecret: 'x'.repeat(32) }] },
+      env: {
+        ...{ S3_BUCKET: 'packages', S3_ENDPOINT: endpoint, S3_REGION: 'eu-1' },
+        ...{ AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', UPDATES_STORAGE_WATCH_MS: '100' },
+      },
+    });
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await stack?.stop();
     s3.closeAllConnections();
     s3.close();
@@ -33,19 +43,9 @@ describe('a storage that cannot be used is a warning of ctl status', () => {
         response.writeHead(403).end(method === 'HEAD' ? '' : error('InvalidAccessKeyId')),
       'it answers 403 (InvalidAccessKeyId)',
     ],
-  ])('that %s', async (_, answer, reason) => {
-    s3 = createServer(answer);
-    await new Promise<void>((resolve) => s3.listen(0, '127.0.0.1', resolve));
-    const endpoint = `http://127.0.0.1:${(s3.address() as AddressInfo).port}`;
-    const started = await startStack({
-      ...{ kind: 'embedded', dataDir: folder, clients: [{ clientId: 'own', clientSecret: 'x'.repeat(32) }] },
-      env: {
-        ...{ S3_BUCKET: 'packages', S3_ENDPOINT: endpoint, S3_REGION: 'eu-1' },
-        ...{ AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', UPDATES_STORAGE_WATCH_MS: '1000' },
-      },
-    });
-    stack = started;
-    const url = started.admin.updates as unknown as string;
+  ])('that %s', async (_, answers, reason) => {
+    answer = answers;
+    const url = stack?.admin.updates as unknown as string;
     const status = () => ctlWith({ ADMIN_URL: url }, '--json', 'status');
     // On a busy machine the first check may end before its answer is read.
     const said = await waitFor(`a warning that ${reason}`, async () => {

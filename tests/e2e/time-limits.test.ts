@@ -2,12 +2,12 @@ import type { Headset, HeadsetOptions } from '@headset-cloud/demo/headset/headse
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import { startVanishingLine, type VanishingLine } from '../support/vanishing-line.ts';
-import { describeOnStack, stack as suiteStack } from './harness.ts';
+import { ago, describeOnStack, stack as suiteStack } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
-import type { Arrival, Receiver } from './receiver.ts';
+import type { Arrival, Receiver, Reply } from './receiver.ts';
 
-const attemptMs = 1000;
-const maxAgeHours = 0.004;
+const attemptMs = 2000;
+const maxAgeHours = 0.0012;
 const keepalive = { everyMs: 700, answerMs: 500 };
 
 // The same limits as in production, shorter; config tests say what they are there.
@@ -22,13 +22,12 @@ describeOnStack('what never answers', () => {
         NOTIFIER_TOTAL_TIMEOUT_MS: String(attemptMs),
         NOTIFIER_MAX_AGE_HOURS: String(maxAgeHours),
         NOTIFIER_BACKOFF_FIRST_MS: '50',
-        NOTIFIER_BACKOFF_MAX_MS: '1000',
-        NOTIFIER_PROBE_MAX_MS: '500',
+        NOTIFIER_BACKOFF_MAX_MS: '200',
+        NOTIFIER_PROBE_MAX_MS: '200',
         DEVICE_LINK_KEEPALIVE_MS: String(keepalive.everyMs),
         DEVICE_LINK_KEEPALIVE_TIMEOUT_MS: String(keepalive.answerMs),
         RPC_KEEPALIVE_MS: String(keepalive.everyMs),
         RPC_KEEPALIVE_TIMEOUT_MS: String(keepalive.answerMs),
-        UPSTREAM_DEADLINE_MS: '2500',
       },
       gatewayReaches: (service, address) => {
         if (service !== 'billing') return address;
@@ -68,19 +67,18 @@ describeOnStack('what never answers', () => {
 
   // withstands callbacks/slow-answer
   it('an integrator’s server that hangs is cut off at the time limit, and is sent the same again', async () => {
-    const ends: number[] = [];
-    const hanging = await own.receiver((_, earlier) =>
-      earlier.length > 0 ? 204 : (response) => response.once('close', () => ends.push(Date.now())),
-    );
+    const order: string[] = [];
+    const hanging = await own.receiver((_, earlier) => {
+      order.push(earlier.length > 0 ? 'sent again' : 'sent');
+      return earlier.length > 0 ? 204 : (response) => response.once('close', () => order.push('cut off'));
+    });
     await online();
     const id = await failingCommand();
     const [first, second] = await waitFor('the second attempt', () => {
       const found = arrivalsOf(hanging, id);
       return found.length >= 2 && (found as [Arrival, Arrival]);
     });
-    // The attempt begins before it arrives, by the time to connect.
-    expect((ends[0] as number) - first.atMs).toBeGreaterThan(attemptMs / 2);
-    expect(second.atMs).toBeGreaterThanOrEqual(ends[0] as number);
+    expect(order.slice(0, 3)).toEqual(['sent', 'cut off', 'sent again']);
     expect(second.headers['webhook-id']).toBe(first.headers['webhook-id']);
     expect(second.bytes.equals(first.bytes)).toBe(true);
     const { delivery, recentAttempts } = await waitFor('the record', async () => {
@@ -93,20 +91,32 @@ describeOnStack('what never answers', () => {
     expect(cut?.durationMs).toBeGreaterThanOrEqual(attemptMs);
   });
 
+  // proves ext/test-callbacks/told
+  // withstands callbacks/test-endless
+  it('a test callback to a server that never answers ends at the time limit, and the result has the reason', async () => {
+    const never = await own.receiver(() => () => {});
+    const test = { type: 'notify-boot', destination: 'deviceEvent', verify: true };
+    expect((await own.call(200, 'POST', '/test_callbacks', test)).body).toMatchObject({
+      ...{ statusCode: null, answer: null, reason: 'No complete answer came in time.' },
+      verification: { refused: null },
+    });
+    expect(never.arrivals.length).toBeGreaterThan(0);
+  });
+
   it('a callback that nobody takes is tried until its time is over; then it is dead, and is not sent again', async () => {
-    const failing = await own.receiver(() => 503);
+    const looked = Promise.withResolvers<Reply>();
+    const failing = await own.receiver((_, earlier) => (earlier.length === 2 ? looked.promise : 503));
     await online();
     const id = await failingCommand();
     await waitFor('several attempts', () => arrivalsOf(failing, id).length >= 3);
     expect((await record(id)).delivery?.status).toBe('pending');
+    looked.resolve(503);
     const dead = await waitFor('its end', async () => {
       const { delivery } = await record(id);
       return delivery?.status === 'dead' && delivery;
     });
     const tried = arrivalsOf(failing, id);
-    const lifeMs = maxAgeHours * 3_600_000;
-    expect(Date.now() - Number(dead.createdAtMs)).toBeGreaterThanOrEqual(lifeMs);
-    expect((tried.at(-1) as Arrival).atMs - Number(dead.createdAtMs)).toBeGreaterThan(lifeMs / 2);
+    expect(tried.length).toBeGreaterThanOrEqual(10);
     expect(dead).toMatchObject({ attempts: tried.length, nextAttemptAtMs: 0n });
     // What comes after it goes out; the dead one does not.
     const taking = await own.receiver(() => 204);
@@ -121,13 +131,14 @@ describeOnStack('what never answers', () => {
     const id = await own.command();
     await waitFor('the start', async () => (await own.status(id)) === 'accepted');
     const value = { transactionId: BigInt(id), success: true, message: 'said late' };
-    headset.report({ case: 'result', value }, { occurredAtMs: Date.now() - 80 * 3_600_000 });
     const saidAtMs = Date.now();
+    headset.report({ case: 'result', value }, { occurredAtMs: ago(80 * 3_600_000) });
     const dead = await waitFor('its end', async () => {
       const { delivery } = await record(id).catch(() => ({ delivery: undefined }));
       return delivery?.status === 'dead' && delivery;
     });
-    expect(Date.now() - saidAtMs).toBeGreaterThanOrEqual(maxAgeHours * 3_600_000 - 1000);
+    // Its time counts from here.
+    expect(Number(dead.createdAtMs)).toBeGreaterThanOrEqual(saidAtMs);
     const tried = arrivalsOf(failing, id).filter(({ body }) => body.notificationType === 'processed');
     expect(tried.length).toBeGreaterThanOrEqual(10);
     expect(dead.attempts).toBe(tried.length);
@@ -148,11 +159,11 @@ describeOnStack('what never answers', () => {
       const effects: number[] = [];
       headset.on('effect', (id) => effects.push(id));
       const epoch = headset.sessionEpoch;
-      expect(await sessions()).toBe(1);
+      await waitFor('its session to be counted', async () => (await sessions()) === 1);
       network.vanish();
       // The command may go out to the session that nobody listens to any more.
       const id = await own.command();
-      await waitFor('it to be offline', async () => (await sessions()) === 0, { timeoutMs: 20_000 });
+      await waitFor('it to be offline', async () => (await sessions()) === 0);
       expect([await own.status(id), effects, arrivalsOf(taking, id)]).toEqual(['published', [], []]);
       network.comeBack();
       await waitFor('a new session', () => headset.sessionEpoch > epoch);
@@ -182,7 +193,7 @@ describeOnStack('what never answers', () => {
       expect(lost.status).toBe(503);
       expect(lost.headers['retry-after']).toMatch(/^\d+$/);
       line.comeBack();
-      await waitFor('an answer', async () => (await bill()).status === 200, { timeoutMs: 20_000 });
+      await waitFor('an answer', async () => (await bill()).status === 200);
       expect((await bill()).status).toBe(200);
       expect(line.connections).toBeGreaterThan(before);
     },

@@ -183,7 +183,7 @@ describeOnStack('one trace', () => {
       await storage?.close();
     });
     const told = (what: string, is: (body: { event?: string; channel?: object }) => boolean) =>
-      waitFor(what, () => integrator.received.find((r) => is(r.body)), { timeoutMs: 20_000 });
+      waitFor(what, () => integrator.received.find((r) => is(r.body)));
     const parentOf = (traceId: string) => `00-${traceId}-${randomBytes(8).toString('hex')}-01`;
 
     it('goes to the callback, and from a recording’s last webhook to its notification', async () => {

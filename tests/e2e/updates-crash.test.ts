@@ -77,7 +77,6 @@ describeOnStack('uploads and kill -9', () => {
       process.start();
       await stack.ready();
       await waitFor('the version', async () => (await listed()).filter((v) => v === version).length === 1, {
-        timeoutMs: 30_000,
         intervalMs: 100,
       });
       const again = await api.app('POST', '/apps', upload);

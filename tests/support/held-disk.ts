@@ -1,9 +1,10 @@
-import fs, { existsSync } from 'node:fs';
+import fs, { existsSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
  * Loaded before a process (`--import`): while the file HELD_DISK_FILE exists, the disk does not answer. What asks for a
- * sync waits, and what it has asked for is done when the file is gone.
+ * sync waits, and what it has asked for is done when the file is gone. The file HELD_DISK_FILE.asked shows that a sync
+ * waits.
  */
 const file = process.env['HELD_DISK_FILE'];
 const lookMs = 5;
@@ -22,6 +23,7 @@ if (file) {
     fdatasync(...asked: Parameters<typeof fdatasync>) {
       if (!looking && !existsSync(file)) return fdatasync(...asked);
       held.push(asked);
+      writeFileSync(`${file}.asked`, '');
       looking ??= setInterval(look, lookMs);
     },
   });
