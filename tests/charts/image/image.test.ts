@@ -39,7 +39,7 @@ import {
 import { stage, stagedWorkspaces } from '../../../charts/image/stage.ts';
 import { type TarEntry, writeTar } from '../../../charts/image/tar.ts';
 import { importsOf } from '../../architecture/imports.ts';
-import { isLong } from '../../support/long.ts';
+import { isLong, itIfLong } from '../../support/long.ts';
 import { describeUnless, itUnless } from '../../support/skip.ts';
 import { keptImage, settingsOf } from './kept.ts';
 import { filesBelow, missingForImages, settingsFor, shells } from './staged.ts';
@@ -259,7 +259,6 @@ describeUnless(missing, 'the image of all processes', () => {
   });
 
   // withstands supply/image-content
-  const itIfLong = isLong ? it : it.skip;
   itIfLong('has the same digest whenever and wherever it is staged and built (with TEST_LONG=1)', () => {
     expect(made[0]?.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect({ ...made[1], archive: '', sbom: '' }).toEqual({ ...made[0], archive: '', sbom: '' });
