@@ -25,6 +25,7 @@ import type { CommunicationConfig } from './config.ts';
 import { countedAllocator, countedUploader } from './counted.ts';
 import { createConnectionEffects } from './events/effects.ts';
 import { EventProcessor } from './events/processor.ts';
+import { billSilent } from './events/silent.ts';
 import { createChannelHandler } from './grpc/create-channel.ts';
 import { listSoraVersionsHandler } from './grpc/list-sora-versions.ts';
 import { createMetrics } from './metrics.ts';
@@ -170,6 +171,9 @@ export function buildCommunication(
   const sweeper = repeat("the sweep of Sora's events", config.COMMUNICATION_SWEEP_MS, logger, () =>
     processor.sweep(),
   );
+  const silent = repeat('the billing of silent connections', config.COMMUNICATION_SWEEP_MS, logger, () =>
+    billSilent({ ...{ connections, log, clock, logger }, onBilled: metrics.silentConnection }),
+  );
   const webhooks = createWebhookServer({
     listen: config.COMMUNICATION_LISTEN,
     receiver: createReceiver({
@@ -212,6 +216,7 @@ export function buildCommunication(
       await prepared(ctx, communicationSteps);
       await log.ensureTopics([topics.notifications, topics.usage, topics.audit]);
       sweeper.start();
+      silent.start();
       audit.start();
       worker.start();
       await webhooks.start();
@@ -222,7 +227,7 @@ export function buildCommunication(
       started = false;
       // Half of the time: what has been received is still to be processed.
       await webhooks.stop(forMs === undefined ? undefined : forMs / 2);
-      await Promise.all([sweeper.stop(), audit.stop()]);
+      await Promise.all([sweeper.stop(), silent.stop(), audit.stop()]);
       await processor.drain();
       await worker.stop();
       await uploader.close();

@@ -23,6 +23,7 @@ test('places are counted by endpoint, with its limit; a removed endpoint is not 
   expect(await samples('headset_sora_places_limit')).toEqual([
     'headset_sora_places_limit{endpoint="one"} 10',
     'headset_sora_places_limit{endpoint="two"} 3',
+    'headset_sora_silent_connections_billed_total 0',
   ]);
   // The reservations have expired: what is left is the connection, as soon as its webhook is handled.
   world.nowMs += 120_000;

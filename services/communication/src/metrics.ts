@@ -13,6 +13,8 @@ export interface CommunicationMetrics {
   recording(outcome: RunOutcome['end']): void;
   /** One attempt to send a part or a whole file. */
   sent(outcome: UploadResult['outcome'], bytes: number): void;
+  /** A connection was billed without a 'destroyed' event. */
+  silentConnection(): void;
   /** Counts a call for a channel; `error`: why there is no channel. */
   channel(error?: unknown): void;
 }
@@ -109,7 +111,13 @@ export function createMetrics(
     help: 'Calls for a channel, by outcome: created, or the error: unavailable (every endpoint is full, or the database is away), invalid_argument (the version), internal.',
     ...{ labelNames: ['outcome'], registers },
   });
+  const silent = new Counter({
+    name: 'headset_sora_silent_connections_billed_total',
+    help: "Connections that were billed until their last event, because no 'destroyed' event came.",
+    registers,
+  });
   return {
+    silentConnection: () => silent.inc(),
     webhook: (outcome) => webhooks.inc({ outcome }),
     recording: (outcome) => runs.inc({ outcome }),
     sent(outcome, size) {

@@ -108,6 +108,20 @@ export interface Connection {
   readonly destroyed: boolean;
   /** Undefined: not decided yet. */
   readonly deviceId: string | null | undefined;
+  /** Its time is billed until then, or is being billed; undefined: nothing of it. */
+  readonly billedToMs: number | undefined;
+}
+
+/** A part of a connection's time that is billed without a 'destroyed' event. */
+export interface SilentPart {
+  readonly connectionId: string;
+  readonly channelId: string;
+  readonly applicationId: string;
+  readonly deviceId: string | null;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** True: the part begins with the connection. */
+  readonly isFirst: boolean;
 }
 
 export interface ConnectionStore {
@@ -116,9 +130,22 @@ export interface ConnectionStore {
   /** Notes that the connection lives (or has ended) and when it began; returns the stored state. */
   note(
     connectionId: string,
-    change: { channelId: string; createdAtMs: number | undefined; destroyed: boolean },
+    change: {
+      channelId: string;
+      applicationId: string;
+      createdAtMs: number | undefined;
+      destroyed: boolean;
+      /** Set for an event of the connection itself: its time, and when the connection counts as silent after it. */
+      alive?: { atMs: number; silentAtMs: number };
+    },
     nowMs: number,
   ): Promise<Connection>;
+  /**
+   * Claims connections that are silent until `untilMs`, and returns the parts to bill. The same part is returned
+   * again until `billed` was called.
+   */
+  claimSilent(nowMs: number, untilMs: number, limit: number): Promise<SilentPart[]>;
+  billed(part: SilentPart): Promise<void>;
   /** Stores the first decision; returns it. */
   judge(connectionId: string, deviceId: string | null): Promise<string | null>;
 }

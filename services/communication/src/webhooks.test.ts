@@ -5,6 +5,8 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 
 import { request } from 'undici';
+import { createConnectionStore } from './store/connections.ts';
+import type { ConnectionDocument } from './store/documents.ts';
 import { endpointCounts } from './testing/channels.ts';
 import { caller, endpoint, openWorld, type World } from './testing/world.ts';
 
@@ -379,6 +381,82 @@ describe('usage', () => {
     Object.assign(end.body['data'] as object, none, times);
     expect(await end.send()).toBe(200);
     await callbacks(1);
+  });
+
+  describe('a connection without a ’destroyed’ event', () => {
+    const silentMs = 300_000;
+    const sample = 'headset_sora_silent_connections_billed_total';
+    const billed = async (count: number) => {
+      await waitFor('the bill', async () => (await world.metrics(sample)).includes(`${sample} ${count}`));
+      return (await world.usage()).map(({ usageId, startedAtMs, durationMs }) => [
+        usageId,
+        startedAtMs - beganMs,
+        durationMs,
+      ]);
+    };
+    let beganMs: number;
+    let connection: SimulatedConnection;
+    let id: string;
+    beforeEach(async () => {
+      beganMs = world.nowMs - 60_000;
+      connection = join({ deviceId: imei });
+      id = `sora-${connection.connectionId}`;
+      await sora.created(connection).send();
+      await sora.updated(connection, world.nowMs).send();
+      await callbacks(2);
+    });
+
+    test('is billed until its last event, once it was silent', async () => {
+      world.nowMs += silentMs;
+      expect(await billed(1)).toEqual([[id, 0, 60_000]]);
+      expect((await world.usage())[0]).toMatchObject({ applicationId: 'app', deviceId: imei, kind: 1 });
+    });
+
+    test('is billed for the rest by a ’destroyed’ event that comes later', async () => {
+      world.nowMs += silentMs;
+      await billed(1);
+      await sora.destroyed(connection, world.nowMs).send();
+      await callbacks(3);
+      expect(await billed(1)).toEqual([
+        [id, 0, 60_000],
+        [`${id}@${beganMs + 60_000}`, 60_000, silentMs],
+      ]);
+    });
+
+    test('is billed again if it is silent again after more events', async () => {
+      world.nowMs += silentMs;
+      await billed(1);
+      await sora.updated(connection, world.nowMs).send();
+      await callbacks(3);
+      world.nowMs += silentMs;
+      expect(await billed(2)).toEqual([
+        [id, 0, 60_000],
+        [`${id}@${beganMs + 60_000}`, 60_000, silentMs],
+      ]);
+    });
+
+    test('is not billed twice if its ’destroyed’ event comes in time', async () => {
+      await sora.destroyed(connection, world.nowMs).send();
+      await callbacks(3);
+      const marker = join({ deviceId: imei });
+      await sora.created(marker).send();
+      await sora.updated(marker, world.nowMs).send();
+      await callbacks(5);
+      world.nowMs += silentMs;
+      expect((await billed(1)).map(([usageId]) => usageId)).toEqual([id, `sora-${marker.connectionId}`]);
+    });
+
+    test('that a killed process had claimed is billed with the same id and time', async () => {
+      const store = createConnectionStore(world.store.collection<ConnectionDocument>('connections'), 1e9);
+      // Before the service's own sweep sees it as silent.
+      const at = world.nowMs + silentMs;
+      const claimed = await store.claimSilent(at, at + 60_000, 10);
+      await sora.updated(connection, world.nowMs + 5000).send();
+      await callbacks(3);
+      expect(claimed).toMatchObject([{ fromMs: beganMs, toMs: beganMs + 60_000, isFirst: true }]);
+      world.nowMs += silentMs;
+      expect((await billed(1))[0]).toEqual([id, 0, 60_000]);
+    });
   });
 
   test('if only the end is known, it is measured by Sora’s minutes, or not at all', async () => {

@@ -110,6 +110,16 @@ export function meetingTime(
   return { startedAtMs, durationMs: Math.max(0, endedAtMs - startedAtMs) };
 }
 
+/** The part of a connection's time that is not billed yet. `isFirst`: nothing of it was billed. */
+export function notBilled(
+  { startedAtMs, durationMs }: { startedAtMs: number; durationMs: number },
+  billedToMs: number | undefined,
+): { startedAtMs: number; durationMs: number; isFirst: boolean } {
+  if (billedToMs === undefined) return { startedAtMs, durationMs, isFirst: true };
+  const endedAtMs = startedAtMs + durationMs;
+  return { startedAtMs: billedToMs, durationMs: Math.max(0, endedAtMs - billedToMs), isFirst: false };
+}
+
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,13 +2,19 @@ import { connectionOf } from '../domain/places.ts';
 import { createdAtMs, type SoraEvent } from '../domain/sora-event.ts';
 import type { ConnectionStore, Devices, EndpointStore, StoredEvent } from '../ports.ts';
 
+/** What is known of the connection of an event. */
+export interface Known {
+  /** The verified device. */
+  readonly deviceId: string | null;
+  readonly createdAtMs: number | undefined;
+  /** The connection's time is billed until then; undefined: nothing of it. */
+  readonly billedToMs: number | undefined;
+}
+
 /** Applies an event to its connection and to the endpoint's places. */
 export interface ConnectionEffects {
-  /** Returns the connection's verified device, and when the connection began, if known. Idempotent. */
-  apply(
-    stored: StoredEvent,
-    event: SoraEvent,
-  ): Promise<{ deviceId: string | null; createdAtMs: number | undefined }>;
+  /** Idempotent. */
+  apply(stored: StoredEvent, event: SoraEvent): Promise<Known>;
 }
 
 export function createConnectionEffects(deps: {
@@ -44,21 +50,25 @@ export function createConnectionEffects(deps: {
   return {
     async apply(stored, event) {
       const { connectionId, type } = event;
-      if (connectionId === null || !event.forwarded) return { deviceId: null, createdAtMs: undefined };
+      if (connectionId === null || !event.forwarded)
+        return { deviceId: null, createdAtMs: undefined, billedToMs: undefined };
       const began = createdAtMs(event) ?? (type === 'connection.created' ? event.atMs : undefined);
+      const isOwn = type.startsWith('connection.');
       const noted = await connections.note(
         connectionId,
         {
           channelId: stored.channelId,
-          createdAtMs: type.startsWith('connection.') ? began : undefined,
+          applicationId: stored.applicationId,
+          createdAtMs: isOwn ? began : undefined,
           destroyed: type === 'connection.destroyed',
+          ...(isOwn && { alive: { atMs: event.atMs, silentAtMs: stored.arrivedAtMs + silentMs } }),
         },
         stored.arrivedAtMs,
       );
       await place(stored, event, connectionId, noted.destroyed);
       const deviceId =
         noted.deviceId === undefined ? await judge(stored, event, connectionId) : noted.deviceId;
-      return { deviceId, createdAtMs: noted.createdAtMs };
+      return { deviceId, createdAtMs: noted.createdAtMs, billedToMs: noted.billedToMs };
     },
   };
 }

@@ -7,6 +7,7 @@ const idOf = (connectionId: string) =>
     UsageEventSchema,
     videoUsage({
       ...{
+        isFirst: true,
         connectionId,
         applicationId: 'app',
         deviceId: null,

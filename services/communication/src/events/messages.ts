@@ -32,8 +32,12 @@ export function notification(options: {
   };
 }
 
-/** A connection's time in a meeting, for billing; the same id whenever it is published (rule B11). */
+/**
+ * A connection's time in a meeting, or a part of it, for billing; the same id whenever it is published (rule B11).
+ * `isFirst`: the part begins with the connection.
+ */
 export function videoUsage(options: {
+  isFirst: boolean;
   connectionId: string;
   applicationId: string;
   deviceId: string | null;
@@ -41,9 +45,13 @@ export function videoUsage(options: {
   durationMs: number;
   traceparent: string;
 }): OutgoingEvent {
-  const { connectionId, applicationId, deviceId, startedAtMs, durationMs, traceparent } = options;
+  const { connectionId, applicationId, deviceId, startedAtMs, durationMs, traceparent, isFirst } = options;
   const message = create(UsageEventSchema, {
-    ...{ usageId: usageIdOf(connectionId), applicationId, deviceId: deviceId ?? '' },
+    ...{
+      usageId: usageIdOf(isFirst ? connectionId : `${connectionId}@${startedAtMs}`),
+      applicationId,
+      deviceId: deviceId ?? '',
+    },
     kind: UsageKind.VIDEO_MEETING,
     startedAtMs: BigInt(startedAtMs),
     durationMs: BigInt(durationMs),

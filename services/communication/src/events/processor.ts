@@ -6,9 +6,9 @@ import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemet
 import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { soraEventBody } from '../domain/callbacks.ts';
 import { isComplete, readRecordingNews } from '../domain/recording.ts';
-import { meetingTime, readSoraEvent, type SoraEvent } from '../domain/sora-event.ts';
+import { meetingTime, notBilled, readSoraEvent, type SoraEvent } from '../domain/sora-event.ts';
 import type { EventStore, RecordingStore, StoredEvent } from '../ports.ts';
-import type { ConnectionEffects } from './effects.ts';
+import type { ConnectionEffects, Known } from './effects.ts';
 import { notification, videoUsage } from './messages.ts';
 
 /** Most events in memory; others wait in the database for the sweeper. */
@@ -133,11 +133,7 @@ export class EventProcessor {
     if (recording && isComplete(recording)) onRecordingReady();
   }
 
-  async #publish(
-    stored: StoredEvent,
-    event: SoraEvent,
-    known: { deviceId: string | null; createdAtMs: number | undefined },
-  ): Promise<void> {
+  async #publish(stored: StoredEvent, event: SoraEvent, known: Known): Promise<void> {
     const { log, logger } = this.#deps;
     const { applicationId, channelId } = stored;
     const { deviceId } = known;
@@ -153,8 +149,9 @@ export class EventProcessor {
     if (event.type === 'connection.destroyed' && connectionId !== null) {
       const time = meetingTime(event, known.createdAtMs);
       if (time) {
-        const usage = videoUsage({ connectionId, applicationId, deviceId, traceparent, ...time });
-        published.push(log.publish(topics.usage, [usage]));
+        const { isFirst, ...part } = notBilled(time, known.billedToMs);
+        const usage = videoUsage({ connectionId, applicationId, deviceId, traceparent, isFirst, ...part });
+        if (isFirst || part.durationMs > 0) published.push(log.publish(topics.usage, [usage]));
       } else logger.warn({ channelId, connectionId }, 'a connection of unknown length is not billed');
     }
     await Promise.all(published);

@@ -1,6 +1,6 @@
 import type { Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import type { Connection, ConnectionStore } from '../ports.ts';
+import type { Connection, ConnectionStore, SilentPart } from '../ports.ts';
 import type { ConnectionDocument } from './documents.ts';
 
 export function createConnectionStore(
@@ -19,16 +19,59 @@ export function createConnectionStore(
       return found.flatMap(({ deviceId }) => deviceId ?? []);
     },
 
-    async note(connectionId, { channelId, createdAtMs, destroyed }, nowMs) {
+    async note(connectionId, { channelId, applicationId, createdAtMs, destroyed, alive }, nowMs) {
       const update: Update<ConnectionDocument> = {
-        $set: { channelId, expiresAt: new Date(nowMs + keepMs), ...(destroyed && { destroyed: true }) },
+        $set: {
+          ...{ channelId, applicationId, expiresAt: new Date(nowMs + keepMs) },
+          ...(destroyed && { destroyed: true }),
+          ...(alive && !destroyed && { silentAtMs: alive.silentAtMs }),
+        },
         ...(createdAtMs !== undefined && { $min: { createdAtMs } }),
+        ...(alive && { $max: { lastAtMs: alive.atMs } }),
       };
       const noted = await connections.findOneAndUpdate({ _id: connectionId }, update, {
         upsert: true,
         returnDocument: 'after',
       });
       return connectionOf(noted ?? { channelId, expiresAt: new Date(nowMs) });
+    },
+
+    async claimSilent(nowMs, untilMs, limit) {
+      const silent = await connections
+        .find({ silentAtMs: { $lte: nowMs } }, { sort: { silentAtMs: 1 }, limit })
+        .toArray();
+      const parts: SilentPart[] = [];
+      for (const { _id, silentAtMs, billing, billedToMs, createdAtMs, lastAtMs = 0, destroyed } of silent) {
+        const fromMs = billedToMs ?? createdAtMs;
+        const part = billing ?? (fromMs !== undefined && lastAtMs > fromMs && { fromMs, toMs: lastAtMs });
+        // A 'destroyed' event bills the connection itself, unless a part was claimed before it came.
+        if (!part || (destroyed && !billing)) {
+          await connections.updateOne(
+            { _id, silentAtMs: silentAtMs as number },
+            { $unset: { silentAtMs: true } },
+          );
+          continue;
+        }
+        const claimed = await connections.findOneAndUpdate(
+          { _id, silentAtMs: silentAtMs as number, ...(!billing && { destroyed: { $exists: false } }) },
+          { $set: { silentAtMs: untilMs, billing: part } },
+          { returnDocument: 'after' },
+        );
+        if (!claimed) continue;
+        const { channelId, applicationId = '', deviceId = null } = claimed;
+        parts.push({
+          ...{ connectionId: _id, channelId, applicationId, deviceId, ...part },
+          isFirst: billedToMs === undefined,
+        });
+      }
+      return parts;
+    },
+    async billed({ connectionId, fromMs, toMs }) {
+      // It may have an event since: then it is watched again.
+      await connections.updateOne(
+        { _id: connectionId, 'billing.fromMs': fromMs },
+        { $set: { billedToMs: toMs }, $unset: { billing: true } },
+      );
     },
 
     async judge(connectionId, deviceId) {
@@ -41,6 +84,7 @@ export function createConnectionStore(
   };
 }
 
-function connectionOf({ createdAtMs, destroyed, deviceId }: Omit<ConnectionDocument, '_id'>): Connection {
-  return { createdAtMs, destroyed: destroyed ?? false, deviceId };
+function connectionOf(document: Omit<ConnectionDocument, '_id'>): Connection {
+  const { createdAtMs, destroyed = false, deviceId, billing, billedToMs } = document;
+  return { createdAtMs, destroyed, deviceId, billedToMs: billing?.toMs ?? billedToMs };
 }

@@ -66,6 +66,15 @@ export interface ConnectionDocument {
   destroyed?: boolean;
   /** The verified device; null: none that belongs to the channel's application. */
   deviceId?: string | null;
+  applicationId?: string;
+  /** Time of its last event; milliseconds since 1970. */
+  lastAtMs?: number;
+  /** When it counts as silent; absent: it is not watched. Milliseconds since 1970. */
+  silentAtMs?: number;
+  /** The part of its time that is being billed, although no 'destroyed' event came. */
+  billing?: { fromMs: number; toMs: number };
+  /** Its time is billed until then. */
+  billedToMs?: number;
   expiresAt: Date;
 }
 
@@ -129,6 +138,11 @@ export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object
  */
 export const channelsOfApplicationIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.channels]: [{ name: 'application', key: { applicationId: 1, _id: 1 } }],
+};
+
+/** Finds silent connections, to bill them. */
+export const silentIndexes: Readonly<Record<string, IndexDescription[]>> = {
+  [collections.connections]: [{ name: 'silent', key: { silentAtMs: 1 }, sparse: true }],
 };
 
 /** Finds the connections of a device, to forget them (ADR 0047). */

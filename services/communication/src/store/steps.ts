@@ -7,6 +7,7 @@ import {
   communicationIndexes,
   forgetIndexes,
   owingIndexes,
+  silentIndexes,
 } from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
@@ -22,5 +23,6 @@ export const communicationSteps: ServiceSteps = {
       indexes: { ...forgetIndexes, [forgetMarksCollection]: forgetMarkIndexes },
     },
     { number: 5, name: 'forgotten applications', indexes: channelsOfApplicationIndexes },
+    { number: 6, name: 'silent connections', indexes: silentIndexes },
   ],
 };

@@ -1,0 +1,39 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { ConnectionStore } from '../ports.ts';
+import { videoUsage } from './messages.ts';
+
+/** Connections that one run bills. */
+const atOnce = 50;
+/** Time after which another run bills a connection that a killed process had claimed; milliseconds. */
+const claimMs = 60_000;
+
+/**
+ * Bills connections whose 'destroyed' event never came: until their last event, once they had no event for
+ * COMMUNICATION_CONNECTION_SILENT_MS. A later 'destroyed' event bills the rest. Returns how many were billed.
+ */
+export async function billSilent(deps: {
+  readonly connections: ConnectionStore;
+  readonly log: EventLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onBilled: () => void;
+}): Promise<number> {
+  const { connections, log, clock, logger } = deps;
+  const nowMs = clock.now();
+  const parts = await connections.claimSilent(nowMs, nowMs + claimMs, atOnce);
+  for (const part of parts) {
+    const { connectionId, channelId, applicationId, deviceId, fromMs, toMs, isFirst } = part;
+    const time = { startedAtMs: fromMs, durationMs: toMs - fromMs };
+    const usage = videoUsage({ connectionId, applicationId, deviceId, isFirst, traceparent: '', ...time });
+    await log.publish(topics.usage, [usage]);
+    await connections.billed(part);
+    deps.onBilled();
+    logger.warn(
+      { channelId, connectionId, until: new Date(toMs).toISOString() },
+      'a connection without a destroyed event is billed until its last event',
+    );
+  }
+  return parts.length;
+}
