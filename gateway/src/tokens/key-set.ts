@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
@@ -63,13 +63,13 @@ export class KeySet {
   /** Age of the keys since they were last fetched; undefined before the first time. */
   get ageSeconds(): number | undefined {
     if (!this.#keys) return undefined;
-    return Math.max(0, this.#options.clock.now() - this.#fetchedAt) / 1000;
+    return (this.#nowMs() - this.#fetchedAt) / 1000;
   }
 
   /** Fetches the keys where there are none, they are old, or the last fetch failed. Never rejects. */
   async look(): Promise<void> {
-    const { clock, maxAgeMs, retryMs, cooldownMs } = this.#options;
-    const fresh = this.#keys && !this.#failure && clock.now() - this.#fetchedAt < maxAgeMs;
+    const { maxAgeMs, retryMs, cooldownMs } = this.#options;
+    const fresh = this.#keys && !this.#failure && this.#nowMs() - this.#fetchedAt < maxAgeMs;
     // Known keys stay in use: then nobody waits for it.
     if (!fresh && this.#mayTry(this.#keys ? cooldownMs : retryMs)) await this.#fetch();
   }
@@ -113,19 +113,24 @@ export class KeySet {
     return fitting.length === 1 ? fitting[0] : undefined;
   }
 
+  /** By the monotonic clock: a wall clock that is set back must not prolong the use of old keys. */
+  #nowMs(): number {
+    return monotonicMs(this.#options.clock);
+  }
+
   #mayTry(waitMs: number): boolean {
-    return !this.#fetching && this.#options.clock.now() - this.#triedAt >= waitMs;
+    return !this.#fetching && this.#nowMs() - this.#triedAt >= waitMs;
   }
 
   #refreshWhenOld(): void {
-    const { clock, maxAgeMs, cooldownMs } = this.#options;
-    if (this.#keys && clock.now() - this.#fetchedAt >= maxAgeMs && this.#mayTry(cooldownMs))
+    const { maxAgeMs, cooldownMs } = this.#options;
+    if (this.#keys && this.#nowMs() - this.#fetchedAt >= maxAgeMs && this.#mayTry(cooldownMs))
       void this.#fetch();
   }
 
   /** Never rejects: a failure is logged and remembered. */
   #fetch(): Promise<void> {
-    this.#triedAt = this.#options.clock.now();
+    this.#triedAt = this.#nowMs();
     this.#fetching = this.#load()
       .then(
         (keys) => {
@@ -138,7 +143,7 @@ export class KeySet {
             );
           }
           this.#failure = undefined;
-          this.#fetchedAt = this.#options.clock.now();
+          this.#fetchedAt = this.#nowMs();
           const stays = (old: SigningKey) => keys.some((k) => k.kid === old.kid && k.key.equals(old.key));
           if (!before.every(stays)) this.#generation++;
         },

@@ -1,4 +1,5 @@
 import { createHmac, sign } from 'node:crypto';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
@@ -254,6 +255,22 @@ describe("the issuer's keys", () => {
     issuer.keys.push(publicJwk(next));
     nowMs += 10_000;
     expect((await verifier.verify(signToken(next, claims()))).clientId).toBe('client-1');
+  });
+
+  test('are found and go out of use although the wall clock was set back by an hour', async () => {
+    const time = createFakeTime(nowMs);
+    const keys = new KeySet({ issuer: issuer.url, logger: pino({ level: 'silent' }), clock: time });
+    const stepped = createTokenVerifier({ issuer: issuer.url, audience, clock: time, keys });
+    const old = signToken(rsa, claims());
+    await stepped.verify(old);
+    time.stepWallClock(-3_600_000);
+    const next = testKey('ec-2', 'ES384');
+    issuer.keys = [publicJwk(next)];
+    await time.advance(10_000);
+    expect((await stepped.verify(signToken(next, claims()))).clientId).toBe('client-1');
+    await expect(stepped.verify(old)).rejects.toMatchObject({ code: 'unauthenticated' });
+    await time.advance(30_000);
+    expect(keys.ageSeconds).toBe(30);
   });
 
   test('come from an address whose scheme is in capitals, too', async () => {
