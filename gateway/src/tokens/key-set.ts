@@ -12,7 +12,7 @@ export interface KeySetOptions {
   readonly jwksUri?: string | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** An unknown key id causes at most one fetch in this time. */
+  /** Unknown key ids and wrong signatures together cause at most one fetch in this time. */
   readonly cooldownMs?: number;
   /** Wait after a failed fetch; milliseconds. */
   readonly retryMs?: number;
@@ -26,8 +26,8 @@ export interface KeySetOptions {
 
 /**
  * The issuer's public keys (rule C11): fetched when first needed (or by `look` before) and cached; fetched
- * again when they are old, and, throttled, when a token names an unknown key. While the issuer is unavailable the cached keys
- * are used.
+ * again when they are old, and, throttled, when a token names an unknown key or its signature is wrong. While the
+ * issuer is unavailable the cached keys are used. Why no library: ADR 0062.
  */
 export class KeySet {
   readonly #options: Required<Omit<KeySetOptions, 'jwksUri'>> & Pick<KeySetOptions, 'jwksUri'>;
@@ -98,12 +98,27 @@ export class KeySet {
     }
     const known = this.#pick(kid, algorithm);
     if (known) return known;
-    const wait = this.#failure ? this.#options.retryMs : this.#options.cooldownMs;
-    if (this.#mayTry(wait)) await this.#fetch();
-    else await this.#fetching;
+    await this.#fetchThrottled();
     const found = this.#pick(kid, algorithm);
     if (!found && this.#failure) throw this.#unavailable();
     return found;
+  }
+
+  /**
+   * The key that the issuer publishes now under the key id of `old`, or undefined if it is still `old`. Called when a
+   * signature fails: some issuers replace a key under the same id. Fetches the keys, throttled.
+   */
+  async replacementOf(old: SigningKey, algorithm: Algorithm): Promise<SigningKey | undefined> {
+    await this.#fetchThrottled();
+    const found = this.#pick(old.kid, algorithm);
+    return found?.key.equals(old.key) ? undefined : found;
+  }
+
+  /** At most one fetch in `cooldownMs`, or in `retryMs` while fetches fail. Waits for a fetch that is running. */
+  async #fetchThrottled(): Promise<void> {
+    const wait = this.#failure ? this.#options.retryMs : this.#options.cooldownMs;
+    if (this.#mayTry(wait)) await this.#fetch();
+    else await this.#fetching;
   }
 
   #pick(kid: string | undefined, algorithm: Algorithm): SigningKey | undefined {

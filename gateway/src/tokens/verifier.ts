@@ -3,7 +3,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { unauthenticated } from '../http/errors.ts';
-import { type Algorithm, algorithms } from './jwks.ts';
+import { type Algorithm, algorithms, type SigningKey } from './jwks.ts';
 import type { KeySet } from './key-set.ts';
 import type { Principal, TokenVerifier } from './types.ts';
 
@@ -69,6 +69,10 @@ function judgeIssueTime(iat: unknown, nowS: number): void {
   if (iat > nowS + leewayS) throw unauthenticated('the token was issued in the future');
 }
 
+function isWrongSignature(error: unknown): boolean {
+  return error instanceof jwt.JsonWebTokenError && error.message === 'invalid signature';
+}
+
 function refusal(error: unknown): Error {
   if (error instanceof jwt.TokenExpiredError) return unauthenticated('the token has expired');
   if (error instanceof jwt.NotBeforeError) return unauthenticated('the token is not valid yet');
@@ -87,17 +91,27 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const { algorithm, kid } = readHeader(token);
     const found = await keys.find(kid, algorithm);
     if (!found) throw unauthenticated('the signing key is not known');
-    const generation = keys.generation;
+    let generation = keys.generation;
     const nowS = Math.floor(clock.now() / 1000);
-    let claims: jwt.JwtPayload;
-    try {
-      claims = jwt.verify(token, found.key, {
+    const claimsBy = ({ key }: SigningKey) =>
+      jwt.verify(token, key, {
         algorithms: [algorithm],
         issuer: options.issuer,
         audience: options.audience,
         clockTolerance: leewayS,
         clockTimestamp: nowS,
       }) as jwt.JwtPayload;
+    let claims: jwt.JwtPayload;
+    try {
+      try {
+        claims = claimsBy(found);
+      } catch (error) {
+        if (!isWrongSignature(error)) throw error;
+        const replacement = await keys.replacementOf(found, algorithm);
+        if (!replacement) throw error;
+        generation = keys.generation;
+        claims = claimsBy(replacement);
+      }
     } catch (error) {
       throw refusal(error);
     }
