@@ -3,6 +3,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { unauthenticated } from '../http/errors.ts';
+import { type ClaimRules, clientOf, defaultClaimRules, isFor, scopesOf } from './claims.ts';
 import { type Algorithm, algorithms, type SigningKey } from './jwks.ts';
 import type { KeySet } from './key-set.ts';
 import type { Principal, TokenVerifier } from './types.ts';
@@ -20,6 +21,8 @@ interface Verified {
 export interface TokenVerifierOptions {
   readonly issuer: string;
   readonly audience: string;
+  /** Default: those of the configuration's defaults. */
+  readonly claims?: ClaimRules;
   readonly keys: KeySet;
   readonly clock: Clock;
   /** How many verified tokens are remembered. */
@@ -52,13 +55,6 @@ function readHeader(token: string): Header {
   return { algorithm, kid };
 }
 
-function scopesOf(claims: jwt.JwtPayload): Set<string> {
-  const { scope, scp } = claims;
-  if (typeof scope === 'string') return new Set(scope.split(' ').filter((s) => s !== ''));
-  if (Array.isArray(scp)) return new Set(scp.filter((s) => typeof s === 'string'));
-  return new Set();
-}
-
 /**
  * Refuses a token that was issued in the future, as one whose `nbf` is: RFC 9068 leaves it open, and the issuer's
  * clock is wrong, or the token was made to begin later. `iat` may be absent, as `nbf` may.
@@ -77,14 +73,13 @@ function refusal(error: unknown): Error {
   if (error instanceof jwt.TokenExpiredError) return unauthenticated('the token has expired');
   if (error instanceof jwt.NotBeforeError) return unauthenticated('the token is not valid yet');
   const message = (error as Error).message;
-  if (message.startsWith('jwt audience')) return unauthenticated('the token is for another audience');
   if (message.startsWith('jwt issuer')) return unauthenticated('the token is of another issuer');
   return unauthenticated('the token is not valid');
 }
 
 /** Verifies access tokens (rule C11); verified ones are remembered by hash until they expire. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
-  const { keys, clock } = options;
+  const { keys, clock, claims: rules = defaultClaimRules } = options;
   const verified = new LRUCache<string, Verified>({ max: options.cacheSize ?? 10_000 });
 
   async function check(token: string): Promise<Verified> {
@@ -97,7 +92,6 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       jwt.verify(token, key, {
         algorithms: [algorithm],
         issuer: options.issuer,
-        audience: options.audience,
         clockTolerance: leewayS,
         clockTimestamp: nowS,
       }) as jwt.JwtPayload;
@@ -118,13 +112,14 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     if (typeof claims !== 'object' || typeof claims.exp !== 'number') {
       throw unauthenticated('the token has no expiry');
     }
+    if (!isFor(options.audience, claims, rules)) throw unauthenticated('the token is for another audience');
     judgeIssueTime(claims['iat'], nowS);
-    const clientId = claims['client_id'] ?? claims['azp'];
-    if (typeof clientId !== 'string' || clientId === '') throw unauthenticated('the token names no client');
+    const clientId = clientOf(claims, rules);
+    if (clientId === undefined) throw unauthenticated('the token names no client');
     // Only for the audit records: one that no issuer would write is left out.
     const { jti } = claims;
     const tokenId = typeof jti === 'string' && jti.length <= 256 ? jti : '';
-    const principal = { clientId, scopes: scopesOf(claims), tokenId };
+    const principal = { clientId, scopes: scopesOf(claims, rules), tokenId };
     return { principal, untilMs: (claims.exp + leewayS) * 1000, generation };
   }
 
