@@ -80,7 +80,7 @@ describe('callers that share one lookup have their own deadlines', () => {
   }
   const late = { code: 'deadline_exceeded' };
 
-  test('the lookup goes on after the first caller’s deadline, for the others', async () => {
+  test('the lookup continues after the first caller’s deadline, for the others', async () => {
     const { time, lookups, call } = slowWorld();
     const first = expect(call(100)).rejects.toMatchObject(late);
     const second = call(1000);

@@ -54,7 +54,7 @@ const end = '\r\n\r\n';
 /** As many as undici reads of an answer's headers. Behind a longer interim answer nothing is looked for. */
 const mostHeadBytes = 16 * 1024;
 
-/** What comes after the interim answers, and whether the final answer begins there. */
+/** Bytes after the interim answers, and whether the final answer begins there. */
 function afterInterim(bytes: Buffer): { readonly bytes: Buffer; readonly isFinal: boolean } {
   let rest = bytes;
   for (;;) {

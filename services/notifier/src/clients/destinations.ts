@@ -9,7 +9,7 @@ const deadlineMs = 3000;
 /**
  * Reads addresses and keys from devices, anew for each attempt: the old key is out of use as soon as
  * a new one was issued (rules A6, A18). A read serves those that asked before it began. One destination has one
- * read at a time: whoever asks meanwhile shares the next one, and waits for it until its own deadline.
+ * read at a time: callers that ask meanwhile share the next one, and each waits until its own deadline.
  */
 export function createDestinations(channel: Channel): Destinations {
   const applications = createClient(ApplicationsService, channel, { deadlineMs });
