@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { originForm } from './routing.ts';
 
 /** Counts answers by status; the text is Prometheus's. */
 export class Metrics {
@@ -39,7 +40,7 @@ export interface AdminOptions {
 /** The admin port: /livez, /readyz and, with the token where one is set, /metrics. */
 export function buildAdmin({ token, metricsToken, metrics, ready }: AdminOptions): Server {
   return createServer((request, response) => {
-    const path = request.url?.split('?')[0];
+    const path = originForm(request.url ?? '/').split('?')[0];
     if (path === '/livez') return send(response, 200, 'ok\n');
     if (path === '/readyz')
       return ready() ? send(response, 200, 'ok\n') : send(response, 503, 'the server is stopping\n');

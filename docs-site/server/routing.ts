@@ -5,7 +5,7 @@ export type Route =
   | { readonly to: 'nothing' };
 
 /** The absolute form is served like the path alone (RFC 9112, 3.2.2): there is one site here, whatever its name. */
-const originForm = (target: string): string => target.replace(/^https?:\/\/[^/?]+\/?/i, '/');
+export const originForm = (target: string): string => target.replace(/^https?:\/\/[^/?]+\/?/i, '/');
 
 /**
  * `/x.html`, `/x/index.html`, `/x/index` and `/x/` are `/x`, the query is kept. Slashes at the beginning are one:

@@ -12,6 +12,7 @@ import { createGatewayClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
 import { createGatewayServer, type GatewayServer } from './server.ts';
 import { createShares, type Shares } from './shares/shares.ts';
+import { claimRulesOf } from './tokens/claims.ts';
 import { KeySet } from './tokens/key-set.ts';
 import { createTokenVerifier } from './tokens/verifier.ts';
 
@@ -59,6 +60,7 @@ export function assembleGateway(
     tokens: createTokenVerifier({
       issuer: config.OIDC_ISSUER,
       audience: config.OIDC_AUDIENCE,
+      claims: claimRulesOf(config),
       keys,
       clock,
     }),

@@ -1,10 +1,11 @@
-import { address, type ConfigOf, type ConfigSpec, integer, text } from '@headset-cloud/kit/config.ts';
+import { address, type ConfigOf, type ConfigSpec, choice, integer, text } from '@headset-cloud/kit/config.ts';
 import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 
 const httpsInProduction = {
   pattern: /^https:/i,
   reason: 'it must begin with https:, because the keys that are read there decide who may call',
 };
+const claimNames = { pattern: /^[^\s,]+(,[^\s,]+)*$/, form: 'a list of claims, separated by commas' };
 const httpUrl = { pattern: /^https?:\/\/[^\s?#]+$/i, form: 'an http or https address' };
 
 /** The gateway's keys. Limits protect one process; only BODY_LIMIT_BYTES (413) is part of the API. */
@@ -32,6 +33,30 @@ export const gatewayConfig = {
     pattern: /^https?:\/\/\S+$/i,
     form: 'an http or https address',
     productionForm: httpsInProduction,
+  }),
+  OIDC_CLIENT_CLAIMS: text({
+    doc: 'Claims of the access tokens that may name the client, in their order; the first one that a token has counts.',
+    example: 'appid',
+    default: 'client_id,azp',
+    ...claimNames,
+  }),
+  OIDC_SCOPE_CLAIMS: text({
+    doc: 'Claims of the access tokens that may hold scopes, as text with spaces between or as a list; all of them count.',
+    example: 'scope,scp,roles',
+    default: 'scope,scp',
+    ...claimNames,
+  }),
+  OIDC_SCOPE_PREFIX: text({
+    doc: 'Text that the issuer puts before each scope of this API; scopes without it do not count. Default: none.',
+    example: 'headset-cloud/',
+    pattern: /^\S+$/,
+    form: 'a text without spaces',
+  }),
+  OIDC_MISSING_AUDIENCE: choice({
+    doc: 'Whether access tokens without `aud` are refused or accepted. Accept them only from an issuer whose tokens have none, and with scopes that are for this API alone. Tokens for another audience are always refused.',
+    example: 'accept',
+    default: 'refuse',
+    words: ['refuse', 'accept'],
   }),
   BODY_LIMIT_BYTES: integer({
     doc: 'Largest request body; a larger one is answered with 413. Lists of APNs and Wi-Fi networks may have 1 MiB in any case.',

@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Context } from 'koa';
-import { parseJson, readBytes, requireJson } from './http/body.ts';
+import { hasNoBody, parseJson, readBytes, requireJson } from './http/body.ts';
 import type { JsonText } from './http/json.ts';
 import type { ApiOperation } from './openapi/document.ts';
 import { bodyValidator, parameterReader, type SchemaCompiler } from './openapi/validators.ts';
@@ -15,6 +15,7 @@ export interface Input {
 
 const noInput: Promise<Input> = Promise.resolve({ body: undefined, idempotency: undefined });
 const noBytes = new Uint8Array(0);
+const emptyObject = Buffer.from('{}');
 
 /**
  * Compiles the reader of a call's Idempotency-Key and body. The reader throws invalid_argument,
@@ -41,9 +42,13 @@ export function inputReader(
         'Idempotency-Key must be 1 to 255 printable ASCII characters.',
       );
     }
-    if (check) requireJson(ctx.req);
+    const isLeftOut = check !== undefined && !operation.bodyRequired && hasNoBody(ctx.req);
+    if (check && !isLeftOut) requireJson(ctx.req);
     // A body that the call does not need is read only if an Idempotency-Key must be tied to it (rule A19).
-    const bytes = check || key !== undefined ? await readBytes(ctx.req, ctx.res, limitBytes, hold) : noBytes;
+    const isRead = !isLeftOut && (check !== undefined || key !== undefined);
+    const read = isRead ? await readBytes(ctx.req, ctx.res, limitBytes, hold) : noBytes;
+    // A repeat under the same Idempotency-Key may have no body or `{}`.
+    const bytes = isLeftOut ? emptyObject : read;
     const body = check ? parseJson(bytes) : undefined;
     check?.(body?.value);
     const idempotency =

@@ -1,4 +1,6 @@
+import { timeLeft, withDeadline } from '@headset-cloud/kit/deadline.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { createOwnership } from './ownership.ts';
 
 /** Counts the questions about applications that are not known to be the client's. */
@@ -56,4 +58,59 @@ test('a question that was refused for its client’s sake is asked when it comes
   full = false;
   expect(await ownership('client', 'app')).toEqual({ callsPerSecond: 1 });
   expect(counts).toEqual({ strangers: 1, refused: 0, ended: 1 });
+});
+
+describe('callers that share one lookup have their own deadlines', () => {
+  /** A service whose answers the test gives, with the deadline that each lookup was given. */
+  function slowWorld() {
+    const time = createFakeTime();
+    const lookups: (PromiseWithResolvers<{ limits: object }> & { leftMs: number | undefined })[] = [];
+    const authorize = () => {
+      const lookup = { ...Promise.withResolvers<{ limits: object }>(), leftMs: timeLeft() };
+      lookups.push(lookup);
+      return lookup.promise;
+    };
+    const ownership = createOwnership(
+      { authorizeApplication: authorize, authorizeDeveloper: authorize } as never,
+      time,
+      { stranger: () => ({ refused() {}, end() {} }) },
+    );
+    const call = (ms: number) => withDeadline(ms, () => ownership('client', 'app'), time);
+    return { time, lookups, call };
+  }
+  const late = { code: 'deadline_exceeded' };
+
+  test('the lookup continues after the first caller’s deadline, for the others', async () => {
+    const { time, lookups, call } = slowWorld();
+    const first = expect(call(100)).rejects.toMatchObject(late);
+    const second = call(1000);
+    await time.advance(100);
+    await first;
+    lookups[0]?.resolve({ limits: { callsPerSecond: 1 } });
+    expect(await second).toEqual({ callsPerSecond: 1 });
+    expect(lookups.map((one) => one.leftMs)).toEqual([undefined]);
+  });
+
+  test('a lookup that took too long is asked again for a caller that came later', async () => {
+    const { time, lookups, call } = slowWorld();
+    const first = expect(call(1000)).rejects.toMatchObject(late);
+    await time.advance(900);
+    const others = [call(1000), call(1000)];
+    lookups[0]?.reject(new DomainError('deadline_exceeded', 'late'));
+    await first;
+    await time.advance(0);
+    expect(lookups).toHaveLength(2);
+    lookups[1]?.resolve({ limits: {} });
+    expect(await Promise.all(others)).toEqual([{}, {}]);
+  });
+
+  test('a service that is away is asked once for all', async () => {
+    const { lookups, call } = slowWorld();
+    const both = [call(1000), call(1000)].map((one) =>
+      expect(one).rejects.toMatchObject({ code: 'unavailable' }),
+    );
+    lookups[0]?.reject(new DomainError('unavailable', 'away'));
+    await Promise.all(both);
+    expect(lookups).toHaveLength(1);
+  });
 });

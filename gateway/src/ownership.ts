@@ -1,5 +1,6 @@
 import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { isTransient } from '@headset-cloud/kit/errors.ts';
+import { requireTime, untilDeadline, withoutDeadline } from '@headset-cloud/kit/deadline.ts';
+import { isTooSlow, isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { LRUCache } from 'lru-cache';
@@ -59,15 +60,26 @@ export function createOwnership(
     const key = JSON.stringify([clientId, applicationId]);
     const found = kept.get(key);
     if (found && found.untilMs > nowMs()) return found.limits;
-    // Concurrent requests that miss the cache share one call.
+    // Concurrent requests that miss the cache share one lookup. It has its own deadline, and each caller waits until
+    // the caller's own.
+    const earlier = asking.get(key);
+    if (earlier) {
+      try {
+        return await untilDeadline(earlier);
+      } catch (error) {
+        if (!isTooSlow(error)) throw error;
+        // The lookup began before this caller came, so it may have ended before this caller's deadline.
+        requireTime();
+      }
+    }
     let answer = asking.get(key);
     if (!answer) {
       // Whoever owned it a while ago does not ask in vain, whatever else the client asks for. What this throws is
       // nobody else's answer.
       const stranger = kept.has(key) ? undefined : shares.stranger(clientId);
-      answer = ask(key, stranger, clientId, applicationId);
+      answer = withoutDeadline(() => ask(key, stranger, clientId, applicationId));
       asking.set(key, answer);
     }
-    return answer;
+    return untilDeadline(answer);
   };
 }

@@ -53,6 +53,11 @@ describe('an invalid request is answered in the form of all errors', () => {
   });
 });
 
+test('an absolute-form target is read as its path', async () => {
+  const request = get('Connection: close\r\n').replace(app, `http://api.example:8080${app}`);
+  expect(await gateway.raw(request)).toMatch(/^HTTP\/1.1 200 /);
+});
+
 describe('slow requests', () => {
   let hurried: TestGateway;
   beforeAll(async () => {

@@ -52,7 +52,8 @@ describeOnStack('channels', () => {
     const refused = answers.filter(({ status }) => status !== 201);
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(150);
     for (const { status, body, headers } of refused) {
-      expect([status, body]).toEqual([503, { message: 'Every endpoint has reached its connection limit.' }]);
+      const message = `Every endpoint of the Sora version ${one.version} has reached its connection limit.`;
+      expect([status, body]).toEqual([503, { message }]);
       expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
     }
     expect([await one.taken(), await other.taken()]).toEqual([75, 75]);
@@ -89,9 +90,17 @@ describeOnStack('channels', () => {
     expect(await one.taken()).toBe(1);
   });
 
-  it('an unknown version is 400, and its parameter named', async () => {
-    const { body } = await create('0.0.0-none', 400);
-    expect(body.message).toContain('soraVersion');
+  it('an unknown version is a wrong body, and its field named', async () => {
+    const { body, headers } = await create('0.0.0-none', 400);
+    expect(body).toEqual({ message: 'Invalid request body' });
+    expect(headers['x-error-detail']).toBe('/soraVersion "0.0.0-none" is not available.');
+  });
+
+  it('no body equals {}', async () => {
+    const one = await sora();
+    await admin().communication.setDefaultVersion({ soraVersion: one.version });
+    expect((await tenant.call(201, 'POST', '/channels')).body.endpointUrl).toBe(one.signalingUrl);
+    expect((await tenant.call(201, 'POST', '/channels', {})).body.endpointUrl).toBe(one.signalingUrl);
   });
 
   // proves api/3/sora-versions, api/7/sora-versions

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ApiAnswer } from '@headset-cloud/demo/api.ts';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
@@ -17,6 +18,10 @@ async function put(url: string, body: Buffer, contentType = apkType): Promise<nu
   await answer.body.dump();
   return answer.statusCode;
 }
+
+/** Where an answer to a body that the platform refuses says why. */
+const detailOf = ({ headers }: Pick<ApiAnswer, 'headers'>) => String(headers['x-error-detail']);
+const invalidBody = { message: 'Invalid request body' };
 
 /** Package names are the platform's: each test has its own. */
 const newPackage = () => `com.example.p${randomBytes(6).toString('hex')}`;
@@ -207,15 +212,16 @@ describeOnStack('software and firmware', () => {
     const [{ uploadUrl }] = (await requestUpload(name, '1.0.0', apk.length)).urlList;
     expect(await put(uploadUrl, apk)).toBe(stack.kind === 'embedded' ? 422 : 200);
     const reason = "Its manifest's version is 1.0.1, not 1.0.0 as was requested.";
-    const told = `The version 1.0.0 of ${name} cannot be delivered: ${reason}`;
-    const body = await waitFor('the reason', async () => {
+    const expected = `/version 1.0.0 of ${name} cannot be delivered: ${reason}`;
+    const refusal = await waitFor('the reason', async () => {
       const refused = await tenant.call(400, 'PUT', `/devices/${deviceId}/apps`, {
         package: name,
         version: '1.0.0',
       });
-      return refused.body.message.includes('manifest') && refused.body;
+      return detailOf(refused).includes('manifest') && refused;
     });
-    expect(body).toEqual({ message: told });
+    expect(refusal.body).toEqual(invalidBody);
+    expect(detailOf(refusal)).toBe(expected);
     expect((await list(`?package=${name}`)).appVersions).toEqual([]);
     const { artifacts } = await ctlJson('artifacts', 'list', '--package', name);
     expect(artifacts).toEqual([
@@ -246,13 +252,14 @@ describeOnStack('software and firmware', () => {
       const content = hostile?.make() ?? Buffer.alloc(0);
       const [{ uploadUrl }] = (await requestUpload(name, version, content.length)).urlList;
       expect(await put(uploadUrl, content)).toBe(stack.kind === 'embedded' ? 422 : 200);
-      const begin = `The version 1 of ${name} cannot be delivered: `;
+      const begin = `/version 1 of ${name} cannot be delivered: `;
       const reason = await waitFor('the reason', async () => {
-        const { body } = await tenant.call(400, 'PUT', `/devices/${deviceId}/apps`, {
+        const refused = await tenant.call(400, 'PUT', `/devices/${deviceId}/apps`, {
           package: name,
           version,
         });
-        return !body.message.includes('not complete') && body.message.replace(begin, '');
+        const detail = detailOf(refused);
+        return !detail.includes('not complete') && detail.replace(begin, '');
       });
       expect(reason).toMatch(hostile?.reason ?? /^$/);
       await upload(name, version);
@@ -265,15 +272,21 @@ describeOnStack('software and firmware', () => {
     [
       'the reserved prefix',
       { package: 'com.vendor.app', version: '1', fileSize: 1 },
-      'package must not start with com.vendor., which is reserved.',
+      '/package must not start with com.vendor., which is reserved.',
+    ],
+    [
+      'the reserved prefix alone',
+      { package: 'com.vendor', version: '1', fileSize: 1 },
+      '/package must not start with com.vendor., which is reserved.',
     ],
     [
       'a size above the limit',
       { package: 'com.example.app', version: '1', fileSize: 1_073_741_825 },
-      'fileSize must be from 1 to 1073741824 bytes.',
+      '/fileSize must be from 1 to 1073741824 bytes.',
     ],
-  ])('%s is refused with 400, and leaves nothing behind', async (_, body, message) => {
-    expect((await tenant.call(400, 'POST', '/apps', body)).body).toEqual({ message });
+  ])('%s is refused with 400, and leaves nothing behind', async (_, body, detail) => {
+    const refused = await tenant.call(400, 'POST', '/apps', body);
+    expect([refused.body, detailOf(refused)]).toEqual([invalidBody, detail]);
     const { artifacts } = await ctlJson('artifacts', 'list', '--package', 'com.example.app');
     expect(artifacts).toEqual([]);
   });
@@ -286,16 +299,17 @@ describeOnStack('software and firmware', () => {
     const ask = (by: Tenant) => by.api.app('POST', '/apps', { package: name, version: '1', fileSize: 1 });
     const answers = await Promise.all([ask(tenant), ask(other)]);
     expect(answers.map((a) => a.status).toSorted()).toEqual([201, 400]);
-    expect(answers.find((a) => a.status === 400)?.body).toEqual({
-      message: `The package ${name} is used by another developer.`,
-    });
+    const loser = answers.find((a) => a.status === 400);
+    expect([loser?.body, loser && detailOf(loser)]).toEqual([
+      ...[invalidBody, `/package ${name} is used by another developer.`],
+    ]);
     const theirs = newPackage();
     await upload(theirs, '1', undefined, other);
     const refused = await tenant.call(400, 'PUT', `/devices/${deviceId}/apps`, {
       package: theirs,
       version: '1',
     });
-    expect(refused.body).toEqual({ message: `The version 1 of ${theirs} is not in the catalogue.` });
+    expect(detailOf(refused)).toBe(`/version 1 of ${theirs} is not in the catalogue.`);
     await other.close();
   });
 
@@ -317,7 +331,7 @@ describeOnStack('software and firmware', () => {
     // The URL of the refused file is still valid.
     await put(first.urlList[0].uploadUrl, apk);
     const refused = await tenant.call(400, 'POST', '/apps', { package: name, version: '2', fileSize: 1 });
-    expect(refused.body).toEqual({ message: `The package ${name} is used by another developer.` });
+    expect(detailOf(refused)).toBe(`/package ${name} is used by another developer.`);
     expect((await list(`?package=${name}`)).totalCount).toBe(0);
     await other.close();
   });
@@ -377,9 +391,7 @@ describeOnStack('software and firmware', () => {
     await waitFor('it to be listed', async () => (await list('', bare)).totalCount === 1);
     const install = (status: number, version: string) =>
       bare.call(status, 'PUT', `/devices/${device}/apps`, { package: name, version });
-    expect((await install(400, '2')).body).toEqual({
-      message: `The version 2 of ${name} is not in the catalogue.`,
-    });
+    expect(detailOf(await install(400, '2'))).toBe(`/version 2 of ${name} is not in the catalogue.`);
     expect((await install(403, '1')).body).toEqual({ message: 'The device is not activated.' });
     await bare.call(200, 'PATCH', '', { deviceEvent: bare.integrator.url });
     await bare.call(201, 'POST', '/refresh_authkey');
@@ -459,9 +471,9 @@ describeOnStack('software and firmware', () => {
       expect([run.exitCode, run.err]).toEqual([0, '']);
       expect((await ctl('firmware', 'list')).out).toMatch(new RegExp(`${version(20)} +withdrawn`));
       expect(JSON.stringify((await tenant.call(200, 'GET', '/firmware')).body)).not.toContain(version(20));
-      expect((await install(400, version(20))).body).toEqual({
-        message: `The firmware version ${version(20)} is not in the catalogue.`,
-      });
+      expect(detailOf(await install(400, version(20)))).toBe(
+        `/version ${version(20)} of the firmware is not in the catalogue.`,
+      );
     });
 
     it('for a device that is not activated is 403, an unknown version 400', async () => {

@@ -61,8 +61,11 @@ after(async () => {
 const get = (path: string, init: RequestInit = {}) => fetch(url + path, { redirect: 'manual', ...init });
 
 /** A request whose path no client library has tidied. */
-async function raw(path: string): Promise<{ status: number; body: string; location: string | undefined }> {
-  const sent = request({ host: '127.0.0.1', port: site.port, path });
+async function raw(
+  path: string,
+  port = site.port,
+): Promise<{ status: number; body: string; location: string | undefined }> {
+  const sent = request({ host: '127.0.0.1', port, path });
   sent.end();
   const [response] = await once(sent, 'response');
   let body = '';
@@ -284,6 +287,7 @@ describe('server: operation', () => {
       /site_http_responses_total\{status="200"\} \d+/,
     );
     assert.equal((await fetch(`${admin}/other`)).status, 404);
+    assert.equal((await raw('http://any.example/livez', site.adminPort)).body, 'ok\n');
   });
   test('with a token, metrics demand it and health does not', async () => {
     const own = await start(settings({ ADMIN_TOKEN: 'the-token' }));

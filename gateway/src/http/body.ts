@@ -32,6 +32,11 @@ function tooLarge(limit: number): DomainError {
   return new GatewayError('body_too_large', `The request body is larger than ${limit} bytes.`);
 }
 
+/** True when the headers announce that no body follows. */
+export function hasNoBody({ headers }: IncomingMessage): boolean {
+  return Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined;
+}
+
 /** Throws invalid_body unless the headers announce JSON in UTF-8, not compressed. */
 export function requireJson(req: IncomingMessage): void {
   const type = req.headers['content-type'];

@@ -18,7 +18,7 @@ const detailLimit = 256;
 
 /** Printable ASCII of bounded length: safe as a header whatever the request held. */
 export function headerText(text: string): string {
-  const ascii = text.replace(/[^ -~]/g, '?');
+  const ascii = text.replace(/[‘’]/g, "'").replace(/[^ -~]/g, '?');
   return ascii.length <= detailLimit ? ascii : `${ascii.slice(0, detailLimit - 3)}...`;
 }
 

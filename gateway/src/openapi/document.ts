@@ -31,6 +31,8 @@ export interface ApiOperation {
   readonly refusesUnknownQuery: boolean;
   /** Reference of the JSON body's schema within the document; undefined when the call has no body. */
   readonly bodyRef: string | undefined;
+  /** `requestBody.required`: false where no body stands for `{}`. */
+  readonly bodyRequired: boolean;
   /** `x-body-limit-bytes`: the largest body, if it is larger than for the other calls. */
   readonly bodyLimitBytes: number | undefined;
   /** `x-deadline-ms`: how long the services may take, if it is longer than for the other calls; milliseconds. */
@@ -117,6 +119,7 @@ function describe(
     }),
     refusesUnknownQuery: document['x-refuse-unknown-query'] === true,
     bodyRef: bodyRefOf(document, operationId, operation['requestBody']),
+    bodyRequired: (operation['requestBody'] as JsonObject | undefined)?.['required'] === true,
     bodyLimitBytes: operation['x-body-limit-bytes'] as number | undefined,
     deadlineMs: operation['x-deadline-ms'] as number | undefined,
     scopes,

@@ -31,6 +31,28 @@ describe('channels', () => {
       create(CreateChannelRequestSchema, { caller, soraVersion }),
     );
   });
+  test.each([
+    ['no body', {}],
+    ['no body, of any type', { 'content-type': 'text/plain', 'content-length': '0' }],
+  ])('%s equals {}', async (_, headers) => {
+    const key = { 'idempotency-key': 'one' };
+    const answer = await suite.gateway.request('POST', path, { headers: { ...headers, ...key } });
+    expect(answer.status).toBe(201);
+    const left = suite.asked('createChannel', CreateChannelRequestSchema);
+    expect(left?.soraVersion).toBe('');
+    suite.fakes.seen.length = 0;
+    await suite.gateway.request('POST', path, { body: '{}', headers: key });
+    expect(suite.asked('createChannel', CreateChannelRequestSchema)).toEqual(left);
+  });
+  test('a version that the service does not have is a wrong body', async () => {
+    suite.fakes.answers.createChannel = async () => {
+      throw new DomainError('invalid_body', '/soraVersion "x" is not available.');
+    };
+    const answer = await send('POST', path, { soraVersion: 'x' });
+    expect([answer.status, message(answer.text), answer.headers['x-error-detail']]).toEqual([
+      ...[400, 'Invalid request body', '/soraVersion "x" is not available.'],
+    ]);
+  });
   test('other bodies are refused', async () => {
     await refused('POST', path, { soraVersion: '' }, '/soraVersion must not be empty.');
     await refused(

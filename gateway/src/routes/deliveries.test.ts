@@ -138,7 +138,12 @@ describe('deliveries', () => {
       { since: '2026-01-01T00:00:00Z', types: ['notify-none'] },
     ]) {
       const refused = await suite.gateway.request('POST', `${path}/recover`, { body: JSON.stringify(wrong) });
-      expect([wrong, refused.status]).toEqual([wrong, 400]);
+      expect([wrong, refused.status, refused.text]).toEqual([
+        wrong,
+        400,
+        '{"message":"Invalid request body"}',
+      ]);
+      expect(refused.headers['x-error-detail']).not.toContain('query');
     }
   });
 

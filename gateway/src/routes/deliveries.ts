@@ -1,9 +1,9 @@
-import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { OwnAttempt, OwnDelivery, Recovery } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
 import type { GatewayClients } from '../clients.ts';
+import { invalidBody } from '../http/errors.ts';
 import { bodyOf, timeOf } from './decode.ts';
 import { dateOf } from './encode.ts';
-import { typesOf } from './events.ts';
+import { typesOf, typesOfBody } from './events.ts';
 import type { Handlers } from './types.ts';
 
 const dateOrNull = (ms: bigint) => (ms === 0n ? null : dateOf(ms));
@@ -52,10 +52,10 @@ interface RecoverBody {
   readonly dryRun?: boolean;
 }
 
-/** Milliseconds since 1970. Throws invalid_argument for what the schema takes and no calendar has: a leap second. */
+/** Milliseconds since 1970. Throws invalid_body for what the schema takes and no calendar has: a leap second. */
 function sinceOf(since: string): bigint {
   const ms = Date.parse(since);
-  if (Number.isNaN(ms)) throw new DomainError('invalid_argument', '/since must be a date and time.');
+  if (Number.isNaN(ms)) throw invalidBody('/since', 'must be a date and time.');
   return BigInt(Math.max(0, ms));
 }
 
@@ -106,7 +106,7 @@ export function deliveryHandlers({ deliveries }: Pick<GatewayClients, 'deliverie
       const { since, destination, types = [], deviceId, delivered, dryRun } = bodyOf<RecoverBody>(call);
       const { count, recovery } = await deliveries.recover({
         ...{ caller, sinceMs: sinceOf(since), destination: destination ?? '' },
-        ...{ types: types.length > 0 ? typesOf(types.join(',')) : [], deviceId: deviceId ?? '' },
+        ...{ types: typesOfBody(types), deviceId: deviceId ?? '' },
         ...{ delivered: delivered ?? false, dryRun: dryRun ?? false },
       });
       return { status: 200, json: { count, recovery: recovery ? recoveryJson(recovery) : null } };

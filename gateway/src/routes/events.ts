@@ -2,22 +2,31 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { callbackTypes } from '@headset-cloud/proto/callbacks.ts';
 import type { Event } from '@headset-cloud/proto/notifier/v1/feed_pb.ts';
 import type { GatewayClients } from '../clients.ts';
+import { invalidBody } from '../http/errors.ts';
 import { timeOf } from './decode.ts';
 import { dateOf } from './encode.ts';
 import type { Handlers } from './types.ts';
 
 const known: ReadonlySet<string> = new Set(Object.values(callbackTypes));
 
-/** The types that a list names, comma-separated. Throws invalid_argument for one that is none. */
+/** The types of the query parameter `types`, comma-separated. Throws invalid_argument for one that is none. */
 export function typesOf(list: string | number | undefined): string[] {
-  if (list === undefined) return [];
-  const types = String(list).split(',');
-  const wrong = types.find((type) => !known.has(type));
+  const types = list === undefined ? [] : String(list).split(',');
+  const wrong = types.find(isNoType);
   if (wrong !== undefined) {
     throw new DomainError('invalid_argument', `The query parameter types names ${wrong}, which is no type.`);
   }
   return types;
 }
+
+/** The field `types` of a body. Throws invalid_body for one that is none. */
+export function typesOfBody(types: readonly string[]): string[] {
+  const wrong = types.findIndex(isNoType);
+  if (wrong !== -1) throw invalidBody(`/types/${wrong}`, `names ${types[wrong]}, which is no type.`);
+  return [...types];
+}
+
+const isNoType = (type: string): boolean => !known.has(type);
 
 function eventJson({ eventId, type, destination, createdAtMs, deviceId, body, resends }: Event): object {
   return {

@@ -251,6 +251,7 @@ describe('launcher keys', () => {
       extras: [
         { 'key-name': 'a', 'key-type': 'String', 'key-value': 'b' },
         { 'key-name': 'c', 'key-type': 'int', 'key-value': -1 },
+        { 'key-name': 'd', 'key-type': 'int', 'key-value': '-12' },
       ],
     },
   ])('the action-param %j is accepted', async (value) => {
@@ -298,6 +299,10 @@ describe('launcher keys', () => {
       param({ extras: [{ 'key-name': 'a', 'key-type': 'int', 'key-value': 1.5 }] }),
       `${extra}/key-value must be a string or an integer.`,
     ],
+    ...['', 'three', '1.5', '0x10', ' 1'].map((value): [object, string] => [
+      param({ extras: [{ 'key-name': 'a', 'key-type': 'int', 'key-value': value }] }),
+      `${extra}/key-value must be an integer if key-type is int.`,
+    ]),
   ])('%j is refused: %s', (wrong, detail) => refused('PUT', path, wrong, detail));
 });
 

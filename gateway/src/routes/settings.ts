@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ApnSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { GatewayClients } from '../clients.ts';
+import { invalidBody } from '../http/errors.ts';
 import { compact } from '../http/json.ts';
 import { bodyOf } from './decode.ts';
 import { operate } from './operate.ts';
@@ -26,6 +27,28 @@ function decodeApn(entry: ApnEntry): MessageInitShape<typeof ApnSchema> {
     ...(bearer !== undefined && { bearer: BigInt(bearer) }),
     ...(bearerBitmask !== undefined && { bearerBitmask: BigInt(bearerBitmask) }),
   };
+}
+
+interface LauncherKeys {
+  readonly 'key-config': readonly {
+    readonly 'key-action': {
+      readonly 'action-param'?: {
+        readonly extras?: readonly { readonly 'key-type': string; readonly 'key-value': string | number }[];
+      };
+    };
+  }[];
+}
+
+/** Throws invalid_body for an extra of the type int whose value is no integer, also as text. */
+function requireIntegers({ 'key-config': keys }: LauncherKeys): void {
+  for (const [key, { 'key-action': action }] of keys.entries()) {
+    for (const [extra, given] of (action['action-param']?.extras ?? []).entries()) {
+      if (given['key-type'] === 'int' && !/^-?\d+$/.test(String(given['key-value']))) {
+        const pointer = `/key-config/${key}/key-action/action-param/extras/${extra}/key-value`;
+        throw invalidBody(pointer, 'must be an integer if key-type is int.');
+      }
+    }
+  }
 }
 
 /** Settings that a headset applies: access points, Wi-Fi, languages, launcher keys. */
@@ -56,10 +79,12 @@ export function settingsHandlers({ devices }: Pick<GatewayClients, 'devices'>): 
     },
 
     // Passed on unchanged: the cloud checks only its format (specification API 5).
-    'put-v1-applications-devices-apps-launcher-keys': (call) =>
-      operate(devices, call, {
+    'put-v1-applications-devices-apps-launcher-keys': (call) => {
+      requireIntegers(bodyOf<LauncherKeys>(call));
+      return operate(devices, call, {
         case: 'applyLauncherKeys',
         value: { configJson: compact(call.body?.text ?? '') },
-      }),
+      });
+    },
   };
 }

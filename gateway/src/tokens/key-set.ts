@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Warning } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
@@ -12,7 +12,7 @@ export interface KeySetOptions {
   readonly jwksUri?: string | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** An unknown key id causes at most one fetch in this time. */
+  /** Unknown key ids and wrong signatures together cause at most one fetch in this time. */
   readonly cooldownMs?: number;
   /** Wait after a failed fetch; milliseconds. */
   readonly retryMs?: number;
@@ -26,8 +26,8 @@ export interface KeySetOptions {
 
 /**
  * The issuer's public keys (rule C11): fetched when first needed (or by `look` before) and cached; fetched
- * again when they are old, and, throttled, when a token names an unknown key. While the issuer is unavailable the cached keys
- * are used.
+ * again when they are old, and, throttled, when a token names an unknown key or its signature is wrong. While the
+ * issuer is unavailable the cached keys are used. Why no library: ADR 0062.
  */
 export class KeySet {
   readonly #options: Required<Omit<KeySetOptions, 'jwksUri'>> & Pick<KeySetOptions, 'jwksUri'>;
@@ -63,13 +63,13 @@ export class KeySet {
   /** Age of the keys since they were last fetched; undefined before the first time. */
   get ageSeconds(): number | undefined {
     if (!this.#keys) return undefined;
-    return Math.max(0, this.#options.clock.now() - this.#fetchedAt) / 1000;
+    return (this.#nowMs() - this.#fetchedAt) / 1000;
   }
 
   /** Fetches the keys where there are none, they are old, or the last fetch failed. Never rejects. */
   async look(): Promise<void> {
-    const { clock, maxAgeMs, retryMs, cooldownMs } = this.#options;
-    const fresh = this.#keys && !this.#failure && clock.now() - this.#fetchedAt < maxAgeMs;
+    const { maxAgeMs, retryMs, cooldownMs } = this.#options;
+    const fresh = this.#keys && !this.#failure && this.#nowMs() - this.#fetchedAt < maxAgeMs;
     // Known keys stay in use: then nobody waits for it.
     if (!fresh && this.#mayTry(this.#keys ? cooldownMs : retryMs)) await this.#fetch();
   }
@@ -98,12 +98,27 @@ export class KeySet {
     }
     const known = this.#pick(kid, algorithm);
     if (known) return known;
-    const wait = this.#failure ? this.#options.retryMs : this.#options.cooldownMs;
-    if (this.#mayTry(wait)) await this.#fetch();
-    else await this.#fetching;
+    await this.#fetchThrottled();
     const found = this.#pick(kid, algorithm);
     if (!found && this.#failure) throw this.#unavailable();
     return found;
+  }
+
+  /**
+   * The key that the issuer publishes now under the key id of `old`, or undefined if it is still `old`. Called when a
+   * signature fails: some issuers replace a key under the same id. Fetches the keys, throttled.
+   */
+  async replacementOf(old: SigningKey, algorithm: Algorithm): Promise<SigningKey | undefined> {
+    await this.#fetchThrottled();
+    const found = this.#pick(old.kid, algorithm);
+    return found?.key.equals(old.key) ? undefined : found;
+  }
+
+  /** At most one fetch in `cooldownMs`, or in `retryMs` while fetches fail. Waits for a fetch that is running. */
+  async #fetchThrottled(): Promise<void> {
+    const wait = this.#failure ? this.#options.retryMs : this.#options.cooldownMs;
+    if (this.#mayTry(wait)) await this.#fetch();
+    else await this.#fetching;
   }
 
   #pick(kid: string | undefined, algorithm: Algorithm): SigningKey | undefined {
@@ -113,19 +128,24 @@ export class KeySet {
     return fitting.length === 1 ? fitting[0] : undefined;
   }
 
+  /** By the monotonic clock: a wall clock that is set back must not prolong the use of old keys. */
+  #nowMs(): number {
+    return monotonicMs(this.#options.clock);
+  }
+
   #mayTry(waitMs: number): boolean {
-    return !this.#fetching && this.#options.clock.now() - this.#triedAt >= waitMs;
+    return !this.#fetching && this.#nowMs() - this.#triedAt >= waitMs;
   }
 
   #refreshWhenOld(): void {
-    const { clock, maxAgeMs, cooldownMs } = this.#options;
-    if (this.#keys && clock.now() - this.#fetchedAt >= maxAgeMs && this.#mayTry(cooldownMs))
+    const { maxAgeMs, cooldownMs } = this.#options;
+    if (this.#keys && this.#nowMs() - this.#fetchedAt >= maxAgeMs && this.#mayTry(cooldownMs))
       void this.#fetch();
   }
 
   /** Never rejects: a failure is logged and remembered. */
   #fetch(): Promise<void> {
-    this.#triedAt = this.#options.clock.now();
+    this.#triedAt = this.#nowMs();
     this.#fetching = this.#load()
       .then(
         (keys) => {
@@ -138,7 +158,7 @@ export class KeySet {
             );
           }
           this.#failure = undefined;
-          this.#fetchedAt = this.#options.clock.now();
+          this.#fetchedAt = this.#nowMs();
           const stays = (old: SigningKey) => keys.some((k) => k.kid === old.kid && k.key.equals(old.key));
           if (!before.every(stays)) this.#generation++;
         },

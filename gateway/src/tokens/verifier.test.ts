@@ -1,4 +1,5 @@
 import { createHmac, sign } from 'node:crypto';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
@@ -254,6 +255,66 @@ describe("the issuer's keys", () => {
     issuer.keys.push(publicJwk(next));
     nowMs += 10_000;
     expect((await verifier.verify(signToken(next, claims()))).clientId).toBe('client-1');
+  });
+
+  test('a key that was replaced under the same id is found, and tokens of the old one are refused', async () => {
+    const old = signToken(rsa, claims());
+    await verifier.verify(old);
+    const next = testKey('rsa-1', 'RS256');
+    issuer.keys = [publicJwk(next)];
+    nowMs += 10_000;
+    const tokens = [1, 2, 3].map((n) => signToken(next, claims({ jti: String(n) })));
+    const found = await Promise.all(tokens.map((one) => verifier.verify(one)));
+    expect(found.map((one) => one.clientId)).toEqual(['client-1', 'client-1', 'client-1']);
+    expect(issuer.jwksFetches).toBe(2);
+    await expect(verifier.verify(old)).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
+  test('a key without an id that was replaced is found', async () => {
+    const { kid: _, ...jwk } = publicJwk(rsa);
+    issuer.keys = [jwk];
+    await verifier.verify(signToken(rsa, claims(), { kid: undefined }));
+    const next = testKey('next', 'RS256');
+    issuer.keys = [{ ...publicJwk(next), kid: undefined }];
+    nowMs += 10_000;
+    const token = signToken(next, claims(), { kid: undefined });
+    expect((await verifier.verify(token)).clientId).toBe('client-1');
+  });
+
+  // withstands rest/key-flood
+  test('a flood of wrong signatures causes one fetch in the cooldown, also while the issuer is away', async () => {
+    const direct = newVerifier({ jwksUri: `${issuer.url}/jwks` });
+    await direct.verify(signToken(rsa, claims()));
+    nowMs += 10_000;
+    const flood = async () => {
+      for (let i = 0; i < 30; i++) {
+        const token = signToken(stranger, claims({ jti: String(i) }));
+        await expect(direct.verify(token)).rejects.toMatchObject({ code: 'unauthenticated' });
+      }
+    };
+    await flood();
+    expect(issuer.jwksFetches).toBe(2);
+    issuer.broken = { status: 500, body: '' };
+    nowMs += 10_000;
+    await flood();
+    expect(issuer.jwksFetches).toBe(3);
+    expect((await direct.verify(signToken(rsa, claims({ jti: 'good' })))).clientId).toBe('client-1');
+  });
+
+  test('are found and go out of use although the wall clock was set back by an hour', async () => {
+    const time = createFakeTime(nowMs);
+    const keys = new KeySet({ issuer: issuer.url, logger: pino({ level: 'silent' }), clock: time });
+    const stepped = createTokenVerifier({ issuer: issuer.url, audience, clock: time, keys });
+    const old = signToken(rsa, claims());
+    await stepped.verify(old);
+    time.stepWallClock(-3_600_000);
+    const next = testKey('ec-2', 'ES384');
+    issuer.keys = [publicJwk(next)];
+    await time.advance(10_000);
+    expect((await stepped.verify(signToken(next, claims()))).clientId).toBe('client-1');
+    await expect(stepped.verify(old)).rejects.toMatchObject({ code: 'unauthenticated' });
+    await time.advance(30_000);
+    expect(keys.ageSeconds).toBe(30);
   });
 
   test('come from an address whose scheme is in capitals, too', async () => {

@@ -3,7 +3,8 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { unauthenticated } from '../http/errors.ts';
-import { type Algorithm, algorithms } from './jwks.ts';
+import { type ClaimRules, clientOf, defaultClaimRules, isFor, scopesOf } from './claims.ts';
+import { type Algorithm, algorithms, type SigningKey } from './jwks.ts';
 import type { KeySet } from './key-set.ts';
 import type { Principal, TokenVerifier } from './types.ts';
 
@@ -20,6 +21,8 @@ interface Verified {
 export interface TokenVerifierOptions {
   readonly issuer: string;
   readonly audience: string;
+  /** Default: those of the configuration's defaults. */
+  readonly claims?: ClaimRules;
   readonly keys: KeySet;
   readonly clock: Clock;
   /** How many verified tokens are remembered. */
@@ -52,13 +55,6 @@ function readHeader(token: string): Header {
   return { algorithm, kid };
 }
 
-function scopesOf(claims: jwt.JwtPayload): Set<string> {
-  const { scope, scp } = claims;
-  if (typeof scope === 'string') return new Set(scope.split(' ').filter((s) => s !== ''));
-  if (Array.isArray(scp)) return new Set(scp.filter((s) => typeof s === 'string'));
-  return new Set();
-}
-
 /**
  * Refuses a token that was issued in the future, as one whose `nbf` is: RFC 9068 leaves it open, and the issuer's
  * clock is wrong, or the token was made to begin later. `iat` may be absent, as `nbf` may.
@@ -69,48 +65,61 @@ function judgeIssueTime(iat: unknown, nowS: number): void {
   if (iat > nowS + leewayS) throw unauthenticated('the token was issued in the future');
 }
 
+function isWrongSignature(error: unknown): boolean {
+  return error instanceof jwt.JsonWebTokenError && error.message === 'invalid signature';
+}
+
 function refusal(error: unknown): Error {
   if (error instanceof jwt.TokenExpiredError) return unauthenticated('the token has expired');
   if (error instanceof jwt.NotBeforeError) return unauthenticated('the token is not valid yet');
   const message = (error as Error).message;
-  if (message.startsWith('jwt audience')) return unauthenticated('the token is for another audience');
   if (message.startsWith('jwt issuer')) return unauthenticated('the token is of another issuer');
   return unauthenticated('the token is not valid');
 }
 
 /** Verifies access tokens (rule C11); verified ones are remembered by hash until they expire. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
-  const { keys, clock } = options;
+  const { keys, clock, claims: rules = defaultClaimRules } = options;
   const verified = new LRUCache<string, Verified>({ max: options.cacheSize ?? 10_000 });
 
   async function check(token: string): Promise<Verified> {
     const { algorithm, kid } = readHeader(token);
     const found = await keys.find(kid, algorithm);
     if (!found) throw unauthenticated('the signing key is not known');
-    const generation = keys.generation;
+    let generation = keys.generation;
     const nowS = Math.floor(clock.now() / 1000);
-    let claims: jwt.JwtPayload;
-    try {
-      claims = jwt.verify(token, found.key, {
+    const claimsBy = ({ key }: SigningKey) =>
+      jwt.verify(token, key, {
         algorithms: [algorithm],
         issuer: options.issuer,
-        audience: options.audience,
         clockTolerance: leewayS,
         clockTimestamp: nowS,
       }) as jwt.JwtPayload;
+    let claims: jwt.JwtPayload;
+    try {
+      try {
+        claims = claimsBy(found);
+      } catch (error) {
+        if (!isWrongSignature(error)) throw error;
+        const replacement = await keys.replacementOf(found, algorithm);
+        if (!replacement) throw error;
+        generation = keys.generation;
+        claims = claimsBy(replacement);
+      }
     } catch (error) {
       throw refusal(error);
     }
     if (typeof claims !== 'object' || typeof claims.exp !== 'number') {
       throw unauthenticated('the token has no expiry');
     }
+    if (!isFor(options.audience, claims, rules)) throw unauthenticated('the token is for another audience');
     judgeIssueTime(claims['iat'], nowS);
-    const clientId = claims['client_id'] ?? claims['azp'];
-    if (typeof clientId !== 'string' || clientId === '') throw unauthenticated('the token names no client');
+    const clientId = clientOf(claims, rules);
+    if (clientId === undefined) throw unauthenticated('the token names no client');
     // Only for the audit records: one that no issuer would write is left out.
     const { jti } = claims;
     const tokenId = typeof jti === 'string' && jti.length <= 256 ? jti : '';
-    const principal = { clientId, scopes: scopesOf(claims), tokenId };
+    const principal = { clientId, scopes: scopesOf(claims, rules), tokenId };
     return { principal, untilMs: (claims.exp + leewayS) * 1000, generation };
   }
 

@@ -36,7 +36,7 @@ test('200 parallel callers get exactly the free places, evenly, and the rest 503
   for (const { reason } of refused) {
     expect(reason).toMatchObject({
       code: 'unavailable',
-      message: 'Every endpoint has reached its connection limit.',
+      message: 'Every endpoint of the Sora version 2024.1.0 has reached its connection limit.',
       retryAfterMs: expect.any(Number),
     });
   }
@@ -117,8 +117,8 @@ test('a channel gets the requested version; a version that no endpoint has is re
   await world.admin.putEndpoint(endpoint('new', { soraVersion: '2024.1.0' }));
   expect((await create('2023.2.0')).endpointUrl).toContain('//old.');
   await expect(create('2022.1.0')).rejects.toMatchObject({
-    code: 'invalid_argument',
-    message: 'soraVersion "2022.1.0" is not available.',
+    code: 'invalid_body',
+    message: '/soraVersion "2022.1.0" is not available.',
   });
 });
 

@@ -1,4 +1,5 @@
 import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
+import { untilDeadline, withoutDeadline } from '@headset-cloud/kit/deadline.ts';
 import { effectiveLimits, type Limits } from './domain/limits.ts';
 import type { ContractStore } from './ports.ts';
 
@@ -10,7 +11,7 @@ const keepMs = 2000;
 /** Applications in the cache; it is emptied when there are more. */
 const mostKept = 10_000;
 
-/** Reads contracts' limits; concurrent readers share one read. */
+/** Reads contracts' limits; concurrent readers share one read, and each waits until its own deadline. */
 export function createLimitsReader(
   contracts: Pick<ContractStore, 'limits'>,
   defaults: Limits,
@@ -21,12 +22,14 @@ export function createLimitsReader(
   return async (applicationId) => {
     if (applicationId === undefined) return defaults;
     const found = kept.get(applicationId);
-    if (found && found.untilMs > nowMs()) return found.limits;
-    const limits = contracts.limits(applicationId).then((own) => effectiveLimits(own, defaults));
+    if (found && found.untilMs > nowMs()) return untilDeadline(found.limits);
+    const limits = withoutDeadline(() =>
+      contracts.limits(applicationId).then((own) => effectiveLimits(own, defaults)),
+    );
     if (kept.size >= mostKept) kept.clear();
     kept.set(applicationId, { untilMs: nowMs() + keepMs, limits });
     limits.catch(() => kept.delete(applicationId));
-    return limits;
+    return untilDeadline(limits);
   };
 }
 

@@ -96,6 +96,14 @@ it('with a token the name does not count, and the token does', async () => {
   expect(await call('devices.headset.svc', {}, '/readyz')).toBe(200);
 });
 
+// withstands operators/host
+it('an absolute-form target is read as its path, and its host counts instead of the header', async () => {
+  const call = await door(undefined);
+  expect(await call('localhost', {}, 'http://localhost:9100/status')).toBe(200);
+  expect(await call('other.example', {}, 'http://localhost:9100/metrics?x=1')).toBe(200);
+  expect(await call('localhost', {}, 'http://evil.example.com/status')).toBe(421);
+});
+
 /** Lines of a log, parsed. */
 function logged() {
   const lines: Record<string, unknown>[] = [];

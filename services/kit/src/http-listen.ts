@@ -1,13 +1,17 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ListenAddress } from './config.ts';
 
 /**
- * Makes an HTTP server listen and returns its port. When it cannot listen, the error says what to do; `key`
- * is the configuration key of the address.
+ * Makes an HTTP server listen and returns its port. Its request listeners, which are there already, get every target in
+ * origin form. When it cannot listen, the error says what to do; `key` is the configuration key of the address.
  */
 export async function listenOn(server: Server, { host, port }: ListenAddress, key: string): Promise<number> {
+  for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
+    // A listener of the other two events changes what Node.js does by itself.
+    if (server.listenerCount(event) > 0) server.prependListener(event, useOriginForm);
+  }
   server.listen(port, host);
   try {
     await once(server, 'listening');
@@ -19,6 +23,19 @@ export async function listenOn(server: Server, { host, port }: ListenAddress, ke
     );
   }
   return portOf(server);
+}
+
+/**
+ * Changes an absolute-form target (`GET http://host/path`), which every server must accept (RFC 9112 3.2.2), to the
+ * origin form `/path`. The target's host replaces the header Host.
+ */
+function useOriginForm(request: IncomingMessage): void {
+  const absolute = /^https?:\/\/([^/?#]+)(.*)$/i.exec(request.url ?? '');
+  if (!absolute) return;
+  const [, host = '', rest = ''] = absolute;
+  request.url = rest.startsWith('/') ? rest : `/${rest}`;
+  // Without the header the request stays invalid.
+  if (request.headers.host !== undefined) request.headers.host = host;
 }
 
 /** The port that a server listens on; 0 when it does not. */

@@ -189,6 +189,19 @@ test('an address that is not public is refused in words, a closed port and an un
   expect((await send(notifier)).attempt?.reason).toBe('The host name cannot be resolved.');
 });
 
+test('an answer that is no HTTP is a reason; what comes before the answer is not the answer', async () => {
+  const answers = [
+    'SSH-2.0-OpenSSH_9.9\r\n',
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n',
+    'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n',
+  ];
+  await receiver((_, response) => void response.socket?.end(answers.shift() ?? ''));
+  const notifier = await world.start();
+  const malformed = { statusCode: 0, reason: 'The endpoint gave an answer that is not valid HTTP.' };
+  for (const expected of [malformed, malformed, { statusCode: 204, reason: '' }])
+    expect((await send(notifier)).attempt).toMatchObject(expected);
+});
+
 test('over TLS its facts are told; a certificate that nobody vouches for is a reason', async () => {
   const server = createHttps({ ...testCertificate }, (_, response) => response.end());
   const port = await listen(server as unknown as Server);

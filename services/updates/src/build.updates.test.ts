@@ -101,17 +101,17 @@ test('an app update is sent with what the headset needs to load and verify it', 
 });
 
 test.each<[string, string, 'a' | 'b', string]>([
-  ['com.example.a', '2.0', 'a', 'The version 2.0 of com.example.a is not in the catalogue.'],
-  ['com.example.x', '1.0', 'a', 'The version 1.0 of com.example.x is not in the catalogue.'],
+  ['com.example.a', '2.0', 'a', '/version 2.0 of com.example.a is not in the catalogue.'],
+  ['com.example.x', '1.0', 'a', '/version 1.0 of com.example.x is not in the catalogue.'],
   // Another developer's version: the same message as for one that does not exist.
-  ['com.example.a', '1.0', 'b', 'The version 1.0 of com.example.a is not in the catalogue.'],
+  ['com.example.a', '1.0', 'b', '/version 1.0 of com.example.a is not in the catalogue.'],
   [
     'com.example.a',
     '0.9',
     'a',
-    'The version 0.9 of com.example.a cannot be delivered: its upload is not complete.',
+    '/version 0.9 of com.example.a cannot be delivered: its upload is not complete.',
   ],
-  ['com.example.a', '0.8', 'a', 'The version 0.8 of com.example.a was withdrawn.'],
+  ['com.example.a', '0.8', 'a', '/version 0.8 of com.example.a was withdrawn.'],
 ])('%s %s of developer %s cannot be installed', async (name, version, developer, message) => {
   await putApp('com.example.a', '1.0');
   await putApp('com.example.a', '0.8');
@@ -129,7 +129,7 @@ test.each<[string, string, 'a' | 'b', string]>([
   const caller = callerOf(developer);
   await expect(
     world.updates.updateApp({ caller, deviceId: device, package: name, version }),
-  ).rejects.toMatchObject({ code: 'invalid_argument', message });
+  ).rejects.toMatchObject({ code: 'invalid_body', message });
   expect(world.devices.sent).toEqual([]);
 });
 
@@ -160,7 +160,7 @@ test('a version that is not in the catalogue is refused; what devices refuses co
   const update = (deviceId: string, version: string) =>
     world.updates.updateFirmware({ caller: callerOf(), deviceId, version });
   await expect(update('350000000000000', '7')).rejects.toMatchObject({
-    ...{ code: 'invalid_argument', message: 'The firmware version 7 is not in the catalogue.' },
+    ...{ code: 'invalid_body', message: '/version 7 of the firmware is not in the catalogue.' },
   });
   const message = 'The firmware version 9.000.9 is older than 9.001.0, which the device has.';
   world.devices.refusal = new DomainError('invalid_argument', message);

@@ -123,9 +123,9 @@ test('a corrupt package is rejected, the uploader and the operator read why, and
     version: '1.0.0',
   });
   await expect(update).rejects.toMatchObject({
-    code: 'invalid_argument',
+    code: 'invalid_body',
     message: expect.stringMatching(
-      /^The version 1\.0\.0 of com\.example\.app cannot be delivered: It is not a whole/,
+      /^\/version 1\.0\.0 of com\.example\.app cannot be delivered: It is not a whole/,
     ),
   });
   const again = await upload();
@@ -145,15 +145,15 @@ test('the URL of a rejected upload accepts another try', async () => {
 test('while an upload of a package is open, another developer gets none of it', async () => {
   await requestUpload();
   await expect(requestUpload('2.0.0', 10, callerOf('b'))).rejects.toMatchObject({
-    code: 'invalid_argument',
-    message: 'The package com.example.app is used by another developer.',
+    code: 'invalid_body',
+    message: '/package com.example.app is used by another developer.',
   });
   expect(await artifact('2.0.0')).toBeUndefined();
 });
 
 const othersName = {
-  code: 'invalid_argument',
-  message: 'The package com.example.app is used by another developer.',
+  code: 'invalid_body',
+  message: '/package com.example.app is used by another developer.',
 };
 
 test('a package whose upload expires without a file is free again, with nothing of the developer before', async () => {
@@ -346,20 +346,19 @@ test('of two developers that request a package at the same time exactly one gets
           () => 'won',
           (error) => error.code,
         );
-    expect((await Promise.all([ask('a'), ask('b')])).toSorted()).toEqual(['invalid_argument', 'won']);
+    expect((await Promise.all([ask('a'), ask('b')])).toSorted()).toEqual(['invalid_body', 'won']);
   }
 });
 
 test.each([
-  ['com.vendor.app', '1', 1n, /^package must not start with com\.vendor\., which is reserved\.$/],
-  ['no-package', '1', 1n, /^package must be/],
-  [app, 'a b', 1n, /^version must be/],
-  [app, '1', 0n, /^fileSize must be from 1 to 1073741824 bytes\.$/],
-  [app, '1', 1_073_741_825n, /^fileSize must be/],
+  ['com.vendor.app', '1', 1n, /^\/package must not start with com\.vendor\., which is reserved\.$/],
+  ['com.vendor', '1', 1n, /^\/package must not start with/],
+  [app, '1', 0n, /^\/fileSize must be from 1 to 1073741824 bytes\.$/],
+  [app, '1', 1_073_741_825n, /^\/fileSize must be/],
 ])('%s %s of %s bytes is refused, and leaves nothing behind', async (name, version, sizeBytes, message) => {
   await expect(
     world.updates.requestUpload({ caller: callerOf(), package: name, version, sizeBytes }),
-  ).rejects.toMatchObject({ code: 'invalid_argument', message: expect.stringMatching(message) });
+  ).rejects.toMatchObject({ code: 'invalid_body', message: expect.stringMatching(message) });
   for (const collection of ['packages', 'artifacts', 'uploads', 'idempotency']) {
     expect(await world.bed.store.collection(collection).countDocuments()).toBe(0);
   }
@@ -413,8 +412,8 @@ test('a withdrawn version stays withdrawn: it is neither installed nor uploaded 
   expect(withdrawn?.state).toBe(ArtifactState.WITHDRAWN);
   expect((await world.updates.listApps({ caller: callerOf() })).appVersions).toEqual([]);
   await expect(requestUpload()).rejects.toMatchObject({
-    code: 'invalid_argument',
-    message: 'The version 1.0.0 of com.example.app was withdrawn. Upload another version.',
+    code: 'invalid_body',
+    message: '/version 1.0.0 of com.example.app was withdrawn. Upload another version.',
   });
   expect((await put(url, bytes)).status).toBe(409);
   expect(await artifact()).toMatchObject({ state: ArtifactState.WITHDRAWN });

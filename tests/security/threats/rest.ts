@@ -22,7 +22,7 @@ export const restDoor = door(
   token-huge: a token of many kilobytes | tokens over 8192 characters are refused before they are decoded
   token-of-headset: a headset's token at the API | other keys, issuer and audience than the API's
   token-elsewhere: a token in the query, the body or a cookie, where logs and browsers leak it | only the Authorization header is read
-  key-flood: tokens with ever new key ids, so that the issuer is asked without end | one fetch of the keys in a cooldown
+  key-flood: tokens with ever new key ids or wrong signatures, so that the issuer is asked without end | one fetch of the keys in a cooldown
   scope: a genuine token without the scope of the call | each operation names its scope in the contract
   other-application: calls for another customer's application | ownership of the application is asked for each call; the answer is as for one that does not exist
   other-device: calls for a device that another application has activated | the device's activation is compared in the service that owns it

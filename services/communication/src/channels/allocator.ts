@@ -53,7 +53,7 @@ export class ChannelAllocator {
   }
 
   /**
-   * Idempotent by channel id. Throws `invalid_argument` for an unknown version and `unavailable` when every
+   * Idempotent by channel id. Throws `invalid_body` for an unknown version and `unavailable` when every
    * endpoint is full; then nothing of the channel is stored.
    */
   create(request: ChannelRequest): Promise<Channel> {
@@ -88,7 +88,8 @@ export class ChannelAllocator {
     let endpoints = seen;
     for (let round = 0; open.length > 0; round += 1) {
       if (round === mostRounds) {
-        for (const { reject } of open) reject(allFull());
+        const version = versionOf(endpoints, configured);
+        for (const { request, reject } of open) reject(allFull(version(request)));
         break;
       }
       if (round > 0) endpoints = await this.#endpoints.enabled();
@@ -119,11 +120,8 @@ export class ChannelAllocator {
   ): Promise<Waiting[]> {
     const lost: Waiting[] = [];
     const stale = ({ places }: EndpointWithPlaces) => places.length - takenAt(places, nowMs);
-    const versions = endpoints.map(({ soraVersion }) => soraVersion);
-    const byVersion = Map.groupBy(
-      open,
-      ({ request }) => request.soraVersion || (defaultVersion(versions, configured) ?? ''),
-    );
+    const requested = versionOf(endpoints, configured);
+    const byVersion = Map.groupBy(open, ({ request }) => requested(request));
     const chosen = new Map<EndpointWithPlaces, Waiting[]>();
     for (const [version, waiting] of byVersion) {
       const fitting = endpoints.filter(({ soraVersion }) => soraVersion === version);
@@ -146,7 +144,7 @@ export class ChannelAllocator {
         const endpoint = fitting.find((candidate) => candidate.endpointId === endpointId);
         if (endpoint) chosen.set(endpoint, [...(chosen.get(endpoint) ?? []), one]);
         else if (fitting.some(stale)) lost.push(one);
-        else one.reject(allFull());
+        else one.reject(allFull(version));
       }
     }
     const untilMs = nowMs + this.#reservationMs;
@@ -184,7 +182,7 @@ export class ChannelAllocator {
    */
   async #settle({ request, resolve, reject }: Waiting, endpointId: string): Promise<void> {
     const first = await this.#channels.get(request.channelId);
-    if (!first) return reject(allFull());
+    if (!first) return reject(allFull(request.soraVersion));
     if (first.endpointId !== endpointId) {
       await this.#endpoints.free(endpointId, reservationOf(request.channelId));
     }
@@ -192,8 +190,20 @@ export class ChannelAllocator {
   }
 }
 
-function allFull(): DomainError {
-  return new DomainError('unavailable', 'Every endpoint has reached its connection limit.', { retryAfterMs });
+/** The Sora version that a channel needs; empty if there is no endpoint. */
+function versionOf(
+  endpoints: readonly EndpointWithPlaces[],
+  configured: string | undefined,
+): (request: ChannelRequest) => string {
+  const versions = endpoints.map(({ soraVersion }) => soraVersion);
+  return ({ soraVersion }) => soraVersion || (defaultVersion(versions, configured) ?? '');
+}
+
+function allFull(version: string): DomainError {
+  const which = version === '' ? '' : ` of the Sora version ${version}`;
+  return new DomainError('unavailable', `Every endpoint${which} has reached its connection limit.`, {
+    retryAfterMs,
+  });
 }
 
 /** An operator may register one at any time, so that the call may be repeated. */
@@ -202,5 +212,5 @@ function noneRegistered(): DomainError {
 }
 
 function unknownVersion(version: string): DomainError {
-  return new DomainError('invalid_argument', `soraVersion ${JSON.stringify(version)} is not available.`);
+  return new DomainError('invalid_body', `/soraVersion ${JSON.stringify(version)} is not available.`);
 }

@@ -140,3 +140,15 @@ test('of large webhooks in pieces those that have no room get 503 and a time; th
   again.write(`${chunk(large)}0\r\n\r\n`);
   expect(statusOf(await rest(again))).toBe(200);
 });
+
+test.each([
+  'http://sora.example:8080/webhooks/sora/one',
+  '/webhooks/sora/one?x=1',
+  'http://sora.example/webhooks/sora/one?x=1',
+])('a webhook to the target %s is stored', async (path) => {
+  const { port, bodies } = await open();
+  const socket = begin(port, { path, headers: 'Connection: close\r\n' });
+  socket.write(`${chunk('{}')}0\r\n\r\n`);
+  expect(statusOf(await rest(socket))).toBe(200);
+  expect(bodies.map(String)).toEqual(['{}']);
+});

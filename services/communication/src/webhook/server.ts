@@ -50,7 +50,7 @@ export function createWebhookServer(options: {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const room: (() => void)[] = [];
     try {
-      const endpointId = path.exec(request.url ?? '')?.[1];
+      const endpointId = path.exec((request.url ?? '').split('?', 1)[0] ?? '')?.[1];
       if (!endpointId) throw new Refusal(404, 'Nothing is there.');
       if (request.method !== 'POST') throw new Refusal(405, 'Only POST.', { allow: 'POST' });
       const token = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';

@@ -2,6 +2,7 @@ import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { systemTime, type Time } from '../clock.ts';
 import type { AddressRules } from './address-rules.ts';
+import { withoutInterimAnswers } from './interim-answers.ts';
 import type { Resolve } from './resolve.ts';
 import { type EgressProxy, EgressProxyError, openTunnel } from './tunnel.ts';
 
@@ -58,12 +59,14 @@ export function createConfiguredConnector(options: ConnectorOptions): Connector 
 }
 
 function plain({ connectTimeoutMs, ca }: ConnectorOptions, lookup?: LookupFunction): Connector {
-  return buildConnector({
-    timeout: connectTimeoutMs,
-    allowH2: false,
-    ...(lookup && { lookup }),
-    ...(ca && { ca }),
-  });
+  return withoutInterimAnswers(
+    buildConnector({
+      timeout: connectTimeoutMs,
+      allowH2: false,
+      ...(lookup && { lookup }),
+      ...(ca && { ca }),
+    }),
+  );
 }
 
 function judgedDirect(

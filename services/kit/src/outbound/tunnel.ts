@@ -1,6 +1,7 @@
 import { isIPv6, type Socket } from 'node:net';
-import { Client } from 'undici';
+import { buildConnector, Client } from 'undici';
 import { systemTime, type Time } from '../clock.ts';
+import { withoutInterimAnswers } from './interim-answers.ts';
 import type { Bypass } from './no-proxy.ts';
 
 /** An HTTP proxy that opens tunnels by CONNECT. */
@@ -36,7 +37,9 @@ export async function openTunnel(
   time: Time = systemTime,
 ): Promise<Socket> {
   const target = isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
-  const client = new Client(proxy.origin, { connect: { timeout: timeoutMs, allowH2: false } });
+  const client = new Client(proxy.origin, {
+    connect: withoutInterimAnswers(buildConnector({ timeout: timeoutMs, allowH2: false })),
+  });
   let connected = false;
   client.once('connect', () => {
     connected = true;

@@ -1,6 +1,8 @@
+import { withDeadline } from '@headset-cloud/kit/deadline.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, type Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { createDestinations } from './destinations.ts';
@@ -68,4 +70,18 @@ test('one destination does not wait for another', async () => {
   expect(await other).toBe('first');
   reads[0]?.answer();
   await first;
+});
+
+test('callers that share one read have their own deadlines', async () => {
+  const time = createFakeTime();
+  const { reads, ask } = devices();
+  const first = expect(withDeadline(100, () => ask(), time)).rejects.toMatchObject({
+    code: 'deadline_exceeded',
+  });
+  const second = withDeadline(1000, () => ask(), time);
+  await waitFor('the read', () => reads.length === 1);
+  await time.advance(100);
+  await first;
+  reads[0]?.answer();
+  expect(await second).toBe('first');
 });

@@ -1,3 +1,4 @@
+import { untilDeadline, withoutDeadline } from '@headset-cloud/kit/deadline.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type Channel, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
@@ -8,7 +9,7 @@ const deadlineMs = 3000;
 /**
  * Reads addresses and keys from devices, anew for each attempt: the old key is out of use as soon as
  * a new one was issued (rules A6, A18). A read serves those that asked before it began. One destination has one
- * read at a time: whoever asks meanwhile shares the next one.
+ * read at a time: callers that ask meanwhile share the next one, and each waits until its own deadline.
  */
 export function createDestinations(channel: Channel): Destinations {
   const applications = createClient(ApplicationsService, channel, { deadlineMs });
@@ -46,10 +47,10 @@ export function createDestinations(channel: Channel): Destinations {
       const key = `${applicationId}/${setting}`;
       let waiting = next.get(key);
       if (!waiting) {
-        waiting = readNext(key, () => read(applicationId, setting));
+        waiting = withoutDeadline(() => readNext(key, () => read(applicationId, setting)));
         next.set(key, waiting);
       }
-      return waiting;
+      return untilDeadline(waiting);
     },
   };
 }

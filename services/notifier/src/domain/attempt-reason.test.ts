@@ -18,6 +18,8 @@ test.each([
   [0, 'connect ECONNREFUSED 10.0.0.1:443', 'connection'],
   [0, 'UND_ERR_SOCKET: other side closed', 'connection_lost'],
   [0, 'read ECONNRESET', 'connection_lost'],
+  [0, 'Response does not match the HTTP/1.1 protocol (Expected HTTP/)', 'malformed'],
+  [0, 'UND_ERR_SOCKET: bad upgrade', 'malformed'],
   [0, 'UND_ERR_HEADERS_OVERFLOW: Headers Overflow Error', 'answer_too_large'],
   [0, 'something new', 'other'],
 ])('%i %s is told as %s', (statusCode, error, reason) => {

@@ -10,6 +10,7 @@ export const attemptReasons = {
   connection_lost: 'The connection was closed before the whole answer came.',
   tls: 'The TLS handshake failed, or the certificate is not valid.',
   time_out: 'No complete answer came in time.',
+  malformed: 'The endpoint gave an answer that is not valid HTTP.',
   answer_too_large: 'The answer is too large.',
   proxy: 'The way out of the platform did not lead to the endpoint.',
   other: 'The request failed.',
@@ -26,7 +27,9 @@ const byError: readonly (readonly [RegExp, AttemptReason])[] = [
   [/ENOTFOUND|EAI_|ENODATA|ESERVFAIL|EREFUSED|EBADNAME|ENONAME|queryA/, 'dns'],
   [/CERT|TLS|SSL|UNABLE_TO_|EPROTO|certificate/i, 'tls'],
   [/ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL/, 'connection'],
-  [/ECONNRESET|EPIPE|UND_ERR_SOCKET|other side closed|HPE_/, 'connection_lost'],
+  // undici sets no code, or UND_ERR_SOCKET.
+  [/does not match the HTTP|HTTPParserError|bad (response|upgrade)/, 'malformed'],
+  [/ECONNRESET|EPIPE|UND_ERR_SOCKET|other side closed/, 'connection_lost'],
 ];
 
 /** Undefined: it did not fail. Pure. */

@@ -114,6 +114,7 @@ test('an answer that breaks off, or never ends, counts by its status', async () 
 test('what comes before the answer is not the answer', async () => {
   const hints = { link: '</style.css>; rel=preload' };
   const answers = await http((_, response) => {
+    response.writeContinue();
     response.writeEarlyHints(hints, () => response.writeHead(204).end());
   });
   const breaks = await http((_, response) => {

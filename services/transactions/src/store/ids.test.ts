@@ -1,4 +1,6 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { untilDeadline, withDeadline } from '@headset-cloud/kit/deadline.ts';
+import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { type CounterDocument, collections } from './documents.ts';
 import { createIdSource, type IdSource } from './ids.ts';
@@ -24,4 +26,18 @@ it('concurrent callers whose ids are too low drop their block once, not the fres
   }
   expect(low.every((id) => id < high) && again.every((id) => id > high)).toBe(true);
   expect(again).toEqual([21, 22, 23]);
+});
+
+it('callers that wait for one block have their own deadlines', async () => {
+  const time = createFakeTime();
+  const slow = Promise.withResolvers<{ next: number }>();
+  const counters = { findOneAndUpdate: () => untilDeadline(slow.promise) } as never;
+  const source = createIdSource(counters, 10);
+  const draw = (ms: number) => withDeadline(ms, () => source.draw(), time);
+  const first = expect(draw(100)).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  const second = draw(1000);
+  await time.advance(100);
+  await first;
+  slow.resolve({ next: 10 });
+  expect(await second).toBe(1);
 });

@@ -1,3 +1,4 @@
+import { untilDeadline, withoutDeadline } from '@headset-cloud/kit/deadline.ts';
 import { DomainError, isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { CounterDocument } from './documents.ts';
@@ -46,10 +47,11 @@ export function createIdSource(counters: StoreCollection<CounterDocument>, block
   return {
     async draw() {
       while (next >= end) {
-        fetching ??= fetchBlock().finally(() => {
+        // Callers share the block, so it is fetched without the deadline of the first one.
+        fetching ??= withoutDeadline(() => fetchBlock()).finally(() => {
           fetching = undefined;
         });
-        await fetching;
+        await untilDeadline(fetching);
       }
       return next++;
     },

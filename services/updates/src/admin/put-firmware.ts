@@ -17,7 +17,7 @@ export function putFirmwareHandler(
   return async ({ package: packageName, version, sizeBytes: declared }) => {
     requirePackage(packageName);
     requireVersion(version);
-    const sizeBytes = requireSize(declared, deps.maxBytes);
+    const sizeBytes = requireSize(declared, deps.maxBytes, 'invalid_argument');
     const name = { kind: 'firmware', package: packageName, version } as const;
     const there = await deps.catalogue.get(artifactId(name));
     if (there) requireSamePackage(there, packageName);

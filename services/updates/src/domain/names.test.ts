@@ -37,16 +37,18 @@ test.each(['', '.1', '-1', '1 0', '1/0', '1@0', '１', '1\n', '1'.repeat(129)])(
 
 test('the reserved prefix is refused by its letters', () => {
   expect(() => requireUnreserved('com.vendor.app', 'com.vendor.')).toThrow(
-    'package must not start with com.vendor., which is reserved.',
+    '/package must not start with com.vendor., which is reserved.',
   );
+  expect(() => requireUnreserved('com.vendor', 'com.vendor.')).toThrow('reserved');
+  expect(() => requireUnreserved('com.vendor', 'com.vendor')).toThrow('reserved');
   expect(() => requireUnreserved('com.vendors.app', 'com.vendor.')).not.toThrow();
   expect(() => requireUnreserved('jp.com.vendor.app', 'com.vendor.')).not.toThrow();
 });
 
 test('sizes are from 1 to the limit', () => {
-  expect(requireSize(1n, 10)).toBe(1);
-  expect(requireSize(10n, 10)).toBe(10);
+  expect(requireSize(1n, 10, 'invalid_body')).toBe(1);
+  expect(requireSize(10n, 10, 'invalid_body')).toBe(10);
   for (const size of [0n, -1n, 11n, 2n ** 63n - 1n]) {
-    expect(() => requireSize(size, 10)).toThrow('fileSize must be from 1 to 10 bytes.');
+    expect(() => requireSize(size, 10, 'invalid_body')).toThrow('/fileSize must be from 1 to 10 bytes.');
   }
 });

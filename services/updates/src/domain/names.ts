@@ -8,6 +8,10 @@ const packageForm = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
 /** Parts between dots; compared by kit/version.ts. */
 const versionForm = /^[0-9A-Za-z][0-9A-Za-z._+-]*$/;
 
+/** 400 for a field of a request's body, by its JSON pointer (rule A4). */
+export const invalidBody = (pointer: string, reason: string): DomainError =>
+  new DomainError('invalid_body', `${pointer} ${reason}`);
+
 /** Throws 400 `invalid_argument` that names the rule. */
 export function requirePackage(name: string): void {
   if (name.length > maxPackageLength || !packageForm.test(name)) {
@@ -28,20 +32,25 @@ export function requireVersion(version: string): void {
   }
 }
 
-/** Specification API 5: the vendor's own packages are not for integrators. */
+/**
+ * Specification API 5: the vendor's own packages are not for integrators, also the one that is the prefix without its
+ * dot. Throws 400 `invalid_body`.
+ */
 export function requireUnreserved(name: string, vendorPrefix: string): void {
-  if (name.startsWith(vendorPrefix)) {
-    throw new DomainError(
-      'invalid_argument',
-      `package must not start with ${vendorPrefix}, which is reserved.`,
-    );
+  if (`${name}.`.startsWith(vendorPrefix)) {
+    throw invalidBody('/package', `must not start with ${vendorPrefix}, which is reserved.`);
   }
 }
 
-/** Specification API 5: at least 1; the upper limit is configuration. */
-export function requireSize(sizeBytes: bigint, maxBytes: number): number {
+/** Specification API 5: at least 1; the upper limit is configuration. Throws 400 of this code. */
+export function requireSize(
+  sizeBytes: bigint,
+  maxBytes: number,
+  code: 'invalid_argument' | 'invalid_body',
+): number {
   if (sizeBytes < 1n || sizeBytes > BigInt(maxBytes)) {
-    throw new DomainError('invalid_argument', `fileSize must be from 1 to ${maxBytes} bytes.`);
+    const rule = `fileSize must be from 1 to ${maxBytes} bytes.`;
+    throw new DomainError(code, code === 'invalid_body' ? `/${rule}` : rule);
   }
   return Number(sizeBytes);
 }

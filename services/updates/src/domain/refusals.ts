@@ -1,13 +1,17 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Artifact } from './artifact.ts';
+import { invalidBody } from './names.ts';
 
-const refuse = (message: string) => new DomainError('invalid_argument', message);
+const refuseVersion = (reason: string) => invalidBody('/version', reason);
+
+/** Why a developer's file is rejected after its upload. */
+export const otherDeveloperReason = (name: string) => `The package ${name} is used by another developer.`;
 
 /** This service's refusals; each names the parameter and the broken rule (rule A4). */
 export const refusals = {
-  otherDeveloper: (name: string) => refuse(`The package ${name} is used by another developer.`),
+  otherDeveloper: (name: string) => invalidBody('/package', `${name} is used by another developer.`),
   withdrawn: (name: string, version: string) =>
-    refuse(`The version ${version} of ${name} was withdrawn. Upload another version.`),
+    refuseVersion(`${version} of ${name} was withdrawn. Upload another version.`),
   /** The developer itself has opened them; other developers are not touched. */
   tooManyUploads: (most: number, retryAfterMs: number) =>
     new DomainError('too_many_requests', `Too many uploads of this version are open: at most ${most}.`, {
@@ -21,25 +25,25 @@ export const refusals = {
     }),
   closing: () =>
     new DomainError('unavailable', 'The upload is being closed just now.', { retryAfterMs: 1000 }),
-  limit: (max: number) => refuse(`limit must be from 1 to ${max}.`),
+  limit: (max: number) => new DomainError('invalid_argument', `limit must be from 1 to ${max}.`),
 
   /** Tells the developer why its own version cannot be installed. */
   notDeliverable: (name: string, version: string, artifact: Artifact | undefined) => {
     switch (artifact?.state) {
       case 'rejected':
-        return refuse(`The version ${version} of ${name} cannot be delivered: ${artifact.reason}`);
+        return refuseVersion(`${version} of ${name} cannot be delivered: ${artifact.reason}`);
       case 'uploading':
-        return refuse(
-          `The version ${version} of ${name} cannot be delivered: its upload is not complete.${
+        return refuseVersion(
+          `${version} of ${name} cannot be delivered: its upload is not complete.${
             artifact.reason && ` The upload before: ${artifact.reason}`
           }`,
         );
       case 'withdrawn':
-        return refuse(`The version ${version} of ${name} was withdrawn.`);
+        return refuseVersion(`${version} of ${name} was withdrawn.`);
       default:
-        return refuse(`The version ${version} of ${name} is not in the catalogue.`);
+        return refuseVersion(`${version} of ${name} is not in the catalogue.`);
     }
   },
   firmwareNotDeliverable: (version: string) =>
-    refuse(`The firmware version ${version} is not in the catalogue.`),
+    refuseVersion(`${version} of the firmware is not in the catalogue.`),
 };

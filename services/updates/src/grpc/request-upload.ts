@@ -20,7 +20,7 @@ export function requestUploadHandler(
     requirePackage(packageName);
     requireVersion(version);
     requireUnreserved(packageName, deps.limits.vendorPrefix);
-    const sizeBytes = requireSize(declared, deps.limits.maxBytes);
+    const sizeBytes = requireSize(declared, deps.limits.maxBytes, 'invalid_body');
     const developerId = await developerOf(deps, caller);
     const name = { kind: 'software', package: packageName, version } as const;
     const signed = await requestUpload(deps, { caller, name, developerId, sizeBytes });

@@ -49,11 +49,17 @@ const sign = (sizeBytes: number) =>
     seconds: 60,
   });
 
-async function send(method: string, url: string, headers: Record<string, string> = {}, body = '') {
+async function send(
+  method: string,
+  url: string,
+  headers: Record<string, string> = {},
+  body = '',
+  absolute = false,
+) {
   return new Promise<{ status: number; headers: Record<string, unknown>; text: string; continued: boolean }>(
     (resolve, reject) => {
       let continued = false;
-      const sending = httpRequest(url, { method, headers }, async (answer) =>
+      const sending = httpRequest(url, { method, headers, ...(absolute && { path: url }) }, async (answer) =>
         resolve({
           ...{ status: answer.statusCode ?? 0, headers: answer.headers, continued },
           text: (await buffer(answer)).toString(),
@@ -94,6 +100,13 @@ test('a client that sends Expect: 100-continue is refused, or told to continue, 
   ]);
   const right = await send('PUT', url, { ...expecting, 'content-type': 'a/b' }, 'four');
   expect([right.status, right.continued, stored]).toEqual([200, true, ['uploads/0a']]);
+});
+
+test('an absolute-form target is read as its path', async () => {
+  const put = { 'content-type': 'a/b', 'content-length': '4' };
+  expect((await send('PUT', await sign(4), put, 'four', true)).status).toBe(200);
+  const url = await storage.signDownload({ key: 'uploads/0a', startMs: Date.now(), seconds: 60 });
+  expect((await send('GET', url, {}, '', true)).text).toBe('four');
 });
 
 test('HEAD answers the headers of GET', async () => {

@@ -4,7 +4,7 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Rejection } from '../apk/bounds.ts';
 import type { Declared } from '../checks/check-file.ts';
 import { checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';
-import { refusals } from '../domain/refusals.ts';
+import { otherDeveloperReason } from '../domain/refusals.ts';
 import { closesAtMs, farthestAheadMs, lastLookMs, nextLookMs, type Upload } from '../domain/upload.ts';
 import {
   type ArtifactStorage,
@@ -106,8 +106,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     // Before the version, so that none is ever deliverable of a package that is another developer's.
     if (kind === 'software' && (await packages.accept(name, developerId, clock.now())) !== developerId) {
       await removeUnused(artifact.id, objectKey);
-      const { message: reason } = refusals.otherDeveloper(name);
-      return reject(upload, tag, { rule: 'other_developer', reason });
+      return reject(upload, tag, { rule: 'other_developer', reason: otherDeveloperReason(name) });
     }
     failpoints('updates.owned');
     const content = { developerId, objectKey, sizeBytes: object.sizeBytes, sha256 };

@@ -1,0 +1,69 @@
+import { subscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import type { buildConnector } from 'undici';
+
+/** The beginning of an answer, until its final status is known; undefined: what follows belongs to the final answer. */
+interface Incoming {
+  head: Buffer | undefined;
+}
+
+const incoming = new WeakMap<object, Incoming>();
+let isSubscribed = false;
+
+/**
+ * A connector whose clients never see interim answers (1xx, other than 101), so that they accept a `100 Continue` that
+ * they did not ask for, as RFC 9110 15.2 demands of every client. undici closes the connection at a 100, and takes any
+ * other interim answer for the answer to a CONNECT. undici reports the beginning of each request, so that no byte of
+ * an answer's body is taken for an answer.
+ */
+export function withoutInterimAnswers(connect: buildConnector.connector): buildConnector.connector {
+  if (!isSubscribed) {
+    isSubscribed = true;
+    subscribe('undici:client:sendHeaders', (message) => {
+      const of = incoming.get((message as { socket: object }).socket);
+      if (of) of.head = Buffer.alloc(0);
+    });
+  }
+  return (options, callback) =>
+    connect(options, (...answer) => {
+      const [error, socket] = answer;
+      if (!error) filter(socket);
+      callback(...answer);
+    });
+}
+
+function filter(socket: Socket): void {
+  if (incoming.has(socket)) return;
+  const of: Incoming = { head: undefined };
+  incoming.set(socket, of);
+  const read = socket.read.bind(socket);
+  socket.read = (size) => {
+    for (;;) {
+      const chunk: Buffer | null = read(size);
+      if (!chunk || !of.head) return chunk;
+      const rest = afterInterim(Buffer.concat([of.head, chunk]));
+      of.head = rest.isFinal ? undefined : rest.bytes;
+      if (rest.isFinal) return rest.bytes;
+    }
+  };
+}
+
+const interimStart = 'HTTP/1.1 1';
+const upgradeStart = 'HTTP/1.1 101';
+const end = '\r\n\r\n';
+/** As many as undici reads of an answer's headers. Behind a longer interim answer nothing is looked for. */
+const mostHeadBytes = 16 * 1024;
+
+/** Bytes after the interim answers, and whether the final answer begins there. */
+function afterInterim(bytes: Buffer): { readonly bytes: Buffer; readonly isFinal: boolean } {
+  let rest = bytes;
+  for (;;) {
+    const start = rest.toString('latin1', 0, upgradeStart.length);
+    const mayBeInterim = upgradeStart.startsWith(start.slice(0, interimStart.length));
+    if (mayBeInterim && start.length < upgradeStart.length) return { bytes: rest, isFinal: false };
+    if (!mayBeInterim || start === upgradeStart) return { bytes: rest, isFinal: true };
+    const endsAt = rest.indexOf(end);
+    if (endsAt === -1) return { bytes: rest, isFinal: rest.length > mostHeadBytes };
+    rest = rest.subarray(endsAt + end.length);
+  }
+}
