@@ -1,5 +1,5 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { key, status, useWorld } from './testing/fixture.ts';
+import { key, seen, status, useWorld } from './testing/fixture.ts';
 import { createManualClocks } from './testing/manual-clocks.ts';
 
 const use = useWorld();
@@ -57,6 +57,29 @@ test('hanging and dead endpoints do not delay the callbacks of another applicati
     return (await notifier.metrics.metrics()).includes('headset_callbacks_due 200\n');
   });
   expect(hanging.arrivals).toHaveLength(4);
+});
+
+test('an application whose endpoint hangs takes no connection from another application at the same origin', async () => {
+  const server = await use.integrator(({ webhookId }) =>
+    webhookId.startsWith('h-') ? 'hang' : { status: 204 },
+  );
+  use.pointTo('hanging', server);
+  use.pointTo('good', server);
+  await use.world.start({
+    NOTIFIER_PER_DESTINATION_IN_FLIGHT: '4',
+    NOTIFIER_TOTAL_TIMEOUT_MS: '60000',
+  });
+  const count = 20;
+  const of = (applicationId: string) =>
+    Array.from({ length: count }, (_, i) => ({
+      notificationId: `${applicationId[0]}-${i}`,
+      applicationId,
+    }));
+  await use.world.publish(...of('hanging'));
+  await waitFor('the limit of the hanging one is reached', () => server.arrivals.length === 4);
+  await use.world.publish(...of('good'));
+  await waitFor('all of the good one have arrived', () => server.received.length === count);
+  expect(seen(server).filter((id) => id.startsWith('h-'))).toHaveLength(4);
 });
 
 test('a failing destination is probed one at a time, and everything arrives when it takes callbacks again', async () => {
