@@ -134,7 +134,10 @@ export function buildNotifier(
     proxy: egressProxyOf(config),
     ...(overrides.ca && { ca: overrides.ca }),
   });
-  const sender = new UndiciSender(new OriginPools({ maxPools, connect }), time, config.NOTIFIER_TOTAL_TIMEOUT_MS);
+  const sender = new UndiciSender(new OriginPools({ maxPools, connect }), time, {
+    totalTimeoutMs: config.NOTIFIER_TOTAL_TIMEOUT_MS,
+    maxRetryAfterMs: config.NOTIFIER_BACKOFF_MAX_MS,
+  });
   const writer = new ChangeWriter(store, logger, ctx.failpoints, time);
   const finished = new FinishedOrders();
   const leaseMs = config.NOTIFIER_LEASE_MS;

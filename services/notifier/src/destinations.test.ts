@@ -12,7 +12,7 @@ test('Retry-After is honoured: nothing is sent to the destination before', async
     return isFirst ? { status: 429, headers: { 'retry-after': '1' } } : { status: 204 };
   });
   use.pointTo('a-1', server);
-  const notifier = await use.world.start({}, { time });
+  const notifier = await use.world.start({ NOTIFIER_BACKOFF_MAX_MS: '3600000' }, { time });
   await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('it was refused', async () => {
     const { delivery } = await notifier.admin
@@ -27,6 +27,26 @@ test('Retry-After is honoured: nothing is sent to the destination before', async
   });
   const [first, second] = arrivedAtMs;
   expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(1000);
+});
+
+test('a longer Retry-After than NOTIFIER_BACKOFF_MAX_MS counts as that maximum, and is not shortened', async () => {
+  const time = createManualClocks();
+  const maxMs = 7000;
+  const arrivedAtMs: number[] = [];
+  const server = await use.integrator(() => {
+    const isFirst = arrivedAtMs.push(time.monotonicNow()) === 1;
+    return isFirst ? { status: 503, headers: { 'retry-after': '3600' } } : { status: 204 };
+  });
+  use.pointTo('a-1', server);
+  await use.world.start({ NOTIFIER_BACKOFF_MAX_MS: String(maxMs) }, { time });
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  await waitFor('it has arrived', () => {
+    time.pass(100);
+    return server.received.length === 1;
+  });
+  const [first, second] = arrivedAtMs;
+  expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(maxMs);
+  expect(Number(second) - Number(first)).toBeLessThan(3_600_000);
 });
 
 test('hanging and dead endpoints do not delay the callbacks of another application', async () => {

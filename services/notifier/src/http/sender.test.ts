@@ -46,7 +46,10 @@ function createSender(
     ...(options.ca && { ca: options.ca }),
   });
   const pools = new OriginPools({ maxPools: options.maxPools ?? 10, connect });
-  const sender = new UndiciSender(pools, options.time ?? systemTime, options.totalMs ?? 60_000);
+  const sender = new UndiciSender(pools, options.time ?? systemTime, {
+    totalTimeoutMs: options.totalMs ?? 60_000,
+    maxRetryAfterMs: 3_600_000,
+  });
   closers.push(() => sender.close());
   const post = (url: string, signal = new AbortController().signal) =>
     sender.send({ ...request, url: new URL(url) }, signal);
