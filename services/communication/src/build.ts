@@ -55,8 +55,6 @@ import { createWebhookServer } from './webhook/server.ts';
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const connectTimeoutMs = 5000;
-/** Connections that one instance opens to one storage or archive. */
-const connectionsEach = 16;
 
 /** Replacements for tests. */
 export interface CommunicationOverrides {
@@ -108,8 +106,9 @@ export function buildCommunication(
 
   const stallMs = config.COMMUNICATION_UPLOAD_STALL_MS;
   const { stallTime = systemTime } = overrides;
-  // Stalls are detected by watching bytes; undici's own time-outs would cover only some phases.
-  const agent = { connections: connectionsEach, headersTimeout: 0, bodyTimeout: 0 };
+  // Stalls are detected by watching bytes; undici's own time-outs would cover only some phases. A request that waited
+  // for the connection of another recording would count as stalled: connections have no limit of their own.
+  const agent = { allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
   const reach = { connectTimeoutMs, proxy: egressProxyOf(config) };
   const archiveAgent = new Agent({ ...agent, connect: createConfiguredConnector(reach) });
   const storageAgent = new Agent({

@@ -134,9 +134,10 @@ export function buildNotifier(
     proxy: egressProxyOf(config),
     ...(overrides.ca && { ca: overrides.ca }),
   });
-  const connections = config.NOTIFIER_PER_DESTINATION_IN_FLIGHT;
-  const pools = new OriginPools({ maxPools, pool: { connections, connect } });
-  const sender = new UndiciSender(pools, time, config.NOTIFIER_TOTAL_TIMEOUT_MS);
+  const sender = new UndiciSender(new OriginPools({ maxPools, connect }), time, {
+    totalTimeoutMs: config.NOTIFIER_TOTAL_TIMEOUT_MS,
+    maxRetryAfterMs: config.NOTIFIER_BACKOFF_MAX_MS,
+  });
   const writer = new ChangeWriter(store, logger, ctx.failpoints, time);
   const finished = new FinishedOrders();
   const leaseMs = config.NOTIFIER_LEASE_MS;
@@ -157,8 +158,7 @@ export function buildNotifier(
   const signedUrls = new SignedUrls({
     time,
     destinations,
-    // Applications may share an origin: the cap is on each, not on the origin's connections.
-    requester: new UndiciRequester(new OriginPools({ maxPools, pool: { connections: null, connect } })),
+    requester: new UndiciRequester(new OriginPools({ maxPools, connect })),
     slots: new DestinationSlots({ maxInFlight: signedUrlsInFlight, maxWaiting: signedUrlsInFlight * 16 }),
     metrics,
     totalTimeoutMs: config.NOTIFIER_TOTAL_TIMEOUT_MS,

@@ -1,5 +1,5 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { key, status, useWorld } from './testing/fixture.ts';
+import { key, seen, status, useWorld } from './testing/fixture.ts';
 import { createManualClocks } from './testing/manual-clocks.ts';
 
 const use = useWorld();
@@ -12,7 +12,7 @@ test('Retry-After is honoured: nothing is sent to the destination before', async
     return isFirst ? { status: 429, headers: { 'retry-after': '1' } } : { status: 204 };
   });
   use.pointTo('a-1', server);
-  const notifier = await use.world.start({}, { time });
+  const notifier = await use.world.start({ NOTIFIER_BACKOFF_MAX_MS: '3600000' }, { time });
   await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('it was refused', async () => {
     const { delivery } = await notifier.admin
@@ -27,6 +27,26 @@ test('Retry-After is honoured: nothing is sent to the destination before', async
   });
   const [first, second] = arrivedAtMs;
   expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(1000);
+});
+
+test('a longer Retry-After than NOTIFIER_BACKOFF_MAX_MS counts as that maximum, and is not shortened', async () => {
+  const time = createManualClocks();
+  const maxMs = 7000;
+  const arrivedAtMs: number[] = [];
+  const server = await use.integrator(() => {
+    const isFirst = arrivedAtMs.push(time.monotonicNow()) === 1;
+    return isFirst ? { status: 503, headers: { 'retry-after': '3600' } } : { status: 204 };
+  });
+  use.pointTo('a-1', server);
+  await use.world.start({ NOTIFIER_BACKOFF_MAX_MS: String(maxMs) }, { time });
+  await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
+  await waitFor('it has arrived', () => {
+    time.pass(100);
+    return server.received.length === 1;
+  });
+  const [first, second] = arrivedAtMs;
+  expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(maxMs);
+  expect(Number(second) - Number(first)).toBeLessThan(3_600_000);
 });
 
 test('hanging and dead endpoints do not delay the callbacks of another application', async () => {
@@ -57,6 +77,29 @@ test('hanging and dead endpoints do not delay the callbacks of another applicati
     return (await notifier.metrics.metrics()).includes('headset_callbacks_due 200\n');
   });
   expect(hanging.arrivals).toHaveLength(4);
+});
+
+test('an application whose endpoint hangs takes no connection from another application at the same origin', async () => {
+  const server = await use.integrator(({ webhookId }) =>
+    webhookId.startsWith('h-') ? 'hang' : { status: 204 },
+  );
+  use.pointTo('hanging', server);
+  use.pointTo('good', server);
+  await use.world.start({
+    NOTIFIER_PER_DESTINATION_IN_FLIGHT: '4',
+    NOTIFIER_TOTAL_TIMEOUT_MS: '60000',
+  });
+  const count = 20;
+  const of = (applicationId: string) =>
+    Array.from({ length: count }, (_, i) => ({
+      notificationId: `${applicationId[0]}-${i}`,
+      applicationId,
+    }));
+  await use.world.publish(...of('hanging'));
+  await waitFor('the limit of the hanging one is reached', () => server.arrivals.length === 4);
+  await use.world.publish(...of('good'));
+  await waitFor('all of the good one have arrived', () => server.received.length === count);
+  expect(seen(server).filter((id) => id.startsWith('h-'))).toHaveLength(4);
 });
 
 test('a failing destination is probed one at a time, and everything arrives when it takes callbacks again', async () => {

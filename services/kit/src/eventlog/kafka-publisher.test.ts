@@ -1,6 +1,8 @@
 import { expect, it } from '@jest/globals';
 import type { Kafka } from 'kafkajs';
 import { pino } from 'pino';
+import { withDeadline } from '../deadline.ts';
+import { createFakeTime } from '../testing/fake-time.ts';
 import { waitFor } from '../testing/wait.ts';
 import { KafkaPublisher } from './kafka-publisher.ts';
 
@@ -70,5 +72,43 @@ it('events whose callers have given up take no room, also while a request to Kaf
   });
   expect(taken).toBeGreaterThan(20);
   broker.come();
+  await publisher.close();
+});
+
+it("a caller's expired deadline says nothing about Kafka; an unanswered request does", async () => {
+  const time = createFakeTime();
+  const answers: PromiseWithResolvers<void>[] = [];
+  const producer = {
+    connect: async () => {},
+    disconnect: async () => {},
+    sendBatch: () => {
+      const answer = Promise.withResolvers<void>();
+      answers.push(answer);
+      return answer.promise;
+    },
+  };
+  const publisher = new KafkaPublisher(
+    { producer: () => producer } as unknown as Kafka,
+    logger,
+    10_000,
+    time,
+  );
+  await waitFor('the connection', () => publisher.notReady() === undefined);
+  const expired = withDeadline(100, () => publisher.publish('topic', [event(1)]), time).catch(
+    (error: unknown) => error,
+  );
+  await waitFor('the request', () => answers.length === 1);
+  await time.advance(100);
+  expect(await expired).toMatchObject({
+    code: 'unavailable',
+    internal: expect.stringContaining('not published within 100 ms'),
+  });
+  expect(publisher.notReady()).toBeUndefined();
+  await time.advance(9899);
+  expect(publisher.notReady()).toBeUndefined();
+  await time.advance(1);
+  expect(publisher.notReady()).toBe('Kafka does not answer');
+  answers[0]?.resolve();
+  await waitFor('the answer', () => publisher.notReady() === undefined);
   await publisher.close();
 });

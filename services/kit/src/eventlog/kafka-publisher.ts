@@ -1,4 +1,5 @@
 import { type IHeaders, type Kafka, type Message, Partitioners, type Producer } from 'kafkajs';
+import { systemTime, type Time, type Timer } from '../clock.ts';
 import { timeLeft } from '../deadline.ts';
 import type { Logger } from '../logger.ts';
 import { checkEvents, unavailable } from './events.ts';
@@ -22,8 +23,9 @@ interface Waiting {
   /** Empty once its caller has given up. */
   messages: Message[];
   readonly bytes: number;
+  /** By the monotonic clock. */
   readonly deadlineMs: number;
-  readonly timer: NodeJS.Timeout;
+  readonly timer: Timer;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -38,6 +40,7 @@ export class KafkaPublisher {
   readonly #kafka: Kafka;
   readonly #logger: Logger;
   readonly #timeoutMs: number;
+  readonly #time: Time;
   readonly #queue: Waiting[] = [];
   /** Of callers that wait, whether their events are in the queue or being sent. */
   #waitingEvents = 0;
@@ -45,18 +48,27 @@ export class KafkaPublisher {
   #producer: Producer | undefined;
   #pumping: Promise<void> | undefined;
   #away: string | undefined = 'not connected to Kafka yet';
+  /** Start of the send that is under way, by the monotonic clock. */
+  #sendingSinceMs: number | undefined;
   #warned = false;
   #closed = false;
 
-  constructor(kafka: Kafka, logger: Logger, timeoutMs: number) {
+  constructor(kafka: Kafka, logger: Logger, timeoutMs: number, time: Time = systemTime) {
     this.#kafka = kafka;
     this.#logger = logger;
     this.#timeoutMs = timeoutMs;
+    this.#time = time;
     this.#startPump();
   }
 
   notReady(): string | undefined {
-    return this.#away;
+    return this.#away ?? (this.#hangs() ? 'Kafka does not answer' : undefined);
+  }
+
+  /** A caller may give up earlier: its deadline says nothing about Kafka. */
+  #hangs(): boolean {
+    const sinceMs = this.#sendingSinceMs;
+    return sinceMs !== undefined && this.#time.monotonicNow() - sinceMs >= this.#timeoutMs;
   }
 
   publish(topic: string, events: readonly OutgoingEvent[]): Promise<void> {
@@ -71,13 +83,15 @@ export class KafkaPublisher {
     const timeoutMs = Math.max(0, Math.min(this.#timeoutMs, timeLeft() ?? this.#timeoutMs));
     const bytes = events.reduce((sum, event) => sum + event.value.byteLength + event.key.length + 64, 0);
     if (this.#isFull(events.length, bytes)) {
-      return Promise.reject(unavailable(`too many events wait for Kafka: ${this.#away ?? 'it is slow'}`));
+      return Promise.reject(
+        unavailable(`too many events wait for Kafka: ${this.notReady() ?? 'it is slow'}`),
+      );
     }
     this.#waitingEvents += events.length;
     this.#waitingBytes += bytes;
     return new Promise((resolve, reject) => {
       const leave = () => {
-        clearTimeout(waiting.timer);
+        this.#time.clearTimer(waiting.timer);
         // Given up before: it has left already.
         if (waiting.messages.length === 0) return;
         this.#waitingEvents -= waiting.messages.length;
@@ -88,8 +102,8 @@ export class KafkaPublisher {
         topic,
         messages: events.map(toMessage),
         bytes,
-        deadlineMs: Date.now() + timeoutMs,
-        timer: setTimeout(() => waiting.reject(this.#late()), timeoutMs),
+        deadlineMs: this.#time.monotonicNow() + timeoutMs,
+        timer: this.#time.setTimeout(() => waiting.reject(this.#late(timeoutMs)), timeoutMs),
         resolve: () => {
           leave();
           resolve();
@@ -119,9 +133,10 @@ export class KafkaPublisher {
     this.#producer = undefined;
   }
 
-  #late(): Error {
-    this.#away ??= 'Kafka does not answer';
-    return unavailable(`not published within ${this.#timeoutMs} ms: ${this.#away}`);
+  #late(timeoutMs: number): Error {
+    return unavailable(
+      `not published within ${Math.round(timeoutMs)} ms: ${this.notReady() ?? 'Kafka is slow'}`,
+    );
   }
 
   #startPump(): void {
@@ -137,7 +152,9 @@ export class KafkaPublisher {
   async #pump(): Promise<void> {
     do {
       for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
+        this.#sendingSinceMs = this.#time.monotonicNow();
         const failure = await this.#send(batch);
+        this.#sendingSinceMs = undefined;
         for (const waiting of batch) {
           if (failure === undefined) waiting.resolve();
           else waiting.reject(failure);
@@ -151,7 +168,7 @@ export class KafkaPublisher {
   /** The head of the queue, without those whose callers have given up: they were never sent. */
   #take(): Waiting[] {
     const batch: Waiting[] = [];
-    const now = Date.now();
+    const now = this.#time.monotonicNow();
     let events = 0;
     let bytes = 0;
     let taken = 0;
@@ -187,8 +204,9 @@ export class KafkaPublisher {
         return undefined;
       } catch (error) {
         this.#fail(error);
-        if (Date.now() + retryAfterMs >= deadlineMs) return unavailable(`Kafka: ${this.#away}`, error);
-        await new Promise((resolve) => setTimeout(resolve, retryAfterMs));
+        if (this.#time.monotonicNow() + retryAfterMs >= deadlineMs)
+          return unavailable(`Kafka: ${this.#away}`, error);
+        await this.#time.sleep(retryAfterMs);
       }
     }
   }
@@ -219,7 +237,7 @@ export class KafkaPublisher {
         this.#works();
       } catch (error) {
         this.#fail(error);
-        await new Promise((resolve) => setTimeout(resolve, retryAfterMs));
+        await this.#time.sleep(retryAfterMs);
       }
     }
   }

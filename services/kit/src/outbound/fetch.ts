@@ -3,7 +3,8 @@ import { type ConnectorOptions, createConfiguredConnector } from './connector.ts
 
 /** `fetch` for hosts that the operators have configured, through the egress proxy where there is one. */
 export function createFetch(options: ConnectorOptions): typeof globalThis.fetch {
-  const dispatcher = new Agent({ connect: createConfiguredConnector(options) });
+  // While undici does not know whether a host speaks HTTP/2, it lets all requests wait for the first connection.
+  const dispatcher = new Agent({ allowH2: false, connect: createConfiguredConnector(options) });
   const through = (url: string, init?: Parameters<typeof fetch>[1]) => fetch(url, { ...init, dispatcher });
   // undici's types and Node's own differ in details; both describe the same standard.
   return through as unknown as typeof globalThis.fetch;

@@ -1,15 +1,19 @@
-import { Pool } from 'undici';
+import { type buildConnector, Pool } from 'undici';
 
-/** Keep-alive connections by origin: a bounded number of pools, the one unused for longest is closed. */
+/**
+ * Keep-alive connections by origin: a bounded number of pools, the one unused for longest is closed. Applications may
+ * share an origin, so no request waits for a connection: callers limit the requests of each application.
+ */
 export class OriginPools {
   readonly #pools = new Map<string, Pool>();
   readonly #open: (origin: string) => Pool;
   readonly #maxPools: number;
   readonly #closing = new Set<Promise<void>>();
 
-  constructor(options: { maxPools: number; pool: Pool.Options }) {
-    this.#maxPools = options.maxPools;
-    this.#open = (origin) => new Pool(origin, options.pool);
+  constructor({ maxPools, connect }: { maxPools: number; connect: buildConnector.connector }) {
+    this.#maxPools = maxPools;
+    // While undici does not know whether an origin speaks HTTP/2, it lets all requests wait for the first connection.
+    this.#open = (origin) => new Pool(origin, { connections: null, allowH2: false, connect });
   }
 
   /** The origin's pool, to be used at once. */

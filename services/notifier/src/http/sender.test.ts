@@ -45,8 +45,11 @@ function createSender(
     connectTimeoutMs: 60_000,
     ...(options.ca && { ca: options.ca }),
   });
-  const pools = new OriginPools({ maxPools: options.maxPools ?? 10, pool: { connections: 4, connect } });
-  const sender = new UndiciSender(pools, options.time ?? systemTime, options.totalMs ?? 60_000);
+  const pools = new OriginPools({ maxPools: options.maxPools ?? 10, connect });
+  const sender = new UndiciSender(pools, options.time ?? systemTime, {
+    totalTimeoutMs: options.totalMs ?? 60_000,
+    maxRetryAfterMs: 3_600_000,
+  });
   closers.push(() => sender.close());
   const post = (url: string, signal = new AbortController().signal) =>
     sender.send({ ...request, url: new URL(url) }, signal);
@@ -167,6 +170,26 @@ test('an endpoint that takes no part in TCP or TLS is given up, too', async () =
     statusCode: 0,
     error: 'no complete answer within 100 ms',
   });
+});
+
+test('a request does not wait for the connection of another request, also with TLS', async () => {
+  const secure = createHttps({ ...testCertificate }, (_, response) => response.writeHead(204).end());
+  closers.push(async () => secure.closeAllConnections());
+  let connections = 0;
+  const port = await listen(
+    createTcp((socket) => {
+      connections += 1;
+      if (connections === 1) closers.push(async () => socket.destroy());
+      else secure.emit('connection', socket);
+    }),
+  );
+  const { post } = createSender({ ca: testCertificate.cert, resolve: async () => ['127.0.0.1'] });
+  const stop = new AbortController();
+  const hanging = post(`https://localhost:${port}/`, stop.signal);
+  await waitFor('the first connection', () => connections === 1);
+  expect(await post(`https://localhost:${port}/`)).toMatchObject({ statusCode: 204 });
+  stop.abort(new Error('stopping'));
+  expect(await hanging).toMatchObject({ statusCode: 0 });
 });
 
 // withstands callbacks/ssrf-redirect

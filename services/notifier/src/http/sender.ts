@@ -9,21 +9,28 @@ import type { OriginPools } from './pools.ts';
 
 /** Most bytes of an answer that are read (rule C10); the rest is cut off. */
 const answerLimitBytes = 64 * 1024;
-const maxRetryAfterMs = 3_600_000;
 const maxErrorLength = 200;
+
+/** Limits of one attempt; milliseconds. */
+export interface SenderLimits {
+  /** Time until the answer has ended, connecting included. */
+  readonly totalTimeoutMs: number;
+  /** Longest pause that a receiver can ask for. */
+  readonly maxRetryAfterMs: number;
+}
 
 /** Sends callbacks with undici; redirects are not followed. */
 export class UndiciSender implements CallbackSender {
   readonly #pools: OriginPools;
   readonly #time: Time;
-  readonly #totalTimeoutMs: number;
+  readonly #limits: SenderLimits;
   /** The requests under way that a signal cuts off. */
   readonly #underWay = new WeakMap<AbortSignal, Set<Exchange>>();
 
-  constructor(pools: OriginPools, time: Time, totalTimeoutMs: number) {
+  constructor(pools: OriginPools, time: Time, limits: SenderLimits) {
     this.#pools = pools;
     this.#time = time;
-    this.#totalTimeoutMs = totalTimeoutMs;
+    this.#limits = limits;
   }
 
   async send(
@@ -42,7 +49,7 @@ export class UndiciSender implements CallbackSender {
       const answer = succeeded ? '' : toldOf(beginning, [authenticationKey, ...secretsIn(sent)]).answer;
       const asked =
         statusCode === 429 || statusCode === 503
-          ? retryAfterMs(retryAfter, this.#time.now(), maxRetryAfterMs)
+          ? retryAfterMs(retryAfter, this.#time.now(), this.#limits.maxRetryAfterMs)
           : undefined;
       return {
         atMs,
@@ -66,11 +73,12 @@ export class UndiciSender implements CallbackSender {
     signal: AbortSignal,
   ): Promise<Exchange> {
     signal.throwIfAborted();
+    const { totalTimeoutMs } = this.#limits;
     const exchange = new Exchange();
     const cutOff = this.#cutOffBy(signal).add(exchange);
     const timer = this.#time.setTimeout(
-      () => exchange.giveUp(new Error(`no complete answer within ${this.#totalTimeoutMs} ms`)),
-      this.#totalTimeoutMs,
+      () => exchange.giveUp(new Error(`no complete answer within ${totalTimeoutMs} ms`)),
+      totalTimeoutMs,
     );
     try {
       const path = url.pathname + url.search;
