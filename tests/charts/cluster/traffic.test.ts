@@ -85,8 +85,11 @@ describeOnCluster(
       integrators = await startIntegrators(options);
       traffic = await startTraffic(integrators, seed);
       const loadFromMs = Date.now();
+      const callsBefore = callCount();
       await phase('nothing', () =>
-        waitFor('the calls of the first phase', () => callCount() >= quietCalls, { timeoutMs: 120_000 }),
+        waitFor('the calls of the first phase', () => callCount() >= callsBefore + quietCalls, {
+          timeoutMs: 120_000,
+        }),
       );
       await phase('upgrade', () => deploy(namespace, 'upgrade', values(platform)));
       await phase('rollout restart', () => restartAll(namespace));
