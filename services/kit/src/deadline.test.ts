@@ -1,7 +1,8 @@
+import { queryObjects } from 'node:v8';
 import { createBatcher } from './batching/batcher.ts';
 import { coalesce } from './batching/coalesce.ts';
 import { batchPerTurn } from './batching/per-turn.ts';
-import { timeLeft, withDeadline } from './deadline.ts';
+import { asRetry, timeLeft, untilDeadline, withDeadline } from './deadline.ts';
 import { bounded } from './store/bounded.ts';
 import type { StoreCollection } from './store/types.ts';
 import { waitFor } from './testing/wait.ts';
@@ -86,6 +87,20 @@ test('work that is collected for later does not inherit the deadline of the call
     await batcher.drain();
   });
   expect(left).toBeUndefined();
+});
+
+test.each<[string, (work: () => Promise<void>) => Promise<void>]>([
+  ['a retry', asRetry],
+  ['a deadline', (work) => withDeadline(3_600_000, work)],
+])('calls within %s leave nothing in memory before it ends', async (_, inScope) => {
+  await inScope(async () => {
+    const answers = (many: number) => Array.from({ length: many }, () => untilDeadline(Promise.resolve()));
+    await Promise.all(answers(1));
+    const promises = () => Number(queryObjects(Promise, { format: 'count' }));
+    const before = promises();
+    await Promise.all(answers(10_000));
+    expect(promises() - before).toBeLessThan(100);
+  });
 });
 
 describe("a database's operation", () => {

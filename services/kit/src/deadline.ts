@@ -14,7 +14,8 @@ class Scope implements Waiter {
   readonly time: Time;
   /** True once the caller has its answer: background work that continues has no caller any more. */
   over = false;
-  #expired: PromiseWithResolvers<never> | undefined;
+  /** Callers that wait for a result, each by the function that rejects at the deadline. */
+  readonly #waiting = new Set<(reason: DomainError) => void>();
   #timer: Timer | undefined;
 
   constructor(endsAtMs: number, retry: boolean, time: Time) {
@@ -31,19 +32,30 @@ class Scope implements Waiter {
     return this.over ? Number.POSITIVE_INFINITY : this.endsAtMs;
   }
 
-  /** Rejects at the deadline; all waiters share one timer. */
-  expired(): Promise<never> {
-    if (!this.#expired) {
-      const expired = Promise.withResolvers<never>();
-      expired.promise.catch(() => {});
-      if (this.endsAtMs !== Number.POSITIVE_INFINITY) {
-        this.#timer = this.time.setTimeout(() => {
-          if (!this.over) expired.reject(late());
-        }, this.endsAtMs - this.time.monotonicNow());
-      }
-      this.#expired = expired;
-    }
-    return this.#expired.promise;
+  /**
+   * The result of `work`, or `deadline_exceeded` at the deadline. All callers share one timer. A race against one
+   * promise of the deadline would leave something in memory for each call until the scope ends.
+   */
+  limit<T>(work: Promise<T>): Promise<T> {
+    if (this.endsAtMs === Number.POSITIVE_INFINITY) return work;
+    const leftMs = Math.max(0, this.endsAtMs - this.time.monotonicNow());
+    this.#timer ??= this.time.setTimeout(() => {
+      this.#timer = undefined;
+      for (const reject of this.#waiting) reject(late());
+    }, leftMs);
+    return new Promise((resolve, reject) => {
+      this.#waiting.add(reject);
+      work.then(
+        (result) => {
+          this.#waiting.delete(reject);
+          resolve(result);
+        },
+        (error) => {
+          this.#waiting.delete(reject);
+          reject(error);
+        },
+      );
+    });
   }
 
   end(): void {
@@ -110,7 +122,7 @@ export function requireTime(): void {
 /** The result of `work`, or `deadline_exceeded` at the deadline; the work itself goes on. */
 export function untilDeadline<T>(work: Promise<T>): Promise<T> {
   const scope = current();
-  return scope ? Promise.race([work, scope.expired()]) : work;
+  return scope ? scope.limit(work) : work;
 }
 
 /** The deadline of an item that waits for a batch; it has none once its caller has its answer. */
