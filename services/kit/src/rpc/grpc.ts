@@ -377,6 +377,7 @@ export class GrpcChannel implements Channel {
         { deadline },
         (error: ServiceError | null, answer) => {
           const away = error !== null && isAway(error);
+          signal?.removeEventListener('abort', cancel);
           this.#underWay -= 1;
           this.#budget.end(away);
           if (!away) this.#answeredAtMs = this.#time.monotonicNow();
@@ -384,7 +385,9 @@ export class GrpcChannel implements Channel {
           else resolve(answer as MessageShape<DescMessage>);
         },
       );
-      signal?.addEventListener('abort', () => call.cancel(), { once: true });
+      const cancel = () => call.cancel();
+      signal?.addEventListener('abort', cancel, { once: true });
+      if (signal?.aborted) cancel();
     });
   }
 

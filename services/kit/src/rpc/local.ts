@@ -32,8 +32,10 @@ export class LocalChannel implements Channel {
     const handler = this.#bindings.get(method.parent.typeName)?.handlers[method.localName];
     if (!handler) {
       // Transient, as over the network: the peer will come back.
-      const message = `${method.parent.typeName} is not running.`;
-      throw new DomainError('unavailable', message, { retryAfterMs: 1000 });
+      throw new DomainError('unavailable', 'A service cannot be reached.', {
+        internal: `${method.parent.typeName} is not running`,
+        retryAfterMs: 1000,
+      });
     }
     const left = timeLeft();
     if (left !== undefined && left <= 0) throw late();
@@ -45,7 +47,12 @@ export class LocalChannel implements Channel {
     const { promise: answered, resolve, reject } = Promise.withResolvers<unknown>();
     const timer = this.#time.setTimeout(() => {
       caller.leave();
-      reject(new DomainError('deadline_exceeded', `${method.name} took too long.`));
+      reject(
+        new DomainError('deadline_exceeded', 'A service took too long.', {
+          internal: `${method.parent.typeName}/${method.name}`,
+          retryAfterMs: 1000,
+        }),
+      );
     }, waitsMs);
     (traceparent ? inRpcSpan(method, traceparent, run) : run()).then(resolve, reject);
     try {
@@ -54,6 +61,7 @@ export class LocalChannel implements Channel {
       throw toDomainError(error);
     } finally {
       this.#time.clearTimer(timer);
+      caller.answered();
     }
   }
 
@@ -70,7 +78,7 @@ class LocalCaller implements HandlerContext {
 
   constructor(own: AbortSignal | undefined) {
     this.#own = own;
-    own?.addEventListener('abort', () => this.leave(), { once: true });
+    own?.addEventListener('abort', this.leave, { once: true });
   }
 
   get signal(): AbortSignal {
@@ -80,8 +88,13 @@ class LocalCaller implements HandlerContext {
   }
 
   /** The caller waits no longer: its deadline has passed, or it says so. */
-  leave(): void {
+  readonly leave = (): void => {
     this.#left = true;
     this.#abort?.abort(new Error('the caller waits no longer'));
+  };
+
+  /** The call has ended. */
+  answered(): void {
+    this.#own?.removeEventListener('abort', this.leave);
   }
 }
