@@ -19,6 +19,10 @@ test("an event is shown as JSON, with the callback's body readable", () => {
   expect(shown).toEqual({ notificationId: 'n1', body: { transactionId: 7, customData: 'hello' } });
 });
 
+test.each(Object.values(topics))('an event of the topic %s is decoded', (topic) => {
+  expect(contentOf({ ...eventOf(new Uint8Array()), topic })).not.toBe('');
+});
+
 // withstands operators/secrets-shown
 test('no secret is shown, at whatever depth: keys, secrets, passwords, signed addresses', () => {
   const secrets = {

@@ -1,16 +1,19 @@
 import { type DescMessage, fromBinary, type JsonValue, toJson } from '@bufbuild/protobuf';
 import { UsageEventSchema } from '@headset-cloud/proto/billing/v1/events_pb.ts';
+import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { DeviceLifecycleEventSchema } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import { NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { type LogEvent, topics } from '../eventlog/types.ts';
 
-const schemas: Readonly<Record<string, DescMessage>> = {
+/** Complete by its type: every topic of the platform has its message. */
+const schemas: Readonly<Record<(typeof topics)[keyof typeof topics], DescMessage>> = {
   [topics.transactionReports]: DeviceReportEventSchema,
   [topics.deviceReports]: DeviceReportEventSchema,
   [topics.notifications]: NotificationEventSchema,
   [topics.deviceLifecycle]: DeviceLifecycleEventSchema,
   [topics.usage]: UsageEventSchema,
+  [topics.audit]: AuditRecordSchema,
 };
 
 const masked = '***';
@@ -20,7 +23,7 @@ const secretName =
 
 /** The event as JSON for an operator, secrets masked; empty when it is not a message of its topic. */
 export function contentOf(event: LogEvent): string {
-  const schema = schemas[event.topic];
+  const schema = Object.hasOwn(schemas, event.topic) && schemas[event.topic as keyof typeof schemas];
   if (!schema) return '';
   try {
     const message = fromBinary(schema, event.value);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { createEmbeddedStore, type EmbeddedStoreConnection } from '@headset-cloud/embedded/store.ts';
+import type { Document } from 'mongodb';
 import { recordOf } from '../audit/record.ts';
 import { DomainError } from '../errors.ts';
 import {
@@ -14,6 +15,8 @@ import {
   type RunningSubscription,
 } from '../eventlog/types.ts';
 import { createLogger } from '../logger.ts';
+import { bounded } from '../store/bounded.ts';
+import type { Store, StoreCollection } from '../store/types.ts';
 import { waitFor } from '../testing/wait.ts';
 import { type DeadLetters, withDeadLetters } from './log.ts';
 import { leaveLostLog } from './lost-log.ts';
@@ -48,9 +51,10 @@ async function start(
   understands: (text: string, event: LogEvent) => void,
   name = group,
   replayEveryMs = 20,
+  store: Store = stores.database('billing'),
 ): Promise<Member> {
   const { log, deadLetters } = withDeadLetters(base, {
-    store: stores.database('billing'),
+    store,
     logger,
     clock: { now: () => nowMs },
     failpoints: (step) => {
@@ -358,6 +362,67 @@ describe('an event of a newer version', () => {
     expect(ended?.expiresAt?.getTime()).toBe(nowMs + keepMs);
     await waitFor('what was behind', () => member.handled.includes('1'));
   });
+});
+
+/** A store whose queries of several documents count what they return. */
+function countingStore() {
+  const store = stores.database('billing');
+  const counted = {
+    read: 0,
+    store: {
+      collection<T extends Document>(name: string): StoreCollection<T> {
+        const collection = bounded(store.collection<T>(name));
+        return {
+          ...collection,
+          find(...query) {
+            const cursor = collection.find(...query);
+            return {
+              ...cursor,
+              async *[Symbol.asyncIterator]() {
+                for await (const one of cursor) {
+                  counted.read += 1;
+                  yield one;
+                }
+              },
+              async toArray() {
+                const found = await cursor.toArray();
+                counted.read += found.length;
+                return found;
+              },
+            };
+          },
+        };
+      },
+    } as Store,
+  };
+  return counted;
+}
+
+test('a long line is not read as a whole, and only a line that has changed is read again', async () => {
+  const first = await start(old);
+  const behind = Array.from({ length: 1000 }, (_, n) => event('k', `${n}`));
+  await publish(event('k', 'new'), ...behind, event('l', 'new'));
+  await waitFor(
+    'the lines',
+    async () => (await first.deadLetters.countOpen(['newer-version', 'behind'])) === 1002,
+  );
+  await first.running.close();
+  const counted = countingStore();
+  let tries = 0;
+  const understands = (text: string, one: LogEvent) => {
+    if (text.startsWith('new')) tries += 1;
+    old(text, one);
+  };
+  const second = await start(understands, group, 3_600_000, counted.store);
+  await waitFor('a try of each line', () => tries === 2);
+  await publish(event('m', '1'));
+  await waitFor('an event of another key', () => second.handled.includes('1'));
+  expect(counted.read).toBeLessThan(500);
+  counted.read = 0;
+  await publish(event('m', 'new'), event('m', '2'), event('n', '3'));
+  await waitFor('the next event', () => second.handled.includes('3'));
+  expect(counted.read).toBe(0);
+  expect(second.handled).toEqual(['1', '3']);
 });
 
 test('after the log was lost, an event in the place of an old dead letter is set aside as well, behind it', async () => {

@@ -38,10 +38,12 @@ export class SubscriptionLines {
   readonly #options: LinesOptions;
   readonly #repetition: Repetition;
   /** The first event of each line, as last read; for its own partitions only this member adds lines. */
-  #heads: ReadonlyMap<string, LineHead> = new Map();
+  #heads = new Map<string, LineHead>();
   /** The next offset of each partition, if no other member has consumed it meanwhile. */
   readonly #next = new Map<number, number>();
   #lock: Promise<unknown> = Promise.resolve();
+  /** A read of all lines that is asked for and has not begun. */
+  #nextRead: Promise<void> | undefined;
 
   constructor(subscription: Subscription, options: LinesOptions) {
     this.#subscription = subscription;
@@ -78,7 +80,7 @@ export class SubscriptionLines {
     if (!first || !last) return;
     const { partition, offset } = placeOf(first);
     // Another member may have consumed the partition meanwhile and set events of it aside.
-    if (this.#next.get(partition) !== offset) await this.#locked(() => this.#read());
+    if (this.#next.get(partition) !== offset) await this.#read();
     const free = this.#heads.size === 0 ? events : await this.#locked(() => this.#putBehind(events));
     if (free.length > 0) await this.#subscription.handle(free, batch);
     this.#next.set(partition, placeOf(last).offset + 1);
@@ -89,7 +91,9 @@ export class SubscriptionLines {
     const kind = error instanceof NewerVersionError ? 'newer-version' : 'poison';
     return this.#locked(async () => {
       await this.#options.letters.setAside([event], this.group, { kind, error: errorText(error) });
-      if (kind === 'newer-version') await this.#read();
+      if (kind === 'newer-version') await this.#readLine(event.key);
+      const { partition, offset } = placeOf(event);
+      if (this.#next.get(partition) === offset) this.#next.set(partition, offset + 1);
     });
   }
 
@@ -138,23 +142,38 @@ export class SubscriptionLines {
     return free;
   }
 
-  async #read(): Promise<void> {
-    this.#heads = await this.#options.letters.heads(this.group, this.topic);
+  /** Reads all lines. Callers that come before the read begins share it. */
+  #read(): Promise<void> {
+    this.#nextRead ??= this.#locked(async () => {
+      this.#nextRead = undefined;
+      this.#heads = await this.#options.letters.heads(this.group, this.topic);
+    });
+    return this.#nextRead;
+  }
+
+  /** Reads one line that has changed. To be called within `#locked`. */
+  async #readLine(key: string): Promise<void> {
+    const head = await this.#options.letters.head(this.group, this.topic, key);
+    if (head) this.#heads.set(key, head);
+    else this.#heads.delete(key);
   }
 
   /**
    * Replays each line as far as this version understands it, and completes operators' abandoned replays.
    */
   async #replayLines(): Promise<number> {
-    await this.#locked(() => this.#read());
+    await this.#read();
     const keys = [...this.#heads.keys()];
     let done = 0;
     const work = async (): Promise<void> => {
-      for (let key = keys.shift(); key !== undefined; key = keys.shift()) done += await this.#replayLine(key);
+      for (let key = keys.shift(); key !== undefined; key = keys.shift()) {
+        const replayed = await this.#replayLine(key);
+        done += replayed;
+        // Reads the line after its last replay: only then may new events of its key pass.
+        if (replayed > 0) await this.#locked(() => this.#readLine(key));
+      }
     };
     await Promise.all(Array.from({ length: linesAtOnce }, work));
-    // Reads the lines after the last replay: only then may new events of these keys pass.
-    if (done > 0) await this.#locked(() => this.#read());
     const { letters } = this.#options;
     for (const id of await letters.abandoned(this.group, this.topic)) {
       const claim = randomUUID();

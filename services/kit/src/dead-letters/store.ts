@@ -15,6 +15,8 @@ const claimMs = 60_000;
  */
 const farthestMs = 5 * claimMs;
 const maxSteps = 20;
+/** Dead letters that one query for the lines of a group reads: the most that are read of one line. */
+const linePage = 100;
 
 /** What an operator asks for: with the reason, and the audit record that it owes. */
 export interface Asked {
@@ -81,18 +83,24 @@ export class LetterStore {
     }
   }
 
-  /** The first event of each line of a group. */
+  /** The first event of each line of a group. Long lines are not read to their end. */
   async heads(group: string, topic: string): Promise<Map<string, LineHead>> {
     const heads = new Map<string, LineHead>();
-    const filter = { group, topic, blocking: true };
-    const projection = { key: 1, partition: 1, offset: 1 } as const;
-    for await (const { _id, key, partition, offset } of this.#letters.find(filter, {
-      projection,
-      sort: { key: 1, offset: 1 },
-    })) {
-      if (!heads.has(key)) heads.set(key, { id: _id, key, partition, offset });
+    const blocking = { group, topic, blocking: true };
+    for (let after: string | undefined; ; ) {
+      const page = await this.#letters
+        .find(after === undefined ? blocking : { ...blocking, key: { $gt: after } }, {
+          projection: { key: 1, partition: 1, offset: 1 },
+          sort: { key: 1, offset: 1 },
+          limit: linePage,
+        })
+        .toArray();
+      for (const { _id, key, partition, offset } of page) {
+        if (!heads.has(key)) heads.set(key, { id: _id, key, partition, offset });
+      }
+      if (page.length < linePage) return heads;
+      after = page.at(-1)?.key;
     }
-    return heads;
   }
 
   async head(group: string, topic: string, key: string): Promise<LineHead | undefined> {
