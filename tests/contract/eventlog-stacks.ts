@@ -47,7 +47,7 @@ export async function openLog(address: string, kafka: Partial<KafkaOptions> = {}
       // The lag of the embedded log is that of the position in memory.
       storedLag: async (group, name) => {
         const topic = await db.writeWhole(() => new LogTopic(db.sql, name));
-        const position = topic.positions().get(group) ?? 0;
+        const position = topic.position(group) ?? 0;
         await db.afterCommit();
         return topic.committed - position;
       },

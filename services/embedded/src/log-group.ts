@@ -71,6 +71,11 @@ export class LogGroup {
     return this.#position;
   }
 
+  /** True while it has members, or members that leave still have events in hand. */
+  get subscribed(): boolean {
+    return this.#members.length > 0 || this.#leaving > 0;
+  }
+
   join(subscription: Subscription): RunningSubscription {
     const member: Member = { subscription, closing: new AbortController(), inHand: undefined };
     this.#members.push(member);

@@ -1,13 +1,28 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { LogEvent, OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
 
-/** The embedded log's registry tables; each topic's events have a table of their own. */
-export const logSchema = `
-  CREATE TABLE IF NOT EXISTS log_topics (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-  CREATE TABLE IF NOT EXISTS log_groups (
-    topic INTEGER NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (topic, name)
-  ) WITHOUT ROWID;
-`;
+/** Makes, in a write, the embedded log's registry tables; each topic's events have a table of their own. */
+export function makeLogTables(sql: DatabaseSync): void {
+  sql.exec(`
+    CREATE TABLE IF NOT EXISTS log_topics (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE IF NOT EXISTS log_groups (
+      topic INTEGER NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (topic, name)
+    ) WITHOUT ROWID;
+  `);
+  // Missing in databases of release 0.1.0, which leaves it out of its writes.
+  const columns = sql.prepare('PRAGMA table_info(log_groups)').all();
+  if (columns.some((column) => column['name'] === 'subscribed_at')) return;
+  sql.exec('ALTER TABLE log_groups ADD COLUMN subscribed_at INTEGER');
+}
+
+/** A consumer group as it is stored. */
+export interface StoredGroup {
+  readonly name: string;
+  /** Offset of the last event that it has handled. */
+  readonly position: number;
+  /** When it was last seen subscribed, milliseconds since 1970; null: not known. */
+  readonly subscribedAtMs: number | null;
+}
 
 /** Events kept in memory, of each topic: groups read what was published last. */
 const mostTail = 1024;
@@ -39,8 +54,9 @@ export class LogTopic {
   readonly #read: StatementSync;
   readonly #newest: StatementSync;
   readonly #first: StatementSync;
-  readonly #positions: StatementSync;
-  readonly #savePosition: StatementSync;
+  readonly #groups: StatementSync;
+  readonly #saveGroup: StatementSync;
+  readonly #deleteGroup: StatementSync;
   readonly #trim: StatementSync;
 
   /** Opens the topic, creating it when it is missing; call it inside a write of the database. */
@@ -58,10 +74,11 @@ export class LogTopic {
     );
     this.#newest = sql.prepare(`SELECT * FROM ${table} WHERE offset <= ? ORDER BY offset DESC LIMIT ?`);
     this.#first = sql.prepare(`SELECT MIN(offset) AS offset FROM ${table}`);
-    this.#positions = sql.prepare('SELECT name, position FROM log_groups WHERE topic = ?');
-    this.#savePosition = sql.prepare(
-      'INSERT INTO log_groups (topic, name, position) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position',
-    );
+    this.#groups = sql.prepare('SELECT name, position, subscribed_at FROM log_groups WHERE topic = ?');
+    this.#saveGroup = sql.prepare(`
+      INSERT INTO log_groups (topic, name, position, subscribed_at) VALUES (?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET position = excluded.position, subscribed_at = excluded.subscribed_at`);
+    this.#deleteGroup = sql.prepare('DELETE FROM log_groups WHERE topic = ? AND name = ?');
     this.#trim = sql.prepare(`DELETE FROM ${table} WHERE timestamp < ?1 AND offset IN (
       SELECT offset FROM ${table} WHERE offset < ?2 ORDER BY offset LIMIT ?3)`);
     this.#committed = Number(
@@ -123,14 +140,27 @@ export class LogTopic {
     return first === null || first === undefined ? this.#committed : Number(first) - 1;
   }
 
-  /** Each group's stored position: the offset of the last event that it has handled. */
-  positions(): Map<string, number> {
-    return new Map(this.#positions.all(this.id).map((row) => [String(row['name']), Number(row['position'])]));
+  groups(): StoredGroup[] {
+    return this.#groups.all(this.id).map((row) => ({
+      name: String(row['name']),
+      position: Number(row['position']),
+      subscribedAtMs: row['subscribed_at'] === null ? null : Number(row['subscribed_at']),
+    }));
   }
 
-  /** Stores a group's position, in a write. */
-  savePosition(group: string, position: number): void {
-    this.#savePosition.run(this.id, group, position);
+  /** A group's stored position: the offset of the last event that it has handled. */
+  position(group: string): number | undefined {
+    return this.groups().find(({ name }) => name === group)?.position;
+  }
+
+  /** Stores a group, in a write. */
+  saveGroup({ name, position, subscribedAtMs }: StoredGroup): void {
+    this.#saveGroup.run(this.id, name, position, subscribedAtMs);
+  }
+
+  /** Deletes a group, in a write. If it is subscribed again, it begins with the oldest event. */
+  deleteGroup(name: string): void {
+    this.#deleteGroup.run(this.id, name);
   }
 
   /**
@@ -138,7 +168,7 @@ export class LogTopic {
    * that every group has handled; answers how many were deleted.
    */
   trim(beforeMs: number, limit: number): number {
-    const passed = Math.min(this.#committed - 1, ...this.positions().values());
+    const passed = Math.min(this.#committed - 1, ...this.groups().map(({ position }) => position));
     return Number(this.#trim.run(beforeMs, passed + 1, limit).changes);
   }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deadLetterTopic, type EventLog, type LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from './database.ts';
 import { createEmbeddedLog, type EmbeddedLogOptions } from './log.ts';
@@ -137,8 +138,17 @@ test('events that are old enough and that every group has handled are deleted, i
 test('old events stay until every group has handled them', async () => {
   await open({ retentionMs: 1000, trimIntervalMs: 5, flushIntervalMs: 5 });
   await log.ensureTopics(['witness']);
-  const slow = await log.subscribe({ topic, group: 'slow', handle: async () => {} });
-  await slow.close();
+  const gate = Promise.withResolvers<void>();
+  const slow: LogEvent[] = [];
+  await log.subscribe({
+    topic,
+    group: 'slow',
+    maxBatch: 1,
+    handle: async (events) => {
+      await gate.promise;
+      slow.push(...events);
+    },
+  });
   await log.publish(
     topic,
     Array.from({ length: 5 }, (_, n) => event(n)),
@@ -152,10 +162,93 @@ test('old events stay until every group has handled them', async () => {
     const trimmed = async () => (await log.readNewest('witness', 9)).length === 1;
     await waitFor('old events of the other topic to go', trimmed);
   }
-  const late = await consume('slow');
-  await waitFor('the slow group', () => late.length === 5);
-  expect(values(late)).toEqual([0, 1, 2, 3, 4]);
+  gate.resolve();
+  await waitFor('the slow group', () => slow.length === 5);
+  expect(values(slow)).toEqual([0, 1, 2, 3, 4]);
   await waitFor('old events to go', async () => (await log.readNewest(topic, 100)).length === 1);
+});
+
+describe('a group that is not subscribed', () => {
+  const hourMs = 3_600_000;
+  const retentionMs = 7 * 24 * hourMs;
+  let time: FakeTime;
+
+  const start = async () => {
+    time = createFakeTime();
+    await open({ retentionMs, trimIntervalMs: hourMs / 2, flushIntervalMs: 0, time });
+  };
+  /** When each group was last seen subscribed. */
+  const groups = (): Record<string, unknown> =>
+    Object.fromEntries(
+      db.sql
+        .prepare('SELECT name, subscribed_at FROM log_groups')
+        .all()
+        .map((row) => [row['name'], row['subscribed_at']]),
+    );
+  /** Time passes, until the group `new` was seen: the other groups are judged in the same write. */
+  const pass = async (ms: number) => {
+    nowMs += ms;
+    await waitFor('the group that is subscribed is seen', async () => {
+      await time.advance(hourMs / 2);
+      return groups()['new'] === nowMs;
+    });
+  };
+  const kept = async () => values(await log.readNewest(topic, 100));
+
+  /** The group `old` has handled the first of three events, the group `new` all of them. */
+  beforeEach(async () => {
+    await start();
+    const got: LogEvent[] = [];
+    const old = await log.subscribe({ topic, group: 'old', handle: async (some) => void got.push(...some) });
+    await log.publish(topic, [event(0)]);
+    await waitFor('the event', () => got.length === 1);
+    await old.close();
+    await time.advance(0);
+    await log.publish(topic, [event(1), event(2)]);
+    const next = await consume('new');
+    await waitFor('the events', () => next.length === 3);
+    await time.advance(0);
+  });
+
+  test('holds back the deletion of old events for the retention only', async () => {
+    await pass(retentionMs);
+    expect(Object.keys(groups())).toEqual(['new', 'old']);
+    expect(log.unusedGroupAgeMs?.()).toBe(retentionMs);
+    await pass(hourMs);
+    expect(Object.keys(groups())).toEqual(['new']);
+    expect(log.unusedGroupAgeMs?.()).toBe(0);
+    await waitFor('old events to go', async () => (await kept()).length === 1);
+    expect(await log.lag('new', topic)).toBe(0);
+  });
+
+  test('and is subscribed again within an hour after a long stop of the process continues', async () => {
+    await close();
+    nowMs += 2 * retentionMs;
+    await start();
+    await time.advance(hourMs / 2);
+    const [got, next] = [await consume('old'), await consume('new')];
+    await waitFor('what it has not handled', () => got.length === 2);
+    expect(values(got)).toEqual([1, 2]);
+    await pass(hourMs);
+    expect(Object.keys(groups())).toEqual(['new', 'old']);
+    expect(next).toEqual([]);
+  });
+
+  test('of an older release has the whole retention from the upgrade', async () => {
+    await close();
+    db = openEmbeddedDatabase({ directory });
+    db.sql.exec('ALTER TABLE log_groups DROP COLUMN subscribed_at');
+    await db.close();
+    nowMs += 2 * retentionMs;
+    await start();
+    await time.advance(hourMs / 2);
+    await waitFor('its time is stored', () => groups()['old'] === nowMs);
+    await consume('new');
+    await pass(retentionMs);
+    expect(Object.keys(groups())).toEqual(['new', 'old']);
+    await pass(hourMs);
+    expect(Object.keys(groups())).toEqual(['new']);
+  });
 });
 
 test('dead letters outlive ordinary events', async () => {

@@ -12,11 +12,14 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Settle } from '@headset-cloud/kit/store/types.ts';
 import type { EmbeddedDatabase } from './database.ts';
 import { LogGroup } from './log-group.ts';
-import { LogTopic, logSchema } from './log-topic.ts';
+import { LogTopic, makeLogTables } from './log-topic.ts';
 
 /** Retention and intervals of the embedded log. */
 export interface EmbeddedLogOptions {
-  /** Events are kept at least this long, and until every group has handled them; default 7 days. */
+  /**
+   * Events are kept at least this long, and until every group has handled them; default 7 days. A group that was
+   * not subscribed for as long is deleted: it would hold back the deletion for ever.
+   */
   readonly retentionMs?: number;
   /** Dead letters are kept this long; default 30 days. */
   readonly deadLetterRetentionMs?: number;
@@ -29,7 +32,10 @@ export interface EmbeddedLogOptions {
   readonly time?: Time;
 }
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** How exactly it is stored when a group was last subscribed, and how long groups have to subscribe after a start. */
+const groupCheckMs = hourMs;
 
 /**
  * The event log of the embedded default (rule C5): topics, consumer groups and their positions in the
@@ -53,6 +59,7 @@ class EmbeddedLog implements EventLog {
   readonly #topics = new Map<string, LogTopic>();
   readonly #groups = new Map<LogTopic, Map<string, LogGroup>>();
   readonly #moved = new Map<LogGroup, LogTopic>();
+  readonly #openedAtMs: number;
   readonly #trimTimer: Timer;
   #flushTimer: Timer | undefined;
   #trimming: Promise<void> | undefined;
@@ -63,6 +70,7 @@ class EmbeddedLog implements EventLog {
     this.#logger = logger;
     this.#options = options;
     this.#time = options.time ?? systemTime;
+    this.#openedAtMs = this.#time.monotonicNow();
     this.#trimTimer = this.#time.setInterval(() => {
       this.#trimming ??= this.#trim().finally(() => {
         this.#trimming = undefined;
@@ -77,7 +85,7 @@ class EmbeddedLog implements EventLog {
       .filter((topic) => !this.#topics.has(topic));
     if (missing.length === 0) return;
     const opened = await this.#write(() => {
-      this.#db.sql.exec(logSchema);
+      makeLogTables(this.#db.sql);
       return missing.map((topic) => new LogTopic(this.#db.sql, topic));
     });
     for (const topic of opened) {
@@ -120,8 +128,21 @@ class EmbeddedLog implements EventLog {
 
   async lag(group: string, topicName: string): Promise<number> {
     const topic = this.#topic(topicName);
-    const position = this.#groups.get(topic)?.get(group)?.position ?? topic.positions().get(group) ?? 0;
+    const position = this.#groups.get(topic)?.get(group)?.position ?? topic.position(group) ?? 0;
     return topic.committed - Math.max(position, topic.start());
+  }
+
+  unusedGroupAgeMs(): number {
+    const now = this.#db.clock.now();
+    const ages = [...this.#topics.values()].flatMap((topic) =>
+      topic
+        .groups()
+        .filter(({ name, position }) => {
+          return position < topic.committed && !this.#groups.get(topic)?.get(name)?.subscribed;
+        })
+        .map(({ subscribedAtMs }) => now - (subscribedAtMs ?? now)),
+    );
+    return Math.max(0, ...ages);
   }
 
   notReady(): string | undefined {
@@ -152,13 +173,13 @@ class EmbeddedLog implements EventLog {
 
   async #openGroup(topic: LogTopic, name: string, groups: Map<string, LogGroup>): Promise<LogGroup> {
     // Stored before the first event is delivered: from now on nothing is deleted that the group has not handled.
-    await this.#write(() => topic.savePosition(name, topic.positions().get(name) ?? topic.start()));
+    await this.#write(() => this.#save(topic, name, topic.position(name) ?? topic.start()));
     const other = groups.get(name);
     if (other) return other;
     const group: LogGroup = new LogGroup({
       group: name,
       topic,
-      position: topic.positions().get(name) ?? topic.start(),
+      position: topic.position(name) ?? topic.start(),
       logger: this.#logger,
       deadLetter: (event, error) =>
         this.publish(deadLetterTopic(event.topic), [deadLetterOf(event, name, error)]),
@@ -168,6 +189,10 @@ class EmbeddedLog implements EventLog {
     });
     groups.set(name, group);
     return group;
+  }
+
+  #save(topic: LogTopic, name: string, position: number): void {
+    topic.saveGroup({ name, position, subscribedAtMs: this.#db.clock.now() });
   }
 
   #flushLater(group: LogGroup, topic: LogTopic): void {
@@ -184,7 +209,7 @@ class EmbeddedLog implements EventLog {
     if (moved.length === 0) return;
     try {
       await this.#write(() => {
-        for (const [group, topic] of moved) topic.savePosition(group.name, group.position);
+        for (const [group, topic] of moved) this.#save(topic, group.name, group.position);
       });
     } catch (error) {
       this.#logger.warn({ err: error }, 'positions could not be stored');
@@ -197,7 +222,9 @@ class EmbeddedLog implements EventLog {
     const dead = new Set([...this.#topics.keys()].map(deadLetterTopic));
     try {
       for (const topic of this.#topics.values()) {
-        const beforeMs = this.#db.clock.now() - (dead.has(topic.name) ? deadLetterRetentionMs : retentionMs);
+        const keptMs = dead.has(topic.name) ? deadLetterRetentionMs : retentionMs;
+        await this.#expireGroups(topic, keptMs);
+        const beforeMs = this.#db.clock.now() - keptMs;
         let gone = trimStep;
         while (gone === trimStep && !this.#closing) {
           gone = await this.#write(() => topic.trim(beforeMs, trimStep));
@@ -205,6 +232,37 @@ class EmbeddedLog implements EventLog {
       }
     } catch (error) {
       this.#logger.warn({ err: error }, 'old events could not be deleted');
+    }
+  }
+
+  /** Stores which groups are subscribed, and deletes those that were not for `keptMs`. */
+  async #expireGroups(topic: LogTopic, keptMs: number): Promise<void> {
+    const now = this.#db.clock.now();
+    const hasBegun = this.#time.monotonicNow() - this.#openedAtMs >= groupCheckMs;
+    const known = this.#groups.get(topic);
+    const isSubscribed = (name: string) => known?.get(name)?.subscribed === true;
+    const groups = topic.groups();
+    const seen = groups.filter(({ name, subscribedAtMs: atMs }) => {
+      // A time that is ahead comes from a clock that was set back.
+      return atMs === null || atMs > now || (isSubscribed(name) && atMs <= now - groupCheckMs);
+    });
+    const expired = groups.filter(({ name, subscribedAtMs: atMs }) => {
+      return hasBegun && atMs !== null && atMs < now - keptMs && !isSubscribed(name);
+    });
+    if (seen.length + expired.length === 0) return;
+    // No group is subscribed meanwhile: the write begins in this turn of the event loop.
+    await this.#write(() => {
+      for (const group of seen) topic.saveGroup({ ...group, subscribedAtMs: now });
+      for (const { name } of expired) {
+        topic.deleteGroup(name);
+        known?.delete(name);
+      }
+    });
+    for (const { name } of expired) {
+      this.#logger.warn(
+        { group: name, topic: topic.name },
+        'consumer group not subscribed for long, deleted',
+      );
     }
   }
 

@@ -27,3 +27,14 @@ test('a lag that the log does not tell in time is left out, and the others are n
   hangs = true;
   expect(await lags()).toEqual([expect.stringContaining('topic="answering"')]);
 });
+
+test('a log whose groups hold back the deletion of events reports the age of the oldest unused group', async () => {
+  const name = 'headset_log_unused_group_age_seconds';
+  const [embedded, kafka] = [createMetrics('test'), createMetrics('test')];
+  withMetrics({ unusedGroupAgeMs: () => 90_000 } as EventLog, embedded);
+  withMetrics({} as EventLog, kafka);
+  expect(await embedded.getSingleMetricAsString(name)).toMatch(
+    /^headset_log_unused_group_age_seconds(\{.*\})? 90$/m,
+  );
+  expect(kafka.getSingleMetric(name)).toBeUndefined();
+});

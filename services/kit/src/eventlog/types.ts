@@ -113,6 +113,11 @@ export interface EventLog {
   readNewest(topic: string, limit: number): Promise<LogEvent[]>;
   /** The group's lag on a topic: events that it has not handled yet; for metrics. */
   lag(group: string, topic: string): Promise<number>;
+  /**
+   * Time since the last subscription of the group that is longest without one and holds back the deletion of old
+   * events; 0: no group does. For metrics. Absent: groups do not hold back deletion (Kafka).
+   */
+  unusedGroupAgeMs?(): number;
   notReady(): string | undefined;
   close(): Promise<void>;
 }
