@@ -38,10 +38,11 @@ class Scope implements Waiter {
    */
   limit<T>(work: Promise<T>): Promise<T> {
     if (this.endsAtMs === Number.POSITIVE_INFINITY) return work;
+    const leftMs = Math.max(0, this.endsAtMs - this.time.monotonicNow());
     this.#timer ??= this.time.setTimeout(() => {
       this.#timer = undefined;
       for (const reject of this.#waiting) reject(late());
-    }, this.endsAtMs - this.time.monotonicNow());
+    }, leftMs);
     return new Promise((resolve, reject) => {
       this.#waiting.add(reject);
       work.then(
