@@ -25,6 +25,8 @@ export function createBuiltinIssuer(
   return {
     name: 'issuer',
     async start() {
+      // A damaged file stops the start, not each request of a token.
+      await readClients(config.ISSUER_CLIENTS_FILE);
       issuer = await startIssuer({
         listen: config.ISSUER_LISTEN,
         publicUrl: config.ISSUER_PUBLIC_URL?.replace(/\/$/, ''),
@@ -45,7 +47,11 @@ export function createBuiltinIssuer(
 
 async function readClients(file: string): Promise<IssuerClient[]> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as IssuerClient[];
+    const clients = JSON.parse(await readFile(file, 'utf8')) as Partial<IssuerClient>[];
+    if (clients.some(({ clientId, clientSecret }) => !clientId || !clientSecret)) {
+      throw new Error('a client has no clientId, or no clientSecret');
+    }
+    return clients as IssuerClient[];
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw new Error(`ISSUER_CLIENTS_FILE ${file} cannot be read: ${(error as Error).message}`);

@@ -3,6 +3,7 @@ import {
   existsSync,
   fstatSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -35,22 +36,42 @@ export function makePrivateFolder(path: string): void {
  * the new one, whole. Makes its folders (0700). Durable when it returns. Throws the system's errors.
  */
 export function writeSecretFile(path: string, text: string): void {
+  place(path, text, renameSync);
+}
+
+/**
+ * Writes a file as `writeSecretFile` does, but never over another one. Returns false if the file exists, which then
+ * stays as it is.
+ */
+export function createSecretFile(path: string, text: string): boolean {
+  try {
+    place(path, text, linkSync);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Writes the text to a file of its own, and then has `move` give that file the path: a part of it never has it. */
+function place(path: string, text: string, move: (from: string, to: string) => void): void {
   makePrivateFolder(dirname(path));
   const fresh = `${path}.${process.pid}.tmp`;
   // A former process with this id may have left one; its mode is not to be trusted.
   rmSync(fresh, { force: true });
-  const file = openSync(fresh, 'wx', 0o600);
   try {
-    // All of it, or it throws: writeSync may write a part and say so.
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } catch (error) {
-    closeSync(file);
+    const file = openSync(fresh, 'wx', 0o600);
+    try {
+      // All of it, or it throws: writeSync may write a part and say so.
+      writeFileSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    move(fresh, path);
+  } finally {
     rmSync(fresh, { force: true });
-    throw error;
   }
-  closeSync(file);
-  renameSync(fresh, path);
   const folder = openSync(dirname(path), 'r');
   try {
     fsyncSync(folder);
