@@ -418,6 +418,21 @@ describe('a generated key', () => {
     expect(door.keys.size).toBe(0);
   });
 
+  test.each(['silent', 'failing'] as const)(
+    'keeps its file while it is unknown whether the key is registered: the service is %s',
+    async (trouble) => {
+      door = await openDoor({ trouble, keyIdOf: thumbprint });
+      const path = join(directory, 'key.json');
+      const { code, err } = await ctl(`headset-keys generate ${imei} --out ${path} --timeout-ms 100`);
+      expect([code, door.keys.has(imei)]).toEqual([trouble === 'silent' ? 3 : 1, true]);
+      const { keyId } = JSON.parse(readFileSync(path, 'utf8'));
+      expect(err).toContain(
+        `The key ${keyId} may be registered. Keep ${path}, and look: ctl headset-keys list`,
+      );
+      expect(err).not.toContain('safe to repeat');
+    },
+  );
+
   test('leaves no file when the key could not be registered', async () => {
     door = await openDoor();
     const path = join(directory, 'key.json');
@@ -543,6 +558,22 @@ describe('failures say what to do, each with its exit code', () => {
     expect(code).toBe(3);
     expect(err).toContain(door.url);
     expect(err).toContain('make up');
+  });
+
+  test.each([
+    ['silent', 'developers list', 'it is safe to repeat.'],
+    ['silent', `headset-keys add ${imei} PEM`, 'it is safe to repeat.'],
+    ['silent', 'applications create --developer acme', 'a repeat may take effect again.'],
+    ['failing', 'developers list', 'it is safe to repeat.'],
+    ['failing', 'applications create --developer acme', 'a repeat may take effect again.'],
+  ] as const)('a service that is %s, at %s: %s', async (trouble, args, advice) => {
+    door = await openDoor({ trouble, keyIdOf: () => 'k1' });
+    const pem = join(directory, 'key.pem');
+    writeFileSync(pem, 'a PEM');
+    const { code, err } = await ctl(`${args.replace('PEM', pem)} --timeout-ms 100`);
+    expect(code).toBe(trouble === 'silent' ? 3 : 1);
+    expect(err).toContain('The call may have taken effect');
+    expect(err.endsWith(`${advice}\n`)).toBe(true);
   });
 
   test('another service at the address: 3', async () => {

@@ -14,8 +14,15 @@ import {
   RemoveHeadsetKeyResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
+import { UnknownOutcome } from '../connection.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { generateHeadsetKey, keyFileText, removeKeyFile, writeKeyFile } from '../key-file.ts';
+import {
+  generateHeadsetKey,
+  type HeadsetKeyFile,
+  keyFileText,
+  removeKeyFile,
+  writeKeyFile,
+} from '../key-file.ts';
 import { time } from '../output.ts';
 import type { Session } from '../session.ts';
 
@@ -145,6 +152,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
           );
         }
       } catch (error) {
+        if (error instanceof UnknownOutcome) throw mayBeRegistered(error, file, toOutput ? undefined : path);
         if (toOutput) terminal.err('The key that was written is not registered: throw it away.\n');
         else removeKeyFile(path);
         throw error;
@@ -159,6 +167,20 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
       if (toOutput) terminal.err(text);
       else terminal.out(text);
     });
+}
+
+/** Only the private key that was written makes the registered half of use, so it stays until the outcome is known. */
+function mayBeRegistered(
+  { exitCode, failure }: UnknownOutcome,
+  { deviceId, keyId }: HeadsetKeyFile,
+  path: string | undefined,
+): CliError {
+  const key = path === undefined ? 'the key that was written' : path;
+  return new CliError(
+    exitCode,
+    `${failure}\nThe key ${keyId} may be registered. Keep ${key}, and look: ctl headset-keys list ${deviceId}\n` +
+      `If the list does not have the key, remove ${key}, and generate another one.`,
+  );
 }
 
 interface Scope {
