@@ -635,6 +635,41 @@ describe('all dead deliveries of an application', () => {
     expect(door.redelivered).toEqual(['n1', 'n2', 'n3']);
   });
 
+  test('are sent again although some fail; counts and failures are reported, and the exit code is 1', async () => {
+    door = await openDoor({ dead: ['n1', 'n2', 'n3', 'n4'], refused: { n2: 'conflict', n3: 'unavailable' } });
+    expect(await ctl('deliveries redeliver --dead-of app')).toEqual({
+      ...{ code: 1, out: '' },
+      err: expect.stringMatching(
+        /^n2: Not now\.\nn3: notifier at \S+ is not available: Not now\..*\n2 sent again, 2 failed\.\n$/,
+      ),
+    });
+    expect(door.redelivered).toEqual(['n1', 'n4']);
+    const { code, out } = await ctl('deliveries redeliver --dead-of app --json');
+    expect([code, JSON.parse(out)]).toEqual([
+      1,
+      {
+        redelivered: ['n1', 'n4'],
+        failed: [
+          { notificationId: 'n2', reason: 'Not now.' },
+          { notificationId: 'n3', reason: expect.stringContaining('is not available') },
+        ],
+        notTried: [],
+      },
+    ]);
+    expect(await ctl('deliveries redeliver n1 n2 n4')).toMatchObject({
+      ...{ code: 1, err: 'n2: Not now.\n2 sent again, 1 failed.\n' },
+    });
+    expect(await ctl('deliveries redeliver n2')).toMatchObject({ code: 1, err: 'Not now.\n' });
+  });
+
+  test('are not tried any more while the service is away', async () => {
+    const refused = Object.fromEntries(['n2', 'n3', 'n4'].map((id) => [id, 'unavailable' as const]));
+    door = await openDoor({ dead: ['n1', 'n2', 'n3', 'n4', 'n5', 'n6'], refused });
+    const { code, err } = await ctl('deliveries redeliver --dead-of app');
+    expect([code, err.split('\n').at(-2)]).toEqual([1, '1 sent again, 3 failed, 2 not tried.']);
+    expect(door.redelivered).toEqual(['n1']);
+  });
+
   test('are only shown in a dry run', async () => {
     door = await openDoor({ dead: ['n1', 'n2'] });
     expect((await ctl('deliveries redeliver --dead-of app --dry-run')).out).toMatch(

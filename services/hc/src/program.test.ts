@@ -190,6 +190,18 @@ describe('deliveries', () => {
     expect(keyed.code).toBe(2);
   });
 
+  test('are sent again although one of them is refused, and the exit code is 1', async () => {
+    await answering((call) =>
+      call.includes('/n-1/')
+        ? { status: 409, body: { message: 'It is pending.' } }
+        : { body: { ...delivery, webhookId: call.split('/')[2], state: 'pending' } },
+    );
+    const { code, out, err } = await run('deliveries redeliver n-1 n-2', cloud.env);
+    expect(code).toBe(1);
+    expect(out).toContain('n-2');
+    expect(err).toMatch(/^n-1: .*It is pending\..*\n1 sent again, 1 failed\.\n$/s);
+  });
+
   test('are recovered, with the progress to the end', async () => {
     let done = 0;
     const recovery = () => ({

@@ -96,6 +96,8 @@ export async function openDoor(
     missing?: string;
     /** The dead deliveries of every application; they die again at once. */
     dead?: readonly string[];
+    /** Those of them that cannot be sent again, and why. */
+    refused?: Readonly<Record<string, 'conflict' | 'unavailable'>>;
     /** What `devices forget` is answered; absent: nothing is there. */
     forget?: {
       transactions(
@@ -257,6 +259,8 @@ export async function openDoor(
     forgetDevice: async (request) => options.forget?.notifier(request) ?? {},
     forgetApplication: async (request) => options.forgetApplication?.notifier(request) ?? {},
     redeliverDelivery: async ({ notificationId }) => {
+      const code = options.refused?.[notificationId];
+      if (code) throw new DomainError(code, 'Not now.');
       redelivered.push(notificationId);
       return { delivery: { notificationId, status: 'pending' } };
     },
