@@ -42,6 +42,20 @@ describe('settings', () => {
     ]);
   });
 
+  // withstands rest/scope
+  test('PATCH by a token that may not read leaves out the key', async () => {
+    const answered = async (scope: string) => {
+      const headers = { authorization: `Bearer ${suite.gateway.token({ scope })}` };
+      const body = '{"deviceEvent":"http://b.test/"}';
+      const answer = await suite.gateway.request('PATCH', app, { body, headers });
+      return Object.keys(JSON.parse(answer.text));
+    };
+    expect(await answered('cws:application:write cws:application:read')).toContain('authenticationKey');
+    const withoutKey = await answered('cws:application:write cws:device:read');
+    expect(withoutKey).toContain('deviceEvent');
+    expect(withoutKey).not.toContain('authenticationKey');
+  });
+
   const long = (length: number) => `https://a.test/${'x'.repeat(length - 15)}`;
   // URL schemes are not case-sensitive (rule A22).
   test.each([
