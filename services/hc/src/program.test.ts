@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -423,6 +423,22 @@ describe('verify', () => {
       webhookId: 'n-1',
       signatures: [{ isRight: false }, { isRight: false }],
     });
+  });
+
+  test('reads a file with a byte-order mark, and names UTF-16', async () => {
+    await answering(settings);
+    const file = stored('the key');
+    const json = readFileSync(file, 'utf8');
+    const { headers, body } = JSON.parse(json) as { headers: Record<string, string>; body: string };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    for (const text of [json, `${lines.join('')}\r\n${body}`]) {
+      writeFileSync(file, `\uFEFF${text}`);
+      expect(await run(['verify', file], cloud.env)).toMatchObject({ code: 0, err: '' });
+      writeFileSync(file, `\uFEFF${text}`, 'utf16le');
+      expect(await run(['verify', file], cloud.env)).toMatchObject({
+        ...{ code: 2, err: 'The callback cannot be read: it is UTF-16. Save it as UTF-8\n' },
+      });
+    }
   });
 
   test('works without a login, with a key of a file', async () => {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { userText } from '@headset-cloud/kit/user-text.ts';
 import type { StandaloneConfig } from './config.ts';
 import { type Issuer, type IssuerClient, startIssuer } from './issuer.ts';
 
@@ -47,7 +48,7 @@ export function createBuiltinIssuer(
 
 async function readClients(file: string): Promise<IssuerClient[]> {
   try {
-    const clients = JSON.parse(await readFile(file, 'utf8')) as Partial<IssuerClient>[];
+    const clients = JSON.parse(userText(await readFile(file))) as Partial<IssuerClient>[];
     if (clients.some(({ clientId, clientSecret }) => !clientId || !clientSecret)) {
       throw new Error('a client has no clientId, or no clientSecret');
     }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { userText } from '@headset-cloud/kit/user-text.ts';
 import { readIdentities } from '../headset/identity.ts';
 import type { IssuerClient } from '../stack/stack.ts';
 import { Refusal, shown } from './folder.ts';
@@ -33,7 +34,7 @@ export function issuerClients(dataDir: string): IssuerClient[] {
   if (!existsSync(file)) {
     return [{ clientId: 'demo-client', clientSecret: randomBytes(24).toString('base64url') }];
   }
-  const clients = parsed(readFileSync(file, 'utf8'));
+  const clients = parsed(readFileSync(file));
   if (!Array.isArray(clients) || clients.length === 0 || !clients.every(isClient)) {
     throw damaged(file, "the issuer's clients");
   }
@@ -50,9 +51,9 @@ function damaged(file: string, what: string): Refusal {
   );
 }
 
-function parsed(text: string): unknown {
+function parsed(content: Buffer): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(userText(content));
   } catch {
     return undefined;
   }

@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs';
-import { buffer } from 'node:stream/consumers';
 import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { type Field, fields, visible } from '@headset-cloud/kit/cli/output.ts';
 import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
@@ -74,15 +73,7 @@ async function run(session: Session, file: string, options: VerifyOptions): Prom
 }
 
 async function readStored({ files }: Session, file: string): Promise<StoredCallback> {
-  let content: Buffer;
-  try {
-    content = await buffer(files.content(file, 'The callback'));
-  } catch (cause) {
-    if (cause instanceof CliError) throw cause;
-    throw new CliError(cliExitCodes.usage, `The callback cannot be read: ${(cause as Error).message}`, {
-      cause,
-    });
-  }
+  const content = await files.bytes(file, 'The callback');
   try {
     return parseStored(content);
   } catch (cause) {

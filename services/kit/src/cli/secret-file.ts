@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { userText } from '../user-text.ts';
 import { CliError, cliExitCodes } from './exit-codes.ts';
 
 /**
@@ -81,7 +82,7 @@ function place(path: string, text: string, move: (from: string, to: string) => v
 }
 
 /**
- * The text of a file with a secret; undefined where there is none. A file that others may read, or that another user
+ * The text of a file with a secret, without a byte-order mark; undefined where there is none. A file that others may read, or that another user
  * owns, is refused with the reason (CliError), since its secret must be taken for known. `what` names it in messages.
  */
 export function readSecretFile(path: string, what: string): string | undefined {
@@ -109,7 +110,12 @@ export function readSecretFile(path: string, what: string): string | undefined {
         `${what}, ${path}, belongs to another user (id ${uid}), who may read and change it. Make one of your own.`,
       );
     }
-    return readFileSync(file, 'utf8');
+    return userText(readFileSync(file));
+  } catch (cause) {
+    if (cause instanceof CliError) throw cause;
+    throw new CliError(cliExitCodes.usage, `${what}, ${path}, cannot be read: ${(cause as Error).message}.`, {
+      cause,
+    });
   } finally {
     closeSync(file);
   }
