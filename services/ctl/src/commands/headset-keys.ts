@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { CliError, exceptOutputClosed } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { type Column, fields, table } from '@headset-cloud/kit/cli/output.ts';
 import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
 import {
@@ -139,7 +139,14 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
       // The file is written first, because a registered key without a file would be useless.
       if (toOutput) {
         terminal.out(keyFileText(file));
-        await terminal.flushed?.();
+        await terminal.flushed?.().catch((error: unknown) => {
+          exceptOutputClosed(error);
+          throw new CliError(
+            exitCodes.refused,
+            'Standard output was closed before the key was written to it. The key is not registered.',
+            { cause: error },
+          );
+        });
       } else {
         writeKeyFile(path, file);
       }

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { type Field, fields, visible } from '@headset-cloud/kit/cli/output.ts';
 import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
 import type { Command } from 'commander';
@@ -66,7 +66,7 @@ async function run(session: Session, file: string, options: VerifyOptions): Prom
   session.show({ ...judgement, receivedAt: new Date(receivedAtMs).toISOString() }, () =>
     judgementText(judgement, receivedAtMs),
   );
-  await session.terminal.flushed?.();
+  await session.terminal.flushed?.().catch(exceptOutputClosed);
   if (judgement.problems.length > 0) {
     throw new CliError(cliExitCodes.refused, judgement.problems.map(visible).join('\n'));
   }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { userBytes, userText } from '../user-text.ts';
-import { CliError, cliExitCodes } from './exit-codes.ts';
+import { CliError, cliExitCodes, OutputClosed } from './exit-codes.ts';
 import type { Terminal } from './output.ts';
 
 /** The name of a file that means standard input, or standard output. */
@@ -36,9 +36,10 @@ export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | '
       });
       if (!failure) return;
       const { code, message } = failure as NodeJS.ErrnoException;
+      if (code === 'EPIPE') throw new OutputClosed(failure);
       throw new CliError(
         cliExitCodes.refused,
-        `Standard output was closed before everything was written to it (${code ?? message}).`,
+        `Not everything could be written to standard output (${code ?? message}).`,
         { cause: failure },
       );
     },
