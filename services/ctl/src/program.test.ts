@@ -522,6 +522,11 @@ test('the help of audit says what can be filtered, with an example, and names th
   expect(out).toContain('by actor, application, developer, device, action and time');
   expect(out).toContain('$ ctl audit list --application acme-field --actor kim --action PutContract --from');
   const list = (await ctl('audit list --help')).out;
+  const form = /ISO 8601\s+with\s+its\s+offset/;
+  expect([list, (await ctl('usage add --help')).out]).toEqual([
+    expect.stringMatching(form),
+    expect.stringMatching(form),
+  ]);
   expect(list).toContain('$ ctl audit list --application acme-field');
   expect(list).toMatch(/Actions:\n(.*\n)*.* devices\.PutContract/);
 });
@@ -547,6 +552,8 @@ describe('failures say what to do, each with its exit code', () => {
     `plans put app ${imei} --video basic-200`,
     `plans put app ${imei} --video gold --speech none`,
     'usage add u1 app --kind video --started 2026-11-10T12:00:00 --duration-ms 1',
+    'audit list --from 2026-11-10T12:00:00',
+    'audit list --to 2026-11-10T12:00',
     'usage add u1 app --kind video --started 2026-11-10T12:00:00Z --duration-ms -1',
     'usage add u1 app --kind walking --started 2026-11-10T12:00:00Z --duration-ms 1',
     'usage list app',

@@ -159,6 +159,7 @@ describe('events', () => {
 
   test.each([
     ['events --from yesterday'],
+    ['events --from 2026-01-01T00:00:04'],
     ['events --device 12'],
     ['events --limit 0'],
     ['events --limit 1001'],
