@@ -59,7 +59,13 @@ describe('settings', () => {
   const long = (length: number) => `https://a.test/${'x'.repeat(length - 15)}`;
   // URL schemes are not case-sensitive (rule A22).
   test.each([
-    ...[long(255), 'http://a', 'https://日本.test/パス?q=1#f', 'https://u:p@a.test:8443/'],
+    ...[
+      long(255),
+      `${long(254)}\u{1f600}`,
+      'http://a',
+      'https://日本.test/パス?q=1#f',
+      'https://u:p@a.test:8443/',
+    ],
     ...['HTTP://a.test/', 'hTTpS://a.test/'],
   ])('%s is a setting', async (url) => {
     expect(
@@ -80,6 +86,7 @@ describe('settings', () => {
   // withstands callbacks/scheme
   test.each([
     { deviceEvent: long(256) },
+    { deviceEvent: `${long(255)}\u{1f600}` },
     { deviceEvent: '' },
     { deviceEvent: 'ftp://a.test/' },
     { deviceEvent: ' https://a.test/' },
