@@ -95,7 +95,7 @@ export function createCallRunner(
       const query = readQuery(ctx.querystring);
       const { body, idempotency } = await readInput(ctx, hold);
       const caller = { clientId, applicationId, idempotency };
-      const call = { applicationId, ...path, query, body, caller };
+      const call = { applicationId, ...path, query, body, scopes: principal.scopes, caller };
       // Reads leave no record, so their calls carry nobody.
       const made = () =>
         isChange

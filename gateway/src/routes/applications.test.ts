@@ -42,10 +42,30 @@ describe('settings', () => {
     ]);
   });
 
+  // withstands rest/scope
+  test('PATCH by a token that may not read leaves out the key', async () => {
+    const answered = async (scope: string) => {
+      const headers = { authorization: `Bearer ${suite.gateway.token({ scope })}` };
+      const body = '{"deviceEvent":"http://b.test/"}';
+      const answer = await suite.gateway.request('PATCH', app, { body, headers });
+      return Object.keys(JSON.parse(answer.text));
+    };
+    expect(await answered('cws:application:write cws:application:read')).toContain('authenticationKey');
+    const withoutKey = await answered('cws:application:write cws:device:read');
+    expect(withoutKey).toContain('deviceEvent');
+    expect(withoutKey).not.toContain('authenticationKey');
+  });
+
   const long = (length: number) => `https://a.test/${'x'.repeat(length - 15)}`;
   // URL schemes are not case-sensitive (rule A22).
   test.each([
-    ...[long(255), 'http://a', 'https://日本.test/パス?q=1#f', 'https://u:p@a.test:8443/'],
+    ...[
+      long(255),
+      `${long(254)}\u{1f600}`,
+      'http://a',
+      'https://日本.test/パス?q=1#f',
+      'https://u:p@a.test:8443/',
+    ],
     ...['HTTP://a.test/', 'hTTpS://a.test/'],
   ])('%s is a setting', async (url) => {
     expect(
@@ -66,6 +86,7 @@ describe('settings', () => {
   // withstands callbacks/scheme
   test.each([
     { deviceEvent: long(256) },
+    { deviceEvent: `${long(255)}\u{1f600}` },
     { deviceEvent: '' },
     { deviceEvent: 'ftp://a.test/' },
     { deviceEvent: ' https://a.test/' },

@@ -1,7 +1,7 @@
 import type { Settings } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { GatewayClients } from '../clients.ts';
 import type { Answer } from '../http/answer.ts';
-import type { Handlers } from './types.ts';
+import type { Call, Handlers } from './types.ts';
 
 /** The settings that an integrator writes; the same names in JSON and in the messages. */
 const settingNames = [
@@ -17,10 +17,18 @@ const settingNames = [
 
 type SettingName = (typeof settingNames)[number];
 
-/** The read form: a setting that is not set is null, a key that was never issued is absent (rule A1). */
-function settingsAnswer(settings: Settings | undefined): Answer {
+/** Scope of the authentication key, which is a secret. */
+const readScope = 'cws:application:read';
+
+/**
+ * The read form: a setting that is not set is null. The key is absent if it was never issued (rule A1), and for a token
+ * that may not read (rule A6).
+ */
+function settingsAnswer(settings: Settings | undefined, { scopes }: Pick<Call, 'scopes'>): Answer {
   const json: Record<string, string | null> = {};
-  if (settings?.authenticationKey) json['authenticationKey'] = settings.authenticationKey;
+  if (settings?.authenticationKey && scopes.has(readScope)) {
+    json['authenticationKey'] = settings.authenticationKey;
+  }
   for (const name of settingNames) json[name] = settings?.[name] ?? null;
   return { status: 200, json };
 }
@@ -28,11 +36,14 @@ function settingsAnswer(settings: Settings | undefined): Answer {
 /** Settings and authentication key of an application. */
 export function applicationHandlers({ applications }: Pick<GatewayClients, 'applications'>): Handlers {
   return {
-    'get-v1-applications': async ({ applicationId }) =>
-      settingsAnswer((await applications.getSettings({ applicationId })).settings),
+    'get-v1-applications': async (call) => {
+      const { applicationId } = call;
+      return settingsAnswer((await applications.getSettings({ applicationId })).settings, call);
+    },
 
     // Missing: unchanged; null: removed (rule A6).
-    'patch-v1-applications': async ({ caller, body }) => {
+    'patch-v1-applications': async (call) => {
+      const { caller, body } = call;
       const set: Partial<Record<SettingName, string>> = {};
       const remove: string[] = [];
       const patch = body?.value as Partial<Record<SettingName, string | null>>;
@@ -41,7 +52,7 @@ export function applicationHandlers({ applications }: Pick<GatewayClients, 'appl
         if (value === null) remove.push(name);
         else if (value !== undefined) set[name] = value;
       }
-      return settingsAnswer((await applications.updateSettings({ caller, set, remove })).settings);
+      return settingsAnswer((await applications.updateSettings({ caller, set, remove })).settings, call);
     },
 
     'post-v1-applications-refresh-authkey': async ({ caller }) => {

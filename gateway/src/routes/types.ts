@@ -20,6 +20,8 @@ export interface Call {
   readonly query: Readonly<Record<string, string | number>>;
   /** Present where the call has a body; its value fits the document. */
   readonly body: JsonText | undefined;
+  /** The scopes of the caller's token. */
+  readonly scopes: ReadonlySet<string>;
   /** For the services: who calls, and the Idempotency-Key. */
   readonly caller: MessageInitShape<typeof CallerSchema>;
 }

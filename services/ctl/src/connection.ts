@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
-import type { DescService } from '@bufbuild/protobuf';
+import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import type { ProcessStatus } from '@headset-cloud/kit/admin-server.ts';
@@ -13,6 +13,7 @@ import { networkReason, neverReached } from '@headset-cloud/kit/cli/network.ts';
 import { visible } from '@headset-cloud/kit/cli/output.ts';
 import type { Files } from '@headset-cloud/kit/cli/standard-streams.ts';
 import { withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
+import { repeatable } from '@headset-cloud/proto/common/v1/repeatable_pb.ts';
 import { exitCodes } from './exit-codes.ts';
 
 /** The services that have an operators' door. */
@@ -188,6 +189,20 @@ export function operatorName(options: ConnectionOptions, env: Env): string {
   }
 }
 
+/** A call that may have taken effect: no answer came, or the service failed while it handled the call. */
+export class UnknownOutcome extends CliError {
+  /** What happened, without advice. */
+  readonly failure: string;
+  constructor(exitCode: number, failure: string, method: DescMethod | undefined, cause: unknown) {
+    const advice =
+      method && getOption(method, repeatable)
+        ? 'The call may have taken effect; it is safe to repeat.'
+        : 'The call may have taken effect. Check that before you repeat it: a repeat may take effect again.';
+    super(exitCode, `${failure.replace(/\.?$/, '.')} ${advice}`, { cause });
+    this.failure = failure;
+  }
+}
+
 /** Calls a service's admin port at the first of its addresses that answers; failures are CliErrors. */
 export function callAdmin<S extends DescService, A>(
   connection: {
@@ -201,7 +216,9 @@ export function callAdmin<S extends DescService, A>(
   call: (client: Client<S>) => Promise<A>,
 ): Promise<A> {
   const { service, addresses, token, timeoutMs, operator } = connection;
+  let method: DescMethod | undefined;
   const authorize: Interceptor = (next) => (request) => {
+    method = request.method;
     if (token) request.header.set('authorization', `Bearer ${token}`);
     request.header.set(operatorHeaders.operator, encodeURIComponent(operator));
     request.header.set(operatorHeaders.requestId, randomUUID());
@@ -220,7 +237,7 @@ export function callAdmin<S extends DescService, A>(
     } catch (error) {
       // The call had no effect (in Kubernetes no pod of the Service is ready), so the next address may be tried.
       if (neverReached(error) && position + 1 < addresses.length) return tried(position + 1);
-      throw explain(error, service, addresses.slice(0, position + 1), timeoutMs);
+      throw explain(error, method, { service, tried: addresses.slice(0, position + 1), timeoutMs });
     }
   };
   return tried(0);
@@ -268,30 +285,38 @@ export async function askStatus(
   return { reason, answered, refusesToken };
 }
 
-function explain(error: unknown, service: AdminService, tried: readonly string[], timeoutMs: number): Error {
+/** What a service answers when it has refused a call, and so not begun it. */
+const refusals: readonly Code[] = [
+  ...[Code.InvalidArgument, Code.NotFound, Code.AlreadyExists, Code.ResourceExhausted],
+  ...[Code.FailedPrecondition, Code.Aborted, Code.OutOfRange],
+];
+
+function explain(
+  error: unknown,
+  method: DescMethod | undefined,
+  { service, tried, timeoutMs }: { service: AdminService; tried: readonly string[]; timeoutMs: number },
+): Error {
   if (error instanceof CliError) return error;
   const where = tried.join(' or ');
   const address = `--admin URL, --${service}-admin URL or ${service.toUpperCase()}_ADMIN`;
   const network = networkReason(error);
-  const connectError = ConnectError.from(error);
+  const { code, rawMessage } = ConnectError.from(error);
+  const unknown = (exitCode: number, failure: string) => new UnknownOutcome(exitCode, failure, method, error);
   if (network) {
-    return new CliError(
-      exitCodes.unreachable,
+    const failure =
       `Cannot reach the operators' door of ${service} at ${where} (${network}).\n` +
-        `Start the platform (make up; on Kubernetes see whether a pod of ${service} runs), or name the right address with ${address}.`,
-      { cause: error },
-    );
+      `Start the platform (make up; on Kubernetes see whether a pod of ${service} runs), or name the right address with ${address}.`;
+    return neverReached(error)
+      ? new CliError(exitCodes.unreachable, failure, { cause: error })
+      : unknown(exitCodes.unreachable, failure);
   }
-  switch (connectError.code) {
+  switch (code) {
     case Code.DeadlineExceeded:
-      return new CliError(
-        exitCodes.unreachable,
-        `${service} at ${where} did not answer within ${timeoutMs} ms. The call may have taken effect; it is safe to repeat.`,
-      );
+      return unknown(exitCodes.unreachable, `${service} at ${where} did not answer within ${timeoutMs} ms.`);
     case Code.Unavailable:
-      return new CliError(
+      return unknown(
         exitCodes.unreachable,
-        `${service} at ${where} is not available: ${visible(connectError.rawMessage)}`,
+        `${service} at ${where} is not available: ${visible(rawMessage)}`,
       );
     case Code.Unauthenticated:
       return new CliError(
@@ -306,6 +331,8 @@ function explain(error: unknown, service: AdminService, tried: readonly string[]
         `What answers at ${where} is not the operators' door of ${service}. Name the right address with ${address}.`,
       );
     default:
-      return new CliError(exitCodes.refused, visible(connectError.rawMessage), { cause: error });
+      return refusals.includes(code)
+        ? new CliError(exitCodes.refused, visible(rawMessage), { cause: error })
+        : unknown(exitCodes.refused, visible(rawMessage));
   }
 }

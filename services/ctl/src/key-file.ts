@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { unlinkSync } from 'node:fs';
 import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { createSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
 import { exitCodes } from './exit-codes.ts';
 
 /** A headset's signing key: the content of a key file. */
@@ -34,23 +35,16 @@ export function keyFileText(key: HeadsetKeyFile): string {
  * returns.
  */
 export function writeKeyFile(path: string, key: HeadsetKeyFile): void {
-  let file: number;
+  let reason = 'it exists, and a key is never written over another';
   try {
-    file = openSync(path, 'wx', 0o600);
-  } catch (cause) {
-    const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
-    const reason = exists ? 'it exists, and a key is never written over another' : (cause as Error).message;
-    throw new CliError(
-      exitCodes.usage,
-      `The key file ${path} cannot be written: ${reason}. Choose another with --out.`,
-    );
+    if (createSecretFile(path, keyFileText(key))) return;
+  } catch (error) {
+    reason = (error as Error).message;
   }
-  try {
-    writeSync(file, keyFileText(key));
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  throw new CliError(
+    exitCodes.usage,
+    `The key file ${path} cannot be written: ${reason}. Choose another with --out.`,
+  );
 }
 
 /** Removes a key file whose public half was not registered. */

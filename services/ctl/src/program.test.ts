@@ -418,6 +418,22 @@ describe('a generated key', () => {
     expect(door.keys.size).toBe(0);
   });
 
+  test.each(['silent', 'failing'] as const)(
+    'keeps its file while it is unknown whether the key is registered: the service is %s',
+    async (trouble) => {
+      door = await openDoor({ trouble, keyIdOf: thumbprint });
+      const path = join(directory, 'key.json');
+      const patience = trouble === 'silent' ? ' --timeout-ms 100' : '';
+      const { code, err } = await ctl(`headset-keys generate ${imei} --out ${path}${patience}`);
+      expect(code).toBe(trouble === 'silent' ? 3 : 1);
+      const { keyId } = JSON.parse(readFileSync(path, 'utf8'));
+      expect(err).toContain(
+        `The key ${keyId} may be registered. Keep ${path}, and look: ctl headset-keys list`,
+      );
+      expect(err).not.toContain('safe to repeat');
+    },
+  );
+
   test('leaves no file when the key could not be registered', async () => {
     door = await openDoor();
     const path = join(directory, 'key.json');
@@ -457,6 +473,14 @@ test('an endpoint is put with the secret of a file, and listed', async () => {
       'one       2024.1.0 (default)  0/5    wss://sora.example.com  -\n',
   );
   expect(await ctl(`${put} --secret-file ${path}-not-there`)).toMatchObject({ code: 2, out: '' });
+  writeFileSync(path, '\n');
+  expect(await ctl(`${put} --secret-file ${path}`)).toMatchObject({
+    ...{ code: 2, err: `The file of --secret-file, ${path}, is empty.\n` },
+  });
+  writeFileSync(path, '\uFEFFa-secret-of-sora\r\n', 'utf16le');
+  expect(await ctl(`${put} --secret-file ${path}`)).toMatchObject({
+    ...{ code: 2, err: '--secret-file cannot be read: it is UTF-16. Save it as UTF-8\n' },
+  });
   expect(await ctl('sora endpoints remove two')).toMatchObject({ code: 1, out: '' });
 });
 
@@ -498,6 +522,11 @@ test('the help of audit says what can be filtered, with an example, and names th
   expect(out).toContain('by actor, application, developer, device, action and time');
   expect(out).toContain('$ ctl audit list --application acme-field --actor kim --action PutContract --from');
   const list = (await ctl('audit list --help')).out;
+  const form = /ISO 8601\s+with\s+its\s+offset/;
+  expect([list, (await ctl('usage add --help')).out]).toEqual([
+    expect.stringMatching(form),
+    expect.stringMatching(form),
+  ]);
   expect(list).toContain('$ ctl audit list --application acme-field');
   expect(list).toMatch(/Actions:\n(.*\n)*.* devices\.PutContract/);
 });
@@ -523,6 +552,8 @@ describe('failures say what to do, each with its exit code', () => {
     `plans put app ${imei} --video basic-200`,
     `plans put app ${imei} --video gold --speech none`,
     'usage add u1 app --kind video --started 2026-11-10T12:00:00 --duration-ms 1',
+    'audit list --from 2026-11-10T12:00:00',
+    'audit list --to 2026-11-10T12:00',
     'usage add u1 app --kind video --started 2026-11-10T12:00:00Z --duration-ms -1',
     'usage add u1 app --kind walking --started 2026-11-10T12:00:00Z --duration-ms 1',
     'usage list app',
@@ -543,6 +574,24 @@ describe('failures say what to do, each with its exit code', () => {
     expect(code).toBe(3);
     expect(err).toContain(door.url);
     expect(err).toContain('make up');
+  });
+
+  test.each([
+    ['silent', 'developers list', 'it is safe to repeat.'],
+    ['silent', `headset-keys add ${imei} PEM`, 'it is safe to repeat.'],
+    ['silent', 'applications create --developer acme', 'a repeat may take effect again.'],
+    ['failing', 'developers list', 'it is safe to repeat.'],
+    ['failing', 'applications create --developer acme', 'a repeat may take effect again.'],
+  ] as const)('a service that is %s, at %s: %s', async (trouble, args, advice) => {
+    door = await openDoor({ trouble, keyIdOf: () => 'k1' });
+    const pem = join(directory, 'key.pem');
+    writeFileSync(pem, 'a PEM');
+    const { code, err } = await ctl(
+      `${args.replace('PEM', pem)}${trouble === 'silent' ? ' --timeout-ms 100' : ''}`,
+    );
+    expect(code).toBe(trouble === 'silent' ? 3 : 1);
+    expect(err).toContain('The call may have taken effect');
+    expect(err.endsWith(`${advice}\n`)).toBe(true);
   });
 
   test('another service at the address: 3', async () => {
@@ -602,6 +651,41 @@ describe('all dead deliveries of an application', () => {
       err: '',
     });
     expect(door.redelivered).toEqual(['n1', 'n2', 'n3']);
+  });
+
+  test('are sent again although some fail; counts and failures are reported, and the exit code is 1', async () => {
+    door = await openDoor({ dead: ['n1', 'n2', 'n3', 'n4'], refused: { n2: 'conflict', n3: 'unavailable' } });
+    expect(await ctl('deliveries redeliver --dead-of app')).toEqual({
+      ...{ code: 1, out: '' },
+      err: expect.stringMatching(
+        /^n2: Not now\.\nn3: notifier at \S+ is not available: Not now\..*\n2 sent again, 2 failed\.\n$/,
+      ),
+    });
+    expect(door.redelivered).toEqual(['n1', 'n4']);
+    const { code, out } = await ctl('deliveries redeliver --dead-of app --json');
+    expect([code, JSON.parse(out)]).toEqual([
+      1,
+      {
+        redelivered: ['n1', 'n4'],
+        failed: [
+          { notificationId: 'n2', reason: 'Not now.' },
+          { notificationId: 'n3', reason: expect.stringContaining('is not available') },
+        ],
+        notTried: [],
+      },
+    ]);
+    expect(await ctl('deliveries redeliver n1 n2 n4')).toMatchObject({
+      ...{ code: 1, err: 'n2: Not now.\n2 sent again, 1 failed.\n' },
+    });
+    expect(await ctl('deliveries redeliver n2')).toMatchObject({ code: 1, err: 'Not now.\n' });
+  });
+
+  test('are not tried any more while the service is away', async () => {
+    const refused = Object.fromEntries(['n2', 'n3', 'n4'].map((id) => [id, 'unavailable' as const]));
+    door = await openDoor({ dead: ['n1', 'n2', 'n3', 'n4', 'n5', 'n6'], refused });
+    const { code, err } = await ctl('deliveries redeliver --dead-of app');
+    expect([code, err.split('\n').at(-2)]).toEqual([1, '1 sent again, 3 failed, 2 not tried.']);
+    expect(door.redelivered).toEqual(['n1']);
   });
 
   test('are only shown in a dry run', async () => {

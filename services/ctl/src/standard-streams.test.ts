@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -47,11 +48,11 @@ async function ctl(url: string, input: string | Readable, ...args: string[]) {
 }
 
 /** ctl as a process of its own. */
-function spawned(url: string, ...args: string[]): ChildProcess {
+function spawned(url: string, args: readonly string[], stdout: 'pipe' | number = 'pipe'): ChildProcess {
   return spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'main.ts'), ...args],
-    { env: { PATH: process.env['PATH'] ?? '', ADMIN_URL: url }, stdio: 'pipe' },
+    { env: { PATH: process.env['PATH'] ?? '', ADMIN_URL: url }, stdio: ['pipe', stdout, 'pipe'] },
   );
 }
 
@@ -120,24 +121,48 @@ describe('a generated key on standard output', () => {
 
   test('is not registered when nobody takes it', async () => {
     const door = await opened({ keyIdOf: thumbprint });
-    const child = spawned(door.url, 'headset-keys', 'generate', imei, '--out', '-');
+    const child = spawned(door.url, ['headset-keys', 'generate', imei, '--out', '-']);
     child.stdout?.destroy();
     const err = textOf(child.stderr as Readable);
     expect(await ended(child)).toBe(1);
-    expect(await err).toMatch(
-      /^Standard output was closed before everything was written to it \(EPIPE\)\.\n/,
+    expect(await err).toBe(
+      'Standard output was closed before the key was written to it. The key is not registered.\n',
     );
     expect(door.keys.size).toBe(0);
   });
 });
 
-test('an answer that nobody takes to its end is told, and the exit code is not 0', async () => {
+test('a reader that closes the output, as head does, ends ctl in silence with exit code 0', async () => {
   const door = await opened();
-  const child = spawned(door.url, 'devices', 'list', '--limit', '1000');
+  const child = spawned(door.url, ['devices', 'list', '--limit', '1000']);
+  child.stdout?.destroy();
+  const err = textOf(child.stderr as Readable);
+  expect(await ended(child)).toBe(0);
+  expect(await err).toBe('');
+});
+
+test('a failure of the command shows in the exit code although the reader is gone', async () => {
+  const door = await opened({ dead: ['n1', 'n2'], refused: { n1: 'conflict' } });
+  const child = spawned(door.url, ['--json', 'deliveries', 'redeliver', '--dead-of', 'app']);
   child.stdout?.destroy();
   const err = textOf(child.stderr as Readable);
   expect(await ended(child)).toBe(1);
-  expect(await err).toBe('Standard output was closed before everything was written to it (EPIPE).\n');
+  expect(await err).toBe('n1: Not now.\n1 sent again, 1 failed.\n');
+});
+
+// A device of Linux that behaves as a file on a full disk.
+const itOnLinux = existsSync('/dev/full') ? it : it.skip;
+itOnLinux('output that cannot be written is an error', async () => {
+  const door = await opened();
+  const full = openSync('/dev/full', 'w');
+  try {
+    const child = spawned(door.url, ['devices', 'list', '--limit', '1000'], full);
+    const err = textOf(child.stderr as Readable);
+    expect(await ended(child)).toBe(1);
+    expect(await err).toBe('Not everything could be written to standard output (ENOSPC).\n');
+  } finally {
+    closeSync(full);
+  }
 });
 
 describe('a firmware from standard input', () => {

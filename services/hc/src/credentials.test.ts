@@ -49,6 +49,18 @@ describe('hc login', () => {
     expect(await run('deliveries list', home())).toMatchObject({ code: 4 });
   });
 
+  test('reads a file with a byte-order mark, and names UTF-16', async () => {
+    const from = join(home().XDG_CONFIG_HOME, 'demo.json');
+    const given = { apiUrl: cloud.url, tokenUrl: `${cloud.url}/token`, applicationId: 'app-1' };
+    const text = `\uFEFF${JSON.stringify({ ...given, clientId: 'client-1', clientSecret: secret })}`;
+    writeFileSync(from, text, { mode: 0o600 });
+    expect(await run(['login', '--from', from], home())).toMatchObject({ code: 0, err: '' });
+    writeFileSync(from, text, 'utf16le');
+    expect(await run(['login', '--from', from], home())).toMatchObject({
+      ...{ code: 2, err: `The file of --from, ${from}, cannot be read: it is UTF-16. Save it as UTF-8.\n` },
+    });
+  });
+
   test('stores nothing that is refused, and says which it was', async () => {
     await cloud.close();
     cloud = await openCloud(

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { readSecretFile, writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
+import { userText } from '@headset-cloud/kit/user-text.ts';
 import { configFolder, storing } from './places.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -89,7 +90,7 @@ export function secretFrom(env: Env): string | undefined {
   const path = env['HC_CLIENT_SECRET_FILE'];
   if (env['HC_CLIENT_SECRET'] || !path) return env['HC_CLIENT_SECRET'] || undefined;
   try {
-    return readFileSync(path, 'utf8').trim();
+    return userText(readFileSync(path)).trim();
   } catch (cause) {
     throw new CliError(cliExitCodes.usage, `HC_CLIENT_SECRET_FILE: ${(cause as Error).message}`, { cause });
   }

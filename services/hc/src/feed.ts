@@ -1,4 +1,4 @@
-import { duration } from '@headset-cloud/kit/cli/options.ts';
+import { duration, instant } from '@headset-cloud/kit/cli/options.ts';
 import { InvalidArgumentError } from 'commander';
 import { type Api, ApiError } from './api.ts';
 
@@ -107,20 +107,15 @@ export function isSince({ createdAt, resend }: FeedEvent, sinceMs: number): bool
   return resend !== undefined || !(Date.parse(createdAt) < sinceMs);
 }
 
-/** Parses `now`, `oldest`, a time such as 2h before now, or a date, for commander. */
+/** Parses `now`, `oldest`, a time such as 2h before now, or one that `instant` takes, for commander. */
 export function beginning(text: string): Beginning {
   if (text === 'now' || text === 'oldest') return text;
   return pastTime(text);
 }
 
-/** Parses a time such as 2h before now, or a date such as 2026-01-31T12:00:00Z; milliseconds since 1970. */
+/** Parses a time such as 2h before now, or one that `instant` takes, for commander; milliseconds since 1970. */
 export function pastTime(text: string): number {
-  if (/^\d+[smhd]$/.test(text)) return Date.now() - duration(text);
-  const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) {
-    throw new InvalidArgumentError('It is no time such as 2h (before now) or 2026-01-31T12:00:00Z.');
-  }
-  return ms;
+  return /^\d+[smhd]$/.test(text) ? Date.now() - duration(text) : instant(text);
 }
 
 /** Parses an IMEI for commander. */

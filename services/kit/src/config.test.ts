@@ -126,6 +126,12 @@ describe('a secret', () => {
     const TOKEN_FILE = join(folder, 'token');
     writeFileSync(TOKEN_FILE, 'of-the-file\n');
     expect(readConfig(keys, { TOKEN_FILE }).TOKEN).toBe('of-the-file');
+    writeFileSync(TOKEN_FILE, '\uFEFFof-the-file\r\n');
+    expect(readConfig(keys, { TOKEN_FILE }).TOKEN).toBe('of-the-file');
+    // Its bytes as a text would be a secret that nobody has.
+    writeFileSync(TOKEN_FILE, '\uFEFFof-the-file\r\n', 'utf16le');
+    expect(() => readConfig(keys, { TOKEN_FILE })).toThrow('TOKEN_FILE cannot be read (it is UTF-16.');
+    writeFileSync(TOKEN_FILE, 'of-the-file\n');
     for (const TOKEN of ['of-the-variable', 'of-the-file', '']) {
       const read = () => readConfig(keys, { TOKEN, TOKEN_FILE });
       expect(read).toThrow(

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { withoutPassword } from './redact.ts';
+import { userText } from './user-text.ts';
 
 /** One configuration key: its meaning, its parser, and its default. */
 export interface ConfigKey<T> {
@@ -197,7 +198,7 @@ export function readConfig<const S extends ConfigSpec>(
     }
     if (k.secret && file !== undefined) {
       try {
-        raw = readFileSync(file, 'utf8').trim();
+        raw = userText(readFileSync(file)).trim();
       } catch (e) {
         const example = `Example: ${key}_FILE=/run/secrets/${key}`;
         wrong(`${key}_FILE`, `${key}_FILE cannot be read (${(e as Error).message}). ${k.doc} ${example}`);

@@ -1,3 +1,4 @@
+import { cut } from './characters.ts';
 import { systemTime, type Time } from './clock.ts';
 
 /** Fields of a log line. */
@@ -86,9 +87,7 @@ function bounded(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,
-      typeof value === 'string' && value.length > mostCharacters
-        ? `${value.slice(0, mostCharacters)}…`
-        : value,
+      typeof value === 'string' && value.length > mostCharacters ? `${cut(value, mostCharacters)}…` : value,
     ]),
   );
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { userText } from '@headset-cloud/kit/user-text.ts';
 import type { StandaloneConfig } from './config.ts';
 import { type Issuer, type IssuerClient, startIssuer } from './issuer.ts';
 
@@ -25,6 +26,8 @@ export function createBuiltinIssuer(
   return {
     name: 'issuer',
     async start() {
+      // A damaged file stops the start, not each request of a token.
+      await readClients(config.ISSUER_CLIENTS_FILE);
       issuer = await startIssuer({
         listen: config.ISSUER_LISTEN,
         publicUrl: config.ISSUER_PUBLIC_URL?.replace(/\/$/, ''),
@@ -45,7 +48,11 @@ export function createBuiltinIssuer(
 
 async function readClients(file: string): Promise<IssuerClient[]> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as IssuerClient[];
+    const clients = JSON.parse(userText(await readFile(file))) as Partial<IssuerClient>[];
+    if (clients.some(({ clientId, clientSecret }) => !clientId || !clientSecret)) {
+      throw new Error('a client has no clientId, or no clientSecret');
+    }
+    return clients as IssuerClient[];
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw new Error(`ISSUER_CLIENTS_FILE ${file} cannot be read: ${(error as Error).message}`);

@@ -1,7 +1,8 @@
 import { createHash, generateKeyPair, randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { createSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
 import type { JWK } from 'oidc-provider';
 
 /**
@@ -18,25 +19,10 @@ export async function loadIssuerSecrets(dataDir: string): Promise<IssuerSecrets>
   const file = join(dataDir, 'issuer.json');
   const kept = await read(file);
   if (kept) return kept;
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const draft = `${file}.${randomBytes(6).toString('hex')}`;
-  try {
-    const handle = await open(draft, 'wx', 0o600);
-    try {
-      await handle.writeFile(JSON.stringify(await create()));
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    // A link never replaces a file, so two concurrent starts both use the secrets of the first.
-    await link(draft, file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
-  } finally {
-    await rm(draft, { force: true });
-  }
+  // Never replaces a file, so two concurrent starts both use the secrets of the first.
+  createSecretFile(file, JSON.stringify(await create()));
   const made = await read(file);
-  if (!made) throw new Error(`${file} has gone while it was made`);
+  if (!made) throw new Error(`${file} was removed while it was made`);
   return made;
 }
 
@@ -49,7 +35,8 @@ async function read(file: string): Promise<IssuerSecrets | undefined> {
     throw error;
   }
   const secrets = parse(text);
-  if (secrets?.signingKey?.kty !== 'RSA' || typeof secrets.cookieKey !== 'string') {
+  // Without `d` it would be the public half.
+  if (secrets?.signingKey?.kty !== 'RSA' || !secrets.signingKey.d || !(secrets.cookieKey?.length >= 32)) {
     throw new Error(
       `${file} does not hold the issuer's key. Restore it, or remove it: then a new key is made and tokens given out before are void.`,
     );

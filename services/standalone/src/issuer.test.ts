@@ -100,8 +100,13 @@ test('the key file is for its owner only, and a damaged one is not replaced in s
   const { signingKey } = JSON.parse(await readFile(file, 'utf8')) as { signingKey: { d: string } };
   const published = await (await fetch(`${issuer.issuer}/jwks`)).text();
   expect(published).not.toContain(signingKey.d);
-  await writeFile(file, '{');
-  await expect(start()).rejects.toThrow("does not hold the issuer's key");
+  const [n, cookieKey] = ['n'.repeat(342), 'c'.repeat(43)];
+  const publicHalf = JSON.stringify({ signingKey: { kty: 'RSA', n, e: 'AQAB' }, cookieKey });
+  const noCookieKey = JSON.stringify({ signingKey, cookieKey: '' });
+  for (const damaged of ['', '{', publicHalf, noCookieKey]) {
+    await writeFile(file, damaged);
+    await expect(start()).rejects.toThrow("does not hold the issuer's key");
+  }
 });
 
 test('nothing secret is logged, and nothing is printed', async () => {

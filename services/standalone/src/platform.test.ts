@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ConfigError } from '@headset-cloud/kit/config.ts';
 import { runPlatform } from './platform.ts';
 
@@ -49,3 +52,18 @@ describe('one process on MongoDB and Kafka', () => {
     expect(await refused(env)).toContain(setting);
   });
 });
+
+// withstands stores/empty-key
+test.each(['', 'short'])(
+  'a secret.key with %j stops the embedded default before it opens its data',
+  async (key) => {
+    const folder = mkdtempSync(join(tmpdir(), 'platform-'));
+    try {
+      writeFileSync(join(folder, 'secret.key'), key);
+      expect(await refused({ DATA_DIR: folder })).toEqual(['SECRET_KEY']);
+      expect(readdirSync(folder)).toEqual(['secret.key']);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);

@@ -1,6 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { billing } from '@headset-cloud/billing/definition.ts';
 import { communication } from '@headset-cloud/communication/definition.ts';
 import { connectivity } from '@headset-cloud/connectivity/definition.ts';
@@ -22,6 +21,7 @@ import {
 } from '@headset-cloud/kit/dead-letters/log.ts';
 import { withMetrics } from '@headset-cloud/kit/eventlog/metrics.ts';
 import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
+import { ownSecretKey } from '@headset-cloud/kit/own-secret-key.ts';
 import { createProcess } from '@headset-cloud/kit/process.ts';
 import { dayMs } from '@headset-cloud/kit/retention/config.ts';
 import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
@@ -111,6 +111,7 @@ function readSettings(given: Record<string, string | undefined>) {
  */
 export async function runPlatform(given: Record<string, string | undefined>): Promise<void> {
   const { shared, embedded, config, env, ofGateway, builds } = readSettings(given);
+  const secrets = secretKeysOf(shared ?? keysOf(embedded as StandaloneConfig));
   const own = createProcess('platform', config);
   const { metrics, rootLogger: root, logger, doors, startUp, lifecycle } = own;
   const security = shared && openRpcSecurity(shared, { logger, metrics, env }, 'device-link', 'gateway');
@@ -136,7 +137,6 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     ],
     given,
   );
-  const secrets = secretKeysOf(shared ?? keysOf(embedded as StandaloneConfig));
   const deadLetters: AuditedLetters[] = [];
   const outboxes = new Map<ServiceName, AuditOutbox>();
   const partOf = (name: ServiceName) => ({
@@ -220,15 +220,6 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
 }
 
 function keysOf(config: StandaloneConfig): { SECRET_KEY: string; SECRET_KEY_OTHERS: string | undefined } {
-  const { SECRET_KEY = ownSecret(config.DATA_DIR), SECRET_KEY_OTHERS } = config;
+  const { SECRET_KEY = ownSecretKey(config.DATA_DIR), SECRET_KEY_OTHERS } = config;
   return { SECRET_KEY, SECRET_KEY_OTHERS };
-}
-
-/**
- * SECRET_KEY for a developer's machine: drawn at the first start and stored with the data that it protects.
- */
-function ownSecret(dataDir: string): string {
-  const file = join(dataDir, 'secret.key');
-  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o600 });
-  return readFileSync(file, 'utf8').trim();
 }

@@ -29,26 +29,35 @@ const takes = (ms: number) => async () => {
 };
 const turns = (ms: number, runs: number) => () => interleave(runs, { floor: takes(ms), ours: takes(ms) });
 
-test('tells each turn, and what remains by the turns and by the last run', async () => {
+test('prints each turn, and the time so far of the expected time of the whole run, which stays the same', async () => {
   const first = open();
   await first.during(plan[0] as (typeof plan)[0], turns(5000, 2));
   await first.during(plan[1] as (typeof plan)[0], takes(240_000));
   expect(lines).toEqual([
-    '1 of 2, embedded: jobs: begins',
-    '1 of 2, embedded: jobs: turn 1 of 3 done',
-    '1 of 2, embedded: jobs: turn 2 of 3 done',
-    '1 of 2, embedded: jobs: turn 3 of 3 done',
-    '2 of 2, embedded: idle: begins; about 30 s left in all',
+    '1 of 2, embedded: jobs: begins; 0 s',
+    '1 of 2, embedded: jobs: turn 1 of 3 done; 10 s',
+    '1 of 2, embedded: jobs: turn 2 of 3 done; 20 s',
+    '1 of 2, embedded: jobs: turn 3 of 3 done; 30 s',
+    '2 of 2, embedded: idle: begins; 30 s',
   ]);
   lines = [];
   const next = open();
-  await next.during(plan[0] as (typeof plan)[0], turns(10_000, 2));
+  await next.during(plan[0] as (typeof plan)[0], turns(50_000, 2));
+  await next.during(plan[1] as (typeof plan)[0], takes(1000));
   expect(lines).toEqual([
-    '1 of 2, embedded: jobs: begins; about 5 min left in all',
-    '1 of 2, embedded: jobs: turn 1 of 3 done; about 5 min left in all',
-    '1 of 2, embedded: jobs: turn 2 of 3 done; about 4 min left in all',
-    '1 of 2, embedded: jobs: turn 3 of 3 done; about 4 min left in all',
+    '1 of 2, embedded: jobs: begins; 0 s of about 5 min',
+    '1 of 2, embedded: jobs: turn 1 of 3 done; 2 min of about 5 min',
+    '1 of 2, embedded: jobs: turn 2 of 3 done; 3 min of about 5 min',
+    '1 of 2, embedded: jobs: turn 3 of 3 done; 5 min of about 5 min',
+    '2 of 2, embedded: idle: begins; 5 min of about 5 min',
   ]);
+});
+
+test('a measure that never ran is expected to take the mean of the others', async () => {
+  await open().during(plan[0] as (typeof plan)[0], takes(60_000));
+  lines = [];
+  await open().during(plan[1] as (typeof plan)[0], takes(1));
+  expect(lines).toEqual(['1 of 2, embedded: idle: begins; 0 s of about 2 min']);
 });
 
 test('a file that cannot be read is like none, and a measure that fails is not remembered', async () => {
@@ -63,5 +72,5 @@ test('a file that cannot be read is like none, and a measure that fails is not r
     }),
   ).rejects.toThrow('no store');
   await progress.during(plan[1] as (typeof plan)[0], async () => {});
-  expect(lines).toEqual(['1 of 2, embedded: jobs: begins', '2 of 2, embedded: idle: begins']);
+  expect(lines).toEqual(['1 of 2, embedded: jobs: begins; 0 s', '2 of 2, embedded: idle: begins; 1 s']);
 });

@@ -18,13 +18,14 @@ export interface Planned {
 }
 
 export interface Progress {
-  /** Runs one measure of the plan, and tells how far it is and what remains. */
+  /** Runs one measure of the plan, and prints how far it is. */
   during<T>(planned: Planned, work: () => Promise<T>): Promise<T>;
 }
 
 /**
- * Tells which measure runs, how many of its turns are done, and how long the rest may take: by the times of the last
- * run on this machine, which lie in `file`, and, for what never ran, by the mean of the others.
+ * Prints which measure runs, how many of its turns are done, and how much of the whole run's expected time is over. The
+ * expected time is computed once, so that it does not jump: by the times of the last run on this machine, which lie in
+ * `file`, and by their mean for a measure that never ran.
  */
 export function createProgress(
   plan: readonly Planned[],
@@ -33,24 +34,19 @@ export function createProgress(
   now: () => number = () => performance.now(),
 ): Progress {
   const took = read(file);
+  const known = plan.flatMap(({ key }) => took[key] ?? []);
+  const mean = known.reduce((sum, ms) => sum + ms, 0) / known.length;
+  const expectedMs = plan.reduce((sum, { key }) => sum + (took[key] ?? mean), 0);
+  const expected = Number.isFinite(expectedMs) ? ` of about ${inWords(expectedMs)}` : '';
+  const begunAt = now();
   let begun = 0;
   return {
     async during(planned, work) {
       begun += 1;
       const started = now();
       const place = `${begun} of ${plan.length}, ${planned.name}`;
-      const rest = plan.slice(begun);
-      const tell = (what: string, leftOfThisMs?: number) => {
-        const known = plan.flatMap(({ key }) => took[key] ?? []);
-        const mean = known.reduce((sum, ms) => sum + ms, 0) / known.length;
-        const restMs = rest.reduce((sum, { key }) => sum + (took[key] ?? mean), 0);
-        const left = (leftOfThisMs ?? took[planned.key] ?? mean) + restMs;
-        say(`${place}: ${what}${Number.isFinite(left) ? `; about ${inWords(left)} left in all` : ''}`);
-      };
-      listener = (done, of) => {
-        const soFar = now() - started;
-        tell(`turn ${done} of ${of} done`, (soFar / done) * (of - done));
-      };
+      const tell = (what: string) => say(`${place}: ${what}; ${inWords(now() - begunAt)}${expected}`);
+      listener = (done, of) => tell(`turn ${done} of ${of} done`);
       tell('begins');
       try {
         const answer = await work();
@@ -65,7 +61,7 @@ export function createProgress(
 }
 
 function inWords(ms: number): string {
-  const seconds = Math.max(1, Math.round(ms / 1000));
+  const seconds = Math.round(ms / 1000);
   return seconds < 100 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }
 

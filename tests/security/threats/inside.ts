@@ -56,6 +56,7 @@ export const insideDoors = [
     kafka: a broker that is another one, or a log-in that is wrong | TLS and SASL, verified; the reason is in the log
     mongodb: a server with an expired certificate or another name | verified; the reason is in the log
     files: reading the embedded stores as another user of the machine | 0600, folders 0700
+    empty-key: a key file that a crash left empty or short, so that values would be sealed by a key that anybody knows | the start is refused and names the file
     example-secrets: a production start with a secret of the documentation | refused, and not shown
     `,
   ),

@@ -7,13 +7,14 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import type { AuditRecord } from "../../common/v1/audit_pb.ts";
 import { file_common_v1_audit } from "../../common/v1/audit_pb.ts";
 import { file_common_v1_callers } from "../../common/v1/callers_pb.ts";
+import { file_common_v1_repeatable } from "../../common/v1/repeatable_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file audit/v1/admin.proto.
  */
 export const file_audit_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("ChRhdWRpdC92MS9hZG1pbi5wcm90bxIQaGVhZHNldC5hdWRpdC52MSK4AQoXTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QSDQoFYWN0b3IYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkSFAoMZGV2ZWxvcGVyX2lkGAMgASgJEhEKCWRldmljZV9pZBgEIAEoCRIOCgZhY3Rpb24YBSABKAkSDwoHZnJvbV9tcxgGIAEoAxINCgV0b19tcxgHIAEoAxINCgVsaW1pdBgIIAEoDRIOCgZjdXJzb3IYCSABKAkiYAoYTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlEi8KB3JlY29yZHMYASADKAsyHi5oZWFkc2V0LmNvbW1vbi52MS5BdWRpdFJlY29yZBITCgtuZXh0X2N1cnNvchgCIAEoCTKFAQoRQXVkaXRBZG1pblNlcnZpY2UScAoQTGlzdEF1ZGl0UmVjb3JkcxIpLmhlYWRzZXQuYXVkaXQudjEuTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QaKi5oZWFkc2V0LmF1ZGl0LnYxLkxpc3RBdWRpdFJlY29yZHNSZXNwb25zZSIFkrUYAQpiBnByb3RvMw", [file_common_v1_audit, file_common_v1_callers]);
+  fileDesc("ChRhdWRpdC92MS9hZG1pbi5wcm90bxIQaGVhZHNldC5hdWRpdC52MSK4AQoXTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QSDQoFYWN0b3IYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkSFAoMZGV2ZWxvcGVyX2lkGAMgASgJEhEKCWRldmljZV9pZBgEIAEoCRIOCgZhY3Rpb24YBSABKAkSDwoHZnJvbV9tcxgGIAEoAxINCgV0b19tcxgHIAEoAxINCgVsaW1pdBgIIAEoDRIOCgZjdXJzb3IYCSABKAkiYAoYTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlEi8KB3JlY29yZHMYASADKAsyHi5oZWFkc2V0LmNvbW1vbi52MS5BdWRpdFJlY29yZBITCgtuZXh0X2N1cnNvchgCIAEoCTKJAQoRQXVkaXRBZG1pblNlcnZpY2USdAoQTGlzdEF1ZGl0UmVjb3JkcxIpLmhlYWRzZXQuYXVkaXQudjEuTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QaKi5oZWFkc2V0LmF1ZGl0LnYxLkxpc3RBdWRpdFJlY29yZHNSZXNwb25zZSIJkrUYAQqYtRgBYgZwcm90bzM", [file_common_v1_audit, file_common_v1_callers, file_common_v1_repeatable]);
 
 /**
  * An empty filter lets everything through.

@@ -1,4 +1,5 @@
 import { auditActions, isAuditAction } from '@headset-cloud/kit/audit/actions.ts';
+import { cut } from '@headset-cloud/kit/characters.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { AuditAdminService } from '@headset-cloud/proto/audit/v1/admin_pb.ts';
@@ -19,7 +20,7 @@ export function auditAdmin(store: Pick<AuditStore, 'list'>): RpcBinding {
         const there = auditActions.join(', ');
         throw new DomainError(
           'invalid_argument',
-          `action ${JSON.stringify(action.slice(0, mostQuoted))} is not one of ${there}, with or without what stands before the dot.`,
+          `action ${JSON.stringify(cut(action, mostQuoted))} is not one of ${there}, with or without what stands before the dot.`,
         );
       }
       const given = { actor, applicationId, developerId, deviceId, action, cursor: more.cursor };

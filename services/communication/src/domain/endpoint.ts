@@ -1,3 +1,4 @@
+import { isLongerThan } from '@headset-cloud/kit/characters.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
 /** Checks of operators' input about endpoints; each function throws `invalid_argument` with the rule. */
@@ -20,7 +21,7 @@ export function requireSoraVersion(value: string): string {
 }
 
 export function requireSignalingUrl(value: string): string {
-  if (/^wss?:\/\/[^/\s]/i.test(value) && value.length <= 255 && URL.canParse(value)) return value;
+  if (/^wss?:\/\/[^/\s]/i.test(value) && !isLongerThan(value, 255) && URL.canParse(value)) return value;
   return refuse(
     `signaling_url ${JSON.stringify(value)} is not a ws or wss address of at most 255 characters.`,
   );
@@ -29,7 +30,7 @@ export function requireSignalingUrl(value: string): string {
 /** Empty: the endpoint keeps no recordings. */
 export function requireArchiveUrl(value: string): string {
   if (value === '') return '';
-  if (/^https?:\/\/[^/\s]/i.test(value) && value.length <= 255 && URL.canParse(value)) return value;
+  if (/^https?:\/\/[^/\s]/i.test(value) && !isLongerThan(value, 255) && URL.canParse(value)) return value;
   return refuse(
     `archive_url ${JSON.stringify(value)} is not an http or https address of at most 255 characters.`,
   );

@@ -1,3 +1,4 @@
+import { isLongerThan } from '@headset-cloud/kit/characters.ts';
 import type { UploadFile } from './recording.ts';
 import { isObject } from './sora-event.ts';
 
@@ -29,7 +30,7 @@ export function readSignedUrls(
       continue;
     }
     const { uploadId, parts } = isObject(given) ? given : {};
-    if (typeof uploadId !== 'string' || uploadId === '' || uploadId.length > longestUploadId) {
+    if (typeof uploadId !== 'string' || uploadId === '' || isLongerThan(uploadId, longestUploadId)) {
       return { problem: `${file} has no uploadId` };
     }
     if (!Array.isArray(parts) || parts.length !== splitted) {
@@ -44,7 +45,7 @@ export function readSignedUrls(
 function isUrl(value: unknown): value is string {
   return (
     typeof value === 'string' &&
-    value.length <= longestUrl &&
+    !isLongerThan(value, longestUrl) &&
     /^https?:\/\/[^/\p{Cc}][^\p{Cc}]*$/iu.test(value) &&
     URL.canParse(value)
   );

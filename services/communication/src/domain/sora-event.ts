@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isLongerThan } from '@headset-cloud/kit/characters.ts';
 
 type Json = Record<string, unknown>;
 
@@ -126,7 +127,7 @@ export function isObject(value: unknown): value is Json {
 
 /** A non-empty text of bounded length, such as Sora's ids and file names. */
 export function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' && value.length <= 255 ? value : undefined;
+  return typeof value === 'string' && value !== '' && !isLongerThan(value, 255) ? value : undefined;
 }
 
 function time(value: unknown): number | undefined {

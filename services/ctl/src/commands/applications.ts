@@ -14,7 +14,9 @@ export function addApplications(program: Command, session: Session): void {
 
   group
     .command('create [applicationId]')
-    .description('create an application; without an id one is drawn; the same again changes nothing')
+    .description(
+      'create an application; with an id the same again changes nothing, without one each call creates another',
+    )
     .requiredOption('--developer <developerId>', 'the developer who owns it')
     .option('--name <name>', 'shown name; the id when not given')
     .action(async (applicationId: string | undefined, options: { developer: string; name?: string }) => {

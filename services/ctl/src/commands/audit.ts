@@ -1,5 +1,5 @@
 import { auditActions } from '@headset-cloud/kit/audit/actions.ts';
-import { listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { instant, instantForm, listLimit } from '@headset-cloud/kit/cli/options.ts';
 import { table, visible } from '@headset-cloud/kit/cli/output.ts';
 import {
   AuditAdminService,
@@ -7,7 +7,7 @@ import {
   ListAuditRecordsResponseSchema,
 } from '@headset-cloud/proto/audit/v1/admin_pb.ts';
 import type { AuditRecord } from '@headset-cloud/proto/common/v1/audit_pb.ts';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { time } from '../output.ts';
 import type { Session } from '../session.ts';
 
@@ -17,8 +17,8 @@ interface ListOptions {
   developer: string;
   device: string;
   action: string;
-  from?: bigint;
-  to?: bigint;
+  from?: number;
+  to?: number;
   limit: number;
   cursor: string;
 }
@@ -46,17 +46,17 @@ export function addAudit(program: Command, session: Session): void {
     .option('--developer <developerId>', 'only of this developer', '')
     .option('--device <imei>', 'only of this device', '')
     .option('--action <action>', 'only this one: devices.UpdateSettings, or UpdateSettings (see below)', '')
-    .option('--from <time>', 'from this time on (2026-11-24T10:00:00Z, or 2026-11-24)', instant)
-    .option('--to <time>', 'before this time', instant)
+    .option('--from <time>', `from this time on: ${instantForm}`, instant)
+    .option('--to <time>', 'before this time, in the same form', instant)
     .option('--limit <records>', 'most to show, up to 1000', listLimit, 100)
     .option('--cursor <cursor>', 'the next page, as the page before names it', '')
     .addHelpText('after', `${example}\nActions:\n${wrapped(auditActions)}`)
     .action(async (options: ListOptions) => {
-      const { actor, developer, device, action, from = 0n, to = 0n, limit, cursor } = options;
+      const { actor, developer, device, action, from = 0, to = 0, limit, cursor } = options;
       const answer = await session.call('billing', AuditAdminService, (c) =>
         c.listAuditRecords({
           ...{ actor, action, limit, cursor, developerId: developer, deviceId: device },
-          ...{ applicationId: options.application, fromMs: from, toMs: to },
+          ...{ applicationId: options.application, fromMs: BigInt(from), toMs: BigInt(to) },
         }),
       );
       session.show(ListAuditRecordsResponseSchema, answer, text);
@@ -83,12 +83,6 @@ function text({ records, nextCursor }: ListAuditRecordsResponse): string {
 
 function changed({ applicationId, developerId, deviceId, target }: AuditRecord): string {
   return [applicationId, developerId, deviceId, target].filter((id) => id !== '').join('/');
-}
-
-function instant(given: string): bigint {
-  const ms = /^\d{4}-\d{2}-\d{2}/.test(given) ? Date.parse(given) : Number.NaN;
-  if (!(ms > 0)) throw new InvalidArgumentError('It is not a time such as 2026-11-24T10:00:00Z.');
-  return BigInt(ms);
 }
 
 /** Words in lines for a terminal. */

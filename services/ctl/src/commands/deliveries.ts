@@ -1,3 +1,4 @@
+import { attemptEach, forEachItem, type Outcome, requireAll } from '@headset-cloud/kit/cli/each.ts';
 import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { listLimit } from '@headset-cloud/kit/cli/options.ts';
 import { fields, table, visible } from '@headset-cloud/kit/cli/output.ts';
@@ -95,7 +96,7 @@ export function addDeliveries(program: Command, session: Session): void {
       const sent = (notificationId: string) =>
         session.call('notifier', NotifierAdminService, (c) => c.redeliverDelivery({ notificationId }));
       if (deadOf !== undefined) return redeliverDead(session, deadOf, dryRun ? undefined : sent);
-      for (const notificationId of ids) {
+      const work = async (notificationId: string) => {
         if (dryRun) {
           const answer = await session.call('notifier', NotifierAdminService, (c) =>
             c.getDelivery({ notificationId }),
@@ -106,7 +107,8 @@ export function addDeliveries(program: Command, session: Session): void {
             describe(delivery),
           );
         }
-      }
+      };
+      await forEachItem(ids, work, { report: session.terminal.err, what: dryRun ? 'shown' : 'sent again' });
     });
 }
 
@@ -115,7 +117,7 @@ const pageSize = 1000;
 
 /**
  * Sends all dead deliveries of an application again, each once: one that dies again meanwhile is not a second
- * time. Without `send`: shows the oldest of them.
+ * time. Reports those that fail, and continues. Without `send`: shows the oldest of them.
  */
 async function redeliverDead(
   session: Session,
@@ -146,21 +148,32 @@ async function redeliverDead(
     });
     return;
   }
-  const done = new Set<string>();
-  for (;;) {
-    const { deliveries } = await dead();
-    const fresh = deliveries.filter(({ notificationId }) => !done.has(notificationId));
+  const tried = new Set<string>();
+  const outcome: { done: string[]; failed: Outcome['failed'][number][]; left: string[] } = {
+    ...{ done: [], failed: [], left: [] },
+  };
+  while (outcome.left.length === 0) {
+    const { deliveries } = await dead().catch((error: unknown) => {
+      if (!(error instanceof CliError) || tried.size === 0) throw error;
+      const { done, failed } = outcome;
+      const counts = `${done.length} sent again, ${failed.length} failed; whether there are more is not known.`;
+      throw new CliError(error.exitCode, `${error.message}\n${counts}`, { cause: error });
+    });
+    const fresh = deliveries.map(({ notificationId }) => notificationId).filter((id) => !tried.has(id));
     if (fresh.length === 0) break;
-    for (const { notificationId } of fresh) {
-      done.add(notificationId);
-      await send(notificationId);
-    }
+    for (const id of fresh) tried.add(id);
+    const { done, failed, left } = await attemptEach(fresh, send, session.terminal.err);
+    outcome.done.push(...done);
+    outcome.failed.push(...failed);
+    outcome.left.push(...left);
   }
-  session.terminal.out(
-    session.json
-      ? `${JSON.stringify({ redelivered: [...done] }, null, 2)}\n`
-      : `${done.size} are sent again.\n`,
-  );
+  const failed = outcome.failed.map(({ item, error }) => ({ notificationId: item, reason: error.message }));
+  if (session.json) {
+    session.terminal.out(
+      `${JSON.stringify({ redelivered: outcome.done, failed, notTried: outcome.left }, null, 2)}\n`,
+    );
+  } else if (failed.length === 0) session.terminal.out(`${outcome.done.length} are sent again.\n`);
+  requireAll(outcome, 'sent again');
 }
 
 function describe(delivery: Delivery | undefined): string {

@@ -1,3 +1,4 @@
+import { forEachItem } from '@headset-cloud/kit/cli/each.ts';
 import { listLimit } from '@headset-cloud/kit/cli/options.ts';
 import { table, visible } from '@headset-cloud/kit/cli/output.ts';
 import {
@@ -24,12 +25,13 @@ export function addDevices(program: Command, session: Session): void {
       'where they are bound for, shown with the hardware properties; "" removes it',
     )
     .action(async (deviceIds: string[], { destination }: { destination?: string }) => {
-      for (const deviceId of deviceIds) {
+      const put = async (deviceId: string) => {
         const answer = await session.call('devices', DevicesAdminService, (c) =>
           c.putDevice({ deviceId, ...(destination !== undefined && { specificDestination: destination }) }),
         );
         session.show(PutDeviceResponseSchema, answer, ({ device }) => deviceText(device));
-      }
+      };
+      await forEachItem(deviceIds, put, { report: session.terminal.err, what: 'registered' });
     });
 
   group

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { CliError, exceptOutputClosed } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { type Column, fields, table } from '@headset-cloud/kit/cli/output.ts';
 import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
 import {
@@ -14,8 +14,15 @@ import {
   RemoveHeadsetKeyResponseSchema,
 } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
 import type { Command } from 'commander';
+import { UnknownOutcome } from '../connection.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { generateHeadsetKey, keyFileText, removeKeyFile, writeKeyFile } from '../key-file.ts';
+import {
+  generateHeadsetKey,
+  type HeadsetKeyFile,
+  keyFileText,
+  removeKeyFile,
+  writeKeyFile,
+} from '../key-file.ts';
 import { time } from '../output.ts';
 import type { Session } from '../session.ts';
 
@@ -132,7 +139,14 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
       // The file is written first, because a registered key without a file would be useless.
       if (toOutput) {
         terminal.out(keyFileText(file));
-        await terminal.flushed?.();
+        await terminal.flushed?.().catch((error: unknown) => {
+          exceptOutputClosed(error);
+          throw new CliError(
+            exitCodes.refused,
+            'Standard output was closed before the key was written to it. The key is not registered.',
+            { cause: error },
+          );
+        });
       } else {
         writeKeyFile(path, file);
       }
@@ -145,6 +159,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
           );
         }
       } catch (error) {
+        if (error instanceof UnknownOutcome) throw mayBeRegistered(error, file, toOutput ? undefined : path);
         if (toOutput) terminal.err('The key that was written is not registered: throw it away.\n');
         else removeKeyFile(path);
         throw error;
@@ -159,6 +174,20 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
       if (toOutput) terminal.err(text);
       else terminal.out(text);
     });
+}
+
+/** Only the private key that was written makes the registered half of use, so it stays until the outcome is known. */
+function mayBeRegistered(
+  { exitCode, failure }: UnknownOutcome,
+  { deviceId, keyId }: HeadsetKeyFile,
+  path: string | undefined,
+): CliError {
+  const key = path === undefined ? 'the key that was written' : path;
+  return new CliError(
+    exitCode,
+    `${failure}\nThe key ${keyId} may be registered. Keep ${key}, and look: ctl headset-keys list ${deviceId}\n` +
+      `If the list does not have the key, remove ${key}, and generate another one.`,
+  );
 }
 
 interface Scope {

@@ -1,3 +1,4 @@
+import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { wholeNumber } from '@headset-cloud/kit/cli/options.ts';
 import { fields, table } from '@headset-cloud/kit/cli/output.ts';
 import {
@@ -9,6 +10,7 @@ import {
   SetDefaultVersionResponseSchema,
 } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import type { Command } from 'commander';
+import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 
 interface PutOptions {
@@ -23,6 +25,13 @@ interface PutOptions {
 export function addSora(program: Command, session: Session): void {
   const group = program.command('sora').description('Sora, which carries the video calls');
   const endpoints = group.command('endpoints').description('where channels are made');
+
+  /** Of an empty file the service would take that the endpoint keeps its secret. */
+  async function secretOf(file: string): Promise<string> {
+    const secret = (await session.files.text(file, '--secret-file')).trim();
+    if (secret === '') throw new CliError(exitCodes.usage, `The file of --secret-file, ${file}, is empty.`);
+    return secret;
+  }
 
   endpoints
     .command('put <endpointId>')
@@ -40,8 +49,7 @@ export function addSora(program: Command, session: Session): void {
       const endpoint = {
         ...{ endpointId, signalingUrl, soraVersion, connectionLimit: limit, archiveUrl },
         // A file, never a flag: those show in process lists.
-        webhookSecret:
-          secretFile === undefined ? '' : (await session.files.text(secretFile, '--secret-file')).trim(),
+        webhookSecret: secretFile === undefined ? '' : await secretOf(secretFile),
       };
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.putEndpoint({ endpoint }),

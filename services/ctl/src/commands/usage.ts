@@ -1,4 +1,4 @@
-import { listLimit, wholeNumber } from '@headset-cloud/kit/cli/options.ts';
+import { instant, instantForm, listLimit, wholeNumber } from '@headset-cloud/kit/cli/options.ts';
 import { fields, table } from '@headset-cloud/kit/cli/output.ts';
 import {
   AddUsageResponseSchema,
@@ -12,7 +12,7 @@ import { type Month, month, type Session } from '../session.ts';
 
 interface AddOptions {
   kind: keyof typeof kinds;
-  started: bigint;
+  started: number;
   durationMs: bigint;
   device: string;
 }
@@ -27,11 +27,12 @@ export function addUsage(program: Command, session: Session): void {
     .command('add <usageId> <applicationId>')
     .description('add usage that no service metered; the same id again adds nothing')
     .addOption(new Option('--kind <kind>', 'what was used').choices(Object.keys(kinds)).makeOptionMandatory())
-    .requiredOption('--started <time>', 'when it began, as 2026-11-10T12:00:00+09:00', moment)
+    .requiredOption('--started <time>', `when it began: ${instantForm}`, instant)
     .requiredOption('--duration-ms <ms>', 'for how long', milliseconds)
     .option('--device <imei>', 'by which device; without it, by none that is known', '')
     .action(async (usageId: string, applicationId: string, options: AddOptions) => {
-      const { started: startedAtMs, durationMs, device: deviceId } = options;
+      const { durationMs, device: deviceId } = options;
+      const startedAtMs = BigInt(options.started);
       const kind = kinds[options.kind];
       const usage = { usageId, applicationId, deviceId, kind, startedAtMs, durationMs };
       const answer = await session.call('billing', BillingAdminService, (c) => c.addUsage({ usage }));
@@ -68,13 +69,6 @@ export function addUsage(program: Command, session: Session): void {
         ),
       );
     });
-}
-
-/** Parses RFC 3339 for commander; the offset must be said. */
-function moment(text: string): bigint {
-  const ms = /T.*(Z|[+-]\d{2}:\d{2})$/i.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError('It is not a time such as 2026-11-10T12:00:00+09:00.');
-  return BigInt(ms);
 }
 
 function milliseconds(text: string): bigint {

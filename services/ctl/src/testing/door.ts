@@ -90,10 +90,14 @@ export async function openDoor(
     transaction?: MessageInitShape<typeof ShowTransactionResponseSchema>;
     /** What `audit list` is answered. */
     audit?: MessageInitShape<typeof ListAuditRecordsResponseSchema>;
+    /** What happens to a headset key, a new application or a list of developers: no answer, or a failure. */
+    trouble?: 'silent' | 'failing';
     /** What a call for something that is not there is refused with. */
     missing?: string;
     /** The dead deliveries of every application; they die again at once. */
     dead?: readonly string[];
+    /** Those of them that cannot be sent again, and why. */
+    refused?: Readonly<Record<string, 'conflict' | 'unavailable'>>;
     /** What `devices forget` is answered; absent: nothing is there. */
     forget?: {
       transactions(
@@ -138,12 +142,20 @@ export async function openDoor(
     Promise.reject(
       new DomainError('not_found', options.missing ?? 'The thing does not exist. Put it first.'),
     );
+  const troubled = async () => {
+    if (options.trouble === 'silent') await new Promise(() => {});
+    if (options.trouble === 'failing') throw new DomainError('internal', 'The database failed.');
+  };
   const devices = bind(DevicesAdminService, {
     putDeveloper: async ({ developer }) => ({ developer }),
-    listDevelopers: async () => ({
-      developers: [{ developerId: 'acme', name: 'Acme', clientIds: ['one', 'two'] }],
-    }),
-    createApplication: async ({ application }) => ({ application }),
+    listDevelopers: async () => {
+      await troubled();
+      return { developers: [{ developerId: 'acme', name: 'Acme', clientIds: ['one', 'two'] }] };
+    },
+    createApplication: async ({ application }) => {
+      await troubled();
+      return { application };
+    },
     listApplications: async ({ developerId }) => ({
       applications: (options.applications ?? []).map((applicationId) => ({ applicationId, developerId })),
     }),
@@ -184,6 +196,7 @@ export async function openDoor(
       if (!options.keyIdOf) return missing();
       keys.set(deviceId, publicKeyPem);
       keyNames.push(name);
+      await troubled();
       return { keyId: options.keyIdOf(publicKeyPem) };
     },
     removeHeadsetKey: async ({ keyId }) => {
@@ -246,6 +259,8 @@ export async function openDoor(
     forgetDevice: async (request) => options.forget?.notifier(request) ?? {},
     forgetApplication: async (request) => options.forgetApplication?.notifier(request) ?? {},
     redeliverDelivery: async ({ notificationId }) => {
+      const code = options.refused?.[notificationId];
+      if (code) throw new DomainError(code, 'Not now.');
       redelivered.push(notificationId);
       return { delivery: { notificationId, status: 'pending' } };
     },

@@ -2,6 +2,8 @@ import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { userText } from '@headset-cloud/kit/user-text.ts';
+
 /** What makes a headset itself: its IMEI and its own key. */
 export interface HeadsetIdentity {
   /** IMEI, 15 digits. */
@@ -45,7 +47,7 @@ export function readIdentities(path: string): HeadsetIdentity[] {
       .sort()
       .flatMap((name) => readIdentities(join(path, name)));
   }
-  const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
+  const parsed: unknown = JSON.parse(userText(readFileSync(path)));
   const list = Array.isArray(parsed) ? parsed : [parsed];
   for (const item of list as Partial<HeadsetIdentity>[]) {
     if (!/^\d{15}$/.test(item?.deviceId ?? '') || !item?.keyId || !item?.privateKeyPem) {

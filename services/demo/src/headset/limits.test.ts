@@ -5,7 +5,7 @@ import {
   HelloSchema,
   ReportSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { cutText, fittingHello, withinLimits } from './limits.ts';
+import { fittingHello, withinLimits } from './limits.ts';
 import type { ReportBody } from './outbox.ts';
 
 const most = limits.maxMessageBytes;
@@ -15,15 +15,6 @@ const messageBytes = (value: ReturnType<typeof report>) =>
   toBinary(ConnectRequestSchema, create(ConnectRequestSchema, { body: { case: 'report', value } })).length;
 const apps = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ package: `com.example.app${i}`, version: '1.0.0' }));
-
-describe('a text', () => {
-  it('is cut to so many characters, never in the middle of one', () => {
-    expect(cutText('abc', 3)).toBe('abc');
-    expect(cutText('abcd', 3)).toBe('abc');
-    expect(cutText('ab\u{1f600}', 3)).toBe('ab');
-    expect(cutText('a\u{1f600}b', 3)).toBe('a\u{1f600}');
-  });
-});
 
 describe('a report', () => {
   const device = { mode: 1, registered: true, name: '長'.repeat(999), alias: '長'.repeat(999), address: 'a' };

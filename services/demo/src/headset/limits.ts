@@ -1,4 +1,5 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { cut } from '@headset-cloud/kit/characters.ts';
 import {
   type Hello,
   HelloSchema,
@@ -12,19 +13,12 @@ const mostBytes = 256 * 1024;
 const envelopeBytes = 16;
 const mostListed = 256;
 
-/** Cuts a text to `most` UTF-16 code units, never inside a character. */
-export function cutText(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const last = text.charCodeAt(most - 1);
-  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most);
-}
-
 /** A report with its texts and lists cut to their limits. Throws an Error if it is still too large. */
 export function withinLimits(report: Report): Report {
   const { body } = report;
   switch (body.case) {
     case 'result':
-      body.value.message = cutText(body.value.message, 1024);
+      body.value.message = cut(body.value.message, 1024);
       if (body.value.connectivity) {
         const { connectivity } = body.value;
         connectivity.devices = connectivity.devices.slice(0, mostListed).map((d) => texts(d, 128));
@@ -32,24 +26,24 @@ export function withinLimits(report: Report): Report {
       }
       break;
     case 'bluetoothConnection':
-      body.value.message = cutText(body.value.message, 1024);
+      body.value.message = cut(body.value.message, 1024);
       body.value.devices = body.value.devices.slice(0, mostListed).map((d) => texts(d, 128));
       break;
     case 'appAnswer':
-      body.value.message = cutText(body.value.message, 1024);
-      body.value.customData = cutText(body.value.customData, 65_536);
+      body.value.message = cut(body.value.message, 1024);
+      body.value.customData = cut(body.value.customData, 65_536);
       break;
     case 'customData':
-      body.value.customData = cutText(body.value.customData, 65_536);
+      body.value.customData = cut(body.value.customData, 65_536);
       break;
     case 'progress':
-      body.value.message = cutText(body.value.message, 1024);
+      body.value.message = cut(body.value.message, 1024);
       break;
     case 'appStatus':
-      body.value.text = cutText(body.value.text, 4096);
+      body.value.text = cut(body.value.text, 4096);
       break;
     case 'networkLevel':
-      body.value.networkName = cutText(body.value.networkName, 255);
+      body.value.networkName = cut(body.value.networkName, 255);
       break;
     case 'inventory':
       leaveOutApps(body.value, () => toBinary(ReportSchema, report).length);
@@ -77,7 +71,7 @@ function leaveOutApps(of: { apps: unknown[] }, bytes: () => number): void {
 
 function texts<T extends object>(of: T, most: number): T {
   for (const [key, value] of Object.entries(of)) {
-    if (typeof value === 'string' && !key.startsWith('$')) Object.assign(of, { [key]: cutText(value, most) });
+    if (typeof value === 'string' && !key.startsWith('$')) Object.assign(of, { [key]: cut(value, most) });
   }
   return of;
 }

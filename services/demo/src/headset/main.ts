@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { toJson } from '@bufbuild/protobuf';
+import { userText } from '@headset-cloud/kit/user-text.ts';
 import { ConnectResponseSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { apply } from './actions.ts';
 import {
@@ -128,7 +129,7 @@ async function main(): Promise<void> {
   const [firstMs = 0, longestMs = 0] = (o['backoff-ms'] ?? '').split('-').map(Number);
   if (o['backoff-ms'] && !(firstMs > 0 && longestMs >= firstMs)) throw new Error('--backoff-ms is not A-B');
 
-  const content = o.content ? JSON.parse(readFileSync(o.content, 'utf8')) : undefined;
+  const content = o.content ? JSON.parse(userText(readFileSync(o.content))) : undefined;
   const ca = o.ca === undefined ? undefined : readFileSync(o.ca, 'utf8');
   const headsets = new Map<string, Headset>();
   for (const identity of readIdentities(keys)) {
@@ -174,7 +175,7 @@ async function main(): Promise<void> {
   }
   print({ headsets: headsets.size });
   if (o.script) {
-    const script = JSON.parse(readFileSync(o.script, 'utf8')) as Step[];
+    const script = JSON.parse(userText(readFileSync(o.script))) as Step[];
     runScript(headsets, script).catch(fail);
   }
   if (o.stdin) {

@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
 import { identityOf, type Peer } from '@headset-cloud/kit/rpc/identity.ts';
 import { createAuthority } from '@headset-cloud/kit/testing/authority.ts';
 
@@ -55,6 +55,5 @@ export async function makeHeadsetDoor(folder: string): Promise<HeadsetDoor> {
 }
 
 function writer(folder: string): (name: string, content: string) => void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return (name, content) => writeFileSync(join(folder, name), content, { mode: 0o600 });
+  return (name, content) => writeSecretFile(join(folder, name), content);
 }

@@ -4,6 +4,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, wri
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { freePort } from './ports.ts';
 import { findProgram } from './programs.ts';
@@ -223,7 +224,7 @@ function doorProperties(dir: string, { users, doors }: KafkaDoors, lines: string
     const prefix = `listener.name.${name.toLowerCase()}`;
     const file = (what: string, pem: string) => {
       const path = join(dir, `${name}-${what}.pem`);
-      writeFileSync(path, pem);
+      writeSecretFile(path, pem);
       return path;
     };
     const tls = [

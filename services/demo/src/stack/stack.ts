@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
+import { ownSecretKey } from '@headset-cloud/kit/own-secret-key.ts';
 import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
@@ -121,14 +122,14 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const instances = instancesOf(oneProcess ? every : options.instances);
   const ports = await portsOf(options, instances, gateways);
   const clientsFile = join(dataDir, 'issuer-clients.json');
-  writeFileSync(clientsFile, JSON.stringify(options.clients, null, 2), { mode: 0o600 });
+  writeSecretFile(clientsFile, JSON.stringify(options.clients, null, 2));
   const issuerUrl = `http://127.0.0.1:${ports.issuer}`;
   const logFile = (name: string) => join(dataDir, 'logs', `${name}.log`);
   const headsetDoor = options.headsetTls ? await makeHeadsetDoor(join(dataDir, 'headset-tls')) : undefined;
   const common: Record<string, string> = {
     ...headsetDoor?.env,
     ...defaultSettings,
-    SECRET_KEY: secretOf(dataDir),
+    SECRET_KEY: ownSecretKey(dataDir),
     DATA_DIR: dataDir,
     GATEWAY_LISTEN: `127.0.0.1:${ports.gateway}`,
     DEVICE_LINK_LISTEN: `127.0.0.1:${ports.deviceLink}`,
@@ -397,10 +398,4 @@ async function portsOf(
   };
   writeFileSync(file, JSON.stringify(ports));
   return ports;
-}
-
-function secretOf(dataDir: string): string {
-  const file = join(dataDir, 'secret.key');
-  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o600 });
-  return readFileSync(file, 'utf8').trim();
 }

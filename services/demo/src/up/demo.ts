@@ -1,11 +1,13 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Code, ConnectError } from '@connectrpc/connect';
+import { writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
 import { type ApiClient, createApiClient } from '../api.ts';
 import { type Admin, createAdmin, provisionApplication, provisionDevice } from '../provision.ts';
 import { root } from '../stack/process.ts';
 import type { IssuerClient, Stack } from '../stack/stack.ts';
 import { shown } from './folder.ts';
+import { headsetKeyFileIn, integratorKeyFile } from './secrets.ts';
 
 /** The content of `.data/demo.json`: everything needed to continue by hand. */
 export interface Demo {
@@ -25,9 +27,6 @@ type Known = Omit<Demo, 'apiUrl' | 'tokenUrl' | 'clientId' | 'clientSecret' | 'd
 
 /** Who owns the demo's applications. */
 const developerId = 'demo-developer';
-
-/** Where the integrator's server finds the key that it verifies with. */
-export const integratorKeyFile = (dataDir: string): string => join(dataDir, 'integrator.key');
 
 /**
  * The demo's application and headset, written to demo.json with the addresses of this run. Those of an
@@ -57,8 +56,8 @@ export async function openDemo(
     ...{ integratorUrl, authenticationKey },
   };
   const keyFile = integratorKeyFile(dataDir);
-  if (!known || !existsSync(keyFile)) writeSecret(keyFile, authenticationKey);
-  writeSecret(file, `${JSON.stringify(demo, null, 2)}\n`);
+  if (!known || !existsSync(keyFile)) writeSecretFile(keyFile, authenticationKey);
+  writeSecretFile(file, `${JSON.stringify(demo, null, 2)}\n`);
   const gone = known ? undefined : earlier?.applicationId;
   const note =
     standing === 'forgotten'
@@ -105,8 +104,8 @@ async function provision(
   dataDir: string,
 ): Promise<Pick<Known, 'applicationId' | 'deviceId' | 'headsetKeyFile'>> {
   const deviceId = `35${String(Date.now()).slice(-13)}`;
-  const keyFile = join(dataDir, 'headset-key.json');
-  writeSecret(keyFile, JSON.stringify(await provisionDevice(admin, deviceId), null, 2));
+  const keyFile = headsetKeyFileIn(dataDir);
+  writeSecretFile(keyFile, JSON.stringify(await provisionDevice(admin, deviceId), null, 2));
   const applicationId = await provisionApplication(admin, {
     developerId,
     clientIds: [clientId],
@@ -126,10 +125,4 @@ async function newKey(api: ApiClient): Promise<string> {
   const { status, body } = await api.app('POST', '/refresh_authkey');
   if (status !== 201) throw new Error(`no authentication key: ${status} ${JSON.stringify(body)}`);
   return body.authenticationKey;
-}
-
-/** Written atomically, readable only by the user. */
-function writeSecret(file: string, text: string): void {
-  writeFileSync(`${file}.tmp`, text, { mode: 0o600 });
-  renameSync(`${file}.tmp`, file);
 }

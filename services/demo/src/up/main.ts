@@ -1,11 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { realStackMissing } from '../stack/backing.ts';
 import { startCompose, whyNoCompose } from '../stack/compose.ts';
 import { manageProcess, root } from '../stack/process.ts';
-import { type IssuerClient, type Stack, startStack } from '../stack/stack.ts';
-import { type Demo, headsetStateDir, integratorKeyFile, openDemo } from './demo.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+import { type Demo, headsetStateDir, openDemo } from './demo.ts';
 import {
   optionsFrom,
   prepareFolder,
@@ -16,6 +14,7 @@ import {
   writeDoors,
 } from './folder.ts';
 import { hints } from './hints.ts';
+import { integratorKeyFile, issuerClients, refuseDamagedKeys } from './secrets.ts';
 import { adminTokenOf, readSettings, settingsText } from './settings.ts';
 import { showcase } from './showcase.ts';
 
@@ -48,14 +47,6 @@ function findRealStack(): void {
   startCompose();
 }
 
-/** The issuer's clients of an earlier run in this folder, or a new client. */
-function issuerClients(dataDir: string): IssuerClient[] {
-  const file = join(dataDir, 'issuer-clients.json');
-  return existsSync(file)
-    ? JSON.parse(readFileSync(file, 'utf8'))
-    : [{ clientId: 'demo-client', clientSecret: randomBytes(24).toString('base64url') }];
-}
-
 /** The processes outside the platform: the headset and the integrator's server. */
 function outsiders(stack: Stack, port: number, callbacks: string, demo: Demo) {
   const { dataDir, headsetCaFile } = stack;
@@ -84,6 +75,8 @@ async function run(): Promise<void> {
   const settings = settingsFile === undefined ? {} : readSettings(settingsFile);
   prepareFolder(dataDir);
   refuseSecondRun(dataDir);
+  refuseDamagedKeys(dataDir);
+  const clients = issuerClients(dataDir);
   await refuseBusyPorts(ports);
   if (kind === 'real') findRealStack();
 
@@ -102,7 +95,7 @@ async function run(): Promise<void> {
   const stack = await startStack({
     kind,
     dataDir,
-    clients: issuerClients(dataDir),
+    clients,
     ports,
     headsetTls,
     env: settings,

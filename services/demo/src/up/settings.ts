@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { userText } from '@headset-cloud/kit/user-text.ts';
 import { defaultSettings, ownSettings } from '../stack/own-settings.ts';
 import { root } from '../stack/process.ts';
 import { Refusal, shown } from './folder.ts';
@@ -47,12 +48,12 @@ export function settingsText(settings: Settings): string {
 /** The admin token that the processes then demand; undefined: none. */
 export function adminTokenOf({ ADMIN_TOKEN, ADMIN_TOKEN_FILE }: Settings): string | undefined {
   if (ADMIN_TOKEN !== undefined) return ADMIN_TOKEN;
-  return ADMIN_TOKEN_FILE === undefined ? undefined : readFileSync(ADMIN_TOKEN_FILE, 'utf8').trim();
+  return ADMIN_TOKEN_FILE === undefined ? undefined : userText(readFileSync(ADMIN_TOKEN_FILE)).trim();
 }
 
 function linesOf(file: string): string[] {
   try {
-    return readFileSync(file, 'utf8').split(/\r?\n/);
+    return userText(readFileSync(file)).split(/\r?\n/);
   } catch (error) {
     throw new Refusal(
       `SETTINGS=${shown(file)} cannot be read: ${(error as Error).message}. It is a file of KEY=VALUE lines: make up SETTINGS=my.settings, for example.`,

@@ -1,3 +1,4 @@
+import { isLongerThan } from '@headset-cloud/kit/characters.ts';
 import { isOlder } from '@headset-cloud/kit/version.ts';
 import { limits } from './limits.ts';
 
@@ -19,7 +20,7 @@ const longestVersion = 64;
  * becomes newer: a report from before the hello may come again after it.
  */
 export function newerFirmware(known: string, reported: string): string {
-  if (reported === '' || reported.length > longestVersion) return known;
+  if (reported === '' || isLongerThan(reported, longestVersion)) return known;
   return known === '' || isOlder(known, reported) ? reported : known;
 }
 
@@ -38,7 +39,10 @@ export function checkHello(hello: {
       reason: `protocol_version ${hello.protocolVersion} is not supported; this server speaks ${limits.protocolVersion}`,
     };
   }
-  if (hello.clientVersion.length > longestVersion || hello.firmwareVersion.length > longestVersion) {
+  if (
+    isLongerThan(hello.clientVersion, longestVersion) ||
+    isLongerThan(hello.firmwareVersion, longestVersion)
+  ) {
     return { kind: 'invalid', reason: `hello: a version is longer than ${longestVersion} characters` };
   }
   if (hello.held.some((h) => transactionId(h.transactionId) === undefined)) {

@@ -1,3 +1,4 @@
+import { cut } from '@headset-cloud/kit/characters.ts';
 import {
   type BluetoothConnection,
   BluetoothMode,
@@ -5,7 +6,6 @@ import {
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { operationById, ResultForm } from '@headset-cloud/proto/operations.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
-import { clip } from './text.ts';
 
 /** The id of the transaction that a report names as the cause of a connection; undefined: no valid id. */
 export function namedCause({ body }: Pick<Report, 'body'>): number | undefined {
@@ -50,14 +50,14 @@ export function connectionNotification(
       timestamp: atMs,
       transactionId: cause ?? null,
       operationId,
-      message: clip(message, longest.message),
+      message: cut(message, longest.message),
       networkType: 'bluetooth',
       statusCode: statusCode === 200 ? 200 : 500,
       devices: devices.slice(0, mostDevices).map(({ mode, registered, name, alias, address }) => ({
         status: { mode: mode === BluetoothMode.CONNECTED ? 'connected' : 'disconnected', registered },
-        name: clip(name, longest.name),
-        alias: clip(alias, longest.name),
-        address: clip(address, longest.name),
+        name: cut(name, longest.name),
+        alias: cut(alias, longest.name),
+        address: cut(address, longest.name),
       })),
     },
   };

@@ -1,3 +1,4 @@
+import { isLongerThan } from '@headset-cloud/kit/characters.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
 /** A registered hardware model (specification API 3). */
@@ -58,7 +59,7 @@ export function requireSpecificDestination(text: string): string {
 }
 
 function line(field: string, text: string, least: number, most: number): string {
-  if (text.length < least || text.length > most) {
+  if (text.length < least || isLongerThan(text, most)) {
     refuse(`${field} is not a text of ${least} to ${most} characters.`);
   }
   if (/\p{Cc}/u.test(text) || text !== text.trim()) {

@@ -1,3 +1,4 @@
+import { cut } from '@headset-cloud/kit/characters.ts';
 import {
   NetworkType,
   type Report,
@@ -6,7 +7,6 @@ import {
 import { connectionNotification } from './connection-notification.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
 import { datedFields } from './reported.ts';
-import { clip } from './text.ts';
 import { uploadNotification } from './upload-notification.ts';
 
 /** Longest texts, in characters, so that an event fits into the log however it is escaped. */
@@ -73,7 +73,7 @@ const partsOf: { readonly [K in NotifyingKind]: (value: ReportValue<K>) => Part[
     one('notify-custom-data', {
       success,
       message: 'notify ACTION_SEND_CUSTOM_DATA message.',
-      customData: clip(customData, longest.customData),
+      customData: cut(customData, longest.customData),
     }),
   appStatus: ({ status, text }) =>
     status === 'started' || status === 'finished'
@@ -81,7 +81,7 @@ const partsOf: { readonly [K in NotifyingKind]: (value: ReportValue<K>) => Part[
           type: 'app_status',
           appType: 'device',
           appStatus: status,
-          text: clip(text, longest.appText),
+          text: cut(text, longest.appText),
         })
       : [],
   networkLevel: ({ networkType, active, networkName, level }) => {
@@ -91,7 +91,7 @@ const partsOf: { readonly [K in NotifyingKind]: (value: ReportValue<K>) => Part[
           status: 'network_level',
           networkType: word,
           active,
-          networkName: clip(networkName, longest.networkName),
+          networkName: cut(networkName, longest.networkName),
           networkLevel: level,
         })
       : [];

@@ -1,3 +1,4 @@
+import { isLongerThan } from '@headset-cloud/kit/characters.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { isDeviceId } from './device.ts';
 
@@ -21,7 +22,7 @@ export function requireDeviceId(value: string): string {
 
 export function requireName(field: string, value: string): string {
   const name = value.trim();
-  return name.length >= 1 && name.length <= 100
+  return name !== '' && !isLongerThan(name, 100)
     ? name
     : refuse(`${field} is not a text of 1 to 100 characters.`);
 }

@@ -1,3 +1,4 @@
+import { isLongerThan } from '@headset-cloud/kit/characters.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
 /** The settings that hold a URL, by their JSON names (specification API 3; the last one: ADR 0055). */
@@ -57,7 +58,7 @@ export interface DestinationRules {
  */
 export function requireAddress(name: AddressSetting, value: string, rules: DestinationRules): void {
   const refuse = (reason: string) => new DomainError('invalid_body', `/${name} ${reason}`);
-  const url = value.length <= 255 && /^https?:\/\/[^\s\p{Cc}]+$/iu.test(value) && URL.parse(value);
+  const url = !isLongerThan(value, 255) && /^https?:\/\/[^\s\p{Cc}]+$/iu.test(value) && URL.parse(value);
   if (!url) throw refuse('must be an http or https URL of at most 255 characters.');
   if (rules.httpsOnly && url.protocol !== 'https:') {
     throw refuse('must be an https URL; no other is allowed here.');

@@ -1,6 +1,6 @@
+import { cut } from '@headset-cloud/kit/characters.ts';
 import { type FileUpload, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
-import { clip } from './text.ts';
 import { mostFileBytes, mostPathBytes, readUploadPath } from './upload.ts';
 
 const notAssociated = 'The device is not associated with the application.';
@@ -47,7 +47,7 @@ export function uploadNotification(
       deviceId,
       timestamp: atMs,
       result: succeeded ? 'success' : 'failure',
-      file: clip(file, mostPathBytes),
+      file: cut(file, mostPathBytes),
       message: succeeded ? 'upload success.' : reason,
     },
   };

@@ -1,3 +1,5 @@
+import { isLongerThan } from '@headset-cloud/kit/characters.ts';
+
 /** The application and device that a path names (specification Callbacks 3, file upload notification). */
 export interface UploadPath {
   readonly applicationId: string;
@@ -36,6 +38,6 @@ export function readSignedUrl(answer: Uint8Array): string | undefined {
     return undefined;
   }
   const url = typeof value === 'object' && value !== null && 'url' in value ? value.url : undefined;
-  if (typeof url !== 'string' || url.length > mostUrlCharacters) return undefined;
+  if (typeof url !== 'string' || isLongerThan(url, mostUrlCharacters)) return undefined;
   return /^https?:\/\/[^\s\p{Cc}]+$/iu.test(url) && URL.canParse(url) ? url : undefined;
 }

@@ -1,4 +1,5 @@
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { forEachItem } from '@headset-cloud/kit/cli/each.ts';
+import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { listLimit } from '@headset-cloud/kit/cli/options.ts';
 import { type Column, fields, visible } from '@headset-cloud/kit/cli/output.ts';
 import { type Command, Option } from 'commander';
@@ -138,12 +139,15 @@ export function addDeliveries(program: Command, session: Session): void {
         throw new CliError(cliExitCodes.usage, '--idempotency-key is for one delivery.');
       }
       const api = session.api('cws:application:write');
-      for (const id of ids) {
+      const redeliver = async (id: string) => {
         const path = `/deliveries/${encodeURIComponent(id)}/redeliver`;
         const body = options.force ? { force: true } : {};
         const sent = await api.post<Delivery>(path, body, options.idempotencyKey).catch(sayForce);
-        await session.emit(sent, (one) => `${describe(one)}${ids.length > 1 ? '\n' : ''}`);
-      }
+        await session
+          .emit(sent, (one) => `${describe(one)}${ids.length > 1 ? '\n' : ''}`)
+          .catch(exceptOutputClosed);
+      };
+      await forEachItem(ids, redeliver, { report: session.terminal.err, what: 'sent again' });
     });
 
   group

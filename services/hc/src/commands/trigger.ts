@@ -1,4 +1,4 @@
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { type Field, fields, visible } from '@headset-cloud/kit/cli/output.ts';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Api } from '../api.ts';
@@ -93,7 +93,7 @@ Examples:
         options.idempotencyKey,
       );
       session.show(result, resultText);
-      await session.terminal.flushed?.();
+      await session.terminal.flushed?.().catch(exceptOutputClosed);
       if (result.reason !== null) {
         throw new CliError(cliExitCodes.refused, `The callback was not taken: ${visible(result.reason)}`);
       }

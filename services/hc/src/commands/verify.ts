@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
-import { buffer } from 'node:stream/consumers';
-import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
+import { CliError, cliExitCodes, exceptOutputClosed } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { type Field, fields, visible } from '@headset-cloud/kit/cli/output.ts';
 import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
 import type { Command } from 'commander';
@@ -67,22 +66,14 @@ async function run(session: Session, file: string, options: VerifyOptions): Prom
   session.show({ ...judgement, receivedAt: new Date(receivedAtMs).toISOString() }, () =>
     judgementText(judgement, receivedAtMs),
   );
-  await session.terminal.flushed?.();
+  await session.terminal.flushed?.().catch(exceptOutputClosed);
   if (judgement.problems.length > 0) {
     throw new CliError(cliExitCodes.refused, judgement.problems.map(visible).join('\n'));
   }
 }
 
 async function readStored({ files }: Session, file: string): Promise<StoredCallback> {
-  let content: Buffer;
-  try {
-    content = await buffer(files.content(file, 'The callback'));
-  } catch (cause) {
-    if (cause instanceof CliError) throw cause;
-    throw new CliError(cliExitCodes.usage, `The callback cannot be read: ${(cause as Error).message}`, {
-      cause,
-    });
-  }
+  const content = await files.bytes(file, 'The callback');
   try {
     return parseStored(content);
   } catch (cause) {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { BlockList } from 'node:net';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ActorSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
+import { cut } from '../characters.ts';
 import { addressOf } from '../doors/address.ts';
 
 /** Headers of an operator's call; the name is percent-encoded. */
@@ -34,5 +35,5 @@ function nameOf(given: string): string {
   } catch {
     // Not encoded: taken as it is.
   }
-  return name.replaceAll(/\p{C}/gu, '').trim().slice(0, mostCharacters);
+  return cut(name.replaceAll(/\p{C}/gu, '').trim(), mostCharacters);
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { cut } from '../characters.ts';
 import { DomainError } from '../errors.ts';
 import type { IndexDescription, Update } from '../store/operations.ts';
 import { currentAction, currentActor } from './actor.ts';
@@ -73,8 +74,8 @@ export function recordOf(atMs: number, subject: Subject): OwedRecord {
     clientId: actor ? actor.clientId : (subject.clientId ?? ''),
     ...{ tokenId: actor?.tokenId ?? '', operator: actor?.operator ?? '', address: actor?.address ?? '' },
     ...{ requestId: actor?.requestId ?? '', route: actor?.route ?? '' },
-    ...{ applicationId, developerId, deviceId, target: target.slice(0, mostCharacters) },
-    fields: fields.slice(0, mostFields).map((name) => name.slice(0, mostCharacters)),
+    ...{ applicationId, developerId, deviceId, target: cut(target, mostCharacters) },
+    fields: fields.slice(0, mostFields).map((name) => cut(name, mostCharacters)),
   };
 }
 

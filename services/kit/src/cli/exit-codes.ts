@@ -20,3 +20,16 @@ export class CliError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** The reader of standard output has closed it, as `head` does: the command ends in silence. */
+export class OutputClosed extends CliError {
+  constructor(cause: unknown) {
+    super(cliExitCodes.ok, 'The reader of standard output has closed it.', { cause });
+    this.name = 'OutputClosed';
+  }
+}
+
+/** For a command that has more to do, or an exit code of its own: throws every error but OutputClosed. */
+export function exceptOutputClosed(error: unknown): void {
+  if (!(error instanceof OutputClosed)) throw error;
+}

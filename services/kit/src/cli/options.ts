@@ -27,3 +27,16 @@ export function duration(text: string): number {
   if (count === undefined) throw new InvalidArgumentError('It is not a time such as 90s, 15m, 2h or 1d.');
   return Number(count) * (unitMs[unit] as number);
 }
+
+const iso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/i;
+
+/** What `instant` takes, for help texts. */
+export const instantForm =
+  'ISO 8601 with its offset, such as 2026-11-24T10:00:00+09:00 or …Z; a date is 00:00 UTC';
+
+/** Parses a time for commander, whatever the machine's time zone; milliseconds since 1970. */
+export function instant(text: string): number {
+  const ms = iso.test(text) ? Date.parse(text) : Number.NaN;
+  if (!(ms > 0)) throw new InvalidArgumentError(`It is not a time: ${instantForm}.`);
+  return ms;
+}

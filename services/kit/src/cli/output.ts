@@ -8,7 +8,7 @@ export interface Terminal {
   readonly input?: Readable;
   /** How many characters a line of the output may have; absent: nobody looks at it in a terminal. */
   readonly columns?: number;
-  /** Resolves when all output is written. Throws CliError when its reader is gone. */
+  /** Resolves when all output is written. Throws OutputClosed if its reader has closed it, CliError for another reason. */
   flushed?(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from 'commander';
-import { CliError, cliExitCodes } from './exit-codes.ts';
+import { CliError, cliExitCodes, OutputClosed } from './exit-codes.ts';
 import type { Terminal } from './output.ts';
 
 /** Width of help texts where nobody knows that of the terminal. */
@@ -22,6 +22,7 @@ export async function runProgram(
   } catch (error) {
     // Commander has already printed the error or the requested help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? cliExitCodes.ok : cliExitCodes.usage;
+    if (error instanceof OutputClosed) return cliExitCodes.ok;
     if (error instanceof CliError) {
       terminal.err(`${error.message}\n`);
       return error.exitCode;

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readSecretFile, writeSecretFile } from './secret-file.ts';
+import { createSecretFile, readSecretFile, writeSecretFile } from './secret-file.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -68,23 +68,42 @@ describe('a file with a secret', () => {
     },
   );
 
+  test('is never created over another one', () => {
+    const path = join(folder, 'a/secret.json');
+    expect([createSecretFile(path, 'one'), createSecretFile(path, 'two')]).toEqual([true, false]);
+    expect([modeOf(path), readFileSync(path, 'utf8')]).toEqual([0o600, 'one']);
+    expect(readdirSync(join(folder, 'a'))).toEqual(['secret.json']);
+  });
+
   test('that is not there has no text', () => {
     expect(readSecretFile(join(folder, 'none'), 'It')).toBeUndefined();
   });
 });
 
-test('where the disk takes a part only, the file before stays whole, and it is said', () => {
-  const path = join(folder, 'full');
-  writeSecretFile(path, 'before');
-  const program = `import { writeSecretFile } from '${import.meta.resolve('./secret-file.ts')}';
-    try { writeSecretFile(${JSON.stringify(path)}, 'x'.repeat(5000)); } catch (error) { console.log(error.code); }`;
-  // A limit of the file's size gives a short write, as a full disk does.
-  const { stdout } = spawnSync(
-    'bash',
-    ['-c', `trap '' XFSZ; ulimit -f 2; exec "$0" --input-type=module -e "$1"`, process.execPath, program],
-    { encoding: 'utf8' },
-  );
-  expect(stdout).toBe('EFBIG\n');
-  expect(readFileSync(path, 'utf8')).toBe('before');
-  expect(readdirSync(folder).filter((name) => name.startsWith('full'))).toEqual(['full']);
+describe('where the disk takes a part only', () => {
+  const path = () => join(folder, 'full');
+  /** A limit of the file's size gives a short write, as a full disk does. */
+  function write(how: 'writeSecretFile' | 'createSecretFile'): string {
+    const program = `import { ${how} } from '${import.meta.resolve('./secret-file.ts')}';
+      try { ${how}(${JSON.stringify(path())}, 'x'.repeat(5000)); } catch (error) { console.log(error.code); }`;
+    const { stdout } = spawnSync(
+      'bash',
+      ['-c', `trap '' XFSZ; ulimit -f 2; exec "$0" --input-type=module -e "$1"`, process.execPath, program],
+      { encoding: 'utf8' },
+    );
+    return stdout;
+  }
+
+  test('the file before stays whole, and the error is reported', () => {
+    writeSecretFile(path(), 'before');
+    expect(write('writeSecretFile')).toBe('EFBIG\n');
+    expect(readFileSync(path(), 'utf8')).toBe('before');
+    expect(readdirSync(folder)).toEqual(['full']);
+  });
+
+  test('a new file does not exist, so that it can be created later', () => {
+    expect(write('createSecretFile')).toBe('EFBIG\n');
+    expect(readdirSync(folder)).toEqual([]);
+    expect(createSecretFile(path(), 'later')).toBe(true);
+  });
 });

@@ -3,6 +3,7 @@ import {
   existsSync,
   fstatSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -11,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { userText } from '../user-text.ts';
 import { CliError, cliExitCodes } from './exit-codes.ts';
 
 /**
@@ -35,22 +37,42 @@ export function makePrivateFolder(path: string): void {
  * the new one, whole. Makes its folders (0700). Durable when it returns. Throws the system's errors.
  */
 export function writeSecretFile(path: string, text: string): void {
+  place(path, text, renameSync);
+}
+
+/**
+ * Writes a file as `writeSecretFile` does, but never over another one. Returns false if the file exists, which then
+ * stays as it is.
+ */
+export function createSecretFile(path: string, text: string): boolean {
+  try {
+    place(path, text, linkSync);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Writes the text to a file of its own, and then has `move` give that file the path: a part of it never has it. */
+function place(path: string, text: string, move: (from: string, to: string) => void): void {
   makePrivateFolder(dirname(path));
   const fresh = `${path}.${process.pid}.tmp`;
   // A former process with this id may have left one; its mode is not to be trusted.
   rmSync(fresh, { force: true });
-  const file = openSync(fresh, 'wx', 0o600);
   try {
-    // All of it, or it throws: writeSync may write a part and say so.
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } catch (error) {
-    closeSync(file);
+    const file = openSync(fresh, 'wx', 0o600);
+    try {
+      // All of it, or it throws: writeSync may write a part and say so.
+      writeFileSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    move(fresh, path);
+  } finally {
     rmSync(fresh, { force: true });
-    throw error;
   }
-  closeSync(file);
-  renameSync(fresh, path);
   const folder = openSync(dirname(path), 'r');
   try {
     fsyncSync(folder);
@@ -60,7 +82,7 @@ export function writeSecretFile(path: string, text: string): void {
 }
 
 /**
- * The text of a file with a secret; undefined where there is none. A file that others may read, or that another user
+ * The text of a file with a secret, without a byte-order mark; undefined where there is none. A file that others may read, or that another user
  * owns, is refused with the reason (CliError), since its secret must be taken for known. `what` names it in messages.
  */
 export function readSecretFile(path: string, what: string): string | undefined {
@@ -88,7 +110,12 @@ export function readSecretFile(path: string, what: string): string | undefined {
         `${what}, ${path}, belongs to another user (id ${uid}), who may read and change it. Make one of your own.`,
       );
     }
-    return readFileSync(file, 'utf8');
+    return userText(readFileSync(file));
+  } catch (cause) {
+    if (cause instanceof CliError) throw cause;
+    throw new CliError(cliExitCodes.usage, `${what}, ${path}, cannot be read: ${(cause as Error).message}.`, {
+      cause,
+    });
   } finally {
     closeSync(file);
   }

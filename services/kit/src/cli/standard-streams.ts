@@ -1,8 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
-import { CliError, cliExitCodes } from './exit-codes.ts';
+import { buffer } from 'node:stream/consumers';
+import { userBytes, userText } from '../user-text.ts';
+import { CliError, cliExitCodes, OutputClosed } from './exit-codes.ts';
 import type { Terminal } from './output.ts';
 
 /** The name of a file that means standard input, or standard output. */
@@ -35,9 +36,10 @@ export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | '
       });
       if (!failure) return;
       const { code, message } = failure as NodeJS.ErrnoException;
+      if (code === 'EPIPE') throw new OutputClosed(failure);
       throw new CliError(
         cliExitCodes.refused,
-        `Standard output was closed before everything was written to it (${code ?? message}).`,
+        `Not everything could be written to standard output (${code ?? message}).`,
         { cause: failure },
       );
     },
@@ -46,14 +48,16 @@ export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | '
 
 /** Files that a command reads; `-` is standard input. `what` names them in messages. */
 export interface Files {
-  /** The whole text. Throws CliError. */
+  /** The whole text, without a byte-order mark. Throws CliError, also for UTF-16. */
   text(path: string, what: string): Promise<string>;
+  /** The same as bytes. */
+  bytes(path: string, what: string): Promise<Buffer>;
   /** The content as it comes; its errors are those of the system. Throws CliError. */
   content(path: string, what: string): Readable;
 }
 
 export function createFiles(terminal: Terminal): Files {
-  let taken: { readonly what: string; text?: Promise<string> } | undefined;
+  let taken: { readonly what: string; bytes?: Promise<Buffer> } | undefined;
   const take = (what: string) => {
     if (taken) {
       throw new CliError(cliExitCodes.usage, `Standard input cannot be both ${taken.what} and ${what}.`);
@@ -65,27 +69,30 @@ export function createFiles(terminal: Terminal): Files {
   const unreadable = (what: string, reason: string, cause?: unknown) =>
     new CliError(cliExitCodes.usage, `${what} cannot be read: ${reason}`, { cause });
 
-  async function inputText(what: string): Promise<string> {
+  async function inputBytes(what: string): Promise<Buffer> {
     // The token's file is asked for by every call of a command.
-    if (taken?.what === what && taken.text) return taken.text;
+    if (taken?.what === what && taken.bytes) return taken.bytes;
     const { taken: now, input } = take(what);
-    now.text = text(input);
-    const content = await now.text;
-    if (content.trim() === '') {
+    now.bytes = buffer(input);
+    const content = await now.bytes;
+    if (userText(content).trim() === '') {
       // Accepted, it would be an empty list, or no secret.
       throw unreadable(what, 'standard input is empty. kubectl exec passes it on with -i only.');
     }
     return content;
   }
 
+  async function bytes(path: string, what: string): Promise<Buffer> {
+    try {
+      return userBytes(await (path === standard ? inputBytes(what) : readFile(path)));
+    } catch (error) {
+      throw error instanceof CliError ? error : unreadable(what, (error as Error).message, error);
+    }
+  }
+
   return {
-    async text(path, what) {
-      try {
-        return await (path === standard ? inputText(what) : readFile(path, 'utf8'));
-      } catch (error) {
-        throw error instanceof CliError ? error : unreadable(what, (error as Error).message, error);
-      }
-    },
+    bytes,
+    text: async (path, what) => (await bytes(path, what)).toString('utf8'),
     content: (path, what) => (path === standard ? take(what).input : createReadStream(path)),
   };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { DeadLettersAdminService } from '@headset-cloud/proto/eventlog/v1/admin_pb.ts';
 import type { Audit } from '../audit/outbox.ts';
 import type { Subject } from '../audit/record.ts';
+import { isLongerThan } from '../characters.ts';
 import { DomainError } from '../errors.ts';
 import { bind, type RpcBinding } from '../rpc/types.ts';
 import { contentOf, headersOf } from './content.ts';
@@ -65,7 +66,7 @@ function changeOf(target: string): Subject {
 
 function given(reason: string): string {
   const text = reason.trim();
-  if (text === '' || text.length > mostCharacters) {
+  if (text === '' || isLongerThan(text, mostCharacters)) {
     throw new DomainError('invalid_argument', `The reason must have 1 to ${mostCharacters} characters.`);
   }
   return text;

@@ -1,3 +1,4 @@
+import { cut } from '../characters.ts';
 import { DomainError } from '../errors.ts';
 import type { LogEvent, OutgoingEvent } from './types.ts';
 
@@ -19,7 +20,7 @@ export function checkEvents(topic: string, events: readonly OutgoingEvent[]): vo
 /** An error as it is kept beside an event. */
 export function errorText(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return text.slice(0, maxErrorCharacters);
+  return cut(text, maxErrorCharacters);
 }
 
 /** The event for the topic's dead letters: the same key, value and headers, and the reason. */

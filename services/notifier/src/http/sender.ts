@@ -1,3 +1,4 @@
+import { cut } from '@headset-cloud/kit/characters.ts';
 import type { Time } from '@headset-cloud/kit/clock.ts';
 import { readBytes, secretsIn, toldOf } from '@headset-cloud/kit/outbound/answer.ts';
 import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
@@ -194,5 +195,5 @@ export function describeFailure(error: unknown): string {
   const { errors } = error as { errors?: unknown[] };
   const { code, message, name } = (errors?.[0] ?? error) as NodeJS.ErrnoException;
   const text = code && !message.includes(code) ? `${code}: ${message}` : message;
-  return (text || name || 'failed').slice(0, maxErrorLength);
+  return cut(text || name || 'failed', maxErrorLength);
 }

@@ -1,6 +1,7 @@
+import { cut } from '@headset-cloud/kit/characters.ts';
 import type { AppAnswer, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import { bounded, textBounds } from '../domain/bounds.ts';
+import { textBounds } from '../domain/bounds.ts';
 import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
 
@@ -14,8 +15,8 @@ export async function applyAnswer(
   const id = Number(said.transactionId);
   const answer = {
     success: said.success,
-    message: bounded(said.message, textBounds.message),
-    customData: bounded(said.customData, textBounds.customData),
+    message: cut(said.message, textBounds.message),
+    customData: cut(said.customData, textBounds.customData),
     atMs: reportTime(event, report, clock),
   };
   const answered = await store.answer(id, reporterOf(event, report), answer, clock.now());

@@ -1,6 +1,7 @@
+import { cut } from '@headset-cloud/kit/characters.ts';
 import type { Progress, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import { bounded, share, textBounds } from '../domain/bounds.ts';
+import { share, textBounds } from '../domain/bounds.ts';
 import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
 
@@ -17,7 +18,7 @@ export async function applyProgress(
   const progress = {
     reportId: Number(report.reportId),
     value: share(said.progress),
-    message: bounded(said.message, textBounds.message),
+    message: cut(said.message, textBounds.message),
     atMs: reportTime(event, report, clock),
   };
   const now = clock.now();

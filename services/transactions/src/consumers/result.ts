@@ -1,6 +1,7 @@
+import { cut } from '@headset-cloud/kit/characters.ts';
 import type { Report, Result } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import { bounded, textBounds } from '../domain/bounds.ts';
+import { textBounds } from '../domain/bounds.ts';
 import { findingOf } from '../domain/forms/connectivity.ts';
 import type { ReportDeps } from './dependencies.ts';
 import { reporterOf, reportTime } from './reporter.ts';
@@ -15,7 +16,7 @@ export async function applyResult(
   const id = Number(result.transactionId);
   const end = {
     success: result.success,
-    message: bounded(result.message, textBounds.message),
+    message: cut(result.message, textBounds.message),
     atMs: reportTime(event, report, clock),
     ...(result.connectivity && { connectivity: findingOf(result.connectivity) }),
   };

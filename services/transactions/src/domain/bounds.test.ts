@@ -1,18 +1,7 @@
-import { bounded, happenedAt, share } from './bounds.ts';
+import { happenedAt, share } from './bounds.ts';
 
 // withstands headsets/report-values, stores/headset-content
 describe('content from headsets is bounded', () => {
-  it.each([
-    ['', 3, ''],
-    ['abc', 3, 'abc'],
-    ['abcd', 3, 'abc'],
-    ['ab\u{1f600}', 4, 'ab\u{1f600}'],
-    ['ab\u{1f600}', 3, 'ab'],
-    ['ab\u{1f600}d', 4, 'ab\u{1f600}'],
-  ])('the text %j of at most %d characters is %j', (text, max, cut) => {
-    expect(bounded(text, max)).toBe(cut);
-  });
-
   it.each([
     [0.5, 0.5],
     [-0.0001, 0],

@@ -13,14 +13,6 @@ export const textBounds = {
 /** Entries of a list of devices or networks. */
 export const maxListEntries = 256;
 
-/** A text of at most `max` characters; a character is never cut in two. */
-export function bounded(text: string, max: number): string {
-  if (text.length <= max) return text;
-  const last = text.charCodeAt(max - 1);
-  const cutsPair = last >= 0xd800 && last < 0xdc00;
-  return text.slice(0, cutsPair ? max - 1 : max);
-}
-
 /** A share from 0.0 to 1.0; a value that is not a number counts as 0. */
 export function share(value: number): number {
   return Number.isNaN(value) ? 0 : Math.min(1, Math.max(0, value));

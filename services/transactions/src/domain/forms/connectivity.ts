@@ -1,3 +1,4 @@
+import { cut } from '@headset-cloud/kit/characters.ts';
 import {
   BluetoothMode,
   type ConnectivityResult,
@@ -7,7 +8,7 @@ import {
   type Operation,
   RadioState,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { bounded, maxListEntries, textBounds } from '../bounds.ts';
+import { maxListEntries, textBounds } from '../bounds.ts';
 
 /**
  * A headset's findings, restricted to the specified values (specification Callbacks 3 and 8). Values that
@@ -78,14 +79,14 @@ export function findingOf(result: ConnectivityResult): ConnectivityFinding {
           : 'unknown',
     devices: result.devices.slice(0, maxListEntries).map((d) => ({
       status: { mode: deviceModes[d.mode] ?? 'disconnected', registered: d.registered },
-      name: bounded(d.name, textBounds.name),
-      alias: bounded(d.alias, textBounds.name),
-      address: bounded(d.address, textBounds.name),
+      name: cut(d.name, textBounds.name),
+      alias: cut(d.alias, textBounds.name),
+      address: cut(d.address, textBounds.name),
     })),
     networks: result.networks.slice(0, maxListEntries).map((n) => ({
       status: { mode: networkModes[n.mode] ?? 'unavailable', registered: n.registered },
       level: Math.min(4, n.level),
-      name: bounded(n.name, textBounds.name),
+      name: cut(n.name, textBounds.name),
       networkId: n.networkId,
       security: securityOf(n.security),
     })),

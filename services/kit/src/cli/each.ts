@@ -1,0 +1,60 @@
+import { CliError, cliExitCodes } from './exit-codes.ts';
+
+/** What became of the items of a command. */
+export interface Outcome {
+  readonly done: readonly string[];
+  readonly failed: readonly { readonly item: string; readonly error: CliError }[];
+  /** Not begun, because the other side is away or refuses the caller. */
+  readonly left: readonly string[];
+}
+
+/** After this many calls in a row without an answer, the other side is away. */
+const mostUnanswered = 3;
+
+/**
+ * Does the work for one item after the other, also after a failure, which `report` gets. Leaves the rest if the other
+ * side is away, or refuses the caller. Throws errors of `work` that are no CliError.
+ */
+export async function attemptEach(
+  items: readonly string[],
+  work: (item: string) => Promise<unknown>,
+  report: (text: string) => void,
+): Promise<Outcome> {
+  const done: string[] = [];
+  const failed: { item: string; error: CliError }[] = [];
+  let unanswered = 0;
+  for (const [i, item] of items.entries()) {
+    try {
+      await work(item);
+      done.push(item);
+      unanswered = 0;
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      failed.push({ item, error });
+      report(`${item}: ${error.message}\n`);
+      unanswered = error.exitCode === cliExitCodes.unreachable ? unanswered + 1 : 0;
+      if (unanswered === mostUnanswered || error.exitCode === cliExitCodes.unauthenticated) {
+        return { done, failed, left: items.slice(i + 1) };
+      }
+    }
+  }
+  return { done, failed, left: [] };
+}
+
+/** Throws a CliError with the counts if an item failed; `what` says what was done to the others: "sent again". */
+export function requireAll({ done, failed, left }: Outcome, what: string): void {
+  if (failed.length === 0) return;
+  const rest = left.length > 0 ? `, ${left.length} not tried` : '';
+  throw new CliError(cliExitCodes.refused, `${done.length} ${what}, ${failed.length} failed${rest}.`);
+}
+
+/** Does the work for each item as `attemptEach` does, and requires all. A single item fails with its own error. */
+export async function forEachItem(
+  items: readonly string[],
+  work: (item: string) => Promise<unknown>,
+  { report, what }: { readonly report: (text: string) => void; readonly what: string },
+): Promise<void> {
+  const [only, ...more] = items;
+  if (only !== undefined && more.length === 0) await work(only);
+  else requireAll(await attemptEach(items, work, report), what);
+}
