@@ -112,7 +112,7 @@ export function buildDeviceLink(
       proxies: (ctx.doors ?? defaultDoors).proxies,
     },
     countTurnedAway(ctx.metrics)('headsets'),
-    { youngMs: config.DEVICE_LINK_HELLO_DEADLINE_MS * youngShare },
+    { clock: time, youngMs: config.DEVICE_LINK_HELLO_DEADLINE_MS * youngShare },
   );
   const door = new Door({
     authenticate: createAuthenticator({

@@ -188,10 +188,13 @@ export class Door {
     this.#visitors.delete(visitor);
     const peer = call.getPeer();
     this.#deps.connections.busy(peer);
-    call.once('cancelled', () => {
+    const streamOver = () => {
       this.#deps.connections.idle(peer);
       hub.gone(session);
-    });
+    };
+    // If the stream ended while the session was registered, the event has passed.
+    if (call.cancelled) streamOver();
+    else call.once('cancelled', streamOver);
     call.once('end', () => {
       // The headset has closed its half: the session is over.
       session.end();

@@ -24,7 +24,7 @@ export class SessionHub {
   readonly #time: Time;
   readonly #logger: Logger;
   readonly #sessions = new Map<string, Session>();
-  /** Told to end, stream not over yet. */
+  /** Ended, stream not over yet. */
   readonly #closing = new Set<Session>();
   /** Over, but still in the store because that failed: given back with the next lease. */
   #unreleased = new Map<string, EndedSession>();
@@ -66,7 +66,6 @@ export class SessionHub {
       this.closeBelow(session.deviceId, holderEpoch);
       return;
     }
-    this.#closing.add(session);
     session.close(GoAwayReason.DRAINING, Math.random() * drainSpreadMs);
   }
 
@@ -76,13 +75,11 @@ export class SessionHub {
     const earlier = this.#sessions.get(deviceId);
     const newerKnown = Math.max(earlier?.epoch ?? 0, this.#verdicts.get(deviceId)?.belowEpoch ?? 0);
     if (newerKnown > epoch) {
-      this.#closing.add(session);
       session.close(GoAwayReason.SUPERSEDED, supersededRetryMs);
       return false;
     }
     this.#sessions.set(deviceId, session);
     if (earlier) {
-      this.#closing.add(earlier);
       earlier.close(GoAwayReason.SUPERSEDED, supersededRetryMs);
     }
     return true;
@@ -97,7 +94,6 @@ export class SessionHub {
     });
     const session = this.#sessions.get(deviceId);
     if (!session || session.epoch >= belowEpoch) return;
-    this.#closing.add(session);
     session.close(GoAwayReason.SUPERSEDED, supersededRetryMs);
   }
 
@@ -105,13 +101,14 @@ export class SessionHub {
   ended(session: Session): void {
     const { deviceId, epoch, ackedReportId, unresponsive } = session;
     if (this.#sessions.get(deviceId) === session) this.#sessions.delete(deviceId);
+    this.#closing.add(session);
     if ((this.#unreleased.get(deviceId)?.epoch ?? 0) < epoch) {
       this.#unreleased.set(deviceId, { deviceId, epoch, ackedReportId, unresponsive });
     }
     this.#releaseSoon();
   }
 
-  /** The stream of a session is over. */
+  /** The stream of a session is over, after its end or by itself. */
   gone(session: Session): void {
     session.end();
     this.#closing.delete(session);
@@ -120,11 +117,8 @@ export class SessionHub {
   /** Looks for sessions past a deadline; called about every second. */
   sweep(): void {
     const now = this.#clock.now();
-    for (const session of this.#sessions.values()) {
-      session.sweep(now);
-      if (session.ended) this.#closing.add(session);
-    }
-    for (const session of this.#closing) session.sweep(now);
+    for (const session of this.#sessions.values()) session.sweep();
+    for (const session of this.#closing) session.sweep();
     for (const [deviceId, { untilMs }] of this.#verdicts) {
       if (untilMs < now) this.#verdicts.delete(deviceId);
     }
@@ -172,7 +166,6 @@ export class SessionHub {
       const late = this.#time.monotonicNow() - beganMs >= reportsMs;
       for (const session of staying) {
         if (session.busy && !late) continue;
-        this.#closing.add(session);
         session.close(GoAwayReason.DRAINING, Math.random() * drainSpreadMs);
       }
       staying = staying.filter((session) => !session.ended);

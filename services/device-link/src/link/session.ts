@@ -93,7 +93,8 @@ export class Session implements Conversation {
   #unresponsive = false;
   #comingBack = false;
   #ended = false;
-  #cutOffAtMs = 0;
+  /** When its stream is cut off if that is not over then, by the monotonic clock; set when the session ends. */
+  #cutOffAtMs = Number.POSITIVE_INFINITY;
 
   constructor(call: LinkCall, { deviceId, keyId }: TokenClaims, epoch: number, deps: SessionDeps) {
     this.#call = call;
@@ -245,14 +246,14 @@ export class Session implements Conversation {
     return this.#offers.judgeAgain();
   }
 
-  /** Called about every second: closes a session that is past a deadline, cuts off one that does not end. */
-  sweep(nowMs: number): void {
-    if (this.#cutOffAtMs > 0) {
+  /** Called about every second: closes a session that is past a deadline, cuts off an ended one's stream. */
+  sweep(): void {
+    const nowMs = monotonicMs(this.#deps.clock);
+    if (this.#ended) {
       if (nowMs >= this.#cutOffAtMs) cutOff(this.#call);
       return;
     }
-    const monotonic = monotonicMs(this.#deps.clock);
-    if (monotonic >= this.#tooOldAtMs || (monotonic >= this.#oldAtMs && !this.busy)) {
+    if (nowMs >= this.#tooOldAtMs || (nowMs >= this.#oldAtMs && !this.busy)) {
       this.#deps.logger.debug({ deviceId: this.deviceId, epoch: this.epoch }, 'the session has its full age');
       this.close(GoAwayReason.DRAINING, Math.random() * agedRetryMs);
       return;
@@ -285,14 +286,17 @@ export class Session implements Conversation {
     this.#unresponsive = reason === GoAwayReason.UNRESPONSIVE;
     this.send({ case: 'goAway', value: { reason, retryAfterMs: Math.round(retryAfterMs) } });
     this.#call.end();
-    this.#cutOffAtMs = this.#deps.clock.now() + limits.closeGraceMs;
     this.end();
   }
 
-  /** The stream is over, or about to be: nothing is sent or published any more. */
+  /**
+   * The stream is over, or about to be: nothing is sent or published any more. Whatever ended the session, its
+   * stream is cut off after the grace time: a headset that takes nothing never takes the end of its stream.
+   */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#cutOffAtMs = monotonicMs(this.#deps.clock) + limits.closeGraceMs;
     this.#urls.close();
     this.flow.release();
     this.#deps.onEnded(this);

@@ -336,13 +336,20 @@ export class World {
     };
   }
 
-  /** Opens a stream; with a hello when `hello` is given. */
+  /** Opens a stream; with a hello when `hello` is given. `takesNothing`: as in RawHeadset. */
   dial(
     instance: Instance,
-    options: { id?: string; hello?: object; token?: string; beside?: RawHeadset | undefined } = {},
+    options: {
+      id?: string;
+      hello?: object;
+      token?: string;
+      beside?: RawHeadset | undefined;
+      takesNothing?: boolean;
+    } = {},
   ): RawHeadset {
     const token = options.token ?? `Bearer ${this.token(options.id)}`;
-    const headset = new RawHeadset(instance.service.linkPort(), token, options.beside);
+    const { beside, takesNothing } = options;
+    const headset = new RawHeadset(instance.service.linkPort(), token, beside, takesNothing);
     this.#cleanups.unshift(() => headset.close());
     if (options.hello) headset.hello(options.hello);
     return headset;
