@@ -258,8 +258,8 @@ describeUnless(missing, 'the image of all processes', () => {
     expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining('ADVERTISE_ADDRESS') });
   });
 
-  // withstands supply/image-content
   const itIfLong = isLong ? it : it.skip;
+  // withstands supply/image-content
   itIfLong('has the same digest whenever and wherever it is staged and built (with TEST_LONG=1)', () => {
     expect(made[0]?.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect({ ...made[1], archive: '', sbom: '' }).toEqual({ ...made[0], archive: '', sbom: '' });
