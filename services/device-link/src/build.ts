@@ -83,7 +83,7 @@ export function buildDeviceLink(
   let raised = 0;
   const directory = createSessionDirectory(ctx.store, clock, self, leases, () => raised);
   const peers = new Peers(ctx.channelToPeer ?? noPeers, clock);
-  const hub = new SessionHub(directory, clock, logger, time);
+  const hub = new SessionHub(directory, logger, time);
   const reportRoom = new ReportRoom(config.DEVICE_LINK_QUEUED_REPORT_BYTES);
   const metrics = createMetrics(
     ctx.metrics,

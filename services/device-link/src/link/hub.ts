@@ -1,4 +1,4 @@
-import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { EndedSession, SessionDirectory } from '../ports.ts';
@@ -20,7 +20,6 @@ const verdictMs = 60_000;
 /** The sessions of this instance. The newest of a headset wins (rule C6). */
 export class SessionHub {
   readonly #directory: SessionDirectory;
-  readonly #clock: Clock;
   readonly #time: Time;
   readonly #logger: Logger;
   readonly #sessions = new Map<string, Session>();
@@ -32,9 +31,8 @@ export class SessionHub {
   readonly #verdicts = new Map<string, { belowEpoch: number; untilMs: number }>();
   #draining = false;
 
-  constructor(directory: SessionDirectory, clock: Clock, logger: Logger, time: Time = systemTime) {
+  constructor(directory: SessionDirectory, logger: Logger, time: Time = systemTime) {
     this.#directory = directory;
-    this.#clock = clock;
     this.#time = time;
     this.#logger = logger;
   }
@@ -90,7 +88,7 @@ export class SessionHub {
     const known = this.#verdicts.get(deviceId)?.belowEpoch ?? 0;
     this.#verdicts.set(deviceId, {
       belowEpoch: Math.max(known, belowEpoch),
-      untilMs: this.#clock.now() + verdictMs,
+      untilMs: this.#time.monotonicNow() + verdictMs,
     });
     const session = this.#sessions.get(deviceId);
     if (!session || session.epoch >= belowEpoch) return;
@@ -116,7 +114,7 @@ export class SessionHub {
 
   /** Looks for sessions past a deadline; called about every second. */
   sweep(): void {
-    const now = this.#clock.now();
+    const now = this.#time.monotonicNow();
     for (const session of this.#sessions.values()) session.sweep();
     for (const session of this.#closing) session.sweep();
     for (const [deviceId, { untilMs }] of this.#verdicts) {

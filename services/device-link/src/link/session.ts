@@ -185,7 +185,8 @@ export class Session implements Conversation {
     });
     this.#reports.takeHello(hello, activation?.epoch, nowMs);
     void this.#offers.open(hello, afterUnresponsive, activation?.epoch);
-    this.#call.resume();
+    // Not if the queue of reports is full already.
+    this.flow.read();
   }
 
   /** A message after the hello. Answers what is wrong with it, if anything. */
@@ -260,8 +261,9 @@ export class Session implements Conversation {
     }
     const overdueBefore = nowMs - this.#deps.offerDeadlineMs;
     const unanswered = this.#offers.oldestUnansweredMs;
-    const blocked = this.flow.blockedSince(overdueBefore);
-    if (blocked || (unanswered !== undefined && unanswered <= overdueBefore)) {
+    const silent =
+      unanswered !== undefined && unanswered <= overdueBefore && this.flow.listeningSince(overdueBefore);
+    if (silent || this.flow.blockedSince(overdueBefore)) {
       this.#deps.logger.warn({ deviceId: this.deviceId, epoch: this.epoch }, 'headset does not answer');
       this.close(GoAwayReason.UNRESPONSIVE, 1000 + Math.random() * 4000);
     }

@@ -110,6 +110,8 @@ export async function passUntil<T>(
   return work;
 }
 
+const isFake = (time: Time): time is FakeTime => 'advance' in time;
+
 /** A real store and log in a temporary folder, with transactions and devices played by the test. */
 export class World {
   readonly clock = new MovableClock();
@@ -304,7 +306,8 @@ export class World {
       return stopped;
     };
     this.#cleanups.push(async () => {
-      await service.stop();
+      // A stop waits for what is under way.
+      await (isFake(time) ? passUntil(time, service.stop()) : service.stop());
       await server.stop(100);
     });
     const delivery = createClient(DeliveryService, local, patient);
