@@ -34,8 +34,8 @@ import { Rejudge } from './link/rejudge.ts';
 import { ReportRoom } from './link/report-room.ts';
 import { openHeadsetTls } from './link/tls.ts';
 import { connectMethod, transportLimitBytes } from './link/wire.ts';
-import { OfflineWatch } from './offline-watch.ts';
-import { createAwaySessions } from './store/away-sessions.ts';
+import { OfflineReports } from './offline-reports.ts';
+import { createEndedSessions } from './store/ended-sessions.ts';
 import { createLeases } from './store/leases.ts';
 import { createSessionDirectory } from './store/session-directory.ts';
 import { deviceLinkSteps } from './store/steps.ts';
@@ -94,16 +94,20 @@ export function buildDeviceLink(
   const crowd = config.DEVICE_LINK_MAX_SESSIONS + config.DEVICE_LINK_MAX_WAITING;
   // A headset asks devices for its key and for its activation.
   const devicesLimiter = createLimiter(crowdLimit, 2 * crowd);
-  const offline = new OfflineWatch({
-    sessions: createAwaySessions(ctx.store, () => raised),
+  const offline = new OfflineReports({
+    sessions: createEndedSessions(ctx.store, instanceId, () => raised),
+    leaseSinceMs: leases.unbrokenSinceMs,
     isAlive: async (id) => (await directory.addressOf(id)) !== undefined,
     log: ctx.log,
     ...{ clock, logger, instanceId },
-    monotonic: () => time.monotonicNow(),
     offlineAfterMs: config.DEVICE_LINK_OFFLINE_AFTER_MS,
   });
-  const offlineWatch = repeat('the watch over headsets that are away', offline.pollEveryMs, logger, () =>
-    offline.poll().then(() => 0),
+  const offlineReports = repeat(
+    'reporting headsets as offline',
+    offline.pollEveryMs,
+    logger,
+    () => offline.poll().then(() => 0),
+    time,
   );
   const connections = new Connections(
     {
@@ -117,7 +121,6 @@ export function buildDeviceLink(
   const door = new Door({
     authenticate: createAuthenticator({
       keys,
-      onTrouble: () => offline.troubled(),
       audience: config.DEVICE_LINK_AUDIENCE,
       clock,
       logger,
@@ -240,7 +243,7 @@ export function buildDeviceLink(
       );
       for (const timer of timers) timer.unref();
       // Headsets can come back from now on.
-      offlineWatch.start();
+      offlineReports.start();
       keyCheck.start();
       logger.info({ port, tls: tls !== undefined }, 'headsets may connect');
     },
@@ -248,7 +251,7 @@ export function buildDeviceLink(
       const beganMs = time.monotonicNow();
       for (const timer of timers) time.clearTimer(timer);
       // Not waited for: a store that does not answer must not hold up the drain.
-      const watchStopped = Promise.all([offlineWatch.stop(), keyCheck.stop()]);
+      const pollsStopped = Promise.all([offlineReports.stop(), keyCheck.stop()]);
       const drained = hub.drain(forMs * drainShare);
       door.drain();
       await drained;
@@ -257,7 +260,7 @@ export function buildDeviceLink(
       await leases.end().catch((error) => {
         logger.warn({ err: error }, 'the lease of this instance could not be ended; it runs out by itself');
       });
-      await watchStopped;
+      await pollsStopped;
       await peers.close();
     },
     notReady() {

@@ -85,7 +85,7 @@ export const deviceLinkConfig = {
     max: 8000,
   }),
   DEVICE_LINK_OFFLINE_AFTER_MS: integer({
-    doc: 'A headset that has had no session for this long is offline (rule A21); runs only while device-link and its store work; milliseconds.',
+    doc: 'A headset is offline this long after the end of its session (rule A21), counted only while the lease of the instance is unbroken; milliseconds.',
     example: '60000',
     default: 60_000,
     min: 200,

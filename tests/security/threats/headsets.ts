@@ -36,6 +36,7 @@ export const headsetDoor = door(
   report-flood: headsets report more than the log takes, or report on while it is away | a bound for each session and one for all of an instance; beyond them streams are not read, and nothing is lost
   crowd: connections without a stream, streams without a hello | the one that waits longest gives way; of one device only the newest stream waits
   stream-flood: more HTTP/2 streams on one connection than a headset needs, and thousands that are reset at once | a limit of streams for each connection
+  offline-suppressed: streams without a valid key, so that no headset is ever reported as offline | what happens before a token is accepted has no part in other headsets' status
   slow-reader: a headset that takes nothing any more, not even the end of its stream | the session ends; whatever ended it, its stream is cut off 2 s later
   `,
 );
