@@ -54,7 +54,8 @@ export function proofsOf(text: string, file: string, claim: Claim = 'proves'): P
   });
 }
 
-const opening = /^\s*(?:await |export const \w+ = )?(?:test|it|itIfLong|check|disturbed|fuzz|describe\w*)\b[\w.]*/;
+const opening =
+  /^\s*(?:await |export const \w+ = )?(?:test|it|itIfLong|check|disturbed|fuzz|describe\w*)\b[\w.]*/;
 
 /** The title of the test that stands at this place: the first text of its last call, past `.each(…)`. */
 function titleAt(text: string, from: number): string | undefined {

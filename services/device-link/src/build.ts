@@ -23,12 +23,13 @@ import type { DeliveryDeps } from './grpc/local-or-forward.ts';
 import { withdraw } from './grpc/withdraw.ts';
 import { createAuthenticator } from './link/authenticate.ts';
 import { createActivationReader } from './link/current-activation.ts';
+import { Displacements } from './link/displacements.ts';
 import { Door } from './link/door.ts';
 import { takeFirstLease } from './link/first-lease.ts';
 import { SessionHub } from './link/hub.ts';
 import { createKeyCheck } from './link/key-check.ts';
 import { createLimiter } from './link/limiter.ts';
-import { createMetrics, createStreamRefusals } from './link/metrics.ts';
+import { createDisplacementCounter, createMetrics, createStreamRefusals } from './link/metrics.ts';
 import { Peers } from './link/peers.ts';
 import { Rejudge } from './link/rejudge.ts';
 import { ReportRoom } from './link/report-room.ts';
@@ -137,6 +138,15 @@ export function buildDeviceLink(
     maxWaiting: config.DEVICE_LINK_MAX_WAITING,
     connections,
     refused: createStreamRefusals(ctx.metrics, logger),
+    displacements: new Displacements({
+      clock,
+      count: createDisplacementCounter(ctx.metrics),
+      onShared: (deviceId) =>
+        logger.warn(
+          { deviceId },
+          'two headsets probably use one identity: their sessions displace each other',
+        ),
+    }),
     closeElsewhere: async (address, deviceId, belowEpoch) => {
       await peers.at(address).closeSession({ deviceId, belowEpoch: BigInt(belowEpoch) });
     },

@@ -9,6 +9,7 @@ import { checkHello } from '../domain/messages.ts';
 import type { TokenClaims } from '../domain/token.ts';
 import type { Registration, SessionDirectory } from '../ports.ts';
 import { type createAuthenticator, keyNotAccepted, LinkFailure } from './authenticate.ts';
+import type { Displacements } from './displacements.ts';
 import type { SessionHub } from './hub.ts';
 import type { KeyHolder } from './key-check.ts';
 import type { StreamRefusal } from './metrics.ts';
@@ -32,6 +33,8 @@ export interface DoorDeps {
   readonly connections: Pick<Connections, 'busy' | 'idle' | 'addressOf'>;
   /** Counts and logs whom it does not let in. */
   readonly refused: Refusals<StreamRefusal>;
+  /** Counts sessions that end because a newer one of their device has begun. */
+  readonly displacements: Pick<Displacements, 'add'>;
   readonly instanceId: string;
   /** Tells another instance that it holds an older session. */
   readonly closeElsewhere: (address: string, deviceId: string, belowEpoch: number) => Promise<void>;
@@ -210,8 +213,9 @@ export class Door {
     const added = hub.add(session);
     entered();
     if (!added) return;
-    const begun = this.#begin(session, hello, registration);
     const { earlierInstanceId } = registration;
+    const sharedIdentity = earlierInstanceId !== undefined && this.#deps.displacements.add(deviceId);
+    const begun = this.#begin(session, hello, registration, sharedIdentity);
     if (earlierInstanceId && earlierInstanceId !== this.#deps.instanceId) {
       await this.#closeEarlier(earlierInstanceId, session);
     }
@@ -259,9 +263,14 @@ export class Door {
   }
 
   /** Reads the activation only now that the session is registered: what changes later is sent to it (rule A7). */
-  async #begin(session: Session, hello: Hello, registration: Registration): Promise<void> {
+  async #begin(
+    session: Session,
+    hello: Hello,
+    registration: Registration,
+    sharedIdentity: boolean,
+  ): Promise<void> {
     const activation = await this.#deps.session.currentActivation(session.deviceId);
-    if (!session.ended) session.begin(hello, registration, activation);
+    if (!session.ended) session.begin(hello, registration, activation, sharedIdentity);
   }
 
   /** Sends away who has waited longest without a hello, at the limit. False: everybody waits for this instance. */

@@ -164,11 +164,15 @@ export class Session implements Conversation {
     this.#offers.judgedAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Welcomes the headset, tells the platform, and begins to read. */
+  /**
+   * Welcomes the headset, reports its hello to the platform, and begins to read. `sharedIdentity`: two headsets
+   * probably use the identity of the device.
+   */
   begin(
     hello: Hello,
     { ackedReportId, afterUnresponsive }: Registration,
     activation: CurrentActivation | undefined,
+    sharedIdentity: boolean,
   ): void {
     this.#judge.introduce(hello);
     // One time for both: what the headset dates by the welcome is never before its hello.
@@ -183,7 +187,7 @@ export class Session implements Conversation {
         ...(activation && { activation }),
       },
     });
-    this.#reports.takeHello(hello, activation?.epoch, nowMs);
+    this.#reports.takeHello(hello, { activationEpoch: activation?.epoch, sharedIdentity }, nowMs);
     void this.#offers.open(hello, afterUnresponsive, activation?.epoch);
     // Not if the queue of reports is full already.
     this.flow.read();
