@@ -195,7 +195,7 @@ export class Door {
       this.#deps.connections.idle(peer);
       hub.gone(session);
     };
-    // If the stream ended while the session was registered, the event has passed.
+    // If the stream ended while the session was registered, the event has passed: the hub must not wait for it.
     if (call.cancelled) streamOver();
     else call.once('cancelled', streamOver);
     call.once('end', () => {
