@@ -1,5 +1,5 @@
-import { isIPv6 } from 'node:net';
 import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
+import { networkOf } from '@headset-cloud/kit/doors/address.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { LRUCache } from 'lru-cache';
 import { Bucket, type Rate } from '../shares/bucket.ts';
@@ -39,17 +39,4 @@ export class AddressRate {
       },
     );
   }
-}
-
-/** One IPv4 address, or the /64 that one customer of a provider has of IPv6. */
-function networkOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  const [before = '', after] = address.split('::');
-  const groups = (text: string) => (text === '' ? [] : text.split(':'));
-  const head = groups(before);
-  const zeros = after === undefined ? 0 : Math.max(0, 8 - head.length - groups(after).length);
-  return [...head, ...Array.from({ length: zeros }, () => '0'), ...groups(after ?? '')]
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':');
 }

@@ -202,6 +202,14 @@ describe('a device', () => {
     expect((await ctl(`devices put ${imei} --destination `)).out).toContain('destination   -');
   });
 
+  // withstands headsets/copied-identity
+  test('is shown as probably used by two headsets', async () => {
+    door = await openDoor({ device: { keyIds: ['k1'], sharedIdentity: true } });
+    expect((await ctl(`devices show ${imei}`)).out).toContain(
+      'keys          k1\nidentity      probably used by two headsets\n',
+    );
+  });
+
   test('is shown with what its headset reported', async () => {
     door = await openDoor({
       device: {

@@ -23,19 +23,20 @@ import type { DeliveryDeps } from './grpc/local-or-forward.ts';
 import { withdraw } from './grpc/withdraw.ts';
 import { createAuthenticator } from './link/authenticate.ts';
 import { createActivationReader } from './link/current-activation.ts';
+import { Displacements } from './link/displacements.ts';
 import { Door } from './link/door.ts';
 import { takeFirstLease } from './link/first-lease.ts';
 import { SessionHub } from './link/hub.ts';
 import { createKeyCheck } from './link/key-check.ts';
 import { createLimiter } from './link/limiter.ts';
-import { createMetrics, createStreamRefusals } from './link/metrics.ts';
+import { createDisplacementCounter, createMetrics, createStreamRefusals } from './link/metrics.ts';
 import { Peers } from './link/peers.ts';
 import { Rejudge } from './link/rejudge.ts';
 import { ReportRoom } from './link/report-room.ts';
 import { openHeadsetTls } from './link/tls.ts';
 import { connectMethod, transportLimitBytes } from './link/wire.ts';
-import { OfflineWatch } from './offline-watch.ts';
-import { createAwaySessions } from './store/away-sessions.ts';
+import { OfflineReports } from './offline-reports.ts';
+import { createEndedSessions } from './store/ended-sessions.ts';
 import { createLeases } from './store/leases.ts';
 import { createSessionDirectory } from './store/session-directory.ts';
 import { deviceLinkSteps } from './store/steps.ts';
@@ -83,7 +84,7 @@ export function buildDeviceLink(
   let raised = 0;
   const directory = createSessionDirectory(ctx.store, clock, self, leases, () => raised);
   const peers = new Peers(ctx.channelToPeer ?? noPeers, clock);
-  const hub = new SessionHub(directory, clock, logger, time);
+  const hub = new SessionHub(directory, logger, time);
   const reportRoom = new ReportRoom(config.DEVICE_LINK_QUEUED_REPORT_BYTES);
   const metrics = createMetrics(
     ctx.metrics,
@@ -94,16 +95,20 @@ export function buildDeviceLink(
   const crowd = config.DEVICE_LINK_MAX_SESSIONS + config.DEVICE_LINK_MAX_WAITING;
   // A headset asks devices for its key and for its activation.
   const devicesLimiter = createLimiter(crowdLimit, 2 * crowd);
-  const offline = new OfflineWatch({
-    sessions: createAwaySessions(ctx.store, () => raised),
+  const offline = new OfflineReports({
+    sessions: createEndedSessions(ctx.store, instanceId, () => raised),
+    leaseSinceMs: leases.unbrokenSinceMs,
     isAlive: async (id) => (await directory.addressOf(id)) !== undefined,
     log: ctx.log,
     ...{ clock, logger, instanceId },
-    monotonic: () => time.monotonicNow(),
     offlineAfterMs: config.DEVICE_LINK_OFFLINE_AFTER_MS,
   });
-  const offlineWatch = repeat('the watch over headsets that are away', offline.pollEveryMs, logger, () =>
-    offline.poll().then(() => 0),
+  const offlineReports = repeat(
+    'reporting headsets as offline',
+    offline.pollEveryMs,
+    logger,
+    () => offline.poll().then(() => 0),
+    time,
   );
   const connections = new Connections(
     {
@@ -112,12 +117,11 @@ export function buildDeviceLink(
       proxies: (ctx.doors ?? defaultDoors).proxies,
     },
     countTurnedAway(ctx.metrics)('headsets'),
-    { youngMs: config.DEVICE_LINK_HELLO_DEADLINE_MS * youngShare },
+    { clock: time, youngMs: config.DEVICE_LINK_HELLO_DEADLINE_MS * youngShare },
   );
   const door = new Door({
     authenticate: createAuthenticator({
       keys,
-      onTrouble: () => offline.troubled(),
       audience: config.DEVICE_LINK_AUDIENCE,
       clock,
       logger,
@@ -134,6 +138,15 @@ export function buildDeviceLink(
     maxWaiting: config.DEVICE_LINK_MAX_WAITING,
     connections,
     refused: createStreamRefusals(ctx.metrics, logger),
+    displacements: new Displacements({
+      clock,
+      count: createDisplacementCounter(ctx.metrics),
+      onShared: (deviceId) =>
+        logger.warn(
+          { deviceId },
+          'two headsets probably use one identity: their sessions displace each other',
+        ),
+    }),
     closeElsewhere: async (address, deviceId, belowEpoch) => {
       await peers.at(address).closeSession({ deviceId, belowEpoch: BigInt(belowEpoch) });
     },
@@ -240,7 +253,7 @@ export function buildDeviceLink(
       );
       for (const timer of timers) timer.unref();
       // Headsets can come back from now on.
-      offlineWatch.start();
+      offlineReports.start();
       keyCheck.start();
       logger.info({ port, tls: tls !== undefined }, 'headsets may connect');
     },
@@ -248,7 +261,7 @@ export function buildDeviceLink(
       const beganMs = time.monotonicNow();
       for (const timer of timers) time.clearTimer(timer);
       // Not waited for: a store that does not answer must not hold up the drain.
-      const watchStopped = Promise.all([offlineWatch.stop(), keyCheck.stop()]);
+      const pollsStopped = Promise.all([offlineReports.stop(), keyCheck.stop()]);
       const drained = hub.drain(forMs * drainShare);
       door.drain();
       await drained;
@@ -257,7 +270,7 @@ export function buildDeviceLink(
       await leases.end().catch((error) => {
         logger.warn({ err: error }, 'the lease of this instance could not be ended; it runs out by itself');
       });
-      await watchStopped;
+      await pollsStopped;
       await peers.close();
     },
     notReady() {

@@ -85,7 +85,7 @@ export const deviceLinkConfig = {
     max: 8000,
   }),
   DEVICE_LINK_OFFLINE_AFTER_MS: integer({
-    doc: 'A headset that has had no session for this long is offline (rule A21); runs only while device-link and its store work; milliseconds.',
+    doc: 'A headset is offline this long after the end of its session (rule A21), counted only while the lease of the instance is unbroken; milliseconds.',
     example: '60000',
     default: 60_000,
     min: 200,
@@ -99,7 +99,7 @@ export const deviceLinkConfig = {
     max: 1_000_000,
   }),
   DEVICE_LINK_CONNECTIONS_OF_ADDRESS: integer({
-    doc: 'Connections of headsets from one address at most; those of TRUSTED_PROXIES count only in all. By default there is no such limit, as many headsets may share an address (NAT, a proxy at layer 4).',
+    doc: 'Connections of headsets from one address (of IPv6: from one /64) at most; those of TRUSTED_PROXIES count only in all. By default there is no such limit, as many headsets may share an address (NAT, a proxy at layer 4).',
     example: '2000',
     min: 1,
     max: 1_000_000,

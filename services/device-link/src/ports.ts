@@ -56,42 +56,30 @@ export interface SessionDirectory {
   addressOf(instanceId: string): Promise<string | undefined>;
 }
 
-/** How far the instances together have counted, in equal stretches of time in which they worked. */
-export interface WatchCount {
-  /** Rises by one for each stretch. */
-  readonly count: number;
-  /** After an outage it is counted anew from here: nobody is away since before it. */
-  readonly from: number;
-}
-
-/** A headset without a session, of which nobody was told yet. */
-export interface AwaySession {
+/** An ended session that the platform does not know to have ended. */
+export interface UnreportedEnd {
   readonly deviceId: string;
-  /** Of the session that ended. */
   readonly epoch: number;
-  /** The count at which it was found to be away. */
-  readonly since: number;
   /** Milliseconds since 1970. */
   readonly endedAtMs: number;
 }
 
-/** Headsets that are away (rule A21), in the session directory's documents. Every change is conditional. */
-export interface AwaySessions {
-  count(): Promise<WatchCount>;
-  /** One step on from `count`; undefined: another instance made it. `anew`: what was counted so far is void. */
-  advance(count: number, anew: boolean): Promise<WatchCount | undefined>;
-  /** What was counted before `from` is void. */
-  beginAnew(from: number): Promise<void>;
-  /** Sessions that have ended since are away from this count on; one write. */
-  noteEnded(count: number): Promise<void>;
-  /** The instances that hold sessions, dead or alive. */
-  holders(): Promise<string[]>;
-  /** The sessions of a dead instance are away from this count on; one write. Answers how many. */
-  noteDead(instanceId: string, count: number, nowMs: number): Promise<number>;
-  /** An instance that was taken for dead holds its sessions still. */
-  reclaim(instanceId: string): Promise<void>;
-  /** Some that have been away since that count or longer. */
-  awaySince(count: number, limit: number): Promise<AwaySession[]>;
-  /** They are known to be offline. */
-  toldOffline(told: readonly AwaySession[]): Promise<void>;
+/**
+ * Sessions that have ended and are not reported (rule A21), in the session directory's documents. Each belongs to an
+ * instance, which counts how long the headset has been without a session. Every change is conditional.
+ */
+export interface EndedSessions {
+  /** The instances that hold sessions or count for ended ones, dead or alive. */
+  owners(): Promise<string[]>;
+  /**
+   * This instance counts for the sessions of a dead one from `sinceMs` on, by its monotonic clock; those that were
+   * open ended at `endedAtMs`. Returns the number of these.
+   */
+  takeOver(owner: string, from: { readonly sinceMs: number; readonly endedAtMs: number }): Promise<number>;
+  /** This instance counts from `nowMs` on for sessions that ended on an instance of release 0.1.0. */
+  takeOverUnowned(nowMs: number): Promise<void>;
+  /** Sessions of an owner for which it has counted from `beforeMs` or earlier. */
+  endedBefore(owner: string, beforeMs: number, limit: number): Promise<UnreportedEnd[]>;
+  /** The platform knows that these have ended. */
+  reported(ends: readonly UnreportedEnd[]): Promise<void>;
 }

@@ -49,7 +49,7 @@ describe('a database that was restored from a backup, after it was raised', () =
     expect(Number(offline.sessionEpoch)).toBe(epoch);
     expect(await presence()).toEqual({});
     const stored = () => world.bed.store.collection<{ _id: string }>('sessions').findOne({ _id: deviceId });
-    await waitFor('it to be done', async () => !('away' in ((await stored()) ?? { away: 1 })));
+    await waitFor('it to be done', async () => !('endedOn' in ((await stored()) ?? { endedOn: 'a' })));
   });
 
   it('whoever runs on it is seen by its beat; a lease that a backup holds is not', async () => {

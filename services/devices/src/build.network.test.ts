@@ -33,11 +33,13 @@ function event(
   sessionEpoch: number,
   body: MessageInitShape<typeof DeviceReportEventSchema>['body'],
   atMs: number,
+  sharedIdentity = false,
 ) {
   const message = create(DeviceReportEventSchema, {
     deviceId: imei(0),
     sessionEpoch: BigInt(sessionEpoch),
     receivedAtMs: BigInt(atMs),
+    sharedIdentity,
     body,
   });
   return { key: imei(0), value: toBinary(DeviceReportEventSchema, message) };
@@ -101,6 +103,18 @@ test('it survives a change of application; only the application that has the dev
   expect(await status('other')).toEqual(['connectivity_offline', at(1500)]);
   await handled(hello(2));
   expect(await told()).toEqual(['other 2 online 2000']);
+});
+
+// withstands headsets/copied-identity
+test('operators see that two headsets probably use one identity, until a session begins without that', async () => {
+  const shown = async () => (await world.admin.getDevice({ deviceId: imei(0) })).device?.sharedIdentity;
+  await handled(hello(1));
+  expect(await shown()).toBe(false);
+  const body = { case: 'hello', value: { clientVersion: '3.4.0' } } as const;
+  await handled(event(2, body, receivedAtMs, true));
+  expect(await shown()).toBe(true);
+  await handled(hello(3));
+  expect(await shown()).toBe(false);
 });
 
 test("the headset's own word changes nothing, notifies nobody, and is shown to operators", async () => {

@@ -325,6 +325,14 @@ const examples: readonly Example[] = [
     },
   },
   {
+    alert: 'HeadsetCloudIdentityShared',
+    fires: bothReplicas('headset_sessions_displaced_total', ',reason="shared_identity"', '0x30 0+1x30'),
+    quiet: {
+      ...bothReplicas('headset_sessions_displaced_total', ',reason="shared_identity"', '7x60'),
+      ...bothReplicas('headset_sessions_displaced_total', ',reason="reconnect"', '0+20x60'),
+    },
+  },
+  {
     alert: 'HeadsetCloudHeadsetsGone',
     fires: bothReplicas('headset_sessions', '', '100x51 30x10'),
     quiet: {

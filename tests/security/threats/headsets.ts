@@ -15,6 +15,7 @@ export const headsetDoor = door(
   removed-key: going on with a key that was removed | its sessions end within seconds, on every instance
   weak-key: registering a key that is not P-256, or a third one | checked at registration; two keys for a device
   shared-key: registering the key of one headset for another one as well, so that it speaks for both | refused while another device has it
+  copied-identity: a second headset with a copy of the key of the first, so that it gets its operations and drops its reports | one session at a time; sessions that displace each other are counted, logged and shown to operators, who replace the key
   plaintext: an old TLS version, another protocol, plaintext at the TLS port | TLS 1.2 or newer with ALPN h2
   address-spoofed: a PROXY header that names another address, or is broken | taken from trusted proxies only; a broken or missing one ends the connection
   other-transaction: asking for the start of another device's transaction | the start permit compares the device; the answer is as for an unknown one
@@ -36,6 +37,7 @@ export const headsetDoor = door(
   report-flood: headsets report more than the log takes, or report on while it is away | a bound for each session and one for all of an instance; beyond them streams are not read, and nothing is lost
   crowd: connections without a stream, streams without a hello | the one that waits longest gives way; of one device only the newest stream waits
   stream-flood: more HTTP/2 streams on one connection than a headset needs, and thousands that are reset at once | a limit of streams for each connection
-  slow-reader: a headset that takes nothing any more | the session ends
+  offline-suppressed: streams without a valid key, so that no headset is ever reported as offline | what happens before a token is accepted has no part in other headsets' status
+  slow-reader: a headset that takes nothing any more, not even the end of its stream | the session ends; whatever ended it, its stream is cut off 2 s later
   `,
 );

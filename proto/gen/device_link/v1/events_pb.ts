@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file device_link/v1/events.proto.
  */
 export const file_device_link_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("ChtkZXZpY2VfbGluay92MS9ldmVudHMucHJvdG8SFmhlYWRzZXQuZGV2aWNlX2xpbmsudjEijQIKEURldmljZVJlcG9ydEV2ZW50EhEKCWRldmljZV9pZBgBIAEoCRIVCg1zZXNzaW9uX2Vwb2NoGAIgASgEEhYKDnJlY2VpdmVkX2F0X21zGAMgASgDEjAKBnJlcG9ydBgEIAEoCzIeLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVwb3J0SAASLgoFaGVsbG8YBSABKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhlbGxvSAASMgoHb2ZmbGluZRgGIAEoCzIfLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT2ZmbGluZUgAEhgKEGFjdGl2YXRpb25fZXBvY2gYByABKARCBgoEYm9keSIeCgdPZmZsaW5lEhMKC2VuZGVkX2F0X21zGAEgASgDQokBChtjbG91ZC5oZWFkc2V0LmRldmljZWxpbmsudjFCC0V2ZW50c1Byb3RvUAFaMmhlYWRzZXQuY2xvdWQvcHJvdG9jb2wvZGV2aWNlX2xpbmsvdjE7ZGV2aWNlbGlua3YxogIDSENMqgIaSGVhZHNldENsb3VkLkRldmljZUxpbmsuVjG6AgNIQ0xiBnByb3RvMw", [file_device_link_v1_device_link]);
+  fileDesc("ChtkZXZpY2VfbGluay92MS9ldmVudHMucHJvdG8SFmhlYWRzZXQuZGV2aWNlX2xpbmsudjEipgIKEURldmljZVJlcG9ydEV2ZW50EhEKCWRldmljZV9pZBgBIAEoCRIVCg1zZXNzaW9uX2Vwb2NoGAIgASgEEhYKDnJlY2VpdmVkX2F0X21zGAMgASgDEjAKBnJlcG9ydBgEIAEoCzIeLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuUmVwb3J0SAASLgoFaGVsbG8YBSABKAsyHS5oZWFkc2V0LmRldmljZV9saW5rLnYxLkhlbGxvSAASMgoHb2ZmbGluZRgGIAEoCzIfLmhlYWRzZXQuZGV2aWNlX2xpbmsudjEuT2ZmbGluZUgAEhgKEGFjdGl2YXRpb25fZXBvY2gYByABKAQSFwoPc2hhcmVkX2lkZW50aXR5GAggASgIQgYKBGJvZHkiHgoHT2ZmbGluZRITCgtlbmRlZF9hdF9tcxgBIAEoA0KJAQobY2xvdWQuaGVhZHNldC5kZXZpY2VsaW5rLnYxQgtFdmVudHNQcm90b1ABWjJoZWFkc2V0LmNsb3VkL3Byb3RvY29sL2RldmljZV9saW5rL3YxO2RldmljZWxpbmt2MaICA0hDTKoCGkhlYWRzZXRDbG91ZC5EZXZpY2VMaW5rLlYxugIDSENMYgZwcm90bzM", [file_device_link_v1_device_link]);
 
 /**
  * Topics transaction-reports (results, progress, apps' answers) and device-reports (headsets' reports
@@ -73,6 +73,14 @@ export type DeviceReportEvent = Message<"headset.device_link.v1.DeviceReportEven
    * @generated from field: uint64 activation_epoch = 7;
    */
   activationEpoch: bigint;
+
+  /**
+   * With a hello: newer sessions of the device have ended ten open ones within an hour, so two headsets probably use
+   * one identity.
+   *
+   * @generated from field: bool shared_identity = 8;
+   */
+  sharedIdentity: boolean;
 };
 
 /**

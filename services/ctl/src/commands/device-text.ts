@@ -12,6 +12,7 @@ export function deviceText(device: Device | undefined): string {
     ['destination', device.specificDestination],
     ['client', device.clientVersion],
     ['keys', device.keyIds],
+    ...(device.sharedIdentity ? [['identity', 'probably used by two headsets'] satisfies Field] : []),
     ...(device.status ? reported(device.status, device) : []),
   ]);
 }

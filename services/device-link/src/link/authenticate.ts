@@ -59,8 +59,6 @@ export const keyNotAccepted = (clock: Clock, deviceId: string): LinkFailure =>
 
 export interface AuthenticatorDeps {
   readonly keys: Pick<Client<typeof HeadsetKeysService>, 'getHeadsetKeys'>;
-  /** The keys cannot be read at the moment: nobody can be let in. */
-  readonly onTrouble: () => void;
   readonly audience: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -83,7 +81,6 @@ export function createAuthenticator(deps: AuthenticatorDeps): (metadata: Metadat
       return pem === undefined ? undefined : createPublicKey(pem);
     } catch (error) {
       if (error instanceof DomainError && error.code === 'not_found') return undefined;
-      deps.onTrouble();
       deps.logger.warn({ deviceId, err: error }, 'the keys of a headset could not be read');
       const trailers = { 'x-retry-after-ms': '2000' };
       const details = 'The service cannot check tokens at the moment.';

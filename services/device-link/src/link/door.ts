@@ -9,6 +9,7 @@ import { checkHello } from '../domain/messages.ts';
 import type { TokenClaims } from '../domain/token.ts';
 import type { Registration, SessionDirectory } from '../ports.ts';
 import { type createAuthenticator, keyNotAccepted, LinkFailure } from './authenticate.ts';
+import type { Displacements } from './displacements.ts';
 import type { SessionHub } from './hub.ts';
 import type { KeyHolder } from './key-check.ts';
 import type { StreamRefusal } from './metrics.ts';
@@ -32,6 +33,8 @@ export interface DoorDeps {
   readonly connections: Pick<Connections, 'busy' | 'idle' | 'addressOf'>;
   /** Counts and logs whom it does not let in. */
   readonly refused: Refusals<StreamRefusal>;
+  /** Counts sessions that end because a newer one of their device has begun. */
+  readonly displacements: Pick<Displacements, 'add'>;
   readonly instanceId: string;
   /** Tells another instance that it holds an older session. */
   readonly closeElsewhere: (address: string, deviceId: string, belowEpoch: number) => Promise<void>;
@@ -45,13 +48,14 @@ const lateHelloMs = 2000;
 /** A stream without a session yet. */
 interface Visitor {
   readonly call: LinkCall;
+  /** When its hello must have come, by the monotonic clock. */
   readonly deadlineMs: number;
   /** Its key, as soon as its token was accepted. */
   holder?: KeyHolder;
   /** Whose hello is awaited: nothing else is in the way. */
   awaits?: string;
-  /** When a refused peer that does not leave is cut off; 0 while it is not refused. */
-  cutOffAtMs: number;
+  /** When a refused peer that does not leave is cut off, by the monotonic clock; undefined: it is not refused. */
+  cutOffAtMs?: number;
 }
 
 /** Lets headsets in: token, hello, registration, session. */
@@ -73,8 +77,7 @@ export class Door {
   readonly connect = (call: LinkCall): void => {
     const visitor: Visitor = {
       call,
-      deadlineMs: this.#deps.clock.now() + this.#deps.helloDeadlineMs,
-      cutOffAtMs: 0,
+      deadlineMs: this.#monotonicMs() + this.#deps.helloDeadlineMs,
     };
     if (!this.#makeRoom()) {
       this.#sendAway(visitor);
@@ -99,12 +102,12 @@ export class Door {
 
   /** Called about every second: sends away who has not said hello in time. */
   sweep(): void {
-    const now = this.#deps.clock.now();
+    const now = this.#monotonicMs();
     for (const visitor of this.#visitors) {
-      if (visitor.cutOffAtMs > 0 ? visitor.cutOffAtMs <= now : visitor.call.destroyed) {
+      if (visitor.cutOffAtMs === undefined ? visitor.call.destroyed : visitor.cutOffAtMs <= now) {
         this.#visitors.delete(visitor);
         cutOff(visitor.call);
-      } else if (visitor.cutOffAtMs === 0 && visitor.deadlineMs <= now) {
+      } else if (visitor.cutOffAtMs === undefined && visitor.deadlineMs <= now) {
         this.#refuse(
           visitor,
           new LinkFailure('hello_missing', status.DEADLINE_EXCEEDED, 'No hello came in time.'),
@@ -121,13 +124,13 @@ export class Door {
   /** Streams without a session whose token was accepted: their keys are checked like those of sessions. */
   judged(): KeyHolder[] {
     return [...this.#visitors].flatMap(({ holder, cutOffAtMs }) =>
-      holder && cutOffAtMs === 0 ? [holder] : [],
+      holder && cutOffAtMs === undefined ? [holder] : [],
     );
   }
 
   #holder(visitor: Visitor, { deviceId, keyId }: TokenClaims): KeyHolder {
     // With its session, which is checked itself, it is no visitor any more.
-    const isVisitor = () => this.#visitors.has(visitor) && visitor.cutOffAtMs === 0;
+    const isVisitor = () => this.#visitors.has(visitor) && visitor.cutOffAtMs === undefined;
     return {
       deviceId,
       keyId,
@@ -156,15 +159,15 @@ export class Door {
     }
     const claims = await this.#deps.authenticate(call.metadata);
     const { deviceId } = claims;
-    if (visitor.cutOffAtMs > 0 || call.cancelled) return;
+    if (visitor.cutOffAtMs !== undefined || call.cancelled) return;
     visitor.holder = this.#holder(visitor, claims);
     const judgedAtMs = this.#monotonicMs();
     const hello = await this.#awaitHello(visitor, deviceId);
     // A visitor that was sent away meanwhile is not registered, whatever it still says.
-    if (!hello || visitor.cutOffAtMs > 0 || call.cancelled) return;
+    if (!hello || visitor.cutOffAtMs !== undefined || call.cancelled) return;
     if (this.#monotonicMs() - judgedAtMs > lateHelloMs) {
       await this.#deps.authenticate(call.metadata);
-      if (visitor.cutOffAtMs > 0 || call.cancelled) return;
+      if (visitor.cutOffAtMs !== undefined || call.cancelled) return;
     }
     const leave = this.#enter(deviceId);
     try {
@@ -188,10 +191,13 @@ export class Door {
     this.#visitors.delete(visitor);
     const peer = call.getPeer();
     this.#deps.connections.busy(peer);
-    call.once('cancelled', () => {
+    const streamOver = () => {
       this.#deps.connections.idle(peer);
       hub.gone(session);
-    });
+    };
+    // If the stream ended while the session was registered, the event has passed: the hub must not wait for it.
+    if (call.cancelled) streamOver();
+    else call.once('cancelled', streamOver);
     call.once('end', () => {
       // The headset has closed its half: the session is over.
       session.end();
@@ -199,7 +205,7 @@ export class Door {
     });
     call.on('data', (message: Incoming) => this.#message(session, call, message));
     // It may have gone, or the instance begun to drain, while it was registered.
-    if (call.cancelled || call.destroyed || visitor.cutOffAtMs > 0 || hub.draining) {
+    if (call.cancelled || call.destroyed || visitor.cutOffAtMs !== undefined || hub.draining) {
       session.end();
       if (hub.draining) await hub.releaseEnded();
       throw draining();
@@ -207,8 +213,9 @@ export class Door {
     const added = hub.add(session);
     entered();
     if (!added) return;
-    const begun = this.#begin(session, hello, registration);
     const { earlierInstanceId } = registration;
+    const sharedIdentity = earlierInstanceId !== undefined && this.#deps.displacements.add(deviceId);
+    const begun = this.#begin(session, hello, registration, sharedIdentity);
     if (earlierInstanceId && earlierInstanceId !== this.#deps.instanceId) {
       await this.#closeEarlier(earlierInstanceId, session);
     }
@@ -256,9 +263,14 @@ export class Door {
   }
 
   /** Reads the activation only now that the session is registered: what changes later is sent to it (rule A7). */
-  async #begin(session: Session, hello: Hello, registration: Registration): Promise<void> {
+  async #begin(
+    session: Session,
+    hello: Hello,
+    registration: Registration,
+    sharedIdentity: boolean,
+  ): Promise<void> {
     const activation = await this.#deps.session.currentActivation(session.deviceId);
-    if (!session.ended) session.begin(hello, registration, activation);
+    if (!session.ended) session.begin(hello, registration, activation, sharedIdentity);
   }
 
   /** Sends away who has waited longest without a hello, at the limit. False: everybody waits for this instance. */
@@ -266,7 +278,7 @@ export class Door {
     const { hub, maxSessions, maxWaiting } = this.#deps;
     if (hub.size + this.#visitors.size < maxSessions + maxWaiting) return true;
     for (const visitor of this.#visitors) {
-      if (visitor.awaits === undefined || visitor.cutOffAtMs > 0) continue;
+      if (visitor.awaits === undefined || visitor.cutOffAtMs !== undefined) continue;
       this.#sendAway(visitor);
       return true;
     }
@@ -283,7 +295,7 @@ export class Door {
   /** One headset says hello on one stream: a newer one takes the place of the one before. */
   async #awaitHello(visitor: Visitor, deviceId: string): Promise<Hello | undefined> {
     const earlier = this.#awaited.get(deviceId);
-    if (earlier && earlier.cutOffAtMs === 0) this.#sendAway(earlier);
+    if (earlier && earlier.cutOffAtMs === undefined) this.#sendAway(earlier);
     visitor.awaits = deviceId;
     this.#awaited.set(deviceId, visitor);
     try {
@@ -322,8 +334,8 @@ export class Door {
   }
 
   #refuse(visitor: Visitor, failure: LinkFailure): void {
-    if (visitor.cutOffAtMs > 0) return;
-    visitor.cutOffAtMs = this.#deps.clock.now() + 2000;
+    if (visitor.cutOffAtMs !== undefined) return;
+    visitor.cutOffAtMs = this.#monotonicMs() + limits.closeGraceMs;
     if (visitor.call.destroyed) return;
     this.#tellRefusal(visitor, failure);
     visitor.call.emit('error', failure);

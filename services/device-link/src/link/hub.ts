@@ -1,4 +1,4 @@
-import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
+import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { EndedSession, SessionDirectory } from '../ports.ts';
@@ -20,11 +20,10 @@ const verdictMs = 60_000;
 /** The sessions of this instance. The newest of a headset wins (rule C6). */
 export class SessionHub {
   readonly #directory: SessionDirectory;
-  readonly #clock: Clock;
   readonly #time: Time;
   readonly #logger: Logger;
   readonly #sessions = new Map<string, Session>();
-  /** Told to end, stream not over yet. */
+  /** Ended, stream not over yet. */
   readonly #closing = new Set<Session>();
   /** Over, but still in the store because that failed: given back with the next lease. */
   #unreleased = new Map<string, EndedSession>();
@@ -32,9 +31,8 @@ export class SessionHub {
   readonly #verdicts = new Map<string, { belowEpoch: number; untilMs: number }>();
   #draining = false;
 
-  constructor(directory: SessionDirectory, clock: Clock, logger: Logger, time: Time = systemTime) {
+  constructor(directory: SessionDirectory, logger: Logger, time: Time = systemTime) {
     this.#directory = directory;
-    this.#clock = clock;
     this.#time = time;
     this.#logger = logger;
   }
@@ -66,7 +64,6 @@ export class SessionHub {
       this.closeBelow(session.deviceId, holderEpoch);
       return;
     }
-    this.#closing.add(session);
     session.close(GoAwayReason.DRAINING, Math.random() * drainSpreadMs);
   }
 
@@ -76,13 +73,11 @@ export class SessionHub {
     const earlier = this.#sessions.get(deviceId);
     const newerKnown = Math.max(earlier?.epoch ?? 0, this.#verdicts.get(deviceId)?.belowEpoch ?? 0);
     if (newerKnown > epoch) {
-      this.#closing.add(session);
       session.close(GoAwayReason.SUPERSEDED, supersededRetryMs);
       return false;
     }
     this.#sessions.set(deviceId, session);
     if (earlier) {
-      this.#closing.add(earlier);
       earlier.close(GoAwayReason.SUPERSEDED, supersededRetryMs);
     }
     return true;
@@ -93,11 +88,10 @@ export class SessionHub {
     const known = this.#verdicts.get(deviceId)?.belowEpoch ?? 0;
     this.#verdicts.set(deviceId, {
       belowEpoch: Math.max(known, belowEpoch),
-      untilMs: this.#clock.now() + verdictMs,
+      untilMs: this.#time.monotonicNow() + verdictMs,
     });
     const session = this.#sessions.get(deviceId);
     if (!session || session.epoch >= belowEpoch) return;
-    this.#closing.add(session);
     session.close(GoAwayReason.SUPERSEDED, supersededRetryMs);
   }
 
@@ -105,13 +99,14 @@ export class SessionHub {
   ended(session: Session): void {
     const { deviceId, epoch, ackedReportId, unresponsive } = session;
     if (this.#sessions.get(deviceId) === session) this.#sessions.delete(deviceId);
+    this.#closing.add(session);
     if ((this.#unreleased.get(deviceId)?.epoch ?? 0) < epoch) {
       this.#unreleased.set(deviceId, { deviceId, epoch, ackedReportId, unresponsive });
     }
     this.#releaseSoon();
   }
 
-  /** The stream of a session is over. */
+  /** The stream of a session is over, after its end or by itself. */
   gone(session: Session): void {
     session.end();
     this.#closing.delete(session);
@@ -119,12 +114,9 @@ export class SessionHub {
 
   /** Looks for sessions past a deadline; called about every second. */
   sweep(): void {
-    const now = this.#clock.now();
-    for (const session of this.#sessions.values()) {
-      session.sweep(now);
-      if (session.ended) this.#closing.add(session);
-    }
-    for (const session of this.#closing) session.sweep(now);
+    const now = this.#time.monotonicNow();
+    for (const session of this.#sessions.values()) session.sweep();
+    for (const session of this.#closing) session.sweep();
     for (const [deviceId, { untilMs }] of this.#verdicts) {
       if (untilMs < now) this.#verdicts.delete(deviceId);
     }
@@ -172,7 +164,6 @@ export class SessionHub {
       const late = this.#time.monotonicNow() - beganMs >= reportsMs;
       for (const session of staying) {
         if (session.busy && !late) continue;
-        this.#closing.add(session);
         session.close(GoAwayReason.DRAINING, Math.random() * drainSpreadMs);
       }
       staying = staying.filter((session) => !session.ended);

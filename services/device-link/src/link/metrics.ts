@@ -1,6 +1,7 @@
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { createRefusals, type Refusals } from '@headset-cloud/kit/refusals.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Displacement } from './displacements.ts';
 
 export type IncomingKind = 'hello' | 'ready' | 'report' | 'urlRequest' | 'invalid';
 export type OutgoingKind =
@@ -42,6 +43,19 @@ export function createStreamRefusals(registry: Registry, logger: Logger): Refusa
       else logger.warn(fields, 'a stream of a headset was refused');
     },
   );
+}
+
+/** Registers headset_sessions_displaced_total. */
+export function createDisplacementCounter(registry: Registry): (why: Displacement) => void {
+  const counter = new Counter({
+    name: 'headset_sessions_displaced_total',
+    help: 'Open sessions of headsets that ended because a newer session of the same device began: reconnect (the cloud had not noticed the end of the connection), shared_identity (the tenth within an hour or later: two headsets probably use one identity).',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
+  // A rate needs a value before the first one.
+  for (const reason of ['reconnect', 'shared_identity'] as const) counter.inc({ reason }, 0);
+  return (reason) => counter.inc({ reason });
 }
 
 /** What device-link counts. */

@@ -71,7 +71,7 @@ export class OfferDesk {
     return this.#online;
   }
 
-  /** When the oldest offer without an answer was sent; milliseconds since 1970; undefined: there is none. */
+  /** When the oldest offer without an answer was sent, by the monotonic clock; undefined: there is none. */
   get oldestUnansweredMs(): number | undefined {
     return this.#book.oldestUnansweredMs();
   }
@@ -174,7 +174,7 @@ export class OfferDesk {
   /** The headset is ready to start a transaction: asks for the start permit (rule B1). */
   ready(id: number): void {
     if (!this.#online) this.#permits.keepEarly(id);
-    else if (this.#book.ready(id, this.#deps.clock.now()) === 'ask') void this.#permits.ask(id);
+    else if (this.#book.ready(id, this.#monotonic()) === 'ask') void this.#permits.ask(id);
   }
 
   /** Sends the offers that may be sent now. */
@@ -229,7 +229,7 @@ export class OfferDesk {
   #sendOffers(): void {
     const { isAlive, flow, send } = this.#session;
     while (isAlive() && !flow.blocked) {
-      const offer = this.#book.next(this.#deps.clock.now());
+      const offer = this.#book.next(this.#monotonic());
       if (!offer) {
         this.#readLacking();
         return;

@@ -4,7 +4,7 @@ import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Hello, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Conversation } from './conversation.ts';
 import type { LinkMetrics } from './metrics.ts';
-import { type ReportEvent, reportEvent } from './report-event.ts';
+import { type ReportEvent, reportEvent, type SessionBegin } from './report-event.ts';
 import { ReportPump } from './report-pump.ts';
 import type { ReportRoom } from './report-room.ts';
 
@@ -48,10 +48,10 @@ export class ReportDesk {
     return this.#pump.ackedReportId;
   }
 
-  /** The hello goes to the log as well. `activationEpoch`: the device's when the session began, at `nowMs`. */
-  takeHello(hello: Hello, activationEpoch: bigint | undefined, nowMs: number): void {
+  /** The hello goes to the log as well, with what the cloud knew when the session began, at `nowMs`. */
+  takeHello(hello: Hello, begin: SessionBegin, nowMs: number): void {
     const said = { case: 'hello', value: hello } as const;
-    this.#pump.push(reportEvent(this.#session, nowMs, said, '', activationEpoch), 0);
+    this.#pump.push(reportEvent(this.#session, nowMs, said, '', begin), 0);
   }
 
   /** `traceparent`: of the transaction that it is about; empty when there is none, or no trace. */

@@ -8,6 +8,14 @@ type Said =
   | { readonly case: 'hello'; readonly value: Hello }
   | { readonly case: 'report'; readonly value: Report };
 
+/** What the cloud knew when a session began; goes with its hello. */
+export interface SessionBegin {
+  /** The device's; absent: it could not be read. */
+  readonly activationEpoch?: bigint | undefined;
+  /** Two headsets probably use the identity of the device (displacements.ts). */
+  readonly sharedIdentity?: boolean;
+}
+
 /** What a headset said, and where it goes. */
 export interface ReportEvent {
   readonly topics: readonly string[];
@@ -25,14 +33,14 @@ export function reportEvent(
   body: Said,
   /** Of the transaction it is about; empty when there is none, or no trace. */
   traceparent: string,
-  /** Of a hello: the device's as it was read when the session began. */
-  activationEpoch = 0n,
+  begin: SessionBegin = {},
 ): ReportEvent {
   const event = create(DeviceReportEventSchema, {
     deviceId: session.deviceId,
     sessionEpoch: BigInt(session.epoch),
     receivedAtMs: BigInt(receivedAtMs),
-    activationEpoch,
+    activationEpoch: begin.activationEpoch ?? 0n,
+    sharedIdentity: begin.sharedIdentity ?? false,
     body,
   });
   const headers: Record<string, string> = {};

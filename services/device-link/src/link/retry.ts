@@ -5,9 +5,8 @@ const firstDelayMs = 100;
 const longestDelayMs = 10_000;
 
 /** Waits before try `attempt` (1, 2, …): exponential with full jitter, 10 s at most. */
-export function backoffMs(attempt: number): number {
-  const ceiling = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(attempt, 10));
-  return ceiling / 2 + (Math.random() * ceiling) / 2;
+export function backoffMs(attempt: number, random: () => number = Math.random): number {
+  return random() * Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(attempt, 10));
 }
 
 /** Resolves after `ms`; holds no process open. */

@@ -93,7 +93,8 @@ export class Session implements Conversation {
   #unresponsive = false;
   #comingBack = false;
   #ended = false;
-  #cutOffAtMs = 0;
+  /** When its stream is cut off if that is not over then, by the monotonic clock; set when the session ends. */
+  #cutOffAtMs = Number.POSITIVE_INFINITY;
 
   constructor(call: LinkCall, { deviceId, keyId }: TokenClaims, epoch: number, deps: SessionDeps) {
     this.#call = call;
@@ -163,11 +164,15 @@ export class Session implements Conversation {
     this.#offers.judgedAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Welcomes the headset, tells the platform, and begins to read. */
+  /**
+   * Welcomes the headset, reports its hello to the platform, and begins to read. `sharedIdentity`: two headsets
+   * probably use the identity of the device.
+   */
   begin(
     hello: Hello,
     { ackedReportId, afterUnresponsive }: Registration,
     activation: CurrentActivation | undefined,
+    sharedIdentity: boolean,
   ): void {
     this.#judge.introduce(hello);
     // One time for both: what the headset dates by the welcome is never before its hello.
@@ -182,9 +187,10 @@ export class Session implements Conversation {
         ...(activation && { activation }),
       },
     });
-    this.#reports.takeHello(hello, activation?.epoch, nowMs);
+    this.#reports.takeHello(hello, { activationEpoch: activation?.epoch, sharedIdentity }, nowMs);
     void this.#offers.open(hello, afterUnresponsive, activation?.epoch);
-    this.#call.resume();
+    // Not if the queue of reports is full already.
+    this.flow.read();
   }
 
   /** A message after the hello. Answers what is wrong with it, if anything. */
@@ -245,22 +251,23 @@ export class Session implements Conversation {
     return this.#offers.judgeAgain();
   }
 
-  /** Called about every second: closes a session that is past a deadline, cuts off one that does not end. */
-  sweep(nowMs: number): void {
-    if (this.#cutOffAtMs > 0) {
+  /** Called about every second: closes a session that is past a deadline, cuts off an ended one's stream. */
+  sweep(): void {
+    const nowMs = monotonicMs(this.#deps.clock);
+    if (this.#ended) {
       if (nowMs >= this.#cutOffAtMs) cutOff(this.#call);
       return;
     }
-    const monotonic = monotonicMs(this.#deps.clock);
-    if (monotonic >= this.#tooOldAtMs || (monotonic >= this.#oldAtMs && !this.busy)) {
+    if (nowMs >= this.#tooOldAtMs || (nowMs >= this.#oldAtMs && !this.busy)) {
       this.#deps.logger.debug({ deviceId: this.deviceId, epoch: this.epoch }, 'the session has its full age');
       this.close(GoAwayReason.DRAINING, Math.random() * agedRetryMs);
       return;
     }
     const overdueBefore = nowMs - this.#deps.offerDeadlineMs;
     const unanswered = this.#offers.oldestUnansweredMs;
-    const blocked = this.flow.blockedSince(overdueBefore);
-    if (blocked || (unanswered !== undefined && unanswered <= overdueBefore)) {
+    const silent =
+      unanswered !== undefined && unanswered <= overdueBefore && this.flow.listeningSince(overdueBefore);
+    if (silent || this.flow.blockedSince(overdueBefore)) {
       this.#deps.logger.warn({ deviceId: this.deviceId, epoch: this.epoch }, 'headset does not answer');
       this.close(GoAwayReason.UNRESPONSIVE, 1000 + Math.random() * 4000);
     }
@@ -285,14 +292,17 @@ export class Session implements Conversation {
     this.#unresponsive = reason === GoAwayReason.UNRESPONSIVE;
     this.send({ case: 'goAway', value: { reason, retryAfterMs: Math.round(retryAfterMs) } });
     this.#call.end();
-    this.#cutOffAtMs = this.#deps.clock.now() + limits.closeGraceMs;
     this.end();
   }
 
-  /** The stream is over, or about to be: nothing is sent or published any more. */
+  /**
+   * The stream is over, or about to be: nothing is sent or published any more. Whatever ended the session, its
+   * stream is cut off after the grace time: a headset that takes nothing never takes the end of its stream.
+   */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#cutOffAtMs = monotonicMs(this.#deps.clock) + limits.closeGraceMs;
     this.#urls.close();
     this.flow.release();
     this.#deps.onEnded(this);

@@ -43,6 +43,8 @@ export interface Leases {
   end(): Promise<void>;
   /** False once the lease has run out: this instance's sessions do not count for the others. */
   alive(): boolean;
+  /** Since when the lease has been unbroken, by the monotonic clock; infinite once it has run out. */
+  unbrokenSinceMs(): number;
   /** Of these instances, those that are alive, with their addresses; this one always is. */
   live(ids: ReadonlySet<string>): Promise<Map<string, string>>;
   /** Other live or lately dead instances that advertise the address, with their beats. */
@@ -62,6 +64,7 @@ export function createLeases(
   const seen = new Map<string, Seen>();
   let readAtMs = Number.NEGATIVE_INFINITY;
   let endsAtMs = Number.NEGATIVE_INFINITY;
+  let unbrokenSinceMs = Number.POSITIVE_INFINITY;
   const monotonic = () => monotonicMs(clock);
 
   /** Reads all leases: there are few instances. */
@@ -94,7 +97,9 @@ export function createLeases(
         },
         { upsert: true },
       );
-      const lapsed = endsAtMs <= monotonic();
+      const storedMs = monotonic();
+      const lapsed = endsAtMs <= storedMs;
+      if (lapsed) unbrokenSinceMs = storedMs;
       // Two beats can be under way after a stall; the later one's end counts.
       endsAtMs = Math.max(endsAtMs, begun + self.leaseMs);
       await look();
@@ -110,6 +115,7 @@ export function createLeases(
       await instances.deleteOne({ _id: self.instanceId });
     },
     alive: () => endsAtMs > monotonic(),
+    unbrokenSinceMs: () => (endsAtMs > monotonic() ? unbrokenSinceMs : Number.POSITIVE_INFINITY),
     async live(ids) {
       const others = [...ids].filter((id) => id !== self.instanceId);
       const unknown = others.some((id) => !seen.has(id));

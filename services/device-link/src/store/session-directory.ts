@@ -1,13 +1,13 @@
 import { batchPerTurn } from '@headset-cloud/kit/batching/per-turn.ts';
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import type { EndedSession, Holder, Instance, Registration, SessionDirectory } from '../ports.ts';
-import { away, awayIndexes } from './away-sessions.ts';
+import { awayIndexes, type EndedFields, held } from './ended-sessions.ts';
 import { type Leases, leaseIndexes } from './leases.ts';
 
-interface SessionDocument {
+interface SessionDocument extends EndedFields {
   /** Device id (IMEI). */
   _id: string;
   /** Counts the headset's sessions; never falls, so the document outlives them. Told with `epochsAbove` added. */
@@ -19,9 +19,6 @@ interface SessionDocument {
   ackedReportId?: number;
   /** The last session was closed because the headset did not answer. */
   unresponsive?: true;
-  /** For the watch over headsets that are away (away-sessions.ts). */
-  away?: number;
-  endedAtMs?: number;
 }
 
 /** Made by step 1 (steps.ts). */
@@ -50,8 +47,8 @@ export function createSessionDirectory(
           { _id: deviceId },
           {
             $inc: { epoch: 1 },
-            $set: { instanceId: self.instanceId, since: new Date(clock.now()), away: away.held },
-            $unset: { unresponsive: true },
+            $set: { instanceId: self.instanceId, since: new Date(clock.now()), away: held },
+            $unset: { unresponsive: true, endedOn: true, awayFromMs: true, endedAtMs: true },
           },
           { upsert: true, returnDocument: 'before' },
         );
@@ -75,9 +72,10 @@ export function createSessionDirectory(
           updateOne: {
             filter: { _id: deviceId, epoch: epoch - epochsAbove(), instanceId: self.instanceId },
             update: {
-              $unset: { instanceId: '', since: '' },
+              $unset: { instanceId: '', since: '', away: '' },
               $set: {
-                away: away.ended,
+                endedOn: self.instanceId,
+                awayFromMs: monotonicMs(clock),
                 endedAtMs: clock.now(),
                 ...(unresponsive && { unresponsive }),
               },

@@ -1,8 +1,12 @@
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
+import { endedIndexes } from './ended-sessions.ts';
 import { directoryIndexes } from './session-directory.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
 export const deviceLinkSteps: ServiceSteps = {
   service: 'device-link',
-  steps: [{ number: 1, name: 'indexes', indexes: directoryIndexes }],
+  steps: [
+    { number: 1, name: 'indexes', indexes: directoryIndexes },
+    { number: 2, name: 'ended sessions', indexes: endedIndexes },
+  ],
 };

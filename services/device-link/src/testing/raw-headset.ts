@@ -29,13 +29,17 @@ export class RawHeadset {
   readonly #call: ClientDuplexStream<Uint8Array, ConnectResponse>;
   #read = 0;
 
-  /** On a connection of its own, or on that of another one, as a proxy may bring it. */
-  constructor(port: number, token: string | undefined, beside?: RawHeadset) {
+  /**
+   * On a connection of its own, or on that of another one, as a proxy may bring it. `takesNothing`: its HTTP/2
+   * window stays at 0, so no message of the cloud and no end of the stream reaches it.
+   */
+  constructor(port: number, token: string | undefined, beside?: RawHeadset, takesNothing = false) {
     this.#client = beside
       ? beside.#client
       : new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
           'grpc.use_local_subchannel_pool': 1,
           'grpc.enable_retries': 0,
+          ...(takesNothing && { 'grpc-node.flow_control_window': 0 }),
         });
     const metadata = new Metadata();
     if (token !== undefined) metadata.set('authorization', token);
@@ -109,6 +113,11 @@ export class RawHeadset {
   /** Stops reading: what the cloud sends stays in its hands. */
   stopReading(): void {
     this.#call.pause();
+  }
+
+  /** Closes its half of the stream, and waits for the cloud's end. */
+  halfClose(): void {
+    this.#call.end();
   }
 
   close(): void {

@@ -110,6 +110,8 @@ export async function passUntil<T>(
   return work;
 }
 
+const isFake = (time: Time): time is FakeTime => 'advance' in time;
+
 /** A real store and log in a temporary folder, with transactions and devices played by the test. */
 export class World {
   readonly clock = new MovableClock();
@@ -304,7 +306,8 @@ export class World {
       return stopped;
     };
     this.#cleanups.push(async () => {
-      await service.stop();
+      // A stop waits for what is under way.
+      await (isFake(time) ? passUntil(time, service.stop()) : service.stop());
       await server.stop(100);
     });
     const delivery = createClient(DeliveryService, local, patient);
@@ -336,13 +339,20 @@ export class World {
     };
   }
 
-  /** Opens a stream; with a hello when `hello` is given. */
+  /** Opens a stream; with a hello when `hello` is given. `takesNothing`: as in RawHeadset. */
   dial(
     instance: Instance,
-    options: { id?: string; hello?: object; token?: string; beside?: RawHeadset | undefined } = {},
+    options: {
+      id?: string;
+      hello?: object;
+      token?: string;
+      beside?: RawHeadset | undefined;
+      takesNothing?: boolean;
+    } = {},
   ): RawHeadset {
     const token = options.token ?? `Bearer ${this.token(options.id)}`;
-    const headset = new RawHeadset(instance.service.linkPort(), token, options.beside);
+    const { beside, takesNothing } = options;
+    const headset = new RawHeadset(instance.service.linkPort(), token, beside, takesNothing);
     this.#cleanups.unshift(() => headset.close());
     if (options.hello) headset.hello(options.hello);
     return headset;

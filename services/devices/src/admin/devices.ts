@@ -18,7 +18,8 @@ export function deviceHandlers({
     const { introduction, network } = device.reported;
     const status = introduction && deviceStatus(device, presenceOf(device.reported));
     const own = network && { headsetNetwork: network.value, headsetNetworkAtMs: BigInt(network.atMs) };
-    return { device: { ...message(device), ...(status && { status }), ...own } };
+    const sharedIdentity = introduction?.sharedIdentity ?? false;
+    return { device: { ...message(device), ...(status && { status }), ...own, sharedIdentity } };
   }
   return {
     async putDevice({ deviceId, specificDestination }) {

@@ -72,11 +72,15 @@ function introducedEpoch({ activationEpoch }: DeviceReportEvent, hello: Hello): 
     : { read: 0, claimed: Number(hello.activationEpoch) };
 }
 
-function introduction({ sessionEpoch, receivedAtMs }: DeviceReportEvent, hello: Hello): Introduction {
+function introduction(
+  { sessionEpoch, receivedAtMs, sharedIdentity }: DeviceReportEvent,
+  hello: Hello,
+): Introduction {
   return {
     sessionEpoch: Number(sessionEpoch),
     atMs: Number(receivedAtMs),
     ...(hello.lastReportId !== undefined && { lastReportId: Number(hello.lastReportId) }),
+    ...(sharedIdentity && { sharedIdentity }),
     clientVersion: hello.clientVersion,
     ...software(hello),
     macAddressWifi: hello.hardware?.macAddressWifi ?? '',

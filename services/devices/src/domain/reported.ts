@@ -42,6 +42,8 @@ export interface Introduction {
   readonly atMs?: number;
   /** The highest report id that the headset had used then; absent: not told. */
   readonly lastReportId?: number;
+  /** Two headsets probably used the identity of the device then. */
+  readonly sharedIdentity?: true;
   readonly clientVersion: string;
   readonly firmwareVersion: string;
   readonly apps: readonly { readonly package: string; readonly version: string }[];

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type BlockList, isIP } from 'node:net';
+import { type BlockList, isIP, isIPv6 } from 'node:net';
 
 /**
  * The address that a request came from. Where TRUSTED_PROXIES lists the peer, the last address of
@@ -25,4 +25,22 @@ function isProxy(address: string, proxies: BlockList): boolean {
 /** An IPv4 address as itself, not as IPv6 writes it. */
 function plain(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
+}
+
+/**
+ * By what clients without a name are counted: one IPv4 address, or the /64 that one customer of a provider has of
+ * IPv6.
+ */
+export function networkOf(address: string): string {
+  const known = plain(address);
+  if (!isIPv6(known)) return known;
+  const [before = '', after] = known.split('::');
+  const groups = (text: string) => (text === '' ? [] : text.split(':'));
+  const head = groups(before);
+  const zeros = after === undefined ? 0 : Math.max(0, 8 - head.length - groups(after).length);
+  const all = [...head, ...Array.from({ length: zeros }, () => '0'), ...groups(after ?? '')].map((group) =>
+    Number.parseInt(group, 16).toString(16),
+  );
+  const isIPv4 = all.slice(0, 6).join(':') === '0:0:0:0:0:ffff';
+  return all.slice(isIPv4 ? 6 : 0, isIPv4 ? 8 : 4).join(':');
 }

@@ -1,10 +1,12 @@
 import type { BlockList, Socket } from 'node:net';
 import { Counter, type Registry } from 'prom-client';
 import { type Clock, monotonicMs, systemClock } from '../clock.ts';
+import { networkOf } from './address.ts';
 
 /** How many connections a door has at most. */
 export interface ConnectionLimits {
   readonly most: number;
+  /** Of one IPv4 address, or of one /64 of IPv6. */
   readonly mostOfAddress: number;
   /** Behind one of these addresses there are many clients: they count only in all. */
   readonly proxies: BlockList;
@@ -18,6 +20,8 @@ export type TurnedAway = 'replaced' | 'full' | 'address' | 'pipelined';
 
 interface Connection {
   readonly address: string;
+  /** The address, or its /64: what `mostOfAddress` counts. */
+  readonly network: string;
   readonly peer: string;
   /** Requests or streams that the platform works for. */
   readonly uses: number;
@@ -44,7 +48,7 @@ export class Connections {
     idle: new Map(),
     busy: new Map(),
   };
-  readonly #ofAddress = new Map<string, number>();
+  readonly #ofNetwork = new Map<string, number>();
   readonly #byPeer = new Map<string, Socket>();
 
   constructor(
@@ -65,14 +69,15 @@ export class Connections {
   /** Counts a connection until it closes. False: there is no room, and it is closed. */
   admit(socket: Socket): boolean {
     const address = socket.remoteAddress ?? '';
-    if (!this.isProxy(socket) && this.#isFull(address) && !this.#makeRoom(address)) {
+    const network = networkOf(address);
+    if (!this.isProxy(socket) && this.#isFull(network) && !this.#makeRoom(network)) {
       return this.#refuse(socket, 'address');
     }
     if (this.#of.size >= this.#limits.most && !this.#makeRoom()) return this.#refuse(socket, 'full');
     this.#of.set(socket, 'new');
     const peer = peerOf(socket);
-    this.#waiting.new.set(socket, { address, peer, uses: 0, sinceMs: monotonicMs(this.#clock) });
-    this.#count(address);
+    this.#waiting.new.set(socket, { address, network, peer, uses: 0, sinceMs: monotonicMs(this.#clock) });
+    this.#count(network);
     this.#byPeer.set(peer, socket);
     socket.once('close', () => this.#forget(socket));
     return true;
@@ -91,14 +96,15 @@ export class Connections {
     const state = this.#of.get(socket);
     const connection = state && this.#waiting[state].get(socket);
     if (!connection) return false;
-    if (this.#isFull(address) && !this.#makeRoom(address)) {
+    const network = networkOf(address);
+    if (this.#isFull(network) && !this.#makeRoom(network)) {
       this.#forget(socket);
       return this.#refuse(socket, 'address');
     }
-    this.#uncount(connection.address);
-    this.#count(address);
+    this.#uncount(connection.network);
+    this.#count(network);
     // It keeps its place in the order.
-    this.#waiting[state].set(socket, { ...connection, address });
+    this.#waiting[state].set(socket, { ...connection, address, network });
     return true;
   }
 
@@ -135,12 +141,12 @@ export class Connections {
     return uses;
   }
 
-  #makeRoom(address?: string): boolean {
+  #makeRoom(network?: string): boolean {
     const latestMs = monotonicMs(this.#clock) - this.#youngMs;
     for (const state of ['new', 'idle'] as const) {
-      for (const [socket, { address: its, sinceMs }] of this.#waiting[state]) {
+      for (const [socket, { network: its, sinceMs }] of this.#waiting[state]) {
         if (sinceMs > latestMs) break;
-        if (address !== undefined && its !== address) continue;
+        if (network !== undefined && its !== network) continue;
         this.#forget(socket);
         socket.destroy();
         this.#onTurnedAway('replaced');
@@ -164,21 +170,21 @@ export class Connections {
     this.#of.delete(socket);
     this.#waiting[state].delete(socket);
     if (this.#byPeer.get(connection.peer) === socket) this.#byPeer.delete(connection.peer);
-    this.#uncount(connection.address);
+    this.#uncount(connection.network);
   }
 
-  #isFull(address: string): boolean {
-    return (this.#ofAddress.get(address) ?? 0) >= this.#limits.mostOfAddress;
+  #isFull(network: string): boolean {
+    return (this.#ofNetwork.get(network) ?? 0) >= this.#limits.mostOfAddress;
   }
 
-  #count(address: string): void {
-    this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1);
+  #count(network: string): void {
+    this.#ofNetwork.set(network, (this.#ofNetwork.get(network) ?? 0) + 1);
   }
 
-  #uncount(address: string): void {
-    const left = (this.#ofAddress.get(address) ?? 0) - 1;
-    if (left > 0) this.#ofAddress.set(address, left);
-    else this.#ofAddress.delete(address);
+  #uncount(network: string): void {
+    const left = (this.#ofNetwork.get(network) ?? 0) - 1;
+    if (left > 0) this.#ofNetwork.set(network, left);
+    else this.#ofNetwork.delete(network);
   }
 }
 
