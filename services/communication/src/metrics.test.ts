@@ -46,11 +46,11 @@ test('channels are counted, and refusals by their reason', async () => {
   const create = (soraVersion = '') => world.communication.createChannel({ caller: caller(), soraVersion });
   await create();
   await expect(create()).rejects.toMatchObject({ code: 'unavailable' });
-  await expect(create('0.0.0')).rejects.toMatchObject({ code: 'invalid_argument' });
+  await expect(create('0.0.0')).rejects.toMatchObject({ code: 'invalid_body' });
   expect(await samples('headset_channels_total')).toEqual([
     'headset_channels_total{outcome="created"} 2',
     'headset_channels_total{outcome="unavailable"} 1',
-    'headset_channels_total{outcome="invalid_argument"} 1',
+    'headset_channels_total{outcome="invalid_body"} 1',
   ]);
 });
 

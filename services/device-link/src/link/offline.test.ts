@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { deviceId, type Instance, otherDeviceId, World } from '../testing/world.ts';
+import { deviceId, type Instance, otherDeviceId, passUntil, World } from '../testing/world.ts';
 
 /** Headsets without a session, as the other services learn of them (rule A21). */
 
@@ -76,7 +76,8 @@ it('the next instance reports the sessions that a stopped one left', async () =>
   const a = await start();
   await world.dial(a, { hello: {} }).next('welcome');
   await waitFor('the hello on the log', async () => (await world.reports()).length === 1);
-  await a.service.stop();
+  // The stop waits for the headsets to leave.
+  await passUntil(time, a.service.stop());
   await start();
   expect(await firstOffline()).toEqual([expect.objectContaining({ deviceId, sessionEpoch: 1n })]);
 });
