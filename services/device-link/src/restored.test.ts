@@ -61,7 +61,7 @@ describe('a database that was restored from a backup, after it was raised', () =
     const looks = () => time.timers > timers;
     const found = await passUntil(time, runningInstance(store, time, time), looks);
     expect(found).toMatch(/^127\.0\.0\.1:/);
-    await instance.service.stop();
+    await passUntil(time, instance.service.stop());
     const expiresAt = new Date(time.now() + 15_000);
     const lease = { _id: 'of the backup', address: 'gone:1', beat: 7, expiresAt };
     await store.collection('instances').insertOne(lease as never);
