@@ -104,7 +104,7 @@ describeOnStack('operators', () => {
     const [identity] = readIdentities(keyFile());
     const shown = {
       ...{ deviceId: device, keyIds: [identity?.keyId], activated: true, applicationId: application },
-      ...{ specificDestination: '', clientVersion: '3.4.0' },
+      ...{ specificDestination: '', clientVersion: '3.4.0', sharedIdentity: false },
     };
     expect(await ctlJson('devices', 'show', device)).toEqual({
       device: { ...shown, status: expect.objectContaining({ deviceId: device }) },

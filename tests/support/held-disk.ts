@@ -14,7 +14,11 @@ if (file) {
   const held: Parameters<typeof fdatasync>[] = [];
   let looking: NodeJS.Timeout | undefined;
   const look = () => {
-    if (existsSync(file)) return;
+    if (existsSync(file)) {
+      // Also for a sync that was asked for just before the disk was held again.
+      writeFileSync(`${file}.asked`, '');
+      return;
+    }
     clearInterval(looking);
     looking = undefined;
     for (const asked of held.splice(0)) fdatasync(...asked);

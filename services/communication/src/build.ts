@@ -171,7 +171,7 @@ export function buildCommunication(
     processor.sweep(),
   );
   const silent = repeat('the billing of silent connections', config.COMMUNICATION_SWEEP_MS, logger, () =>
-    billSilent({ ...{ connections, log, clock, logger }, onBilled: metrics.silentConnection }),
+    billSilent({ ...{ connections, channels, log, clock, logger }, onBilled: metrics.silentConnection }),
   );
   const webhooks = createWebhookServer({
     listen: config.COMMUNICATION_LISTEN,

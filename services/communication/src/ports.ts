@@ -116,7 +116,6 @@ export interface Connection {
 export interface SilentPart {
   readonly connectionId: string;
   readonly channelId: string;
-  readonly applicationId: string;
   readonly deviceId: string | null;
   readonly fromMs: number;
   readonly toMs: number;
@@ -132,7 +131,6 @@ export interface ConnectionStore {
     connectionId: string,
     change: {
       channelId: string;
-      applicationId: string;
       createdAtMs: number | undefined;
       destroyed: boolean;
       /** Set for an event of the connection itself: its time, and when the connection counts as silent after it. */

@@ -58,7 +58,6 @@ export function createConnectionEffects(deps: {
         connectionId,
         {
           channelId: stored.channelId,
-          applicationId: stored.applicationId,
           createdAtMs: isOwn ? began : undefined,
           destroyed: type === 'connection.destroyed',
           ...(isOwn && { alive: { atMs: event.atMs, silentAtMs: stored.arrivedAtMs + silentMs } }),

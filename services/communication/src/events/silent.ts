@@ -1,7 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import type { ConnectionStore } from '../ports.ts';
+import type { ChannelStore, ConnectionStore } from '../ports.ts';
 import { videoUsage } from './messages.ts';
 
 /** Connections that one run bills. */
@@ -15,20 +15,27 @@ const claimMs = 60_000;
  */
 export async function billSilent(deps: {
   readonly connections: ConnectionStore;
+  readonly channels: ChannelStore;
   readonly log: EventLog;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onBilled: () => void;
 }): Promise<number> {
-  const { connections, log, clock, logger } = deps;
+  const { connections, channels, log, clock, logger } = deps;
   const nowMs = clock.now();
   const parts = await connections.claimSilent(nowMs, nowMs + claimMs, atOnce);
   for (const part of parts) {
-    const { connectionId, channelId, applicationId, deviceId, fromMs, toMs, isFirst } = part;
-    const time = { startedAtMs: fromMs, durationMs: toMs - fromMs };
-    const usage = videoUsage({ connectionId, applicationId, deviceId, isFirst, traceparent: '', ...time });
-    await log.publish(topics.usage, [usage]);
+    const { connectionId, channelId, deviceId, fromMs, toMs, isFirst } = part;
+    const channel = await channels.get(channelId);
+    if (channel) {
+      const { applicationId } = channel;
+      const time = { startedAtMs: fromMs, durationMs: toMs - fromMs };
+      const usage = videoUsage({ connectionId, applicationId, deviceId, isFirst, traceparent: '', ...time });
+      await log.publish(topics.usage, [usage]);
+    }
     await connections.billed(part);
+    // The channel of a forgotten application is gone, and nothing is billed any more.
+    if (!channel) continue;
     deps.onBilled();
     logger.warn(
       { channelId, connectionId, until: new Date(toMs).toISOString() },

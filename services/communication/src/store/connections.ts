@@ -19,10 +19,10 @@ export function createConnectionStore(
       return found.flatMap(({ deviceId }) => deviceId ?? []);
     },
 
-    async note(connectionId, { channelId, applicationId, createdAtMs, destroyed, alive }, nowMs) {
+    async note(connectionId, { channelId, createdAtMs, destroyed, alive }, nowMs) {
       const update: Update<ConnectionDocument> = {
         $set: {
-          ...{ channelId, applicationId, expiresAt: new Date(nowMs + keepMs) },
+          ...{ channelId, expiresAt: new Date(nowMs + keepMs) },
           ...(destroyed && { destroyed: true }),
           ...(alive && !destroyed && { silentAtMs: alive.silentAtMs }),
         },
@@ -58,9 +58,9 @@ export function createConnectionStore(
           { returnDocument: 'after' },
         );
         if (!claimed) continue;
-        const { channelId, applicationId = '', deviceId = null } = claimed;
+        const { channelId, deviceId = null } = claimed;
         parts.push({
-          ...{ connectionId: _id, channelId, applicationId, deviceId, ...part },
+          ...{ connectionId: _id, channelId, deviceId, ...part },
           isFirst: billedToMs === undefined,
         });
       }

@@ -66,7 +66,6 @@ export interface ConnectionDocument {
   destroyed?: boolean;
   /** The verified device; null: none that belongs to the channel's application. */
   deviceId?: string | null;
-  applicationId?: string;
   /** Time of its last event; milliseconds since 1970. */
   lastAtMs?: number;
   /** When it counts as silent; absent: it is not watched. Milliseconds since 1970. */
