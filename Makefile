@@ -129,8 +129,8 @@ skaffold-image: install $(if $(SITE),site-build) ## The same for Skaffold, which
 	@SITE="$(SITE)" TEST="$(TEST)" DEV="$(DEV)" BASE="$(BASE)" exec $(NODE) charts/image/skaffold.ts
 
 .PHONY: protocol
-protocol: ## What a device engineer needs, as dist/headset-protocol.tar.gz: the protocol page and its .proto files
-	@mkdir -p dist && tar -czf dist/headset-protocol.tar.gz -C proto device_link/v1/README.md device_link/v1/device_link.proto device_link/v1/catalog.proto && echo dist/headset-protocol.tar.gz
+protocol: ## What a device engineer needs, as dist/headset-protocol.tar: the protocol page and its .proto files
+	@mkdir -p dist && tar -cf dist/headset-protocol.tar -C proto device_link/v1/README.md device_link/v1/device_link.proto device_link/v1/catalog.proto && echo dist/headset-protocol.tar
 
 .PHONY: hc-package
 hc-package: install ## hc for integrators, as an npm package without dependencies (OUT=dist)

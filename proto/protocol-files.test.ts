@@ -11,7 +11,7 @@ let files: string[];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'headset-protocol-'));
   execFileSync('make', ['--no-print-directory', 'protocol'], { cwd: root });
-  execFileSync('tar', ['-xzf', join(root, 'dist/headset-protocol.tar.gz'), '-C', folder]);
+  execFileSync('tar', ['-xf', join(root, 'dist/headset-protocol.tar'), '-C', folder]);
   files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.\w+$/.test(file));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

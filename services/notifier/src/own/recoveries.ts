@@ -62,7 +62,7 @@ export class Recoveries {
   }
 
   /** Throws conflict while another one of the application runs. The same id again answers the same recovery. */
-  async recover(request: RecoveryRequest): Promise<Recovery> {
+  async recover(request: RecoveryRequest, isRepeat = false): Promise<Recovery> {
     const { store, clock, audit } = this.#o;
     const { recoveryId, applicationId } = request;
     const known = await store.get(recoveryId);
@@ -76,7 +76,8 @@ export class Recoveries {
     const begun = await store.get(recoveryId);
     if (!isMine && !begun) {
       const other = await store.runningOf(applicationId);
-      // It has ended just now.
+      // The other one has just ended, or its process died before it was stored.
+      if (!other && !isRepeat) return this.recover(request, true);
       if (!other) throw new DomainError('unavailable', 'Another recovery was running until now. Try again.');
       throw new DomainError('conflict', `Another recovery runs: ${other.recoveryId}.`);
     }
