@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Backing, realStackMissing, startBacking } from '@headset-cloud/demo/stack/backing.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { isLong } from '../../support/long.ts';
+import { itIfLong } from '../../support/long.ts';
 import { type Cluster, componentOf, describeOnCluster, givenCluster } from './cluster.ts';
 import { type Usage, usageOf } from './figures.ts';
 import { type LoadedImage, loadImage } from './images.ts';
@@ -55,7 +55,7 @@ describeOnCluster(
     });
 
     // The figures depend on the machine.
-    (isLong ? it : it.skip)(
+    itIfLong(
       'uses little memory while nothing happens (TEST_LONG=1)',
       async () => {
         const pods = await (namespace as Namespace).pods();
