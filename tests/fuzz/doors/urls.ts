@@ -158,8 +158,9 @@ async function downloadPath({ stack, spare }: World): Promise<string> {
   }
 }
 
-/** True if the path is the right one, or has the same sealed bytes, spelled otherwise. */
-function namesSame(path: string, right: string): boolean {
+/** True if the target is the right path, in absolute form (RFC 9112 3.2.2), or has the same sealed bytes. */
+function namesSame(target: string, right: string): boolean {
+  const path = target.replace(/^https?:\/\/[^/?#]+/i, '');
   const bytes = (text: string) => Buffer.from(text.slice(text.lastIndexOf('/') + 1), 'base64url');
   return path.startsWith('/objects/') && /^[\w-]+$/.test(path.slice(9)) && bytes(path).equals(bytes(right));
 }
