@@ -9,8 +9,6 @@ import { DomainError } from './errors.ts';
  */
 class Scope implements Waiter {
   readonly endsAtMs: number;
-  /** The work is a retry, not a caller's first try: see rpc/retry-budget.ts. */
-  readonly retry: boolean;
   readonly time: Time;
   /** True once the caller has its answer: background work that continues has no caller any more. */
   over = false;
@@ -18,9 +16,8 @@ class Scope implements Waiter {
   readonly #waiting = new Set<(reason: DomainError) => void>();
   #timer: Timer | undefined;
 
-  constructor(endsAtMs: number, retry: boolean, time: Time) {
+  constructor(endsAtMs: number, time: Time) {
     this.endsAtMs = endsAtMs;
-    this.retry = retry;
     this.time = time;
   }
 
@@ -78,20 +75,7 @@ function currentTime(): Time {
 /** Runs `work` for a caller that waits `ms` from now, or less if an outer caller does. */
 export function withDeadline<T>(ms: number, work: () => Promise<T>, time: Time = currentTime()): Promise<T> {
   const waitsMs = Math.min(ms, timeLeft() ?? Number.POSITIVE_INFINITY);
-  return inScope(new Scope(time.monotonicNow() + waitsMs, isRetry(), time), work);
-}
-
-/**
- * Runs `work` as a retry or a repetition, not as a caller's first try: its calls to a peer that is failing
- * are limited (rpc/retry-budget.ts). The deadline of the caller, if there is one, stays.
- */
-export function asRetry<T>(work: () => Promise<T>): Promise<T> {
-  return inScope(new Scope(current()?.endsAtMs ?? Number.POSITIVE_INFINITY, true, currentTime()), work);
-}
-
-/** True within `asRetry`. */
-export function isRetry(): boolean {
-  return current()?.retry === true;
+  return inScope(new Scope(time.monotonicNow() + waitsMs, time), work);
 }
 
 async function inScope<T>(scope: Scope, work: () => Promise<T>): Promise<T> {
@@ -146,7 +130,7 @@ export function forWaiters<T>(waiters: readonly Waiter[], work: () => Promise<T>
   for (const one of waiters) untilMs = Math.max(untilMs, one.untilMs);
   return untilMs === Number.POSITIVE_INFINITY
     ? withoutDeadline(work)
-    : inScope(new Scope(untilMs, false, waiters[0]?.time ?? systemTime), work);
+    : inScope(new Scope(untilMs, waiters[0]?.time ?? systemTime), work);
 }
 
 /** The error that a caller gets after its deadline. */

@@ -1,5 +1,5 @@
 import { systemTime, type Time, type Timer } from './clock.ts';
-import { asRetry, withoutDeadline } from './deadline.ts';
+import { withoutDeadline } from './deadline.ts';
 import type { Logger } from './logger.ts';
 
 /** Work that repeats while a service runs. */
@@ -33,7 +33,7 @@ export function repeat(
       do {
         woken = false;
         // A run that a call has woken must not inherit the call's deadline.
-        while (!stopped && (await withoutDeadline(() => asRetry(work))) > 0) {
+        while (!stopped && (await withoutDeadline(work)) > 0) {
           // More is waiting.
         }
       } while (woken && !stopped);

@@ -1,5 +1,4 @@
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import { asRetry } from '@headset-cloud/kit/deadline.ts';
 
 const firstDelayMs = 100;
 const longestDelayMs = 10_000;
@@ -25,7 +24,7 @@ export async function retryWhile<T>(
 ): Promise<T | undefined> {
   for (let attempt = 1; wanted(); attempt += 1) {
     try {
-      return await (attempt === 1 ? work() : asRetry(work));
+      return await work();
     } catch (error) {
       onFailure(error, attempt);
     }

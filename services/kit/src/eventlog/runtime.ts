@@ -1,5 +1,4 @@
 import { systemTime, type Time } from '../clock.ts';
-import { asRetry } from '../deadline.ts';
 import { isTooSlow, isTransient } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { type LogEvent, PoisonEventError, type Subscription, type Unsettled } from './types.ts';
@@ -126,8 +125,7 @@ class Delivery {
     let slow = 0;
     for (let waits = 0; rest.length > 0; ) {
       try {
-        const handle = () => this.#options.handle(rest, batch);
-        await (waits === 0 ? handle() : asRetry(handle));
+        await this.#options.handle(rest, batch);
         return { unsettled };
       } catch (error) {
         const poison = error instanceof PoisonEventError ? find(rest, error.event) : undefined;

@@ -129,18 +129,34 @@ test('an added pod gets calls when the connections to the others are old', async
   });
 });
 
-test('a call that a pod has not begun goes to another', async () => {
-  await pod(a);
-  await pod(b, { serving: false });
-  dns.addresses = [a, b];
+test('a call that reaches a pod while it starts is answered when the pod serves', async () => {
+  const starting = await pod(a, { serving: false });
+  dns.addresses = [a];
   connect();
-  await waitFor('a connection to the one that serves', async () => {
-    await communication.createChannel({}).catch(() => {});
-    return asked.length > 0;
+  await expect(communication.createChannel({}, { deadlineMs: 100 })).rejects.toMatchObject({
+    code: 'deadline_exceeded',
   });
-  asked = [];
-  for (let i = 0; i < 10; i++) await communication.createChannel({});
-  expect(asked).toEqual(Array.from({ length: 10 }, () => a));
+  const call = communication.createChannel({}, { deadlineMs: 30_000 });
+  await waitFor('the call to arrive', () => starting.underWay > 0);
+  starting.serve();
+  expect(await call).toMatchObject({ channelId: a });
+  // The call whose caller has given up is not handled.
+  expect(asked).toEqual([a]);
+});
+
+test('a call waits for a connection if there is none', async () => {
+  const first = await pod(a);
+  dns.addresses = [a];
+  connect();
+  await communication.createChannel({});
+  await first.stop(0);
+  await expect(communication.createChannel({}, { deadlineMs: 100 })).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+  const call = communication.createChannel({}, { deadlineMs: 30_000 });
+  await pod(b);
+  dns.addresses = [b];
+  expect(await call).toMatchObject({ channelId: b });
 });
 
 test.each([

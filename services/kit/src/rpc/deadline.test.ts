@@ -2,10 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { status } from '@grpc/grpc-js';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
-import { asRetry, timeLeft } from '../deadline.ts';
+import { timeLeft } from '../deadline.ts';
 import { createLogger } from '../logger.ts';
-import { repeat } from '../repeat.ts';
-import { createFakeTime } from '../testing/fake-time.ts';
 import { waitFor } from '../testing/wait.ts';
 import { GrpcChannel, RpcServer } from './grpc.ts';
 import { LocalChannel } from './local.ts';
@@ -174,64 +172,6 @@ describe.each(ways)('deadlines over %s', (_, make) => {
     expect(outcomes.filter((one) => one.status === 'rejected')).toHaveLength(calls);
     expect(reached.length / calls).toBeLessThanOrEqual(1.2);
   });
-});
-
-test('retries add no more than a fifth to the calls of a service that stalls', async () => {
-  let stalled = false;
-  let received = 0;
-  const getBill = () => {
-    received += 1;
-    return stalled ? new Promise<never>(() => {}) : Promise.resolve({});
-  };
-  const server = new RpcServer([bind(BillingService, { getBill })], logger);
-  const port = await server.start({ host: '127.0.0.1', port: 0 });
-  const time = createFakeTime();
-  const channel = new GrpcChannel(`127.0.0.1:${port}`, {}, undefined, time);
-  const client = createClient(BillingService, channel);
-  const call = () => client.getBill({}, { deadlineMs: stalled ? 100 : 30_000 });
-  /** Retries like sweeps and sessions: repeatedly, and many concurrently. */
-  let tries = 0;
-  let done = 0;
-  const again = async () => {
-    tries += 1;
-    await asRetry(call).then(
-      () => {
-        done += 1;
-      },
-      () => {},
-    );
-  };
-  const sweep = repeat('a sweep', 1, logger, async () => {
-    await Promise.all(Array.from({ length: 20 }, again));
-    return 0;
-  });
-  try {
-    // While the service answers, retries are not limited.
-    await Promise.all(Array.from({ length: 50 }, again));
-    expect(done).toBe(50);
-
-    stalled = true;
-    await call().catch(() => {});
-    [received, tries] = [0, 0];
-    sweep.start();
-    const calls = 100;
-    for (let n = 0; n < calls; n += 10) {
-      await Promise.allSettled(Array.from({ length: 10 }, call));
-    }
-    await waitFor('many tries', () => tries > 3 * calls);
-    expect(received / calls).toBeLessThanOrEqual(1.2);
-
-    stalled = false;
-    [done, received] = [0, 0];
-    await waitFor('the sweep to do its work again', async () => {
-      await time.advance(1000);
-      return done > 40;
-    });
-  } finally {
-    await sweep.stop();
-    await channel.close();
-    await server.stop(0);
-  }
 });
 
 test('a call whose deadline passed before it was handled is not handled', async () => {

@@ -11,6 +11,7 @@ import {
 } from '@bufbuild/protobuf';
 import {
   type ChannelOptions,
+  connectivityState,
   credentials,
   Client as GrpcClient,
   type handleUnaryCall,
@@ -27,32 +28,33 @@ import { HealthImplementation } from 'grpc-health-check';
 import { actorKey, actorReceived, actorToSend, inCall } from '../audit/actor.ts';
 import { systemTime, type Time } from '../clock.ts';
 import type { ListenAddress } from '../config.ts';
-import { isRetry, late, timeLeft, withDeadline } from '../deadline.ts';
+import { late, requireTime, timeLeft, withDeadline } from '../deadline.ts';
 import { DomainError, isTransient, toDomainError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { currentTraceparent, inRpcSpan } from '../telemetry.ts';
 import { createGuard, type Guard } from './guard.ts';
 import type { Peer } from './identity.ts';
 import type { CallObserver } from './metrics.ts';
-import { RetryBudget } from './retry-budget.ts';
 import { MutualTlsCredentials } from './secure-channel.ts';
 import { type Plaintext, SecureListener, type ServerTls } from './secure-listener.ts';
 import type { RpcSecurity } from './security.ts';
-import { codeKey, fromStatus, isAway, mayTryAgain, notBegun, toStatus } from './status.ts';
+import { codeKey, fromStatus, isConnectionLost, toStatus } from './status.ts';
 import type { CallOptions, Channel, RpcBinding } from './types.ts';
+
+const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;
+const asBuffer = (data: Uint8Array): Buffer => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 
 /** grpc-js's description of one method of a generated service: the adapter of rule C2. */
 export function methodDefinition(
   method: DescMethod,
 ): MethodDefinition<MessageShape<DescMessage>, MessageShape<DescMessage>> {
-  const bytes = (data: Uint8Array) => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   return {
-    path: `/${method.parent.typeName}/${method.name}`,
+    path: pathOf(method),
     requestStream: method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
     responseStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
-    requestSerialize: (message) => bytes(toBinary(method.input, message)),
+    requestSerialize: (message) => asBuffer(toBinary(method.input, message)),
     requestDeserialize: (data) => fromBinary(method.input, data),
-    responseSerialize: (message) => bytes(toBinary(method.output, message)),
+    responseSerialize: (message) => asBuffer(toBinary(method.output, message)),
     responseDeserialize: (data) => fromBinary(method.output, data),
   };
 }
@@ -100,8 +102,9 @@ export class RpcServer {
   readonly #time: Time;
   readonly #guard: Guard | undefined;
   readonly #listener: SecureListener | undefined;
-  /** False while the service is starting: calls are answered `unavailable`. */
+  /** False while the service is starting: calls wait. */
   #serving = false;
+  readonly #started = Promise.withResolvers<void>();
   #underWay = 0;
 
   /**
@@ -142,6 +145,11 @@ export class RpcServer {
     }
   }
 
+  /** Number of calls that are being handled or wait for the start. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
   /** The grpc-js server, for services that stream. */
   get server(): Server {
     return this.#server;
@@ -161,7 +169,6 @@ export class RpcServer {
       };
       const refusal = guard?.(call.getAuthContext(), call.getPeer());
       if (refusal) return callback(refusal);
-      if (!this.#serving) return callback(notBegun(starting()));
       if (this.#underWay >= mostUnderWay) return callback(toStatus(overloaded(method)));
       // grpc-js measures its deadlines by the machine's wall clock.
       const waitsMs = Number(call.getDeadline()) - Date.now();
@@ -171,8 +178,9 @@ export class RpcServer {
       call.on('cancelled', () => abort.abort(new Error('the caller waits no longer')));
       const traceparent = call.metadata.get('traceparent')[0]?.toString();
       const actor = actorReceived(call.metadata.get(actorKey)[0]);
-      const handle = () =>
+      const begin = () =>
         inCall(method, () => handler(call.request as never, { signal: abort.signal }), actor);
+      const handle = this.#serving ? begin : () => this.#afterStart(begin);
       const run = Number.isFinite(waitsMs) ? () => withDeadline(waitsMs, handle) : handle;
       this.#underWay += 1;
       const work = traceparent ? inRpcSpan(method, traceparent, run) : run();
@@ -196,6 +204,12 @@ export class RpcServer {
     };
   }
 
+  async #afterStart<T>(handle: () => Promise<T>): Promise<T> {
+    await this.#started.promise;
+    requireTime();
+    return handle();
+  }
+
   /** Listens and serves; resolves with the port. Throws when the address is taken. */
   async start(address: ListenAddress): Promise<number> {
     const port = await this.listen(address);
@@ -203,9 +217,10 @@ export class RpcServer {
     return port;
   }
 
-  /** Starts to accept the calls that have been refused since `listen`. */
+  /** Starts to handle calls, also those that have waited since `listen`. */
   serve(): void {
     this.#serving = true;
+    this.#started.resolve();
     this.#health.setStatus('', 'SERVING');
   }
 
@@ -214,7 +229,7 @@ export class RpcServer {
     this.#health.setStatus('', 'NOT_SERVING');
   }
 
-  /** Listens and refuses all calls with `unavailable` until `serve`; resolves with the port. */
+  /** Listens and holds all calls until `serve`; resolves with the port. */
   listen(address: ListenAddress): Promise<number> {
     if (this.#listener) {
       return this.#listener.listen(address).catch((error: Error) => {
@@ -252,10 +267,6 @@ function cannotListen(where: string, error: Error): Error {
   return new Error(`cannot listen on ${where}: ${error.message}. Is the port taken? Choose another.`);
 }
 
-function starting(): DomainError {
-  return new DomainError('unavailable', 'The service is starting.', { retryAfterMs: 1000 });
-}
-
 function overloaded(method: DescMethodUnary): DomainError {
   return new DomainError('unavailable', 'A service is overloaded.', {
     internal: `${method.name} is refused: ${mostUnderWay} calls are under way already`,
@@ -263,27 +274,10 @@ function overloaded(method: DescMethodUnary): DomainError {
   });
 }
 
-function heldBack(method: DescMethodUnary): DomainError {
-  return new DomainError('unavailable', 'A service cannot be reached.', {
-    internal: `${method.name} is held back: its service does not answer, and it is no first try`,
-    retryAfterMs: 1000,
-  });
-}
+const serviceConfig = JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }], methodConfig: [] });
 
-// grpc-js itself repeats only what a server refused before it began (a connection that was going away). The
-// one further try is made below; other repeats are the callers', who know how.
-const serviceConfig = JSON.stringify({
-  loadBalancingConfig: [{ round_robin: {} }],
-  methodConfig: [],
-});
-
-/**
- * How long a call that did not reach its peer waits for a connection before its second try: a name is
- * resolved, and one address of several is connected to. Milliseconds.
- */
-const reconnectMs = 1500;
-/** A peer that has answered nothing for this long is away: calls to it fail at once. Milliseconds. */
-const awayAfterMs = 10_000;
+/** How long a call waits for a connection if there is none; milliseconds. */
+const connectMs = 1500;
 
 /** The service that a channel with mutual TLS must lead to. */
 export interface Expected {
@@ -294,12 +288,8 @@ export interface Expected {
 /** Reaches services at `target` (host:port, or dns:///name:port for a headless service). */
 export class GrpcChannel implements Channel {
   readonly #client: GrpcClient;
-  readonly #time: Time;
-  readonly #budget: RetryBudget;
 
   constructor(target: string, options: ChannelOptions = {}, expected?: Expected, time: Time = systemTime) {
-    this.#time = time;
-    this.#budget = new RetryBudget(time);
     const secured = expected && new MutualTlsCredentials(expected.security, expected.service, time);
     this.#client = new GrpcClient(target, secured ?? credentials.createInsecure(), {
       ...commonOptions,
@@ -318,13 +308,12 @@ export class GrpcChannel implements Channel {
     });
   }
 
-  readonly #definitions = new Map<DescMethodUnary, ReturnType<typeof methodDefinition>>();
-
   #underWay = 0;
 
-  /** When the peer last answered, by the monotonic clock; a refusal is an answer. */
-  #answeredAtMs = Number.NEGATIVE_INFINITY;
-
+  /**
+   * A repeatable call is made once more if its connection broke, and any call waits for a connection: an instance
+   * that ends costs no call while another one answers.
+   */
   async unary(
     method: DescMethodUnary,
     request: MessageInitShape<DescMessage>,
@@ -333,34 +322,31 @@ export class GrpcChannel implements Channel {
     const left = timeLeft();
     if (left !== undefined && left <= 0) throw late();
     if (this.#underWay >= mostUnderWay) throw overloaded(method);
-    const retry = isRetry();
-    if (!this.#budget.begin(retry)) throw heldBack(method);
     const endsAtMs = Date.now() + Math.min(options.deadlineMs ?? 5000, left ?? Number.POSITIVE_INFINITY);
-    const message = create(method.input, request);
+    const message = toBinary(method.input, create(method.input, request));
+    const isConnected = await this.#connected(endsAtMs);
     try {
       return await this.#try(method, message, endsAtMs, options.signal);
     } catch (error) {
-      const failure = error as ServiceError;
-      const again = !retry && mayTryAgain(failure, getOption(method, repeatable));
-      if (!again || options.signal?.aborted || !(await this.#connected(endsAtMs))) {
-        throw fromStatus(failure, this.#definition(method).path);
-      }
+      const mayRepeat =
+        getOption(method, repeatable) && isConnected && isConnectionLost(error as ServiceError);
+      if (!mayRepeat || options.signal?.aborted) throw fromStatus(error as ServiceError, pathOf(method));
     }
+    await this.#connected(endsAtMs);
     try {
       return await this.#try(method, message, endsAtMs, options.signal);
     } catch (error) {
-      throw fromStatus(error as ServiceError, this.#definition(method).path);
+      throw fromStatus(error as ServiceError, pathOf(method));
     }
   }
 
   /** Rejects with a ServiceError. */
   #try(
     method: DescMethodUnary,
-    message: MessageShape<DescMessage>,
+    message: Uint8Array,
     deadline: number,
     signal: AbortSignal | undefined,
   ): Promise<MessageShape<DescMessage>> {
-    const { path, requestSerialize, responseDeserialize } = this.#definition(method);
     const metadata = new Metadata();
     const traceparent = currentTraceparent();
     if (traceparent) metadata.set('traceparent', traceparent);
@@ -369,18 +355,15 @@ export class GrpcChannel implements Channel {
     this.#underWay += 1;
     return new Promise((resolve, reject) => {
       const call = this.#client.makeUnaryRequest(
-        path,
-        requestSerialize,
-        responseDeserialize,
+        pathOf(method),
+        asBuffer,
+        (data) => fromBinary(method.output, data),
         message,
         metadata,
         { deadline },
         (error: ServiceError | null, answer) => {
-          const away = error !== null && isAway(error);
           signal?.removeEventListener('abort', cancel);
           this.#underWay -= 1;
-          this.#budget.end(away);
-          if (!away) this.#answeredAtMs = this.#time.monotonicNow();
           if (error) reject(error);
           else resolve(answer as MessageShape<DescMessage>);
         },
@@ -391,21 +374,15 @@ export class GrpcChannel implements Channel {
     });
   }
 
-  /** Waits a short time for a connection to a peer that was there a moment ago; false: there is none. */
-  #connected(endsAtMs: number): Promise<boolean> {
-    if (this.#time.monotonicNow() - this.#answeredAtMs > awayAfterMs) return Promise.resolve(false);
+  /** Waits a short time for a connection if there is none; false: there still is none. */
+  #connected(endsAtMs: number): Promise<boolean> | true {
+    if (this.#client.getChannel().getConnectivityState(false) === connectivityState.READY) return true;
+    const now = Date.now();
+    // grpc-js says why there is no connection when the call is made, which needs time that is left.
+    const waitsMs = Math.min(connectMs, (endsAtMs - now) / 2);
     return new Promise((resolve) => {
-      this.#client.waitForReady(Math.min(endsAtMs, Date.now() + reconnectMs), (error) => resolve(!error));
+      this.#client.waitForReady(now + waitsMs, (error) => resolve(!error));
     });
-  }
-
-  #definition(method: DescMethodUnary): ReturnType<typeof methodDefinition> {
-    let definition = this.#definitions.get(method);
-    if (!definition) {
-      definition = methodDefinition(method);
-      this.#definitions.set(method, definition);
-    }
-    return definition;
   }
 
   async close(): Promise<void> {

@@ -19,11 +19,9 @@ test('calls are measured by the server: service, method and code', async () => {
   const getBill = () => (answers.shift() as () => Promise<object>)();
   const logger = createLogger({ service: 'test', level: 'silent' });
   const server = new RpcServer([bind(BillingService, { getBill })], logger, {}, registerRpcMetrics(registry));
-  const port = await server.listen({ host: '127.0.0.1', port: 0 });
+  const port = await server.start({ host: '127.0.0.1', port: 0 });
   const channel = new GrpcChannel(`127.0.0.1:${port}`);
   const billing = createClient(BillingService, channel);
-  await billing.getBill({}).catch(() => {});
-  server.serve();
   for (let i = 0; i < 4; i++) await billing.getBill({}).catch(() => {});
   await channel.close();
   await server.stop(0);
@@ -33,8 +31,6 @@ test('calls are measured by the server: service, method and code', async () => {
   const count = (code: string) =>
     counts.find((line) => line.includes(`{${of},code="${code}"}`))?.split(' ')[1];
   expect([count('ok'), count('not_found'), count('internal')]).toEqual(['2', '1', '1']);
-  // Before it served: the first try, and the one further try of a call that was not begun.
-  expect(Number(count('unavailable'))).toBeGreaterThanOrEqual(1);
 });
 
 test('each process tells the version that it runs', async () => {
