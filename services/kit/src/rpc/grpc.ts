@@ -285,6 +285,14 @@ export interface Expected {
   readonly service: Peer;
 }
 
+interface Attempt {
+  readonly method: DescMethodUnary;
+  readonly message: Uint8Array;
+  /** By the wall clock, as grpc-js measures deadlines. */
+  readonly endsAtMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** Reaches services at `target` (host:port, or dns:///name:port for a headless service). */
 export class GrpcChannel implements Channel {
   readonly #client: GrpcClient;
@@ -310,6 +318,9 @@ export class GrpcChannel implements Channel {
 
   #underWay = 0;
 
+  /** Shared by all calls that wait for a connection; true: there is one. */
+  #connecting: Promise<boolean> | undefined;
+
   /**
    * A repeatable call is made once more if its connection broke, and any call waits for a connection: an instance
    * that ends costs no call while another one answers.
@@ -324,35 +335,38 @@ export class GrpcChannel implements Channel {
     if (this.#underWay >= mostUnderWay) throw overloaded(method);
     const endsAtMs = Date.now() + Math.min(options.deadlineMs ?? 5000, left ?? Number.POSITIVE_INFINITY);
     const message = toBinary(method.input, create(method.input, request));
-    const isConnected = await this.#connected(endsAtMs);
+    const attempt = { method, message, endsAtMs, signal: options.signal };
+    this.#underWay += 1;
     try {
-      return await this.#try(method, message, endsAtMs, options.signal);
-    } catch (error) {
-      const mayRepeat =
-        getOption(method, repeatable) && isConnected && isConnectionLost(error as ServiceError);
-      if (!mayRepeat || options.signal?.aborted) throw fromStatus(error as ServiceError, pathOf(method));
-    }
-    await this.#connected(endsAtMs);
-    try {
-      return await this.#try(method, message, endsAtMs, options.signal);
+      const isConnected = await this.#connected();
+      try {
+        return await this.#try(attempt, isConnected);
+      } catch (error) {
+        const mayRepeat =
+          getOption(method, repeatable) && isConnected && isConnectionLost(error as ServiceError);
+        if (!mayRepeat || options.signal?.aborted) throw error;
+      }
+      return await this.#try(attempt, await this.#connected());
     } catch (error) {
       throw fromStatus(error as ServiceError, pathOf(method));
+    } finally {
+      this.#underWay -= 1;
     }
   }
 
-  /** Rejects with a ServiceError. */
+  /**
+   * Rejects with a ServiceError. `isConnected`: a call whose connection ends before the call is sent waits for the
+   * next connection; otherwise such a call fails at once, and the error says why there is no connection.
+   */
   #try(
-    method: DescMethodUnary,
-    message: Uint8Array,
-    deadline: number,
-    signal: AbortSignal | undefined,
+    { method, message, endsAtMs, signal }: Attempt,
+    isConnected: boolean,
   ): Promise<MessageShape<DescMessage>> {
-    const metadata = new Metadata();
+    const metadata = new Metadata({ waitForReady: isConnected });
     const traceparent = currentTraceparent();
     if (traceparent) metadata.set('traceparent', traceparent);
     const actor = actorToSend();
     if (actor) metadata.set(actorKey, actor);
-    this.#underWay += 1;
     return new Promise((resolve, reject) => {
       const call = this.#client.makeUnaryRequest(
         pathOf(method),
@@ -360,10 +374,9 @@ export class GrpcChannel implements Channel {
         (data) => fromBinary(method.output, data),
         message,
         metadata,
-        { deadline },
+        { deadline: endsAtMs },
         (error: ServiceError | null, answer) => {
           signal?.removeEventListener('abort', cancel);
-          this.#underWay -= 1;
           if (error) reject(error);
           else resolve(answer as MessageShape<DescMessage>);
         },
@@ -375,14 +388,15 @@ export class GrpcChannel implements Channel {
   }
 
   /** Waits a short time for a connection if there is none; false: there still is none. */
-  #connected(endsAtMs: number): Promise<boolean> | true {
+  #connected(): Promise<boolean> | true {
     if (this.#client.getChannel().getConnectivityState(false) === connectivityState.READY) return true;
-    const now = Date.now();
-    // grpc-js says why there is no connection when the call is made, which needs time that is left.
-    const waitsMs = Math.min(connectMs, (endsAtMs - now) / 2);
-    return new Promise((resolve) => {
-      this.#client.waitForReady(now + waitsMs, (error) => resolve(!error));
+    this.#connecting ??= new Promise((resolve) => {
+      this.#client.waitForReady(Date.now() + connectMs, (error) => {
+        this.#connecting = undefined;
+        resolve(!error);
+      });
     });
+    return this.#connecting;
   }
 
   async close(): Promise<void> {

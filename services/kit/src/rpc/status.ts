@@ -62,7 +62,7 @@ export function fromStatus(error: ServiceError, method: string): DomainError {
   if (error.code === status.DEADLINE_EXCEEDED)
     return new DomainError('deadline_exceeded', 'A service took too long.', {
       cause: error,
-      internal: method,
+      internal: `${method}: ${error.details}`,
       retryAfterMs: 1000,
     });
   // No code of the platform: the connection broke, or an older peer that will soon be upgraded does not know the call.
