@@ -4,7 +4,6 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type Clock, systemClock, systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Settle } from '@headset-cloud/kit/store/types.ts';
-import { letShrink } from './auto-vacuum.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { EmbeddedDatabaseError, explainFailure } from './database-errors.ts';
 import { lockDirectory } from './database-lock.ts';
@@ -437,7 +436,6 @@ function openSqlite(path: string): DatabaseSync {
   const sql = new DatabaseSync(path, { timeout: 500 });
   try {
     sql.exec(`
-      PRAGMA auto_vacuum = INCREMENTAL;
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = NORMAL;
       PRAGMA temp_store = MEMORY;
@@ -446,7 +444,6 @@ function openSqlite(path: string): DatabaseSync {
       PRAGMA wal_autocheckpoint = 40000;
       CREATE TABLE IF NOT EXISTS disk_probe (id INTEGER PRIMARY KEY, tries INTEGER NOT NULL);
     `);
-    letShrink(sql, path);
     return sql;
   } catch (error) {
     sql.close();

@@ -8,13 +8,12 @@ import { DocumentCache } from './document-cache.ts';
 import { CollectionEngine, type QueryStatistics } from './engine.ts';
 import { sweepExpired } from './expiry.ts';
 import { createJournal, IndexBuffer } from './index-buffer.ts';
-import { shrink } from './shrink.ts';
 
 /** The embedded document store: a StoreConnection without a server (rule C5). */
 export interface EmbeddedStoreConnection extends StoreConnection {
   /** Counts of what queries have read. */
   readonly statistics: QueryStatistics;
-  /** Deletes now the documents whose TTL index has expired, and lets the file shrink; answers how many. */
+  /** Deletes now the documents whose TTL index has expired; answers how many. */
   sweepExpired(): Promise<number>;
 }
 
@@ -37,11 +36,7 @@ export function createEmbeddedStore(
   const buffer = new IndexBuffer(db, options.indexDelayMs, time);
   const statistics: QueryStatistics = { documentsExamined: 0, keysExamined: 0 };
   const engines = new Map<string, CollectionEngine>();
-  const sweep = async (signal: AbortSignal) => {
-    const deleted = await sweepExpired(db, engines.values(), signal);
-    await shrink(db, signal);
-    return deleted;
-  };
+  const sweep = (signal: AbortSignal) => sweepExpired(db, engines.values(), signal);
   const sweeper = startSweeper(sweep, options.sweepMs ?? defaultSweepMs, time);
   db.onClose(() => sweeper.stop());
 

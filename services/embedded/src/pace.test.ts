@@ -1,0 +1,13 @@
+import { expect, test } from '@jest/globals';
+import { paced } from './pace.ts';
+
+test('work with pauses ends after the current piece when it is told to stop', async () => {
+  const stopping = new AbortController();
+  let pieces = 0;
+  await paced(async () => {
+    pieces += 1;
+    if (pieces === 3) stopping.abort();
+    return true;
+  }, stopping.signal);
+  expect(pieces).toBe(3);
+});
