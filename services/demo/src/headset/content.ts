@@ -54,6 +54,11 @@ export interface DeviceContent {
 /** Never changed in place. */
 export type DeviceState = Readonly<DeviceContent>;
 
+/** The language that the headset uses: the first of its list (specification API 5). */
+export function languageInUse({ languages }: Pick<DeviceState, 'languages'>): string {
+  return languages[0] ?? factoryContent.languages[0] ?? '';
+}
+
 /** A headset as it leaves the factory. */
 export const factoryContent: DeviceContent = {
   firmwareVersion: '9.001.0',
