@@ -43,7 +43,7 @@ export function problems(
   ];
 }
 
-/** What is wrong between the specification's statements and its lines; empty when nothing is. */
+/** Mismatches between the specification's statements and its lines. */
 export function statementProblems(
   statements: readonly Statement[],
   lines: readonly Line[] = specified,

@@ -171,11 +171,11 @@ describe('loading', () => {
     },
   );
   disturbed(
-    'without a server, a navigation is warned of once and ends with Retry; Retry brings the page',
+    'without a server, a navigation logs one warning and ends with Retry; Retry loads the page',
     desktop,
     async ({ page, complaints, front }) => {
       await open(page);
-      const mend = front.on(/^\//, fails);
+      const recover = front.on(/^\//, fails);
       await goTo(page, about);
       const box = page.locator('.load-failure');
       await box.waitFor();
@@ -186,7 +186,7 @@ describe('loading', () => {
       await box.getByRole('button', { name: /Retry/ }).click();
       await box.locator('button:not([disabled])', { hasText: 'Retry' }).waitFor();
       assert.equal(warnings().length, 1);
-      mend();
+      recover();
       await box.getByRole('button', { name: /Retry/ }).click();
       await page.waitForURL(`**${about}`);
       await page.locator('h1', { hasText: '概要' }).waitFor();
