@@ -108,7 +108,7 @@ async function tryAgain(target: string, pressed: HTMLButtonElement): Promise<voi
 
 /**
  * Logs one warning when a page cannot be loaded, and loads it as a whole. If that fails as well, or the server cannot
- * be reached, the reader stays on the current page and gets a Retry button (specification Callbacks and site 2).
+ * be reached, the reader stays on the current page and gets a Retry button.
  */
 async function failed(target: string, turn: number): Promise<void> {
   const isReached = await isReachable(target);

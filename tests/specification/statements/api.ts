@@ -1,12 +1,12 @@
 import { type Statement, statements } from './statement.ts';
 
-/** The statements of the specification of the API, in its own order and words. */
+/** The statements of the specification of the API, in its own order. */
 export const apiStatements: readonly Statement[] = [
   ...statements(
     'api/0',
     3,
     `
-    1 The product is a cloud API through which customers who build applications for a wearable headset device activate devices, push settings, software and firmware, run commands, manage transactions, obtain video-call endpoints and read usage and billing. => none: a summary, sections 3 to 9 say it
+    1 The product is a cloud API through which customers who build applications for a wearable headset device activate devices, push settings, software and firmware, run commands, manage transactions, obtain video-call endpoints and read usage and billing. => none: a summary of API 3 to 9
     2 Devices are identified by their IMEI number. => api/1/imei
     3 This document covers the API the customer calls; callbacks to customer servers and the documentation site are in the second document. => none: names the other document
     `,
@@ -17,7 +17,7 @@ export const apiStatements: readonly Statement[] = [
     `
     1 The users are integrators whose applications run on the devices and who operate their own web servers. => none: who the users are
     2 Operations are asynchronous: a changing call returns a transactionId, and the result arrives later as a callback to the integrator's server. => api/1/asynchronous
-    3 Areas: Config, Device, Network, Connectivity, Update (firmware and software over the air), Operation, Transaction, CommunicationService (video-call endpoints) and Billing. => none: a summary of the calls of section 7
+    3 Areas: Config, Device, Network, Connectivity, Update (firmware and software over the air), Operation, Transaction, CommunicationService (video-call endpoints) and Billing. => none: a summary of the calls of API 7
     4 Authentication uses an access token from an identity provider, with a scope per operation. => api/1/scope-per-operation
     `,
   ),

@@ -1,14 +1,14 @@
 import { type Statement, statements } from './statement.ts';
 
-/** The statements of the specification of callbacks and site, in its own order and words. */
+/** The statements of the specification of callbacks and site, in its own order. */
 export const callbackStatements: readonly Statement[] = [
   ...statements(
     'cb/0',
     4,
     `
-    1 The product is a cloud service API for wearable headset devices, with a developer documentation site. => none: a summary, the sections say it
-    2 Customers build applications for the devices and run their own web servers. => none: a summary, the sections say it
-    3 This document covers what the provider sends to the customer's servers (notification callbacks), the endpoints the customer must host (signed URLs for recordings and for file upload), their payloads and errors, and the documentation site itself. => none: a summary, the sections say it
+    1 The product is a cloud service API for wearable headset devices, with a developer documentation site. => none: a summary of what follows
+    2 Customers build applications for the devices and run their own web servers. => none: a summary of what follows
+    3 This document covers what the provider sends to the customer's servers (notification callbacks), the endpoints the customer must host (signed URLs for recordings and for file upload), their payloads and errors, and the documentation site itself. => none: a summary of what follows
     4 The device-management calls the customer makes to the provider are in another document. => none: names the other document
     `,
   ),
@@ -150,7 +150,7 @@ export const callbackStatements: readonly Statement[] = [
     56 result (success or failure), file (path), message. => cb/3/file-upload
     57 Failure reasons: file size over the limit, device not associated with the application, signed URL cannot be obtained, upload to the signed URL failed. => cb/8/file-reasons
     58 The file path format is {applicationId}/{deviceId}/upload_files/{any path and file name}. => cb/3/file-path
-    59 See section 7. => none: refers to section 7
+    59 See Callbacks 7. => none: a reference
     `,
   ),
   ...statements(
@@ -230,7 +230,7 @@ export const callbackStatements: readonly Statement[] = [
     17 What the provider does with the answer is not shown. => none: left open, rule C10 decides it
     18 Callbacks sent: transaction results, connectivity results, cancel, uninstall, custom string notify, device status (boot, wearing, charging, network, battery, location, signal, volume, bluetooth), Sora events, recorded data, file upload. => cb/3/transaction, cb/3/connectivity-list, cb/3/canceled, cb/3/uninstall, cb/3/notify-custom-data, cb/3/notify-boot, cb/3/notify-device-wearing-status, cb/3/notify-battery-charging, cb/3/notify-network-connection-status, cb/3/notify-battery-percentage-changed, cb/3/notify-location, cb/3/notify-signal, cb/3/notify-volume, cb/3/notify-bluetooth, cb/3/sora-events, cb/3/recording, cb/3/file-upload
     19 Documentation-site calls: the only one is the announcements fetch. => site/only-call
-    20 See section 2. => none: refers to section 2
+    20 See Callbacks 2. => none: a reference
     `,
   ),
   ...statements(

@@ -1,6 +1,6 @@
 /** One sentence, list entry or table row of the specification's text. */
 export interface Statement {
-  /** Document, section and number in the section, e.g. `api/5.12`; section 0 is the text before the first one. */
+  /** Document, section and number in the section, e.g. `api/5.12`; 0 is the text before the first section. */
   readonly number: string;
   readonly text: string;
   /** Ids of the lines that say it; empty where `reason` says why there are none. */
