@@ -18,7 +18,7 @@ export interface BluetoothNeighbour {
 /** A Wi-Fi network in reach. */
 export interface WifiNeighbour {
   readonly ssid: string;
-  /** 0 to 4. */
+  /** Strength on the headset's own scale. */
   readonly level: number;
   /** WPA, WEP or NONE. */
   readonly security: string;
