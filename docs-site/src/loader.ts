@@ -107,17 +107,19 @@ async function tryAgain(target: string, pressed: HTMLButtonElement): Promise<voi
 }
 
 /**
- * A page that cannot be loaded is warned of once and loaded as a whole. If that fails as well, or no server is there
- * to load it from, the reader stays and gets a Retry button.
+ * Logs one warning when a page cannot be loaded, and loads it as a whole. If that fails as well, or the server cannot
+ * be reached, the reader stays on the current page and gets a Retry button.
  */
 async function failed(target: string, turn: number): Promise<void> {
   const isReached = await isReachable(target);
   if (turn !== latest) return;
   pending = false;
   setLoading(false);
-  if (!isReached || session.get() === target) return showNotice(target);
+  if (session.get() === target) return showNotice(target);
+  const next = isReached ? 'it is loaded again as a whole' : 'the server cannot be reached';
   // biome-ignore lint/suspicious/noConsole: the specification asks for a logged warning
-  console.warn(`The page ${target} could not be loaded; it is loaded again as a whole.`);
+  console.warn(`The page ${target} could not be loaded; ${next}.`);
+  if (!isReached) return showNotice(target);
   session.set(target);
   loadWhole(target);
 }

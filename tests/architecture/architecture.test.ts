@@ -29,6 +29,8 @@ const rules: Record<string, (i: Import) => boolean> = {
     /^(services\/(?!kit|embedded|standalone|prepare)|gateway)/.test(file) &&
     !/\/(main|main\..*)\.ts$/.test(file) &&
     /@headset-cloud\/embedded\/|kit\/(store\/mongo|eventlog\/kafka|host)/.test(target),
+  'only the assembly and the RPCs themselves import RPCs': ({ file, target }) =>
+    /^services\/[^/]+\/src\/grpc\//.test(target) && !/\/src\/(grpc\/|build\.ts$)/.test(file),
   'kafkajs stays behind the EventLog port (rule C4)': ({ file, target }) =>
     target === 'kafkajs' && !/^(tests\/|services\/kit\/src\/eventlog\/kafka)/.test(file),
   'nothing of the product imports tests': ({ file, target }) =>
@@ -47,6 +49,10 @@ const seeds: Record<string, Import> = {
   'only the wiring knows which stack it is': {
     file: 'services/devices/src/x.ts',
     target: '@headset-cloud/embedded/store.ts',
+  },
+  'only the assembly and the RPCs themselves import RPCs': {
+    file: 'services/devices/src/admin/x.ts',
+    target: 'services/devices/src/grpc/x.ts',
   },
   'kafkajs stays behind the EventLog port (rule C4)': {
     file: 'services/devices/src/x.ts',

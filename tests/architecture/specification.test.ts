@@ -1,7 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { documentFile, problems, provable, render } from '../specification/document.ts';
+import {
+  allStatements,
+  documentFile,
+  problems,
+  provable,
+  render,
+  statementProblems,
+} from '../specification/document.ts';
 import { type Proof, proofsOf, readProofs } from '../specification/proofs.ts';
+import { statements } from '../specification/statements/statement.ts';
 import { unproven } from '../specification/unproven.ts';
 
 test('every line of the specification is proven by a test, or named with a reason', () => {
@@ -10,6 +18,10 @@ test('every line of the specification is proven by a test, or named with a reaso
     expect(reason.length).toBeGreaterThan(10);
   }
   expect(problems(provable, readProofs(), unproven)).toEqual([]);
+});
+
+test('every statement of the specification names its lines or a reason, and every line has a statement', () => {
+  expect(statementProblems(allStatements)).toEqual([]);
 });
 
 test('docs/specification.md is current (make generate writes it)', () => {
@@ -31,6 +43,32 @@ describe('the check', () => {
   test('finds names that are no lines', () => {
     const proofs = [proof('a/1/x'), proof('a/1/y'), proof('a/1/z')];
     expect(problems(lines, proofs, {})).toEqual(['a/1/z is no line of the specification']);
+  });
+});
+
+describe('the check of statements', () => {
+  const lines = ['a/1/x', 'a/1/y'].map((id) => ({ id, section: 's', text: 't' }));
+  const made = (text: string, count = 2) => statements('a/1', count, text);
+  test('takes lines and reasons', () => {
+    const found = made('1 one, two => a/1/x, a/1/y\n  2 three => none: an example');
+    expect(found).toEqual([
+      { number: 'a/1.1', text: 'one, two', lines: ['a/1/x', 'a/1/y'] },
+      { number: 'a/1.2', text: 'three', lines: [], reason: 'an example' },
+    ]);
+    expect(statementProblems(found, lines)).toEqual([]);
+  });
+  test('finds lines that are none, and lines without a statement', () => {
+    expect(statementProblems(made('1 one => a/1/x\n2 two => a/1/z'), lines)).toEqual([
+      'a/1.2 names a/1/z',
+      'a/1/y is the line of no statement',
+    ]);
+  });
+  test.each([
+    ['left out in the middle', '1 one => a/1/x\n3 three => a/1/y', 3],
+    ['left out at the end', '1 one => a/1/x', 2],
+    ['without a line or reason', '1 one\n2 two => a/1/x', 2],
+  ])('finds a statement that is %s', (_, text, count) => {
+    expect(() => made(text, count)).toThrow(`a/1: the statements are not numbered 1 to ${count}`);
   });
 });
 

@@ -4,6 +4,7 @@ import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { Activate } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { admin, createTenant, describeOnStack, imei, type Tenant } from './harness.ts';
+import { everyRoute } from './routes.ts';
 
 const overLimit = { message: 'not contracted or activation limit exceeded.' };
 const inUse = { message: 'ClientId is already in use.' };
@@ -204,17 +205,36 @@ describeOnStack('activation', () => {
   );
 
   // proves api/6/deactivated, api/8/403-not-activated
-  it('not activated: no call on the device is taken', async () => {
+  it('never activated, and deactivated: no call on the device is taken', async () => {
     const tenant = await newTenant({ devices: 1 });
+    const deviceId = tenant.devices[0]?.deviceId ?? '';
     const on = path(tenant.devices[0]);
-    for (const [method, at, body] of [
-      ['DELETE', on],
-      ['GET', `${on}/status`],
-      ['PUT', `${on}/commands`, { package: 'a', launchType: 'activity' }],
-    ] as const) {
-      expect((await tenant.call(403, method, at, body)).body).toEqual(notActivated);
-    }
+    // Reading and changing the activation, and canceling, need no activated device. Updates need a version of the
+    // catalogue: updates.test.ts has them.
+    const others = [
+      `GET ${on}`,
+      `POST ${on}`,
+      `DELETE ${on}/transactions`,
+      `PUT ${on}/apps`,
+      `PUT ${on}/firmware`,
+    ];
+    const routes = everyRoute(deviceId, 1, '').filter(
+      ({ method, path: at }) => at.startsWith(on) && !others.includes(`${method} ${at}`),
+    );
+    expect(routes.length).toBe(16);
+    const refuseAll = async () => {
+      for (const { method, path: at, body } of routes) {
+        const answer = await tenant.call(403, method, at, body);
+        expect([method, at, answer.body]).toEqual([method, at, notActivated]);
+      }
+    };
+    await refuseAll();
     expect(await tenant.transactions()).toEqual([]);
+    await activate(tenant, 201, freshClientId());
+    await deactivate(tenant);
+    const before = await tenant.transactions();
+    await refuseAll();
+    expect(await tenant.transactions()).toEqual(before);
   });
 
   describe('body', () => {

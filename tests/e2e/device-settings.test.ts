@@ -1,3 +1,4 @@
+import { languageInUse } from '@headset-cloud/demo/headset/content.ts';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { admin, createTenant, describeOnStack, type Tenant } from './harness.ts';
@@ -130,8 +131,10 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
   describe('languages', () => {
     const operationId = 'put-v1-applications-devices-settings-lang';
 
-    it('the list reaches the headset in order, and the status shows it', async () => {
-      await applied('PUT', '/settings/lang', ['en', 'ja', 'x-8chars'], operationId, success('applied'));
+    // proves api/5/language-first
+    it('the list reaches the headset in order, the first is applied, and the status shows it', async () => {
+      await applied('PUT', '/settings/lang', ['en', 'ja', 'x-8chars'], operationId, success('applied: en'));
+      expect(languageInUse(headset.device.state)).toBe('en');
       expect(headset.device.state.languages).toEqual(['en', 'ja', 'x-8chars']);
       await waitFor('the status', async () => {
         const { lang } = (await tenant.call(200, 'GET', at('/status'))).body;
@@ -241,7 +244,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
         '/settings/lang',
         ['fr'],
         'put-v1-applications-devices-settings-lang',
-        success('applied'),
+        success('applied: fr'),
         wiped,
       );
       await applied('PUT', '/reset', undefined, operationId, success('reset'), wiped);
@@ -256,6 +259,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
       );
     });
 
+    // proves api/4/reset-cancels
     it('cancels what was unprocessed before it, each with its message, and nothing after it', async () => {
       const device = tenant.devices[4];
       await tenant.activate(device);

@@ -29,6 +29,7 @@ describeOnStack('settings', () => {
     expect(await settings()).toEqual(nothingSet);
   });
 
+  // proves api/3/settings-fields, api/7/patch-settings
   it.each(names)('%s is set, kept through other changes, and removed by null', async (name) => {
     const before = await settings();
     const set = { ...before, [name]: url(name) };

@@ -1,15 +1,16 @@
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
+import { type JsonObject, readDocument } from '@headset-cloud/gateway/openapi/document.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 import { rawRequest } from './raw-http.ts';
 import { plain } from './tokens.ts';
 
-const nothing = {
-  ...{ power: null, wearing: null, network: 'connectivity_offline', charging: null, batteryPercentage: null },
-  ...{ latitude: null, longitude: null, firmware: null, apps: null, lang: null },
-  ...{ powerUpdateDate: null, wearingUpdateDate: null, networkUpdateDate: null },
-  ...{ chargingUpdateDate: null, batteryUpdateDate: null, locationUpdateDate: null },
-};
+/** The contract's example of a device that never had a session, without its id. */
+const { deviceId: _, ...nothing } = [
+  'paths',
+  '/v1/applications/{applicationId}/devices/{deviceId}/status',
+  ...['get', 'responses', '200', 'content', 'application/json', 'examples', 'never', 'value'],
+].reduce<JsonObject>((at, key) => at[key] as JsonObject, readDocument('cws_api'));
 /** The network status while the headset has a session. */
 const online = { network: 'connectivity_online', networkUpdateDate: expect.any(String) };
 const date = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

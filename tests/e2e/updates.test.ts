@@ -383,6 +383,7 @@ describeOnStack('software and firmware', () => {
     expect(await tenant.status(canceled)).toBe('canceled');
   });
 
+  // proves api/6/deactivated, api/8/403-not-activated
   it('checks come in order: the catalogue 400, activation 403, destination 404', async () => {
     const bare = await createTenant({ configure: false });
     const device = bare.devices[0]?.deviceId;
@@ -476,6 +477,7 @@ describeOnStack('software and firmware', () => {
       );
     });
 
+    // proves api/6/deactivated, api/8/403-not-activated
     it('for a device that is not activated is 403, an unknown version 400', async () => {
       await putFirmware(version(30));
       const path = `/devices/${imei()}/firmware`;

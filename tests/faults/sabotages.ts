@@ -112,7 +112,7 @@ const ownActivation: Safeguard = {
       to: "$unset: { activation: '' },",
     },
     {
-      file: 'services/devices/src/grpc/device-status.ts',
+      file: 'services/devices/src/device-status.ts',
       from: 'activation ? readableSince(reported, activation.sinceEpoch) : {}',
       to: 'reported',
     },

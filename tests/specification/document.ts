@@ -6,11 +6,20 @@ import { extensionLines } from './lines/extensions.ts';
 import type { Line } from './lines/line.ts';
 import { siteLines } from './lines/site.ts';
 import { type Proof, readProofs } from './proofs.ts';
+import { apiStatements } from './statements/api.ts';
+import { callbackStatements } from './statements/callbacks.ts';
+import type { Statement } from './statements/statement.ts';
 import { cell, testsCell } from './table.ts';
 import { unproven } from './unproven.ts';
 
+/** Lines of the specification. */
+const specified: readonly Line[] = [...apiLines, ...callbackLines, ...siteLines];
+
 /** Lines that must be proven. */
-export const provable: readonly Line[] = [...apiLines, ...callbackLines, ...siteLines, ...extensionLines];
+export const provable: readonly Line[] = [...specified, ...extensionLines];
+
+/** Every statement of the specification's two documents. */
+export const allStatements: readonly Statement[] = [...apiStatements, ...callbackStatements];
 
 export const documentFile = resolve(import.meta.dirname, '../../docs/specification.md');
 
@@ -34,6 +43,21 @@ export function problems(
   ];
 }
 
+/** Mismatches between the specification's statements and its lines. */
+export function statementProblems(
+  statements: readonly Statement[],
+  lines: readonly Line[] = specified,
+): string[] {
+  const ids = new Set(lines.map((l) => l.id));
+  const said = new Set(statements.flatMap((s) => s.lines));
+  return [
+    ...statements.flatMap((s) =>
+      s.lines.filter((id) => !ids.has(id)).map((id) => `${s.number} names ${id || 'no line'}`),
+    ),
+    ...[...ids].filter((id) => !said.has(id)).map((id) => `${id} is the line of no statement`),
+  ];
+}
+
 /** docs/specification.md. */
 export function render(): string {
   const proofs = Map.groupBy(readProofs(), (p) => p.id);
@@ -49,6 +73,7 @@ const head = `# The specification and its proofs
 
 Generated from the comments \`// proves …\` above tests (\`tests/specification\`); do not edit. Write it anew with \`make generate\`.
 A line that no test proves fails \`make check\`, unless \`tests/specification/unproven.ts\` names it with a reason.
+The specification's text has ${allStatements.length} statements; \`tests/specification/statements\` numbers them and names the lines of each, or why it has none.
 `;
 
 const titles = { api: 'API', cb: 'Callbacks', site: 'Site', ext: 'Extensions' };

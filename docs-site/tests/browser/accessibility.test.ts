@@ -114,7 +114,6 @@ describe('axe finds nothing', () => {
   }
 });
 
-// proves site/home
 describe('console', () => {
   check(
     'no route complains, of the policy or of anything',

@@ -56,6 +56,7 @@ describe('sidebar', () => {
       assert.equal(await page.locator('.doc-sidebar [aria-current=page]').getAttribute('href'), route);
     }
   });
+  // proves site/sidebar
   check('an active category opens, and opening one leaves the others open', desktop, async ({ page }) => {
     await open(page, '/apis/v1/cws_api');
     const toggles = page.locator('.doc-sidebar__toggle');
@@ -415,6 +416,24 @@ describe('versions', () => {
     },
   );
 });
+
+// proves site/strings
+check(
+  'breadcrumbs, paginators, unlisted pages and code blocks say so in Japanese',
+  { viewport: { width: 390, height: 800 } },
+  async ({ page }) => {
+    await open(page);
+    const named = (selector: string) => page.locator(selector).first().getAttribute('aria-label');
+    assert.equal(await named('.breadcrumbs'), 'パンくずリストのナビゲーション');
+    assert.equal(await named('.breadcrumbs a'), 'ホームページ');
+    assert.match(await page.locator('[data-notice=unlisted]').innerText(), /検索の対象外となり/);
+    await page.getByRole('button', { name: 'クリップボードにコードをコピー' }).first().waitFor();
+    await page.getByRole('button', { name: '折り返し' }).first().waitFor();
+    await open(page, guides[1]);
+    assert.equal(await named('.paginator'), 'ドキュメントページ');
+    assert.match(await page.locator('.paginator').innerText(), /前へ[\s\S]*次へ/);
+  },
+);
 
 // proves site/unlisted
 describe('unlisted', () => {

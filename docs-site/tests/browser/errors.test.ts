@@ -171,16 +171,25 @@ describe('loading', () => {
     },
   );
   disturbed(
-    'offline, a navigation ends with Retry or the browser’s own page, never with an empty one',
+    'without a server, a navigation logs one warning and ends with Retry; Retry loads the page',
     desktop,
-    async ({ page, front }) => {
+    async ({ page, complaints, front }) => {
       await open(page);
-      front.on(/^\/page-data\//, fails);
-      front.on(new RegExp(`^${about}$`), fails);
+      const recover = front.on(/^\//, fails);
       await goTo(page, about);
-      await page.waitForFunction(
-        () => document.readyState === 'complete' && document.body.innerText.trim() !== '',
-      );
+      const box = page.locator('.load-failure');
+      await box.waitFor();
+      const warnings = () => complaints.filter((one) => one.startsWith('warning: The page'));
+      assert.equal(warnings().length, 1);
+      assert.match(warnings()[0] ?? '', /the server cannot be reached/);
+      assert.equal(await page.locator('.hero').isVisible(), true);
+      await box.getByRole('button', { name: /Retry/ }).click();
+      await box.locator('button:not([disabled])', { hasText: 'Retry' }).waitFor();
+      assert.equal(warnings().length, 1);
+      recover();
+      await box.getByRole('button', { name: /Retry/ }).click();
+      await page.waitForURL(`**${about}`);
+      await page.locator('h1', { hasText: '概要' }).waitFor();
     },
   );
   disturbed('a page that takes long shows a spinner until it is there', desktop, async ({ page, front }) => {

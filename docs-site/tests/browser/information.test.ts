@@ -7,6 +7,7 @@ import { parserLoadTimeoutMs, parseTimeoutMs } from '../../src/theme/Announcemen
 import { heldTimer, hydrated, runHeldTimer } from '../support/browser.ts';
 import { check, desktop, disturbed } from '../support/check.ts';
 import { type Front, fails, replies } from '../support/front.ts';
+import { routes } from '../support/site.ts';
 
 const address = /^\/announcements\/production\.md$/;
 const parser = /^\/announcement-parser-[^/]*\.js$/;
@@ -65,6 +66,29 @@ async function isHarmless(page: Page): Promise<void> {
   assert.equal(await page.evaluate(() => (window as unknown as { hacked?: string }).hacked), undefined);
   assert.match(await page.locator('.information .prose').innerText(), /<script>window\.hacked/);
 }
+
+// proves site/only-call
+check(
+  'the announcements are the only document that the site fetches beside its own pages',
+  desktop,
+  async ({ page, site }) => {
+    const calls: string[] = [];
+    page.on('request', (request) => {
+      const { origin, pathname } = new URL(request.url());
+      // Whether a path that has no page data is a page after all, Gatsby asks by HEAD.
+      const ofPages =
+        request.method() === 'HEAD' || /^\/(?:page-data|fragments)\/|^\/[^/]*\.json$/.test(pathname);
+      if (origin !== site.url) calls.push(request.url());
+      else if (['fetch', 'xhr'].includes(request.resourceType()) && !ofPages) calls.push(pathname);
+    });
+    for (const route of routes) {
+      await page.goto(route);
+      await hydrated(page);
+      await page.waitForSelector('[aria-busy=true]', { state: 'detached' });
+    }
+    assert.deepEqual([...new Set(calls)], ['/announcements/production.md']);
+  },
+);
 
 // proves site/information
 describe('announcements', () => {

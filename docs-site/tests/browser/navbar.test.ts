@@ -20,6 +20,51 @@ async function isOpen(page: Page, expected: boolean, name = 'guides'): Promise<v
   assert.equal(await button(page, name).getAttribute('aria-expanded'), String(expected));
 }
 
+// proves site/navigation, site/name, site/search
+check('the top navigation is the same on every page', desktop, async ({ page }) => {
+  for (const route of ['/', about, '/apis/v1/cws_api', '/information']) {
+    await open(page, route);
+    const main = page.locator('.navbar__main');
+    assert.deepEqual(await main.locator('[data-dropdown] > button').allInnerTexts(), [
+      '導入ガイド',
+      'API リファレンス',
+    ]);
+    assert.deepEqual(
+      await menu(page, 'apis')
+        .locator('a')
+        .evaluateAll((all) => all.map((one) => one.getAttribute('href'))),
+      ['cws_api', 'cws_notification', 'cws_presigned_url', 'cws_extension'].map((one) => `/apis/v1/${one}`),
+    );
+    const announcements = main.locator(':scope > a');
+    assert.deepEqual(await announcements.allInnerTexts(), ['お知らせ']);
+    assert.equal(await announcements.getAttribute('href'), '/information');
+    for (const name of ['version', 'locale']) assert.equal(await button(page, name).isVisible(), true);
+    assert.equal(
+      await page.locator('.navbar__tools').getByRole('button', { name: /検索/ }).isVisible(),
+      true,
+    );
+    assert.equal(await page.locator('.navbar__brand').innerText(), 'Headset Cloud ガイド');
+    assert.match(await page.title(), /Headset Cloud ガイド/);
+  }
+});
+
+// proves site/home
+check('the home page names the site and leads to the guides and references', desktop, async ({ page }) => {
+  await open(page, '/docs');
+  await page.locator('.navbar__brand').click();
+  await page.waitForURL((url) => url.pathname === '/');
+  await page.locator('.hero').waitFor();
+  assert.equal(await page.locator('.hero__name').innerText(), 'Headset Cloud ガイド');
+  assert.equal(await page.locator('h1').count(), 1);
+  const links = await page
+    .locator('main a')
+    .evaluateAll((all) => all.map((one) => one.getAttribute('href') ?? ''));
+  for (const route of ['/docs/introduction/about', '/docs/introduction/tutorial', '/apis/v1/cws_api']) {
+    assert.ok(links.includes(route), route);
+  }
+  assert.equal((await page.request.get('/')).status(), 200);
+});
+
 // proves site/navigation
 describe('dropdown', () => {
   check('opens on hover and closes when the pointer leaves', desktop, async ({ page }) => {
@@ -218,6 +263,22 @@ describe('colour', () => {
     await page.locator('[data-colour-toggle]').click();
     await other.waitForFunction(() => document.documentElement.dataset['theme'] === 'dark');
   });
+  check('the primary colour is #1890ff in both, and is seen', desktop, async ({ page }) => {
+    await open(page, '/');
+    const seen = () =>
+      page.evaluate(() => {
+        const primary = getComputedStyle(document.documentElement).getPropertyValue('--primary').trim();
+        const drawn = ['color', 'fill', 'stroke', 'backgroundColor', 'borderTopColor'] as const;
+        const inIt = [...document.querySelectorAll('body *')].filter((one) => {
+          const style = getComputedStyle(one);
+          return drawn.some((name) => style[name] === 'rgb(24, 144, 255)');
+        });
+        return [primary, inIt.length > 0];
+      });
+    assert.deepEqual(await seen(), ['#1890ff', true]);
+    await page.locator('[data-colour-toggle]').click();
+    assert.deepEqual(await seen(), ['#1890ff', true]);
+  });
   check('there are two states only', desktop, async ({ page }) => {
     await open(page);
     const seen = [];
@@ -241,6 +302,7 @@ describe('skip link, back to top, announcement bar', () => {
     await page.keyboard.press('Enter');
     assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'MAIN');
   });
+  // proves site/skip-and-top
   check(
     'back to top shows when scrolling up below 300 pixels, hides on scrolling down',
     desktop,
@@ -262,6 +324,7 @@ describe('skip link, back to top, announcement bar', () => {
       await top.waitFor({ state: 'hidden' });
     },
   );
+  // proves site/skip-and-top
   check('back to top hides when a hash is followed upwards', desktop, async ({ page }) => {
     await open(page, '/docs/components');
     await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));

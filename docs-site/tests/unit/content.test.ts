@@ -254,6 +254,7 @@ describe('drafts and unlisted pages', () => {
     assert.equal(development.pages.find(({ page }) => page.route === '/docs/draft')?.page.draft, true);
     assert.doesNotMatch(JSON.stringify(production), /下書きの文/);
   });
+  // proves site/unlisted
   test('an unlisted page is built, but in no sidebar, paginator, search, sitemap or llms.txt', () => {
     const page = production.pages.find((one) => one.page.route === '/docs/hidden')?.page;
     assert.equal(page?.unlisted, true);
@@ -465,12 +466,13 @@ describe('settings', () => {
 });
 
 // proves site/strings
-test('archive, author and tag pages have their strings', async () => {
+test('archive, author, tag and draft pages have their strings', async () => {
   const { ja } = await loadRenderer(root);
   assert.deepEqual(
     [ja.archive.title, ja.archive.authors, ja.archive.tags],
     ['アーカイブ', '著者一覧', 'タグ'],
   );
+  assert.equal(ja.notices.draft.title, '下書きのページ');
 });
 
 describe('the API references', () => {

@@ -45,7 +45,6 @@ test.each(callbacks)('a %s has exactly its documented members', (name, body) => 
   }
 });
 
-// proves cb/9/network-level
 describe('values that no callback may have', () => {
   test.each<[string, Body]>([
     ['transactionResult', { notificationType: 'in_progress' }],

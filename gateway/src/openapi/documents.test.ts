@@ -29,6 +29,27 @@ test('handlers and documents name the same operations', () => {
   );
 });
 
+// proves api/7/paths
+test('all paths start with /v1, and their parameters are the specified ones', () => {
+  for (const { path } of operations) expect(path).toMatch(/^\/v1\//);
+  const named = operations.flatMap(({ path }) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+  expect([...new Set(named)].toSorted()).toEqual([
+    'applicationId',
+    'deviceId',
+    'package',
+    'transactionId',
+    'type',
+  ]);
+});
+
+// proves api/3/activation-status-null
+test('the contract lets the activation status of a device be null', () => {
+  const { status } = resolve(document, { $ref: '#/components/schemas/Activation' })['properties'] as {
+    status: JsonObject;
+  };
+  expect(status).toEqual({ type: ['string', 'null'], enum: ['activated', 'deactivated', null] });
+});
+
 // proves ext/contract/document
 test('the extensions add calls of their own below an application, with its scopes, and change none of the specification', () => {
   const keys = operations.map((o) => `${o.method} ${o.path}`);

@@ -16,6 +16,17 @@ test('each callback of the documents is a type, once', () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
+// proves cb/7/remote-support
+test('no callback goes to remoteSupportEvent', () => {
+  expect([...new Set(types.map(({ destination }) => destination))].toSorted()).toEqual([
+    'deviceEvent',
+    'fileUploadEvent',
+    'noticeEvent',
+    'soraEvent',
+    'soraFileSendEvent',
+  ]);
+});
+
 test.each(types.map((one) => [one.type, one] as const))(
   '%s: its schema stands alone and takes its examples; they are of this type; the setting is the documented one',
   (_, { name, document, schema, examples, destination }) => {

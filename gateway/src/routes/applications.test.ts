@@ -7,7 +7,7 @@ const asked = (rpc: string) =>
   suite.gateway.fakes.seen.find((s) => s.rpc === rpc)?.request as Record<string, unknown>;
 
 describe('settings', () => {
-  // proves api/3/settings-key, api/7/get-settings
+  // proves api/3/settings-key, api/3/settings-fields, api/7/get-settings
   test('a setting that is not set is null, a key that was never issued is absent', async () => {
     const answer = await suite.gateway.request('GET', app);
     expect(JSON.parse(answer.text)).toEqual({
@@ -22,7 +22,7 @@ describe('settings', () => {
     });
   });
 
-  // proves api/3/settings-fields, api/7/patch-settings
+  // proves api/7/patch-settings
   test('PATCH sets given fields, removes null fields, leaves the others, and answers the read form', async () => {
     const body = '{"deviceEvent":"http://b.test/","soraEvent":null}';
     const answer = await suite.gateway.request('PATCH', app, { body });

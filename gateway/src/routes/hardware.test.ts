@@ -48,11 +48,13 @@ describe('hardware properties', () => {
       create(GetHardwarePropertiesRequestSchema, { clientId: 'client-1', deviceId }),
     );
   });
+  // proves api/3/hardware-model, api/3/hardware-camera, api/3/hardware-destination
   test('fields that are not registered or reported are null; only specificDestination is absent', async () => {
     expect((await send('GET', path)).text).toBe(
       `{"deviceId":"${deviceId}","model":null,"camera":null,"macAddressWifi":null,"macAddressBluetooth":null}`,
     );
   });
+  // proves api/3/hardware-model, api/3/hardware-camera
   test('a model without cameras has none', async () => {
     suite.fakes.answers.getHardwareProperties = async () => ({
       deviceId,

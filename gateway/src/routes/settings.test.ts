@@ -163,8 +163,8 @@ describe('Wi-Fi', () => {
 describe('languages', () => {
   const path = `${device}/settings/lang`;
 
-  // proves api/3/languages, api/5/language-first, api/7/lang
-  test('the devices service gets the complete list, of which the headset applies the first', async () => {
+  // proves api/3/languages, api/7/lang
+  test('the devices service gets the complete list, in its order', async () => {
     expect(await send('PUT', path, ['ja', 'en'])).toMatchObject(created);
     expectSent('put-v1-applications-devices-settings-lang', {
       case: 'applyLanguages',

@@ -102,6 +102,7 @@ describe('transactions', () => {
   test.each(['perPage=1&page=1', 'perPage=100&page=1000000'])('%s is allowed', async (query) => {
     expect((await suite.gateway.request('GET', `${app}/transactions?${query}`)).status).toBe(200);
   });
+  // proves api/9/transactions-page
   test.each([
     ['perPage=1', 'perPage'],
     ['page=1', 'page'],

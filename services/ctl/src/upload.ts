@@ -4,6 +4,7 @@ import { request as httpsRequest } from 'node:https';
 import { type Readable, Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { cut } from '@headset-cloud/kit/characters.ts';
 import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { visible } from '@headset-cloud/kit/cli/output.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -62,10 +63,7 @@ export async function upload(url: string, content: Readable, options: UploadOpti
     const said = (await text(answer)).trim();
     const status = answer.statusCode ?? 0;
     if (status < 200 || status > 299) {
-      throw new CliError(
-        exitCodes.refused,
-        `The upload was refused (${status}): ${visible(said.slice(0, 500))}`,
-      );
+      throw new CliError(exitCodes.refused, `The upload was refused (${status}): ${visible(cut(said, 500))}`);
     }
   } catch (error) {
     if (error instanceof CliError || wrong) throw wrong ?? error;

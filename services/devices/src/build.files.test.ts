@@ -91,6 +91,7 @@ describe('not associated', () => {
 });
 
 describe('no signed URL', () => {
+  // proves cb/5/file-settings
   test.each(['fileUploadGetUrl', 'fileUploadEvent'])('while %s is not set', async (setting) => {
     await world.applications.updateSettings({ caller: callerOf('app'), remove: [setting] });
     expect(await ask()).toEqual(refused(UrlRefusal.NO_SIGNED_URL));

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { transactionsConfig } from './config.ts';
 import type { TransactionDocument } from './store/documents.ts';
 import { application, command, device, World } from './testing/world.ts';
 
@@ -212,6 +213,29 @@ describe('progress of updates', () => {
       [`tx-${id}-progress-4`, 5, 0.4],
       [`tx-${id}-processed`, 6, 0.4],
     ]);
+  });
+
+  // proves cb/4/in-progress, cb/9/progress, api/9/progress
+  it('is published 10 s apart by default; a report up to 1 s early counts as in time', async () => {
+    await world.stop();
+    const intervalMs = transactionsConfig.TRANSACTIONS_PROGRESS_INTERVAL_MS.default;
+    expect(intervalMs).toBe(10_000);
+    world.stoppedAtMs = 1_767_225_600_000;
+    await world.start({ TRANSACTIONS_PROGRESS_INTERVAL_MS: String(intervalMs) });
+    const id = await update();
+    const published = () => values(id).slice(1);
+    await world.progress(id, 0.1, 1n);
+    await waitFor('the first', () => world.of(id).length === 2);
+    world.stoppedAtMs += 8999;
+    await world.progress(id, 0.2, 2n);
+    await world.handled();
+    expect(published()).toEqual([['in_progress', 0.1]]);
+    world.stoppedAtMs += 1001;
+    await waitFor('the second', () => world.of(id).length === 3);
+    world.stoppedAtMs += 9000;
+    await world.progress(id, 0.3, 3n);
+    await waitFor('the third', () => world.of(id).length === 4);
+    expect(published()).toEqual([0.1, 0.2, 0.3].map((progress) => ['in_progress', progress]));
   });
 
   describe('that is reported too often', () => {

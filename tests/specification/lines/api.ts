@@ -21,6 +21,7 @@ export const apiLines: readonly Line[] = [
     activation-clientId: activation request with clientId
     activation-mimi: activation request with mimiClientId and mimiClientSecret
     activation-status: deviceId, activated, clientId (null when not activated), status (activated or deactivated)
+    activation-status-null: the contract lets status be null
     status-power: power is started or finished
     status-wearing: wearing is device_wear or device_takeoff
     status-network: network is connectivity_online or connectivity_offline
@@ -80,6 +81,7 @@ export const apiLines: readonly Line[] = [
     processed: a transaction becomes processed when the work is done
     command-processed: a command reaches processed when the on-device app was called or answered
     canceled: canceled is the state of a cancellation
+    canceled-before-2024: cancellations from before about May 2024 show as processed
     cancel-created: cancellation is allowed for created
     cancel-waiting: cancellation is allowed for published only while the device cannot be reached
     cancel-not-reachable: cancellation is not allowed for published while the device is reachable
@@ -159,6 +161,7 @@ export const apiLines: readonly Line[] = [
     'api/7',
     'Calls',
     `
+    paths: all paths start with /v1; applicationId, deviceId, transactionId, package and type are path parameters
     changing: changing calls answer 201 with a Location header (a transaction address) and transactionId
     get-settings: GET /v1/applications/{applicationId}
     patch-settings: PATCH /v1/applications/{applicationId}

@@ -90,6 +90,7 @@ export const callbackLines: readonly Line[] = [
     url-multipart: signed URL for recordings, multipart: request, uploadId and parts
     url-file: signed URL for file upload: {deviceId, file} and {url}
     url-errors: 400 and 500 of the signed-URL endpoints
+    remote-support: remoteSupportEvent is unused
     destinations: notifications go to deviceEvent, soraEvent, soraFileSendEvent and fileUploadEvent
     `,
   ),

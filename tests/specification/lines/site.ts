@@ -6,11 +6,13 @@ export const siteLines: readonly Line[] = lines(
   'Documentation site',
   `
   home: / is the home page
+  name: the site's name is that of a guide to the provider's service
   docs: /docs and the five introduction pages, with one shared sidebar
   api-reference: /apis/v1/cws_api, generated from the main API document
   notification-reference: /apis/v1/cws_notification, generated from the notification document
   presigned-reference: /apis/v1/cws_presigned_url, titled 'User APIs requirements'
   information: /information shows a markdown document fetched from a URL
+  only-call: the announcements fetch is the site's only call
   not-found: any other path shows a not-found page
   html-suffix: .html and /index.html are treated as the path without the suffix
   loading: spinner while loading, warning and reload on failure, Retry
@@ -34,6 +36,6 @@ export const siteLines: readonly Line[] = lines(
   paginators: previous and next follow the sidebar
   search: a search slot
   announcement-variants: production, staging and development each have their announcements
-  strings: strings for archive, author and tag pages
+  strings: strings for archive, author and tag pages, breadcrumbs, paginators, draft and unlisted pages, code blocks
   `,
 );

@@ -1576,7 +1576,7 @@ export type Network = Message<"headset.device_link.v1.Network"> & {
   registered: boolean;
 
   /**
-   * 0 to 4.
+   * Strength on the headset's own scale; the cloud passes it on unchanged.
    *
    * @generated from field: uint32 level = 3;
    */

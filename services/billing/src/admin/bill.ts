@@ -2,8 +2,8 @@ import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { requireApplicationId } from '../domain/ids.ts';
 import { requireMonth } from '../domain/month.ts';
-import { billMessage } from '../grpc/map.ts';
 import { type BillSources, makeBill } from '../make-bill.ts';
+import { billMessage } from '../messages.ts';
 
 /** Shows the bill that the integrator gets. */
 export function billHandlers(sources: BillSources): Pick<Handlers<typeof BillingAdminService>, 'showBill'> {

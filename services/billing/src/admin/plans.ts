@@ -4,7 +4,7 @@ import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { BillingAdminService, DevicePlansSchema } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { requireApplicationId, requireDeviceId } from '../domain/ids.ts';
 import { plansBefore, requirePlans } from '../domain/plans.ts';
-import { plansMessage } from '../grpc/map.ts';
+import { plansMessage } from '../messages.ts';
 import type { AdminDependencies } from './dependencies.ts';
 
 /** Plans of devices with an application. */

@@ -2,8 +2,8 @@ import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { requireMonth } from '../domain/month.ts';
 import { type BillSources, makeBill } from '../make-bill.ts';
+import { billMessage } from '../messages.ts';
 import type { BillingMetrics } from '../metrics.ts';
-import { billMessage } from './map.ts';
 
 /** An application's month, for the gateway. */
 export function getBillHandler(

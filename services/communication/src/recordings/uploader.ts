@@ -1,4 +1,5 @@
 import { pipeline, type Readable } from 'node:stream';
+import { cut } from '@headset-cloud/kit/characters.ts';
 import type { Time } from '@headset-cloud/kit/clock.ts';
 import { RefusedAddressError } from '@headset-cloud/kit/outbound/connector.ts';
 import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
@@ -93,7 +94,7 @@ export function createUploader(options: {
         return await put(from, source, storage, watch);
       } catch (error) {
         const outcome = error instanceof RefusedAddressError ? 'forbidden' : 'failed';
-        return { outcome, reason: `${where}: ${failureReason(error)}`.slice(0, 200) };
+        return { outcome, reason: cut(`${where}: ${failureReason(error)}`, 200) };
       } finally {
         watch.stop();
       }

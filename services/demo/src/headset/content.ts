@@ -18,7 +18,7 @@ export interface BluetoothNeighbour {
 /** A Wi-Fi network in reach. */
 export interface WifiNeighbour {
   readonly ssid: string;
-  /** 0 to 4. */
+  /** Strength on the headset's own scale. */
   readonly level: number;
   /** WPA, WEP or NONE. */
   readonly security: string;
@@ -53,6 +53,11 @@ export interface DeviceContent {
 
 /** Never changed in place. */
 export type DeviceState = Readonly<DeviceContent>;
+
+/** The language that the headset uses: the first of its list (specification API 5). */
+export function languageInUse({ languages }: Pick<DeviceState, 'languages'>): string {
+  return languages[0] ?? factoryContent.languages[0] ?? '';
+}
 
 /** A headset as it leaves the factory. */
 export const factoryContent: DeviceContent = {

@@ -66,6 +66,7 @@ const refused = (statusCode: number, message: string) => ({
 const lastEffect = () => cloud.effects().at(-1);
 
 describe('settings', () => {
+  // proves api/5/language-first
   it('are kept as the headset’s own over a restart, each with one effect', async () => {
     const first = await cloud.online();
     const results = [
@@ -80,7 +81,8 @@ describe('settings', () => {
       await run({ case: 'applyLanguages', value: { languages: ['en', 'ja'] } }),
       await run({ case: 'applyLauncherKeys', value: { configJson: '{"key-config":[]}' } }),
     ];
-    expect(results).toEqual(Array(4).fill({ success: true, message: 'applied' }));
+    const messages = ['applied', 'applied', 'applied: en', 'applied'];
+    expect(results).toEqual(messages.map((message) => ({ success: true, message })));
     await first.close();
     const second = await cloud.online();
     expect(second.device.state).toMatchObject({

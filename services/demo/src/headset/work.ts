@@ -11,7 +11,7 @@ import {
 import { mustErase } from './activations.ts';
 import { type Behaviour, breaks } from './behaviour.ts';
 import { connectivity } from './connectivity.ts';
-import type { DeviceState, InstalledApp } from './content.ts';
+import { type DeviceState, type InstalledApp, languageInUse } from './content.ts';
 import type { Device } from './device.ts';
 import type { Effects } from './effects.ts';
 import { receivedExtras, unfitExtras } from './extras.ts';
@@ -139,8 +139,10 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
           (network) => toJson(WifiNetworkSchema, network) as unknown as DeviceState['wifi'][number],
         ),
       });
-    case 'applyLanguages':
-      return done('applied', { languages: [...kind.value.languages] });
+    case 'applyLanguages': {
+      const languages = [...kind.value.languages];
+      return done(`applied: ${languageInUse({ languages })}`, { languages });
+    }
     case 'applyLauncherKeys':
       return done('applied', { launcherKeys: kind.value.configJson });
     case 'updateApp':

@@ -1,9 +1,9 @@
 import { namesOf } from '@headset-cloud/kit/audit/record.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { deviceStatus } from '../device-status.ts';
 import { requireSpecificDestination } from '../domain/hardware.ts';
 import { pageSize, requireDeviceId } from '../domain/provisioning.ts';
 import { presenceOf } from '../domain/reported.ts';
-import { deviceStatus } from '../grpc/device-status.ts';
 import type { RegisteredDevice } from '../ports.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 

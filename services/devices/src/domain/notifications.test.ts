@@ -107,21 +107,21 @@ test.each<[string, Body, Record<string, unknown>]>([
     { case: 'bluetoothSwitch', value: {} },
     { operationId: 'notify-bluetooth', status: 'bluetooth_disabled' },
   ],
-  [
-    'power off',
-    { case: 'stateChange', value: { power: 'finished' } },
-    { operationId: 'notify-boot', status: 'finished' },
-  ],
-  [
-    'taken off',
-    { case: 'stateChange', value: { wearing: 'device_takeoff' } },
-    { operationId: 'notify-device-wearing-status', usage: 'device_takeoff' },
-  ],
-  [
-    'charging',
-    { case: 'stateChange', value: { charging: 'start_charging' } },
-    { operationId: 'notify-battery-charging', usage: 'start_charging' },
-  ],
+  ...(['started', 'finished'] as const).map((status): [string, Body, Record<string, unknown>] => [
+    `power ${status}`,
+    { case: 'stateChange', value: { power: status } },
+    { operationId: 'notify-boot', status },
+  ]),
+  ...(['device_wear', 'device_takeoff'] as const).map((usage): [string, Body, Record<string, unknown>] => [
+    usage,
+    { case: 'stateChange', value: { wearing: usage } },
+    { operationId: 'notify-device-wearing-status', usage },
+  ]),
+  ...(['start_charging', 'stop_charging'] as const).map((usage): [string, Body, Record<string, unknown>] => [
+    usage,
+    { case: 'stateChange', value: { charging: usage } },
+    { operationId: 'notify-battery-charging', usage },
+  ]),
   [
     'an empty battery',
     { case: 'stateChange', value: { batteryPercentage: 0 } },
@@ -149,6 +149,7 @@ test.each<[number, string]>([
   ]);
 });
 
+// proves cb/9/network-level
 test.each<[string, Body]>([
   ['an unknown app status', { case: 'appStatus', value: { status: 'crashed' } }],
   ['a network level of 5', { case: 'networkLevel', value: { networkType: NetworkType.WIFI, level: 5 } }],

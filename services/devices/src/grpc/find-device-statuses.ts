@@ -3,10 +3,10 @@ import type {
   DevicesService,
   FindDeviceStatusesRequest,
 } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { readableStatus } from '../device-status.ts';
 import { matches, readableClient, type StatusFilter } from '../domain/status-filter.ts';
 import type { DeviceReader, DeviceWithReport } from '../ports.ts';
 import type { HandlerDependencies } from './dependencies.ts';
-import { readableStatus } from './device-status.ts';
 
 const mostAtOnce = 100;
 /** Devices that one call looks through at most, so that a filter that hardly any device matches costs no more. */

@@ -1,8 +1,8 @@
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { readableStatus } from '../device-status.ts';
 import { requireActivated } from '../domain/activation.ts';
 import type { HandlerDependencies } from './dependencies.ts';
-import { readableStatus } from './device-status.ts';
 
 /** GET …/devices/{deviceId}/status: only for the application that has the device activated. */
 export function getDeviceStatusHandler(

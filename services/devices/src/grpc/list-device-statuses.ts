@@ -1,7 +1,7 @@
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
+import { readableStatus } from '../device-status.ts';
 import type { HandlerDependencies } from './dependencies.ts';
-import { readableStatus } from './device-status.ts';
 
 const mostAtOnce = 1000;
 const defaultLimit = 100;

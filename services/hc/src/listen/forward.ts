@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { cut } from '@headset-cloud/kit/characters.ts';
 import { networkReason } from '@headset-cloud/kit/cli/network.ts';
 import { readBytes, secretsIn, toldOf } from '@headset-cloud/kit/outbound/answer.ts';
 import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
@@ -111,7 +112,7 @@ async function beginningOf(answer: IncomingMessage, secrets: readonly string[]):
     // Cut off.
   }
   const { answer: told } = toldOf(Buffer.concat(parts).subarray(0, readBytes), secrets);
-  return told.trim().slice(0, keptCharacters);
+  return cut(told.trim(), keptCharacters);
 }
 
 function waitOf({ headers }: IncomingMessage): number | undefined {

@@ -2,7 +2,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { TransactionsAdminService } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
 import { openStatuses } from '../domain/state.ts';
-import { statusOf, toMessage } from '../grpc/map.ts';
+import { statusOf, toMessage } from '../messages.ts';
 import type { Queries } from '../ports.ts';
 import { applicationForgetHandler } from './forget-application.ts';
 import { type ForgetDependencies, forgetHandler } from './forget-device.ts';

@@ -2,8 +2,8 @@ import type { Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.t
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
 import { resetDoneMessage } from '../domain/callbacks.ts';
 import { resetOperation } from '../domain/forms/operations.ts';
+import { heldOf } from '../domain/held.ts';
 import { isGone } from '../domain/online.ts';
-import { heldOf } from '../grpc/held.ts';
 import type { ReportDeps } from './dependencies.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { toMessage } from '../messages.ts';
 import type { HandlerDependencies } from './dependencies.ts';
-import { toMessage } from './map.ts';
 
 /** A transaction of the application; that of another application is 'not found'. */
 export function getTransactionHandler({

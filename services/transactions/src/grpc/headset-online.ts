@@ -2,8 +2,8 @@ import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { DeliveryJudgeService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { toOffer } from '../delivery/delivery.ts';
 import { takeOnline } from '../delivery/online.ts';
+import { heldOf } from '../domain/held.ts';
 import type { HandlerDependencies } from './dependencies.ts';
-import { heldOf } from './held.ts';
 
 /** Judges a session that has begun, or judges it again: returns what to offer, start, revoke and drop. */
 export function headsetOnlineHandler(

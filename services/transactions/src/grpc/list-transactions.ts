@@ -1,7 +1,7 @@
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
+import { sortOf, statusesOf, toMessage } from '../messages.ts';
 import type { HandlerDependencies } from './dependencies.ts';
-import { sortOf, statusesOf, toMessage } from './map.ts';
 
 /** A page of an application's transactions. */
 export function listTransactionsHandler({

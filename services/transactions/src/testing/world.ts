@@ -54,6 +54,8 @@ export class World {
   linkAway = false;
   /** How far the service's clock is ahead of the real one; milliseconds. */
   aheadMs = 0;
+  /** The service's clock stands at this time; undefined: it runs. Milliseconds since 1970. */
+  stoppedAtMs: number | undefined;
   /** Hand-overs that failed while device-link was unavailable. */
   refused = 0;
   activated = true;
@@ -124,7 +126,7 @@ export class World {
     ]);
     this.service = buildTransactions(
       this.bed.context({
-        clock: { ...systemClock, now: () => Date.now() + this.aheadMs },
+        clock: { ...systemClock, now: () => this.stoppedAtMs ?? Date.now() + this.aheadMs },
         store: this.#interruptible(this.bed.store),
         log: this.#faultyLog(),
         channel: () => this.channel,

@@ -203,15 +203,14 @@ describe('the end of a connectivity operation', () => {
     ).toEqual(['unavailable', 'unavailable']);
   });
 
-  it.each([
-    [0, 0],
-    [4, 4],
-    [5, 4],
-    [4_294_967_295, 4],
-  ])('holds a level of %d to %d', (level, held) => {
-    const found = findingOf(create(ConnectivityResultSchema, { networks: [{ level }] }));
-    expect(found.networks[0]?.level).toBe(held);
-  });
+  // proves cb/3/network
+  it.each([0, 4, 5, 99, 4_294_967_295])(
+    'keeps a network’s level of %d: it is an integer without a limit',
+    (level) => {
+      const found = findingOf(create(ConnectivityResultSchema, { networks: [{ level }] }));
+      expect(found.networks[0]?.level).toBe(level);
+    },
+  );
 
   it.each([
     ['WPA', 'WPA'],
@@ -225,6 +224,15 @@ describe('the end of a connectivity operation', () => {
   ])('knows the security %s as %s', (security, word) => {
     const found = findingOf(create(ConnectivityResultSchema, { networks: [{ security }] }));
     expect(found.networks[0]?.security).toBe(word);
+  });
+
+  it('never cuts a text in the middle of a character', () => {
+    const name = `${'x'.repeat(127)}\u{1f600}`;
+    const devices = [{ name, alias: name, address: name }];
+    const found = findingOf(create(ConnectivityResultSchema, { devices, networks: [{ name }] }));
+    const left = 'x'.repeat(127);
+    expect(found.devices[0]).toMatchObject({ name: left, alias: left, address: left });
+    expect(found.networks[0]?.name).toBe(left);
   });
 
   it('is bounded: 256 entries, texts of 128 characters', () => {

@@ -85,7 +85,7 @@ export function findingOf(result: ConnectivityResult): ConnectivityFinding {
     })),
     networks: result.networks.slice(0, maxListEntries).map((n) => ({
       status: { mode: networkModes[n.mode] ?? 'unavailable', registered: n.registered },
-      level: Math.min(4, n.level),
+      level: n.level,
       name: cut(n.name, textBounds.name),
       networkId: n.networkId,
       security: securityOf(n.security),

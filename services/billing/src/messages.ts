@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { GetBillResponseSchema, PlansSchema } from '@headset-cloud/proto/billing/v1/service_pb.ts';
-import type { Bill } from '../domain/bill.ts';
-import type { Plans } from '../domain/plans.ts';
+import type { Bill } from './domain/bill.ts';
+import type { Plans } from './domain/plans.ts';
 
 export function plansMessage({
   videoMeeting,

@@ -1,5 +1,5 @@
 import { HeldState, type HeldTransaction } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import type { Held, HeldAs } from '../domain/online.ts';
+import type { Held, HeldAs } from './online.ts';
 
 const states: Partial<Record<HeldState, HeldAs>> = {
   [HeldState.STARTED]: 'started',
