@@ -59,7 +59,8 @@ export const notRecorded: Readonly<Record<string, string>> = {
   'headset.connectivity.v1.ConnectivityService/DeletePairing': isOperation,
   'headset.updates.v1.UpdatesService/UpdateApp': isOperation,
   'headset.updates.v1.UpdatesService/UpdateFirmware': isOperation,
-  'headset.transactions.v1.TransactionsService/CancelTransactions': isOperation,
+  'headset.transactions.v1.TransactionsService/CancelTransactions':
+    'each canceled transaction records it with its application, also that of an activation, which is undone (ADR 0063)',
   'headset.updates.v1.UpdatesService/RequestUpload':
     'a package of the integrator: the catalogue keeps each version and its developer',
   'headset.communication.v1.CommunicationService/CreateChannel':

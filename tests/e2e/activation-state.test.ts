@@ -10,14 +10,12 @@ describeOnStack('what an application sees of a headset', () => {
   let first: Tenant;
   let next: Tenant;
   let device: HeadsetKeyFile;
-  let owner: Tenant;
   const open: RawHeadset[] = [];
 
   beforeEach(async () => {
     first = await createTenant();
     device = first.devices[0] as HeadsetKeyFile;
     next = await createTenant({ alsoDevices: [device] });
-    owner = first;
   });
   afterEach(async () => {
     for (const headset of open.splice(0)) headset.close();
@@ -187,18 +185,18 @@ describeOnStack('what an application sees of a headset', () => {
     });
   });
 
-  it('the next application’s work waits until the headset has been told whose it is, also when the activation was canceled', async () => {
+  it('the next application’s work waits until the headset has been told whose it is, also when activation and reset were canceled', async () => {
     await first.activate(device);
     const { headset } = await session(1);
     await seenOnline(first);
-    // Until a cancellation comes before the headset is handed the activation: each try has two more epochs.
-    const path = `/devices/${device.deviceId}/transactions`;
-    await waitFor('a canceled activation', async () => {
-      await deactivate(first.applicationId === owner.applicationId ? first : next);
-      const body = { mimiClientId: `client-${device.deviceId}`, mimiClientSecret: 'hush-hush-hush' };
-      const { transactionId } = (await next.call(201, 'POST', `/devices/${device.deviceId}`, body)).body;
-      owner = next;
-      return (await next.call(200, 'DELETE', path)).body.canceledTransactions.includes(transactionId);
+    await deactivate(first);
+    await next.activate(device);
+    // Until a cancellation comes before the headset is handed the reset. A reset device stays activated.
+    const path = `/devices/${device.deviceId}`;
+    await waitFor('a canceled reset', async () => {
+      const { transactionId } = (await next.call(201, 'PUT', `${path}/reset`)).body;
+      const { canceledTransactions } = (await next.call(200, 'DELETE', `${path}/transactions`)).body;
+      return canceledTransactions.includes(transactionId);
     });
     const work = await next.command(device);
     await waitFor('the offer', () => headset.ids('offer').includes(work));
@@ -213,14 +211,10 @@ describeOnStack('what an application sees of a headset', () => {
     await waitFor('the start', () => after.headset.ids('start').includes(work));
   });
 
-  it('a headset learns its activation from the welcome, also when its transaction was canceled', async () => {
+  it('a headset learns its activation from the welcome, and from a later one that it was canceled', async () => {
     const clientId = `client-${reportId}-${device.deviceId}`;
     const body = { mimiClientId: clientId, mimiClientSecret: 'hush-hush-hush' };
     const { transactionId } = (await first.call(201, 'POST', `/devices/${device.deviceId}`, body)).body;
-    await waitFor('the cancellation', async () => {
-      const path = `/devices/${device.deviceId}/transactions`;
-      return (await first.call(200, 'DELETE', path)).body.canceledTransactions.includes(transactionId);
-    });
     const { headset, welcome } = await session(0);
     expect(welcome.activation).toMatchObject({
       ...{ epoch: 1n, revision: BigInt(transactionId), sinceEpoch: 1n },
@@ -228,8 +222,11 @@ describeOnStack('what an application sees of a headset', () => {
     });
     // The hello counts for the activation that was current, although the headset did not know it.
     await waitFor('the hello', async () => (await status(first))['firmware'] !== null);
-    expect(headset.ids('offer')).toEqual([]);
-    await deactivate(first);
+    headset.close();
+    await waitFor('the cancellation', async () => {
+      const path = `/devices/${device.deviceId}/transactions`;
+      return (await first.call(200, 'DELETE', path)).body.canceledTransactions.includes(transactionId);
+    });
     const { welcome: after } = await session(1);
     expect(after.activation).toMatchObject({ epoch: 2n, applicationId: '', clientId: '', clientSecret: '' });
   });

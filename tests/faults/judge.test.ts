@@ -1,7 +1,17 @@
 import type { Evidence } from './evidence.ts';
 import { operations } from './judge/operations.ts';
 import { judge } from './judge.ts';
-import { call, general, goodRun, listed, notActivated, type Seeded } from './testing/good-run.ts';
+import {
+  call,
+  canceledActivation,
+  device,
+  general,
+  goodRun,
+  listed,
+  notActivated,
+  refusedDeactivation,
+  type Seeded,
+} from './testing/good-run.ts';
 import { seededFeed } from './testing/seeded-feed.ts';
 import { seededHeadsets } from './testing/seeded-headsets.ts';
 import { seededMedia } from './testing/seeded-media.ts';
@@ -49,6 +59,21 @@ describe('the judge', () => {
         arrivals: [...run.arrivals, general(4, 'processed', 'failure', 'no')],
       }),
     ).toEqual([]);
+  });
+
+  it('expects a device whose activation was canceled to be deactivated, and allows that a deactivation is refused', () => {
+    const run = canceledActivation(goodRun());
+    const applications = run.applications.map((a) => ({ ...a, slots: 0, activatedDevices: [] }));
+    expect(broken({ ...run, applications, calls: [...run.calls, refusedDeactivation] })).toEqual([]);
+    // An earlier activation by the same application that was not canceled stands.
+    const repeated: Evidence = {
+      ...run,
+      calls: [call({ kind: 'activate', order: 0, transactionId: 6 }), ...run.calls],
+      transactions: [listed(6, operations.activate), ...run.transactions],
+      arrivals: [general(6, 'accepted', 'success'), general(6, 'processed'), ...run.arrivals],
+      effects: [...run.effects, { deviceId: device, transactionId: 6, operation: operations.activate }],
+    };
+    expect(broken(repeated)).toEqual([]);
   });
 
   it('does not require an effect of a deactivation that a later activation has overtaken', () => {

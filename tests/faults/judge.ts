@@ -24,7 +24,7 @@ export function judge(evidence: Evidence): Check[] {
     ...judgeUpdates(c),
     ...judgeSora(c),
     ...judgeUsage(c),
-    ...judgeStanding(evidence),
+    ...judgeStanding(c),
     ...judgeOrder(c),
     ...judgeNeighbours(c),
     ...judgeOperators(evidence),

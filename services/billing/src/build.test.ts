@@ -86,6 +86,14 @@ test('a bill with everything in it', async () => {
   );
 });
 
+test('a device whose activation was canceled is not on the bill', async () => {
+  await world.change(
+    activated(1, 1n, '2026-11-02T00:00:00'),
+    deactivated(1, 2n, '2026-11-03T00:00:00', { undone: true }),
+  );
+  expect(await bill()).toEqual({ ...zeros, activateDevices: 0 });
+});
+
 // proves api/3/billing-counts
 test('activateDevices is told of the current month alone, and the month turns with the time zone', async () => {
   await world.change(activated(1, 1n, '2026-10-15T00:00:00'));

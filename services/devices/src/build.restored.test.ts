@@ -84,6 +84,27 @@ describe('a database that was restored from a backup, after it was raised', () =
     expect((await usage(world)).map(({ applicationId }) => applicationId)).toEqual(['app']);
   });
 
+  it('an activation that was canceled before the backup, or is canceled afterwards, is undone', async () => {
+    const [one, two] = [imei(0), imei(1)];
+    const of = async (deviceId: string) =>
+      (await world.devices.activateDevice({ caller: callerOf('app'), deviceId, clientId: deviceId }))
+        .transactionId;
+    const ids = { [one]: await of(one), [two]: await of(two) };
+    world.cutAt = 'devices.undone';
+    const undo = (deviceId: string) =>
+      world.devices.undoActivation({ deviceId, transactionId: ids[deviceId] as bigint });
+    await expect(undo(one)).rejects.toMatchObject({ code: 'internal' });
+    await raise();
+    await undo(one);
+    await undo(two);
+    expect(await current(one)).toMatchObject({ epoch: above(2), applicationId: '' });
+    expect(await current(two)).toMatchObject({ epoch: above(2), applicationId: '' });
+    expect(world.transactions.ended).toEqual([
+      [one, Number(above(2))],
+      [two, Number(above(2))],
+    ]);
+  });
+
   it('work that a change has left pending goes on, at the raised epoch', async () => {
     world.cutAt = 'devices.activated';
     await activate('app').catch(() => {});

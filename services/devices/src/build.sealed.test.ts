@@ -15,6 +15,9 @@ afterEach(() => world.close());
 test('everything that devices has sealed is moved, and then opens without the former key', async () => {
   const caller = callerOf(await provision(world), 'a repeated call');
   const { authenticationKey } = await world.applications.refreshAuthenticationKey({ caller });
+  // A repeated activation remembers the one that it replaced (ADR 0063).
+  const earlier = { caller: callerOf('app'), deviceId: imei(0), clientId: 'earlier', clientSecret: 'hush' };
+  await world.devices.activateDevice(earlier);
   // Cut off, so that the secret also waits for its transaction.
   world.cutAt = 'devices.activated';
   const request = { caller: callerOf('app'), deviceId: imei(0), clientId: 'client', clientSecret: 'hush' };
@@ -31,7 +34,7 @@ test('everything that devices has sealed is moved, and then opens without the fo
   const keys = [createSecretBox(next).sealing];
   expect(await move()).toEqual({
     'authentication keys': { keys, moved: 1, unopened: 0 },
-    'client secrets': { keys, moved: 2, unopened: 0 },
+    'client secrets': { keys, moved: 3, unopened: 0 },
     'kept answers': { keys, moved: 2, unopened: 0 },
   });
   expect(await move()).toEqual({
@@ -45,7 +48,11 @@ test('everything that devices has sealed is moved, and then opens without the fo
   expect(openText(alone, application?.['authenticationKey'], purposes.authenticationKey('app'))).toBe(
     authenticationKey,
   );
-  for (const sealed of [device?.['activation'].clientSecret, device?.['pending'][0].clientSecret]) {
+  for (const { clientSecret: sealed } of [
+    device?.['activation'],
+    device?.['activation'].earlier[0],
+    device?.['pending'][0],
+  ]) {
     expect(openText(alone, sealed, purposes.clientSecret(imei(0)))).toBe('hush');
   }
 });

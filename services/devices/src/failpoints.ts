@@ -8,6 +8,7 @@ export const devicesFailpoints = [
   'devices.returning',
   'devices.given-back',
   'devices.reset',
+  'devices.undone',
   'devices.released',
   'devices.created',
   'devices.settled',

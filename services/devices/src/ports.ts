@@ -1,6 +1,14 @@
 import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import type { Associations } from './domain/association.ts';
-import type { Activation, DeviceState, Intent, LifecycleChange, Pending, Slot } from './domain/device.ts';
+import type {
+  Activation,
+  DeviceState,
+  Intent,
+  LifecycleChange,
+  Pending,
+  Slot,
+  Undo,
+} from './domain/device.ts';
 import type { HardwareModel } from './domain/hardware.ts';
 import type { HeadsetKey, RegisteredKey } from './domain/headset-key.ts';
 import type { Limits } from './domain/limits.ts';
@@ -34,9 +42,9 @@ export interface ActivationStore {
     takeId: string,
     record: OwedRecord,
   ): Promise<ChangeOutcome>;
-  /** Changes the client id of the activation with that activation epoch. */
+  /** Replaces the client of the activation, unless the device's activation has changed since it was read. */
   reactivate(
-    deviceId: string,
+    device: DeviceState,
     transactionId: number,
     next: Activation,
     record: OwedRecord,
@@ -56,6 +64,15 @@ export interface ActivationStore {
     slot: Slot | undefined,
     record: OwedRecord,
   ): Promise<ChangeOutcome>;
+  /** Replaces the activation (ADR 0063), unless it has changed since it was read. */
+  replace(device: DeviceState, activation: Activation): Promise<ChangeOutcome>;
+  /**
+   * Ends the activation as if it had not been (ADR 0063), unless it has changed since it was read. Its slot stays
+   * until the work in `undo` is done.
+   */
+  undo(device: DeviceState, present: Activation, transactionId: number): Promise<void>;
+  /** Removes the work of an undone activation, which is done. */
+  settleUndo(deviceId: string, done: Undo): Promise<void>;
   /** Removes the slot from the device, by that return; once for each slot. */
   giveBack(deviceId: string, slotId: string, returnId: string): Promise<void>;
   /** How many devices have a slot of the application's contract. Counts over an index. */

@@ -21,6 +21,7 @@ import type { SealingContext, Service } from '@headset-cloud/kit/service.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { transactionsAdmin } from './admin/admin.ts';
+import { createUndoActivation } from './cancel/activations.ts';
 import { createCanceler } from './cancel/canceler.ts';
 import type { TransactionsConfig } from './config.ts';
 import { createReportConsumer } from './consumers/transaction-reports.ts';
@@ -48,7 +49,9 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
     progressIntervalMs: config.TRANSACTIONS_PROGRESS_INTERVAL_MS,
   });
   const link = createClient(DeliveryService, ctx.channel('device-link'), { deadlineMs: 3000 });
-  const outbox = createOutbox({ store, log, logger, failpoints });
+  const devices = createClient(DevicesService, ctx.channel('devices'), { deadlineMs: 3000 });
+  const undoActivation = createUndoActivation({ devices, logger });
+  const outbox = createOutbox({ store, log, logger, failpoints, undoActivation });
   const canceler = createCanceler({
     store,
     outbox,
@@ -71,7 +74,6 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
   });
   const reachable = async (deviceId: string): Promise<boolean> =>
     (await link.getPresence({ deviceIds: [deviceId] })).sessionEpochs[deviceId] !== undefined;
-  const devices = createClient(DevicesService, ctx.channel('devices'), { deadlineMs: 3000 });
   // An application that no longer has the device activated may not cancel, because its deactivation must
   // reach the headset. Devices is asked once per request, before anything of the request is stored.
   const requireActivated = async (applicationId: string, deviceId: string): Promise<void> => {
@@ -100,6 +102,7 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
       },
       outbox,
       canceler,
+      undoActivation,
       delivery,
       idempotency,
       clock,

@@ -8,6 +8,7 @@ import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { operationById } from '@headset-cloud/proto/operations.ts';
 import { LRUCache } from 'lru-cache';
+import type { UndoActivation } from './cancel/activations.ts';
 import { callbackBody, callbackId, callbackSequence, needsOperation } from './domain/callbacks.ts';
 import { withoutEndedSecrets } from './domain/ended-secrets.ts';
 import type { OwedCallback } from './domain/owed.ts';
@@ -35,8 +36,9 @@ export function createOutbox(deps: {
   log: EventLog;
   logger: Logger;
   failpoints: Failpoints;
+  undoActivation: UndoActivation;
 }): Outbox {
-  const { store, log, logger, failpoints } = deps;
+  const { store, log, logger, failpoints, undoActivation } = deps;
   // Callbacks that this process has published (resolved) or is publishing; only avoids duplicates.
   const known = new LRUCache<string, Promise<void>>({ max: 50_000 });
   // The newest look at each document of which this process has published: outboxSeq by transaction.
@@ -97,19 +99,26 @@ export function createOutbox(deps: {
         : undefined;
       if (lastProgress) earlier.push(lastProgress);
       // Always from the head: callbacks that are being published must be in the log before the next one.
-      const published = Promise.all(earlier).then(() => (fresh.length > 0 ? publish(t, fresh) : undefined));
+      // A canceled activation is undone before its callback is sent. If devices is unavailable, the callback is sent
+      // nevertheless, and the outbox stays, so that the sweeper tries again.
+      const undone = undoActivation(t);
+      const published = Promise.all([...earlier, undone]).then(() =>
+        fresh.length > 0 ? publish(t, fresh) : undefined,
+      );
       for (const owed of fresh) {
         known.set(callbackId(t.id, owed), published);
         if (owed.kind === 'progress') known.set(progressKey(t.id), published);
       }
       const done = published.then(
-        () =>
+        async () => {
+          if (!(await undone)) return;
           cleared.add({
             id: t.id,
             outboxSeq: t.outboxSeq,
             deferred: t.progressDeferredSinceMs !== undefined,
             ...(t.status === 'processed' && 'operation' in t && { operation: withoutEndedSecrets(t) }),
-          }),
+          });
+        },
         (error) => {
           for (const owed of t.outbox) known.delete(callbackId(t.id, owed));
           known.delete(progressKey(t.id));

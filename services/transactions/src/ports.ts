@@ -178,6 +178,8 @@ export interface Heads {
   /** The head of a device; reads of one turn are batched. */
   headOf(deviceId: string): Promise<Head>;
   floorOf(deviceId: string): Promise<Floor | undefined>;
+  /** Raises the floor without a transaction, unless the device's activation epoch is that high already. */
+  raiseFloor(deviceId: string, floor: Floor, now: number): Promise<void>;
   /** The requested firmware updates; `changes` is the version of the list. */
   firmwareQueue(deviceId: string): Promise<{
     readonly queued: readonly QueuedFirmware[];

@@ -1,14 +1,17 @@
 import type { CallRecord, Evidence } from '../evidence.ts';
+import { Activations } from './activations.ts';
+import type { Case } from './case.ts';
 import type { Check } from './check.ts';
 
 /** Acknowledged changes are in force: settings, activations and the slots that they use. */
-export function judgeStanding(evidence: Evidence): Check[] {
+export function judgeStanding(c: Case): Check[] {
+  const { evidence } = c;
   return [
     { name: 'no acknowledged setting is lost', violations: settingsKept(evidence) },
     { name: 'the slots in use match the activated devices', violations: slotsMatch(evidence) },
     {
       name: 'the last acknowledged activation or deactivation is in force',
-      violations: activationsStand(evidence),
+      violations: activationsStand(c),
     },
   ];
 }
@@ -33,24 +36,16 @@ function slotsMatch({ applications }: Evidence): string[] {
     .map((a) => `${a.applicationId}: ${a.slots} slots, ${a.activatedDevices.length} devices activated`);
 }
 
-function activationsStand({ calls, applications }: Evidence): string[] {
-  const standing = new Map<string, boolean>();
-  for (const c of [...calls].sort((a, b) => a.order - b.order)) {
-    if (c.status !== 201 || !c.deviceId) continue;
-    if (c.kind === 'activate') standing.set(nameOf(c), true);
-    if (c.kind === 'deactivate') standing.set(nameOf(c), false);
-  }
+function activationsStand(c: Case): string[] {
+  const { calls, applications } = c.evidence;
+  const activations = new Activations(c);
+  for (const call of [...calls].sort((a, b) => a.order - b.order)) activations.add(call);
   return applications.flatMap((a) =>
     a.devices.flatMap((deviceId) => {
       const is = a.activatedDevices.includes(deviceId);
-      const acknowledged = standing.get(nameOf({ ...a, deviceId })) ?? false;
-      return is === acknowledged
+      return is === activations.stand(a.applicationId, deviceId)
         ? []
         : [`${deviceId} is ${is ? '' : 'not '}activated, but the opposite was acknowledged`];
     }),
   );
-}
-
-function nameOf({ applicationId, deviceId }: { applicationId: string; deviceId?: string }): string {
-  return `${applicationId} ${deviceId}`;
 }

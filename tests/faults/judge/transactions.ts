@@ -1,4 +1,5 @@
 import type { CallRecord, Evidence, ListedTransaction } from '../evidence.ts';
+import { Activations } from './activations.ts';
 import type { Case } from './case.ts';
 import { add, type Check, repeated } from './check.ts';
 import {
@@ -23,7 +24,7 @@ export function judgeTransactions(c: Case): Check[] {
   return [
     {
       name: 'every call is answered, and none is refused without a valid reason',
-      violations: everyCallAnswered(evidence),
+      violations: everyCallAnswered(c),
     },
     { name: 'every transaction of a 201 response exists', violations: everyTransactionExists(c) },
     { name: 'every transaction has an end state', violations: everyTransactionEnded(c) },
@@ -47,14 +48,25 @@ export function judgeTransactions(c: Case): Check[] {
   ];
 }
 
-function everyCallAnswered({ calls, alwaysActivated }: Evidence): string[] {
+function everyCallAnswered(c: Case): string[] {
+  const { calls, alwaysActivated } = c.evidence;
   const stays = new Set(alwaysActivated);
-  return calls
-    .filter((c) => !(c.status >= 200 && c.status < 300))
-    .filter(
-      (c) => !(isOfActivated(c) && c.status === 403 && c.message === notActivated && !stays.has(c.deviceId)),
-    )
-    .map((c) => `${c.kind} ${c.key}: ${c.status || 'no answer'} ${c.message ?? ''}`.trim());
+  const activations = new Activations(c);
+  const violations: string[] = [];
+  for (const call of [...calls].sort((a, b) => a.order - b.order)) {
+    activations.add(call);
+    if (call.status >= 200 && call.status < 300) continue;
+    const isNotActivated = call.status === 403 && call.message === notActivated;
+    if (isNotActivated && isOfActivated(call) && !stays.has(call.deviceId)) continue;
+    // All activations of the device were canceled (ADR 0063).
+    if (isNotActivated && isFutile(call, activations)) continue;
+    violations.push(`${call.kind} ${call.key}: ${call.status || 'no answer'} ${call.message ?? ''}`.trim());
+  }
+  return violations;
+}
+
+function isFutile({ kind, applicationId, deviceId }: CallRecord, activations: Activations): boolean {
+  return kind === 'deactivate' && deviceId !== undefined && !activations.stand(applicationId, deviceId);
 }
 
 /** The operations that need an activation and do not change it. */

@@ -12,6 +12,7 @@ const known: Readonly<Record<number, string>> = {
   0: operations.deactivate,
   1: operations.activate,
   5: operations.update,
+  6: operations.activate,
 };
 const app1 = { applicationId: app, package: 'com.example.one', version: '1' };
 const stored = (file: string, partNumber: number, sha256: string) => ({
@@ -206,3 +207,24 @@ export type Seeded = [
   change: (e: Evidence) => Evidence,
   alsoBroken?: readonly string[],
 ];
+
+/** A deactivation that is refused because the device is not activated. */
+export const refusedDeactivation = call({
+  ...{ kind: 'deactivate', order: 9, status: 403, message: notActivated },
+});
+
+/** The activation of the run was canceled, and the device is deactivated. */
+export function canceledActivation(run: Evidence): Evidence {
+  return {
+    ...run,
+    calls: run.calls.map((c) => (c.kind === 'cancel' ? { ...c, canceledIds: [1, 3] } : c)),
+    transactions: run.transactions.map((t) =>
+      t.transactionId === 1 ? listed(1, operations.activate, 'canceled') : t,
+    ),
+    arrivals: [
+      ...run.arrivals.filter(({ body }) => body.transactionId !== 1),
+      general(1, 'processed', 'failure', canceledByRequest),
+    ],
+    effects: run.effects.filter(({ transactionId }) => transactionId !== 1),
+  };
+}

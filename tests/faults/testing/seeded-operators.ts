@@ -170,5 +170,7 @@ export const seededOperators: readonly Seeded[] = [
       );
       return { ...run, arrivals };
     },
+    // The replaced transaction is the run's only activation, which stands all the same.
+    ['the last acknowledged activation or deactivation is in force'],
   ],
 ];

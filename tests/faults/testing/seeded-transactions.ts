@@ -2,10 +2,13 @@ import { canceledByRequest, operations } from '../judge/operations.ts';
 import {
   app,
   call,
+  canceledActivation,
   device,
   general,
+  goodRun,
   listed,
   notActivated,
+  refusedDeactivation,
   type Seeded,
   swapStatus,
   without,
@@ -168,5 +171,15 @@ export const seededTransactions: readonly Seeded[] = [
     'the last acknowledged activation or deactivation is in force',
     'an activation that is gone',
     (e) => ({ ...e, applications: e.applications.map((a) => ({ ...a, slots: 0, activatedDevices: [] })) }),
+  ],
+  [
+    'the last acknowledged activation or deactivation is in force',
+    'a canceled activation that is in force',
+    (e) => canceledActivation({ ...e, applications: goodRun().applications }),
+  ],
+  [
+    'every call is answered, and none is refused without a valid reason',
+    'a deactivation that is refused though an activation stands',
+    (e) => ({ ...e, calls: [...e.calls, refusedDeactivation] }),
   ],
 ];

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file devices/v1/events.proto.
  */
 export const file_devices_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("ChdkZXZpY2VzL3YxL2V2ZW50cy5wcm90bxISaGVhZHNldC5kZXZpY2VzLnYxIpABChREZXZpY2VMaWZlY3ljbGVFdmVudBIRCglkZXZpY2VfaWQYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkSDQoFZXBvY2gYAyABKAQSLwoEa2luZBgEIAEoDjIhLmhlYWRzZXQuZGV2aWNlcy52MS5MaWZlY3ljbGVLaW5kEg0KBWF0X21zGAUgASgDKm0KDUxpZmVjeWNsZUtpbmQSHgoaTElGRUNZQ0xFX0tJTkRfVU5TUEVDSUZJRUQQABIcChhMSUZFQ1lDTEVfS0lORF9BQ1RJVkFURUQQARIeChpMSUZFQ1lDTEVfS0lORF9ERUFDVElWQVRFRBACYgZwcm90bzM");
+  fileDesc("ChdkZXZpY2VzL3YxL2V2ZW50cy5wcm90bxISaGVhZHNldC5kZXZpY2VzLnYxIqABChREZXZpY2VMaWZlY3ljbGVFdmVudBIRCglkZXZpY2VfaWQYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkSDQoFZXBvY2gYAyABKAQSLwoEa2luZBgEIAEoDjIhLmhlYWRzZXQuZGV2aWNlcy52MS5MaWZlY3ljbGVLaW5kEg0KBWF0X21zGAUgASgDEg4KBnVuZG9uZRgGIAEoCCptCg1MaWZlY3ljbGVLaW5kEh4KGkxJRkVDWUNMRV9LSU5EX1VOU1BFQ0lGSUVEEAASHAoYTElGRUNZQ0xFX0tJTkRfQUNUSVZBVEVEEAESHgoaTElGRUNZQ0xFX0tJTkRfREVBQ1RJVkFURUQQAmIGcHJvdG8z");
 
 /**
  * Topic device-lifecycle, key = device id. Published by devices when an activation or deactivation
@@ -45,6 +45,13 @@ export type DeviceLifecycleEvent = Message<"headset.devices.v1.DeviceLifecycleEv
    * @generated from field: int64 at_ms = 5;
    */
   atMs: bigint;
+
+  /**
+   * Only with DEACTIVATED: the activation was canceled and is undone, so it does not count (ADR 0063).
+   *
+   * @generated from field: bool undone = 6;
+   */
+  undone: boolean;
 };
 
 /**

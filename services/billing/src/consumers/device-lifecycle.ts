@@ -28,7 +28,7 @@ const kinds = new Map<LifecycleKind, LifecycleChange['kind']>([
 function decode(event: LogEvent): LifecycleChange {
   const message = decodeEvent(DeviceLifecycleEventSchema, event);
   try {
-    const { applicationId, deviceId, epoch, kind: wire, atMs } = message;
+    const { applicationId, deviceId, epoch, kind: wire, atMs, undone } = message;
     const kind = kinds.get(wire);
     if (!kind) throw new Error(`kind ${wire} is not known`);
     return {
@@ -37,6 +37,7 @@ function decode(event: LogEvent): LifecycleChange {
       epoch: whole(epoch),
       kind,
       atMs: whole(atMs),
+      ...(undone && { undone }),
     };
   } catch (cause) {
     throw new PoisonEventError(event, `not a change of an activation: ${(cause as Error).message}`, {

@@ -11,6 +11,8 @@ export interface LifecycleChange {
   readonly kind: 'activated' | 'deactivated';
   /** Milliseconds since 1970. */
   readonly atMs: number;
+  /** Set if a deactivation undid a canceled activation, which then does not count (ADR 0063). */
+  readonly undone?: true;
 }
 
 /** A device's activation by the bill's application, as the bill needs it. */
@@ -34,10 +36,10 @@ export class ActivityFold {
     this.#span = span;
   }
 
-  add({ kind, atMs }: Pick<LifecycleChange, 'kind' | 'atMs'>): void {
+  add({ kind, atMs, undone }: Pick<LifecycleChange, 'kind' | 'atMs' | 'undone'>): void {
     if (kind === 'activated') this.#sinceMs ??= atMs;
     else if (this.#sinceMs !== undefined) {
-      this.#inMonth ||= this.#overlaps(this.#sinceMs, Math.max(atMs, this.#sinceMs));
+      if (!undone) this.#inMonth ||= this.#overlaps(this.#sinceMs, Math.max(atMs, this.#sinceMs));
       this.#sinceMs = undefined;
     }
   }

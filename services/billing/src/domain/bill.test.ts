@@ -124,6 +124,18 @@ describe('devices of the month', () => {
   }
   const { fromMs, toMs } = span;
 
+  test('an activation that was canceled does not count; one before or after it does', () => {
+    const canceled = [
+      change('d', 1, 'activated', fromMs + 1),
+      { ...change('d', 2, 'deactivated', fromMs + 2), undone: true as const },
+    ];
+    expect(counts(canceled)).toEqual([0, 0, []]);
+    const next = [change('d', 3, 'activated', fromMs + 3), change('d', 4, 'deactivated', fromMs + 4)];
+    expect(counts([...canceled, ...next])).toEqual([1, 0, ['d']]);
+    const later = canceled.map((one) => ({ ...one, epoch: one.epoch + 4 }));
+    expect(counts([...next, ...later])).toEqual([1, 0, ['d']]);
+  });
+
   test.each<[string, [number, LifecycleChange['kind'], number][], number, number]>([
     ['activated before it and since', [[1, 'activated', 5]], 1, 1],
     ['activated in it', [[1, 'activated', fromMs]], 1, 1],

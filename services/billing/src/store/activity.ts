@@ -11,10 +11,10 @@ export function createActivityStore(collection: StoreCollection<LifecycleDocumen
     async record(changes) {
       if (changes.length === 0) return;
       await collection.bulkWrite(
-        changes.map(({ applicationId, deviceId, epoch, kind, atMs }) => ({
+        changes.map(({ deviceId, epoch, kind, ...more }) => ({
           updateOne: {
             filter: { _id: `${deviceId}/${epoch}/${kind}` },
-            update: { $setOnInsert: { applicationId, deviceId, epoch, kind, atMs } },
+            update: { $setOnInsert: { deviceId, epoch, kind, ...more } },
             upsert: true,
           },
         })),

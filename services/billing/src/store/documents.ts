@@ -49,6 +49,7 @@ export interface LifecycleDocument {
   epoch: number;
   kind: 'activated' | 'deactivated';
   atMs: number;
+  undone?: true;
 }
 
 export interface PlansDocument extends OwingDocument {

@@ -5,6 +5,7 @@ import { nextActivationStep } from '../domain/activation.ts';
 import type { DeviceState } from '../domain/device.ts';
 import { refusals } from '../domain/refusals.ts';
 import { requireDestination } from '../domain/settings.ts';
+import { repeatedActivation } from '../domain/undo.ts';
 import { completePending } from './complete.ts';
 import type { ActivationDependencies } from './dependencies.ts';
 import { findRoom } from './room.ts';
@@ -175,21 +176,13 @@ async function reserveAndActivate(
  */
 async function activateAgain(
   deps: ActivationDependencies,
-  { deviceId, transactionId, clientId, clientSecret, record }: ActivateRequest,
-  { activation }: DeviceState,
+  { transactionId, clientId, clientSecret, record }: ActivateRequest,
+  device: DeviceState,
 ): Promise<void> {
-  if (!activation) return;
-  const { applicationId, epoch, sinceEpoch, sinceMs, before } = activation;
-  const next = {
-    applicationId,
-    clientId,
-    ...(clientSecret !== undefined && { clientSecret }),
-    epoch,
-    sinceEpoch,
-    ...(sinceMs !== undefined && { sinceMs }),
-    ...(before && { before }),
-  };
-  const outcome = await deps.devices.reactivate(deviceId, transactionId, next, record);
+  if (!device.activation) return;
+  const client = { clientId, ...(clientSecret !== undefined && { clientSecret }) };
+  const next = repeatedActivation(device, device.activation, client);
+  const outcome = await deps.devices.reactivate(device, transactionId, next, record);
   deps.failpoints('devices.activated');
   if (outcome === 'client_id_in_use') throw refusals.clientIdInUse();
 }

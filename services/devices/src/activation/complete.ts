@@ -5,7 +5,7 @@ import {
   type CreateTransactionRequestSchema,
   FloorReason,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import type { Pending } from '../domain/device.ts';
+import type { Pending, Undo } from '../domain/device.ts';
 import type { ActivationDependencies } from './dependencies.ts';
 import { returnSlot } from './slots.ts';
 
@@ -25,6 +25,16 @@ export async function completePending(deps: ActivationDependencies, deviceId: st
     await deps.devices.settle(deviceId, pending);
     deps.failpoints('devices.settled');
   }
+  if (device?.undo) await completeUndo(deps, deviceId, device.undo);
+}
+
+/** Frees the slot of an activation that was undone, and has its transactions canceled (ADR 0063). */
+async function completeUndo(deps: ActivationDependencies, deviceId: string, undo: Undo): Promise<void> {
+  if (undo.slotId !== undefined) await returnSlot(deps, undo.applicationId, deviceId, undo.slotId);
+  deps.failpoints('devices.released');
+  await deps.transactions.endActivation({ deviceId, activationEpoch: BigInt(undo.epoch) });
+  await deps.devices.settleUndo(deviceId, undo);
+  deps.failpoints('devices.settled');
 }
 
 /** Completes the slot of a change in the contract's document (ADR 0011). */

@@ -11,7 +11,7 @@ export interface ActivationDependencies {
   readonly devices: ActivationStore;
   readonly contracts: ContractStore;
   readonly applications: ApplicationStore;
-  readonly transactions: Pick<Client<typeof TransactionsService>, 'createTransaction'>;
+  readonly transactions: Pick<Client<typeof TransactionsService>, 'createTransaction' | 'endActivation'>;
   /** Opens a sealed client secret. */
   readonly openClientSecret: (deviceId: string, sealed: string) => string;
   readonly lifecycle: LifecycleEvents;

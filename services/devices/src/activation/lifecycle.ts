@@ -71,13 +71,17 @@ export function createLifecycleEvents(deps: {
   };
 }
 
-function event(deviceId: string, { kind, applicationId, epoch, atMs }: LifecycleChange): OutgoingEvent {
+function event(
+  deviceId: string,
+  { kind, applicationId, epoch, atMs, undone }: LifecycleChange,
+): OutgoingEvent {
   const message = create(DeviceLifecycleEventSchema, {
     deviceId,
     applicationId,
     epoch: BigInt(epoch),
     kind: kinds[kind],
     atMs: BigInt(atMs),
+    undone: undone === true,
   });
   return { key: deviceId, value: toBinary(DeviceLifecycleEventSchema, message) };
 }

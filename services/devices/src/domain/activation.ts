@@ -32,7 +32,7 @@ export function nextActivationStep(
   if (device.intent && device.intent.transactionId !== request.transactionId) {
     return device.intent.untilMs > nowMs ? 'wait' : 'abandon';
   }
-  if (device.pending.length > 0) return 'finish';
+  if (device.pending.length > 0 || device.undo) return 'finish';
   return device.intent ? 'reserve' : 'intend';
 }
 

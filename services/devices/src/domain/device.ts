@@ -30,6 +30,11 @@ export interface DeviceState {
   readonly returned?: { readonly slotId: string; readonly id: string };
   /** Work that is still to be done in other documents, in order. */
   readonly pending: readonly Pending[];
+  /**
+   * Work after all of `pending`; no activation begins before it is done. It has its own field because release
+   * 0.1.0 cannot read another kind of `pending`.
+   */
+  readonly undo?: Undo;
   /** Lifecycle events that are not known to be in the log yet, in order. */
   readonly lifecycle: readonly LifecycleChange[];
 }
@@ -49,6 +54,35 @@ export interface Activation {
    * another application's. Absent: there was no restore.
    */
   readonly before?: readonly EpochSpan[];
+  /**
+   * The activations by the same application that this one replaced, oldest first, as far as their transactions
+   * are not known to be canceled (ADR 0063). Absent: none.
+   */
+  readonly earlier?: readonly EarlierActivation[];
+  /**
+   * Set if this activation was in `earlier` and is in force again: its transaction. It counts while `after` is
+   * the device's newest transaction.
+   */
+  readonly restored?: { readonly transactionId: number; readonly after: number };
+}
+
+/** An activation that another one by the same application has replaced. */
+export interface EarlierActivation {
+  readonly transactionId: number;
+  readonly clientId: string;
+  /** Sealed, base64. */
+  readonly clientSecret?: string;
+}
+
+/** Work in other documents after an activation was undone (ADR 0063). */
+export interface Undo {
+  /** The canceled transaction of the activation. */
+  readonly transactionId: number;
+  readonly applicationId: string;
+  /** The device's activation epoch from then on. */
+  readonly epoch: number;
+  /** The slot that the activation used. */
+  readonly slotId?: string;
 }
 
 export interface Intent {
@@ -88,6 +122,8 @@ export interface LifecycleChange {
   readonly epoch: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
+  /** Set if a deactivation undid a canceled activation, which then does not count (ADR 0063). */
+  readonly undone?: true;
 }
 
 /** How many transactions a device's document remembers. */

@@ -25,6 +25,7 @@ import { listDeviceStatusesHandler } from './list-device-statuses.ts';
 import { refreshAuthenticationKeyHandler } from './refresh-authentication-key.ts';
 import { resetDeviceHandler } from './reset-device.ts';
 import { sendOperationHandler } from './send-operation.ts';
+import { undoActivationHandler } from './undo-activation.ts';
 import { updateSettingsHandler } from './update-settings.ts';
 
 /** The gRPC services of devices for other services. */
@@ -42,6 +43,7 @@ export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
       getActivation: getActivationHandler(deps),
       activateDevice: activateDeviceHandler(deps),
       deactivateDevice: deactivateDeviceHandler(deps),
+      undoActivation: undoActivationHandler(deps),
       sendOperation: sendOperationHandler(deps),
       resetDevice: resetDeviceHandler(deps),
       getHardwareProperties: getHardwarePropertiesHandler(deps),

@@ -1,5 +1,5 @@
 import { recordOf } from '@headset-cloud/kit/audit/record.ts';
-import type { Activation } from '../domain/device.ts';
+import type { Activation, DeviceState } from '../domain/device.ts';
 import { imei, openWorld, type World } from '../testing/world.ts';
 import { createActivationStore } from './activations.ts';
 import type { DeviceDocument } from './documents.ts';
@@ -31,6 +31,7 @@ beforeEach(async () => {
   store = createActivationStore(world.store.collection<DeviceDocument>('devices'), clock, 60_000);
 });
 afterEach(() => world.close());
+const stored = async () => (await store.find(deviceId)) as DeviceState;
 
 test('one intent at a time, and none below the newest change', async () => {
   expect(await store.intend(deviceId, intent(5))).toBe(true);
@@ -58,8 +59,9 @@ test('only the holder of the intent activates', async () => {
 test('changes come in the order of their transaction ids, of the activation that was seen', async () => {
   await store.intend(deviceId, intent(5));
   await store.activate(deviceId, intent(5), activation(), 'take', record);
-  expect(await store.reactivate(deviceId, 8, activation(1, 'd'), record)).toBe('changed');
-  expect(await store.reactivate(deviceId, 7, activation(1, 'e'), record)).toBe('lost');
+  const seen = await stored();
+  expect(await store.reactivate(seen, 8, activation(1, 'd'), record)).toBe('changed');
+  expect(await store.reactivate(seen, 9, activation(1, 'e'), record)).toBe('lost');
   expect(await store.deactivate(deviceId, 7, activation(), slot, record)).toBe('lost');
   expect(await store.deactivate(deviceId, 9, activation(2), slot, record)).toBe('lost');
   expect((await store.find(deviceId))?.pending.map((p) => p.transactionId)).toEqual([5, 8]);
@@ -109,7 +111,8 @@ test('a device owes others that are away a hundred works at most; a deactivation
   }
   const full = expect.objectContaining({ code: 'unavailable', retryAfterMs: 5000 });
   await expect(store.reset(deviceId, 500, activation(most), record)).rejects.toEqual(full);
-  await expect(store.reactivate(deviceId, 500, activation(most, 'd'), record)).rejects.toEqual(full);
+  const seen = await stored();
+  await expect(store.reactivate(seen, 500, activation(most, 'd'), record)).rejects.toEqual(full);
   expect(await store.deactivate(deviceId, 500, activation(most), slot, record)).toBe('changed');
   await expect(store.intend(deviceId, intent(501))).rejects.toEqual(full);
   for (const pending of (await store.find(deviceId))?.pending ?? []) await store.settle(deviceId, pending);

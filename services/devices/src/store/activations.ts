@@ -5,10 +5,13 @@ import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { pastAssociations } from '../domain/association.ts';
 import {
+  type Activation,
   type DeviceState,
   type LifecycleChange,
   type Pending,
   recentTransactions,
+  type Slot,
+  type Undo,
 } from '../domain/device.ts';
 import type { ActivationStore, ChangeOutcome } from '../ports.ts';
 import type { DeviceDocument } from './documents.ts';
@@ -22,6 +25,7 @@ const stateFields = {
   slot: 1,
   returned: 1,
   pending: 1,
+  undo: 1,
   lifecycle: 1,
 } as const;
 
@@ -94,9 +98,38 @@ export function createActivationStore(
     { applicationId, epoch }: { applicationId: string; epoch: number },
   ): LifecycleChange => ({ kind, applicationId, epoch, atMs: clock.now() });
 
+  /** What every end of an activation changes; it has the next activation epoch. */
+  const ended = ({ applicationId, epoch: last, sinceEpoch, before = [] }: Activation) => {
+    const epoch = last + 1;
+    const past = [...before, { sinceEpoch, untilEpoch: epoch }].map((span) => ({ applicationId, ...span }));
+    return {
+      ...{ applicationId, epoch },
+      $set: { epoch, deactivatedAtMs: clock.now() },
+      $push: { past: { $each: past, $slice: -pastAssociations } },
+      // The location goes at once (ADR 0045).
+      $unset: { activation: '' as const, 'reported.location': '' as const },
+    };
+  };
+  const slotOf = (slot: Slot | undefined, applicationId: string) =>
+    slot?.applicationId === applicationId ? { slotId: slot.id } : {};
+
+  /**
+   * The device as it was read, as far as its activation is concerned. Each change has a new transaction, except
+   * that `earlier` may get shorter.
+   */
+  const unchanged = ({ deviceId, lastTransactionId, activation }: DeviceState) => {
+    const { length } = activation?.earlier ?? [];
+    return {
+      ...{ _id: deviceId, lastTransactionId, 'activation.epoch': activation?.epoch ?? null },
+      ...(length > 0 && { [`activation.earlier.${length - 1}`]: { $exists: true } }),
+      [`activation.earlier.${length}`]: { $exists: false },
+    };
+  };
+
   /** The state of a device without pending work. */
   const atRest: Filter<DeviceDocument> = {
     pending: { $size: 0 },
+    undo: { $exists: false },
     intent: { $exists: false },
     'lifecycle.0': { $exists: false },
   };
@@ -137,6 +170,7 @@ export function createActivationStore(
           activation: { $exists: false },
           intent: { $exists: false },
           pending: { $size: 0 },
+          undo: { $exists: false },
         },
         { $set: { intent, dueAtMs: intent.untilMs } },
       );
@@ -166,7 +200,7 @@ export function createActivationStore(
       );
     },
 
-    reactivate(deviceId, transactionId, next, record) {
+    reactivate(device, transactionId, next, record) {
       const { applicationId, clientId, clientSecret, epoch } = next;
       const effect = takesEffect(transactionId, record, {
         kind: 'activate',
@@ -176,27 +210,42 @@ export function createActivationStore(
         clientId,
         ...(clientSecret !== undefined && { clientSecret }),
       });
-      return changeWithRoom(
-        { _id: deviceId, 'activation.epoch': epoch, lastTransactionId: { $lt: transactionId } },
-        { ...effect, $set: { ...effect.$set, activation: next } },
-      );
+      return changeWithRoom(unchanged(device), { ...effect, $set: { ...effect.$set, activation: next } });
     },
 
-    deactivate(deviceId, transactionId, ended, slot, record) {
-      const { applicationId, sinceEpoch, before = [] } = ended;
-      const epoch = ended.epoch + 1;
-      const slotId = slot?.applicationId === applicationId ? { slotId: slot.id } : {};
+    replace(device, activation) {
+      return change(unchanged(device), { $set: { activation } });
+    },
+
+    async undo(device, present, transactionId) {
+      const { applicationId, epoch, $set, $push, $unset } = ended(present);
+      const undo: Undo = { transactionId, applicationId, epoch, ...slotOf(device.slot, applicationId) };
+      const lifecycle = { ...lifecycleChange('deactivated', undo), undone: true as const };
+      await change(unchanged(device), {
+        $set: { ...$set, undo, dueAtMs: dueAtMs() },
+        $push: { ...$push, lifecycle },
+        $unset,
+      });
+    },
+
+    async settleUndo(deviceId, { transactionId }) {
+      const done = {
+        updateOne: {
+          filter: { _id: deviceId, 'undo.transactionId': transactionId },
+          update: { $unset: { undo: '' as const } },
+        },
+      };
+      await devices.bulkWrite([done, resting(deviceId)]);
+    },
+
+    deactivate(deviceId, transactionId, present, slot, record) {
+      const { applicationId, epoch, $set, $push, $unset } = ended(present);
+      const slotId = slotOf(slot, applicationId);
       const pending: Pending = { kind: 'deactivate', transactionId, applicationId, epoch, ...slotId };
       const effect = takesEffect(transactionId, record, pending, 'deactivated');
-      const past = [...before, { sinceEpoch, untilEpoch: epoch }].map((span) => ({ applicationId, ...span }));
       return change(
-        { _id: deviceId, 'activation.epoch': ended.epoch, lastTransactionId: { $lt: transactionId } },
-        {
-          $set: { ...effect.$set, epoch, deactivatedAtMs: clock.now() },
-          $push: { ...effect.$push, past: { $each: past, $slice: -pastAssociations } },
-          // The location goes at once (ADR 0045).
-          $unset: { activation: '', 'reported.location': '' },
-        },
+        { _id: deviceId, 'activation.epoch': present.epoch, lastTransactionId: { $lt: transactionId } },
+        { $set: { ...effect.$set, ...$set }, $push: { ...effect.$push, ...$push }, $unset },
       );
     },
 

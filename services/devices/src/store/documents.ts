@@ -2,7 +2,7 @@ import { type OwingDocument, owingIndex } from '@headset-cloud/kit/audit/record.
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { PastAssociation } from '../domain/association.ts';
-import type { Activation, Intent, LifecycleChange, Pending, Slot } from '../domain/device.ts';
+import type { Activation, Intent, LifecycleChange, Pending, Slot, Undo } from '../domain/device.ts';
 import type { Camera, HardwareModel } from '../domain/hardware.ts';
 import type { RegisteredKey } from '../domain/headset-key.ts';
 import type { Limits } from '../domain/limits.ts';
@@ -93,6 +93,8 @@ export interface DeviceDocument extends OwingDocument {
   slot?: Slot;
   returned?: { slotId: string; id: string };
   pending: Pending[];
+  /** Absent: nothing was undone, or all of its work is done. */
+  undo?: Undo;
   /** Absent in documents of older versions: counts as empty. */
   lifecycle?: LifecycleChange[];
   /** Ended activations, oldest first; absent: none. */

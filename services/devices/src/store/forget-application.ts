@@ -27,8 +27,11 @@ export function createApplicationForgetStore(of: {
   /** Work of activations that is not done; the index of what is due finds it among the few that have some. */
   async function isUnsettled(applicationId: string): Promise<boolean> {
     const found = await Promise.all(
-      ['pending.applicationId', 'intent.applicationId', 'lifecycle.applicationId'].map((path) =>
-        devices.findOne({ dueAtMs: { $gt: 0 }, [path]: applicationId }, { projection: { _id: 1 } }),
+      ['pending', 'undo', 'intent', 'lifecycle'].map((work) =>
+        devices.findOne(
+          { dueAtMs: { $gt: 0 }, [`${work}.applicationId`]: applicationId },
+          { projection: { _id: 1 } },
+        ),
       ),
     );
     return found.some((one) => one !== null);

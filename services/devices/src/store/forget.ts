@@ -10,6 +10,7 @@ const atRest: Filter<DeviceDocument> = {
   intent: { $exists: false },
   slot: { $exists: false },
   pending: { $size: 0 },
+  undo: { $exists: false },
   'lifecycle.0': { $exists: false },
 };
 
@@ -25,14 +26,14 @@ export function createForgetStore(devices: StoreCollection<DeviceDocument>): For
     async traces(deviceId) {
       const found = await devices.findOne({ _id: deviceId });
       if (!found) return undefined;
-      const { activation, intent, slot, pending, lifecycle = [], keys, reported, past = [] } = found;
+      const { activation, intent, slot, pending, undo, lifecycle = [], keys, reported, past = [] } = found;
       const traces: TracesOfDevice = {
         keys: keys.length,
         reported: Object.keys(reported ?? {}).length,
         past: past.length,
         texts: found.specificDestination === undefined ? 0 : 1,
         ...(activation && { applicationId: activation.applicationId }),
-        unsettled: [intent, slot, pending[0], lifecycle[0]].some((one) => one !== undefined),
+        unsettled: [intent, slot, pending[0], undo, lifecycle[0]].some((one) => one !== undefined),
       };
       return traces;
     },

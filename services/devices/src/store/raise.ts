@@ -18,7 +18,7 @@ export async function isUnused(store: Store): Promise<boolean> {
  */
 export async function raiseDevices({ store, dryRun }: Raising): Promise<RaiseReport> {
   const devices = store.collection<DeviceDocument>(collections.devices);
-  const projection = { epoch: 1, activation: 1, pending: 1 } as const;
+  const projection = { epoch: 1, activation: 1, pending: 1, undo: 1 } as const;
   const report = { devices: 0, activated: 0 };
   // Before the devices: one that is registered later is above all of them.
   if (!dryRun) await noteRaise(store);
@@ -35,7 +35,13 @@ export async function raiseDevices({ store, dryRun }: Raising): Promise<RaiseRep
   }
 }
 
-function raise({ _id, epoch, activation, pending }: WithId<DeviceDocument>): BulkOperation<DeviceDocument> {
+function raise({
+  _id,
+  epoch,
+  activation,
+  pending,
+  undo,
+}: WithId<DeviceDocument>): BulkOperation<DeviceDocument> {
   const raised = epoch + raiseStep;
   const work = pending.map((one) => ('epoch' in one ? { ...one, epoch: one.epoch + raiseStep } : one));
   return {
@@ -56,6 +62,7 @@ function raise({ _id, epoch, activation, pending }: WithId<DeviceDocument>): Bul
             },
           }),
           ...(work.length > 0 && { pending: work }),
+          ...(undo && { undo: { ...undo, epoch: undo.epoch + raiseStep } }),
         },
       },
     },

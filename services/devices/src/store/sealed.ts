@@ -14,17 +14,20 @@ export function sealedAuthenticationKeys(applications: StoreCollection<Applicati
   });
 }
 
-/** The client secrets of activations, and of those that are still to be handed over. */
+/** The client secrets of activations, of those that they replaced, and of those still to be handed over. */
 export function sealedClientSecrets(devices: StoreCollection<DeviceDocument>): SealedPlace {
   return sealedFields(devices, {
     name: 'client secrets',
-    projection: { 'activation.clientSecret': 1, pending: 1 },
+    projection: { 'activation.clientSecret': 1, 'activation.earlier': 1, pending: 1 },
     fields: ({ _id, activation, pending }) => {
       const purpose = purposes.clientSecret(_id);
       const field = (path: string, text: string | undefined): SealedField[] =>
         text === undefined ? [] : [{ path, text, purpose }];
       return [
         ...field('activation.clientSecret', activation?.clientSecret),
+        ...(activation?.earlier ?? []).flatMap((one, place) =>
+          field(`activation.earlier.${place}.clientSecret`, one.clientSecret),
+        ),
         ...pending.flatMap((one, place) =>
           one.kind === 'activate' ? field(`pending.${place}.clientSecret`, one.clientSecret) : [],
         ),

@@ -34,8 +34,10 @@ export class RecordingTransactions {
   away: DomainError | undefined;
   /** Number of transaction reads so far. */
   asked = 0;
-  /** While set, every create fails with it. */
+  /** While set, every create and every end of an activation fails with it. */
   failure: DomainError | undefined;
+  /** Ends of activations: device id and the activation epoch from then on. */
+  readonly ended: [string, number][] = [];
   /** While set, a create takes effect but its caller gets this error instead of the answer. */
   silence: DomainError | undefined;
   /** Awaited before each create. */
@@ -55,6 +57,13 @@ export class RecordingTransactions {
         const transactionId = BigInt(this.#create(request));
         if (this.silence) throw this.silence;
         return { transactionId };
+      },
+      endActivation: async ({ deviceId, activationEpoch }) => {
+        if (this.failure) throw this.failure;
+        this.ended.push([deviceId, Number(activationEpoch)]);
+        const epoch = this.#epochs.get(deviceId) ?? 0n;
+        this.#epochs.set(deviceId, epoch > activationEpoch ? epoch : activationEpoch);
+        return {};
       },
       getTransaction: async ({ applicationId, transactionId }) => {
         this.asked += 1;

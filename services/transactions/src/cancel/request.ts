@@ -3,6 +3,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Queries, Transitions } from '../ports.ts';
+import type { UndoActivation } from './activations.ts';
 
 /**
  * The transactions that one cancel request may cancel. Decided once: a repeat of the request uses the same
@@ -47,11 +48,19 @@ export async function planCancel(
  * later run: all runs of a plan return the same ids.
  */
 export async function cancelTransactions(
-  deps: { store: Transitions & Queries; outbox: Outbox; delivery: Delivery; clock: Clock },
+  deps: {
+    store: Transitions & Queries;
+    outbox: Outbox;
+    delivery: Delivery;
+    undoActivation: UndoActivation;
+    clock: Clock;
+  },
   request: CancelRequest & { readonly plan: CancelPlan },
 ): Promise<number[]> {
   const { plan, ...owner } = request;
   const canceled = await deps.store.cancelByRequest({ ...owner, ...plan }, deps.clock.now());
+  // The caller reads the device as deactivated after the answer. While devices is unavailable, the outbox retries.
+  await Promise.all(canceled.map(deps.undoActivation));
   for (const t of canceled) deps.outbox.publish(t);
   if (canceled.length > 0) deps.delivery.withdraw(canceled, 'canceled');
   return canceled.map((t) => t.id).sort((a, b) => a - b);

@@ -8,6 +8,7 @@ import { cancelTransactionsHandler } from './cancel-transactions.ts';
 import { createTransactionHandler } from './create-transaction.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { drawTransactionIdHandler } from './draw-transaction-id.ts';
+import { endActivationHandler } from './end-activation.ts';
 import { getTransactionHandler } from './get-transaction.ts';
 import { headsetOnlineHandler } from './headset-online.ts';
 import { listTransactionsHandler } from './list-transactions.ts';
@@ -25,6 +26,7 @@ export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
       getTransaction: getTransactionHandler(deps),
       listTransactions: listTransactionsHandler(deps),
       cancelTransactions: cancelTransactionsHandler(deps),
+      endActivation: endActivationHandler(deps),
     }),
     bind(DeliveryJudgeService, {
       headsetOnline: headsetOnlineHandler(deps),

@@ -1,6 +1,7 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
+import type { UndoActivation } from '../cancel/activations.ts';
 import type { Canceler } from '../cancel/canceler.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
@@ -12,6 +13,7 @@ export interface HandlerDependencies {
   readonly outbox: Outbox;
   readonly limits: OpenLimits;
   readonly canceler: Canceler;
+  readonly undoActivation: UndoActivation;
   readonly delivery: Delivery;
   readonly idempotency: Idempotency;
   readonly clock: Clock;

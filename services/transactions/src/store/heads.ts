@@ -85,6 +85,17 @@ export function createHeadStore(store: Store): HeadStore {
     async floorOf(deviceId) {
       return (await read(deviceId))?.floor;
     },
+    async raiseFloor(deviceId, floor, now) {
+      await heads.updateOne(
+        { _id: deviceId, epoch: { $lt: floor.epoch } },
+        {
+          $set: { epoch: floor.epoch, floor, floorDueAt: new Date(now) },
+          ...(floor.reason === 'deactivation' && {
+            $push: { deactivations: { $each: [floor.epoch], $slice: -rememberedEnds } },
+          }),
+        },
+      );
+    },
     async firmwareQueue(deviceId) {
       const { firmware = [], firmwareChanges = 0, floor } = (await read(deviceId)) ?? {};
       return { queued: firmware, changes: firmwareChanges, floorEpoch: floor?.epoch ?? 0 };

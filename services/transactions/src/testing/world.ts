@@ -59,6 +59,9 @@ export class World {
   /** Hand-overs that failed while device-link was unavailable. */
   refused = 0;
   activated = true;
+  devicesAway = false;
+  /** Activations that devices was asked to undo: transaction id, and how many callbacks it had by then. */
+  readonly undone: [number, number][] = [];
   /** Withdrawals that device-link got: transaction id and reason. */
   readonly withdrawn: [number, string][] = [];
   /** Session epochs that device-link was asked to have judged again. */
@@ -122,6 +125,11 @@ export class World {
     this.channel.register([
       bindSome(DevicesService, {
         getActivation: async ({ deviceId }) => ({ deviceId, activated: this.activated }),
+        undoActivation: async ({ transactionId }) => {
+          if (this.devicesAway) throw new DomainError('unavailable', 'away');
+          this.undone.push([Number(transactionId), this.of(Number(transactionId)).length]);
+          return {};
+        },
       }),
     ]);
     this.service = buildTransactions(

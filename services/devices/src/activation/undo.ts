@@ -1,0 +1,36 @@
+import { refusals } from '../domain/refusals.ts';
+import { nextUndoStep, withClient } from '../domain/undo.ts';
+import { completePending } from './complete.ts';
+import type { ActivationDependencies } from './dependencies.ts';
+
+const mostTries = 20;
+
+/**
+ * Undoes an activation whose transaction was canceled (ADR 0063); resolves when its slot is free and the
+ * transactions of the activation are canceled. Each step is one conditional update of the device that was
+ * read; whatever its outcome, the device is read again. Any number of calls have the effect of one.
+ *
+ * Throws transient errors; a repeated call, or the sweeper, continues.
+ */
+export async function undoActivation(
+  deps: ActivationDependencies,
+  { deviceId, transactionId }: { readonly deviceId: string; readonly transactionId: number },
+): Promise<void> {
+  const { devices, failpoints } = deps;
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const device = await devices.find(deviceId);
+    const step = device && nextUndoStep(device, transactionId);
+    if (!step || step.kind === 'none') {
+      if (device?.undo) await completePending(deps, deviceId);
+      return;
+    }
+    const { present } = step;
+    if (step.kind === 'end') await devices.undo(device, present, transactionId);
+    else if ((await devices.replace(device, step.next)) === 'client_id_in_use') {
+      // Another device has the former client id by now.
+      await devices.replace(device, withClient(step.next, present));
+    }
+    failpoints('devices.undone');
+  }
+  throw refusals.busy();
+}
