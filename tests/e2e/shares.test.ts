@@ -82,6 +82,10 @@ describeOnStack('what one client may take', () => {
     expect(answers[0]?.headers['ratelimit-policy']).toBe('"device-unprocessed";q=20');
     expect(await unprocessed()).toBe(full);
     await other.call(200, 'DELETE', `/devices/${device}/transactions`);
+    // The activation was among them, so it is undone (ADR 0063).
+    const body = { clientId: `app-${device}` };
+    const activate = async () => (await other.api.app('POST', `/devices/${device}`, body)).status;
+    await waitFor('the device to be activated again', async () => (await activate()) === 201);
     await waitFor('a command to be taken again', async () => (await command()).status === 201);
     // Another instance may refuse for a moment, by what it read before they were canceled; one alone never does.
     const alone = stack.kind === 'embedded' || instancesWanted() === 1;

@@ -247,7 +247,7 @@ describeOnStack('transactions', () => {
   });
 
   it('a deactivated device’s transactions stay readable', async () => {
-    const deviceId = tenant.devices[2]?.deviceId;
+    const deviceId = tenant.devices[0]?.deviceId;
     const before = await list(`?deviceId=${deviceId}`);
     const { body } = await tenant.call(201, 'DELETE', `/devices/${deviceId}`);
     const after = await list(`?deviceId=${deviceId}`);
