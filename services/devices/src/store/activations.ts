@@ -183,12 +183,16 @@ export function createActivationStore(
     },
 
     deactivate(deviceId, transactionId, ended, slot, record) {
-      const { applicationId, sinceEpoch, before = [] } = ended;
+      const { applicationId, sinceEpoch, sinceMs, before = [] } = ended;
       const epoch = ended.epoch + 1;
       const slotId = slot?.applicationId === applicationId ? { slotId: slot.id } : {};
       const pending: Pending = { kind: 'deactivate', transactionId, applicationId, epoch, ...slotId };
       const effect = takesEffect(transactionId, record, pending, 'deactivated');
-      const past = [...before, { sinceEpoch, untilEpoch: epoch }].map((span) => ({ applicationId, ...span }));
+      const past = [...before, { sinceEpoch, untilEpoch: epoch }].map((span) => ({
+        applicationId,
+        ...span,
+        ...(sinceMs !== undefined && { sinceMs }),
+      }));
       return change(
         { _id: deviceId, 'activation.epoch': ended.epoch, lastTransactionId: { $lt: transactionId } },
         {
