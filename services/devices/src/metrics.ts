@@ -40,7 +40,7 @@ export function createMetrics(registry: Registry, pending: () => Promise<number>
     }),
     timesReplaced: new Counter({
       name: 'headset_device_times_replaced_total',
-      help: 'Times that headsets told and the cloud replaced by the arrival, by time (report, speech_usage) and reason: past (before the activation), future. Many of one kind mean headsets with a wrong clock.',
+      help: 'Times in headsets' reports that the cloud replaced by the arrival, by time (report, speech_usage) and reason: past (before the activation), future. Many of one kind mean headsets with a wrong clock.',
       labelNames: ['time', 'reason'],
       registers: [registry],
     }),

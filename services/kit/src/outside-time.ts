@@ -10,8 +10,8 @@ export interface PlausibleTimes {
 }
 
 /**
- * Returns why a time from outside is not plausible, undefined if it is (rule A24). The clock that told it may be
- * days ahead, or stand at 1970.
+ * Returns why a time from outside is not plausible, undefined if it is (rule A24). The clock outside may be years
+ * behind or ahead.
  */
 export function implausible(
   atMs: number,

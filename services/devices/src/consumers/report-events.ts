@@ -35,7 +35,7 @@ export interface ReportEventsDependencies {
   readonly metrics: DevicesMetrics;
 }
 
-/** What is known of the devices of a batch. */
+/** The activations and the presence of the devices of a batch. */
 export type Telling = Map<string, Associations & { presence: Presence }>;
 
 /**

@@ -1,4 +1,4 @@
-/** What the check reads of an Android package's manifest. */
+/** The attributes of an Android package's manifest that the check needs. */
 export interface Manifest {
   readonly package: string;
   readonly versionName: string;
