@@ -30,6 +30,7 @@ export const recorded: Readonly<Record<string, string>> = {
   'headset.notifier.v1.NotifierAdminService/ForgetApplication': 'notifier/src/admin/forget-application.ts',
   'headset.communication.v1.CommunicationAdminService/ForgetApplication':
     'communication/src/admin/forget-application.ts',
+  'headset.updates.v1.UpdatesService/WithdrawApp': 'updates/src/grpc/withdraw-app.ts',
   'headset.updates.v1.UpdatesAdminService/PutFirmware': 'updates/src/admin/put-firmware.ts',
   'headset.updates.v1.UpdatesAdminService/WithdrawArtifact': 'updates/src/admin/withdraw-artifact.ts',
   'headset.communication.v1.CommunicationAdminService/PutEndpoint': 'communication/src/admin/admin.ts',

@@ -28,7 +28,10 @@ const context = {
 
 function choose(env: Record<string, string>): ChosenStorage {
   const config = readConfig(updatesConfig, env);
-  return chooseStorage(context, config, async () => ({ status: 200, text: 'stored' }));
+  return chooseStorage(context, config, {
+    onUpload: async () => undefined,
+    onUploaded: async () => ({ status: 200, text: 'stored' }),
+  });
 }
 
 export function localStorageStack(): StorageStack {

@@ -3,6 +3,7 @@ import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ctl, ctlJson } from './ctl.ts';
 import { ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
+import { startSora } from './sora.ts';
 
 const hourMs = 3_600_000;
 /** The default of BILLING_TIME_ZONE is UTC+9. */
@@ -205,6 +206,42 @@ describeOnStack('billing', () => {
         other,
       );
       expect((await bill()).devices).toEqual([device(first.deviceId, 0, 1)]);
+    }),
+  );
+
+  // rule A24
+  it(
+    'has what began by wrong clocks of headsets and Sora before the activation in the month in which it arrived',
+    inOneMonth(async () => {
+      await tenant.activate(first);
+      const headset = tenant.headset(first);
+      headset.connect();
+      await waitFor('the activation', () => headset.journal.activationEpoch > 0);
+      const weeks1024 = 1024 * 7 * 24 * hourMs;
+      for (const startedAtMs of [0, 1000, ago(weeks1024), ago(40 * 24 * hourMs)])
+        headset.report({
+          case: 'speechUsage',
+          value: { startedAtMs: BigInt(startedAtMs), durationMs: BigInt(hourMs) },
+        });
+      await becomes({
+        numberOfDevices: 1,
+        activateDevices: 1,
+        devices: [device(first.deviceId, 0, 4)],
+        others: nothing.others,
+      });
+      const sora = await startSora();
+      const { channelId } = (await tenant.call(201, 'POST', '/channels', { soraVersion: sora.version })).body;
+      const meeting = sora.sora.join(channelId, { deviceId: first.deviceId }, 1000);
+      expect(await sora.sora.created(meeting).send()).toBe(200);
+      expect(await sora.sora.destroyed(meeting).send()).toBe(200);
+      await sora.close();
+      await becomes({
+        numberOfDevices: 1,
+        activateDevices: 1,
+        devices: [device(first.deviceId, 1, 4)],
+        others: nothing.others,
+      });
+      expect(await bill(-1)).toEqual(nothing);
     }),
   );
 

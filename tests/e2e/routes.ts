@@ -75,6 +75,7 @@ export function extensionRoutes(): Route[] {
     ...changing('cws:application:write', [
       ['PATCH', '/extension_settings', { noticeEvent: 'https://a' }, 200],
       ['POST', '/deliveries/none/redeliver', {}, 404],
+      ['POST', '/apps/withdraw', { package: 'com.example.none', version: '1' }, 404],
       ['POST', '/deliveries/recover', { since: '2026-01-01T00:00:00Z', dryRun: true }, 200],
       ['POST', '/test_callbacks', { type: 'notify-boot', destination: 'deviceEvent' }, 200],
     ]),

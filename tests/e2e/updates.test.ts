@@ -9,6 +9,7 @@ import { hostilePackages } from '@headset-cloud/updates/testing/hostile-packages
 import { request } from 'undici';
 import { ctl, ctlJson } from './ctl.ts';
 import { createTenant, describeOnStack, imei, stack, type Tenant } from './harness.ts';
+import { laptopOf } from './hc.ts';
 
 const apkType = 'application/vnd.android.package-archive';
 
@@ -204,6 +205,105 @@ describeOnStack('software and firmware', () => {
     expect(await put(other, apk)).toBe(403);
     expect(await put(uploadUrl, apk)).toBe(200);
     await listedOnce(name, ['1']);
+  });
+
+  it('a URL takes nothing more once its file was accepted', async () => {
+    const name = newPackage();
+    const apk = await makeApk({ package: name, versionName: '1' });
+    const [{ uploadUrl }] = (await requestUpload(name, '1', apk.length)).urlList;
+    expect(await put(uploadUrl, apk)).toBe(200);
+    await listedOnce(name, ['1']);
+    const { artifacts } = await ctlJson('artifacts', 'list', '--package', name);
+    // S3 cannot refuse a signed URL before it ends: there the file is dropped.
+    for (const content of [apk, Buffer.from(apk).fill(1)])
+      expect(await put(uploadUrl, content)).toBe(stack.kind === 'embedded' ? 409 : 200);
+    expect((await ctlJson('artifacts', 'list', '--package', name)).artifacts).toEqual(artifacts);
+  });
+
+  it.each<[string, Parameters<typeof makeApk>[0], string]>([
+    ['without a signature', { signed: false }, 'It is not signed: it has neither a v1 signature'],
+    [
+      'that is a split',
+      { splits: { split: 'config.xxhdpi' } },
+      'It is the split config.xxhdpi of a package.',
+    ],
+    ['that requires splits', { splits: { isSplitRequired: true } }, 'Its manifest requires splits'],
+    [
+      'that requires types of splits',
+      { splits: { requiredSplitTypes: 'base__abi' } },
+      'Its manifest requires',
+    ],
+    ['with nothing but a manifest', { entries: {} }, 'It has nothing but its AndroidManifest.xml.'],
+  ])(
+    'a package %s is refused with the reason, and its version is not used up',
+    async (_, options, reason) => {
+      const name = newPackage();
+      const apk = await makeApk({ ...options, package: name, versionName: '1' });
+      const [{ uploadUrl }] = (await requestUpload(name, '1', apk.length)).urlList;
+      expect(await put(uploadUrl, apk)).toBe(stack.kind === 'embedded' ? 422 : 200);
+      await waitFor('the reason', async () => {
+        const refused = await tenant.call(400, 'PUT', `/devices/${deviceId}/apps`, {
+          package: name,
+          version: '1',
+        });
+        return detailOf(refused).includes(reason);
+      });
+      await upload(name, '1');
+      await listedOnce(name, ['1']);
+    },
+  );
+
+  // proves ext/software/withdraw
+  it('a version that no update was sent with is withdrawn and uploaded again; then it is sent and stays', async () => {
+    const name = newPackage();
+    const withdraw = (status: number, by = tenant) =>
+      by.call(status, 'POST', '/apps/withdraw', { package: name, version: '1' });
+    expect((await withdraw(404)).body).toEqual({ message: `1 of ${name} is not in the catalogue.` });
+    const first = await makeApk({ package: name, versionName: '1' });
+    const [{ uploadUrl }] = (await requestUpload(name, '1', first.length)).urlList;
+    expect(await put(uploadUrl, first)).toBe(200);
+    await listedOnce(name, ['1']);
+    expect((await withdraw(200)).body).toEqual({ package: name, version: '1' });
+    expect((await withdraw(200)).body).toEqual({ package: name, version: '1' });
+    expect((await list(`?package=${name}`)).appVersions).toEqual([]);
+    const refused = await tenant.call(400, 'PUT', `/devices/${deviceId}/apps`, {
+      package: name,
+      version: '1',
+    });
+    expect(detailOf(refused)).toBe(
+      `/version 1 of ${name} cannot be delivered: Its developer has withdrawn it.`,
+    );
+    const second = await makeApk({ package: name, versionName: '1', entries: { 'b.dex': randomBytes(99) } });
+    const next = await requestUpload(name, '1', second.length);
+    // The former URL has no effect.
+    expect(await put(uploadUrl, first)).toBe(stack.kind === 'embedded' ? 409 : 200);
+    expect(await put(next.urlList[0].uploadUrl, second)).toBe(200);
+    await listedOnce(name, ['1']);
+    const { artifacts } = await ctlJson('artifacts', 'list', '--package', name);
+    expect(artifacts[0].sha256).toBe(createHash('sha256').update(second).digest('hex'));
+    expect((await tenant.ended(await update(name, '1'))).result).toBe('success');
+    expect((await withdraw(409)).body).toEqual({
+      message: `1 of ${name} was sent to a device and cannot be withdrawn.`,
+    });
+  });
+
+  it('hc withdraws a version, and says why not', async () => {
+    const name = newPackage();
+    await upload(name, '1');
+    await listedOnce(name, ['1']);
+    const laptop = laptopOf(tenant);
+    expect(await laptop.json('software', 'withdraw', name, '1')).toEqual({ package: name, version: '1' });
+    // The record reaches the audit store through the log.
+    await waitFor('the record', async () => {
+      const words = ['--application', tenant.applicationId, '--action', 'WithdrawApp'];
+      const { records } = await ctlJson('audit', 'list', ...words);
+      return records.some(({ target }: { target: string }) => target === `software/${name}/1`);
+    });
+    const refused = await laptop.run(['software', 'withdraw', name, '2']);
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining(`2 of ${name} is not in the catalogue.`),
+    ]);
   });
 
   it('a package that is not what it says never becomes deliverable; developer and operator read why', async () => {

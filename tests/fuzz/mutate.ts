@@ -1,4 +1,4 @@
-import { makeApk, makeManifest } from '@headset-cloud/demo/apk.ts';
+import { makeApk, makeManifest, withSigningBlock } from '@headset-cloud/demo/apk.ts';
 import { type RawEntry, rawZip } from '@headset-cloud/updates/testing/raw-zip.ts';
 import type { Random } from '../faults/random.ts';
 
@@ -70,6 +70,7 @@ export async function seeds(): Promise<Buffer[]> {
   return [
     await makeApk({ entries }),
     await makeApk({ entries, utf8: true }),
+    withSigningBlock(rawZip(raw)),
     rawZip(raw),
     rawZip(raw, { zip64: {} }),
   ];

@@ -36,7 +36,7 @@ function fail(reason: string): never {
 process.on('uncaughtException', (error) => fail(`uncaught: ${error.stack}`));
 process.on('unhandledRejection', (error) => fail(`unhandled: ${(error as Error)?.stack ?? error}`));
 
-const rules = ['size', 'not_whole', 'bounds', 'unsafe', 'manifest', 'other_name'];
+const rules = ['size', 'not_whole', 'bounds', 'unsafe', 'manifest', 'not_signed', 'split', 'other_name'];
 
 function judge(verdict: Verdict, content: Buffer): string {
   if ('sha256' in verdict) {

@@ -485,7 +485,7 @@ describe('the API references', () => {
       ['cws_api', 34, /API/],
       ['cws_notification', 25, /通知/],
       ['cws_presigned_url', 3, /^User APIs requirements$/],
-      ['cws_extension', 14, /拡張/],
+      ['cws_extension', 15, /拡張/],
     ] as const) {
       const built = pages.find(({ page }) => page.route === `/apis/v1/${name}`);
       assert.match(built?.page.title ?? '', title);

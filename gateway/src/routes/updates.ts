@@ -10,7 +10,10 @@ interface UploadBody {
   readonly fileSize: number;
 }
 
-const versionJson = (v: PackageVersion) => ({ package: v.package, version: v.version });
+const versionJson = (v: Pick<PackageVersion, 'package' | 'version'>) => ({
+  package: v.package,
+  version: v.version,
+});
 
 const urlJson = (u: UploadUrl) => ({
   uploadUrl: u.uploadUrl,
@@ -60,6 +63,12 @@ export function updateHandlers({ updates }: Pick<GatewayClients, 'updates'>): Ha
           urlList: upload.urls.map(urlJson),
         },
       };
+    },
+
+    'post-v1-applications-apps-withdraw': async (call) => {
+      const { package: packageName, version } = bodyOf<Omit<UploadBody, 'fileSize'>>(call);
+      const withdrawn = await updates.withdrawApp({ caller: call.caller, package: packageName, version });
+      return { status: 200, json: versionJson(withdrawn) };
     },
 
     'get-v1-applications-firmware': async ({ caller }) => {

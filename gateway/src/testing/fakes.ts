@@ -97,6 +97,7 @@ function defaults(): AllHandlers {
     endActivation: async () => ({}),
     cancelTransactions: async () => ({ canceledTransactionIds: [7n, 8n] }),
     requestUpload: async () => ({ appFileExists: true, chunkPartSize: 10_485_760n, urls: [] }),
+    withdrawApp: async ({ package: packageName, version }) => ({ package: packageName, version }),
     listApps: async () => ({ appVersions: [], totalCount: 0 }),
     listFirmware: async () => ({ firmwareVersions: [] }),
     updateApp: async () => ({ transactionId: 104n }),

@@ -111,6 +111,7 @@ describe('a good token', () => {
 // withstands rest/token-unsigned, rest/token-confusion, rest/token-foreign-key, rest/token-key-id
 // withstands rest/token-altered, rest/token-weak-key
 // withstands rest/token-future
+// rule A24
 describe('a hostile token is refused', () => {
   const pem = () => rsa.publicKey.export({ type: 'spki', format: 'pem' }) as string;
   const hmac = (header: object, secret: string) => {

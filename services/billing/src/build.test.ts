@@ -189,6 +189,7 @@ test('a repeat whose start was replaced by another arrival is the same usage', a
   expect(await bill()).toMatchObject({ devices: [device(1, 3)] });
 });
 
+// rule A24
 test.each([
   ['no id', { usageId: '' }],
   ['an application that is no id', { applicationId: 'a/b' }],

@@ -166,6 +166,7 @@ export function buildCommunication(
     }),
     recordingWaitMs: config.COMMUNICATION_RECORDING_WAIT_MS,
     onRecordingReady: () => worker.wake(),
+    onTimeReplaced: metrics.timeReplaced,
   });
   const sweeper = repeat("the sweep of Sora's events", config.COMMUNICATION_SWEEP_MS, logger, () =>
     processor.sweep(),

@@ -1,8 +1,10 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import type { Implausible } from '@headset-cloud/kit/outside-time.ts';
 import { setAllOrLeaveOut, sharedLook } from '@headset-cloud/kit/set-or-leave-out.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { takenAt } from './domain/places.ts';
+import type { SoraTime } from './domain/sora-event.ts';
 import { type EndpointStore, openRecordingStates, type RecordingStore, type UploadResult } from './ports.ts';
 import type { RunOutcome } from './recordings/runner.ts';
 import type { Receipt } from './webhook/receive.ts';
@@ -15,6 +17,8 @@ export interface CommunicationMetrics {
   sent(outcome: UploadResult['outcome'], bytes: number): void;
   /** A connection was billed without a 'destroyed' event. */
   silentConnection(): void;
+  /** A time of Sora is not plausible and is not used (rule A24). */
+  timeReplaced(time: SoraTime, why: Implausible): void;
   /** Counts a call for a channel; `error`: why there is no channel. */
   channel(error?: unknown): void;
 }
@@ -116,7 +120,13 @@ export function createMetrics(
     help: "Connections that were billed until their last event, because no 'destroyed' event came.",
     registers,
   });
+  const replaced = new Counter({
+    name: 'headset_sora_times_replaced_total',
+    help: "Times in Sora's webhooks that were not used, by time (event, created, destroyed, minutes) and reason: past (before the channel was made), future. Many mean that Sora's clock is wrong.",
+    ...{ labelNames: ['time', 'reason'], registers },
+  });
   return {
+    timeReplaced: (time, reason) => replaced.inc({ time, reason }),
     silentConnection: () => silent.inc(),
     webhook: (outcome) => webhooks.inc({ outcome }),
     recording: (outcome) => runs.inc({ outcome }),

@@ -62,14 +62,14 @@ export interface ChannelStore {
   /** Returns the ids that existed already. */
   insert(channels: readonly Channel[], nowMs: number): Promise<ReadonlySet<string>>;
   /**
-   * The next sequence number in the channel's order, and the channel's application. Undefined: the endpoint
+   * The next sequence number in the channel's order, the channel's application, and when it was made. Undefined: the endpoint
    * has no such channel.
    */
   nextEvent(
     channelId: string,
     endpointId: string,
     nowMs: number,
-  ): Promise<{ seq: number; applicationId: string } | undefined>;
+  ): Promise<{ seq: number; applicationId: string; createdAtMs: number } | undefined>;
 }
 
 /** A webhook as it was stored. */
@@ -81,6 +81,8 @@ export interface StoredEvent {
   readonly applicationId: string;
   readonly seq: number;
   readonly arrivedAtMs: number;
+  /** When the channel was made; absent: the channel is not known, or release 0.1.0 stored the event. */
+  readonly channelCreatedAtMs?: number;
   readonly body: string;
   /** The webhook's trace, as a W3C traceparent; empty: none. */
   readonly traceparent: string;

@@ -335,6 +335,11 @@ describe('places', () => {
 });
 
 describe('usage', () => {
+  // The channel was made a while ago: its connections may have begun since.
+  beforeEach(() => {
+    world.nowMs += 600_000;
+  });
+
   test('a connection’s time is metered once, for its device', async () => {
     const connection = join({ deviceId: imei });
     await sora.created(connection).send();
@@ -456,6 +461,55 @@ describe('usage', () => {
       expect(claimed).toMatchObject([{ fromMs: beganMs, toMs: beganMs + 60_000, isFirst: true }]);
       world.nowMs += silentMs;
       expect((await billed(1))[0]).toEqual([id, 0, 60_000]);
+    });
+  });
+
+  // rule A24
+  describe('a clock of Sora that is wrong', () => {
+    const year = 31_536_000_000;
+    const past = { created_timestamp: '1970-01-01T00:00:00Z' };
+    const future = () => ({ created_timestamp: new Date(world.nowMs + year).toISOString() });
+    const replaced = (time: string, reason: string) =>
+      `headset_sora_times_replaced_total{time="${time}",reason="${reason}"} 1`;
+
+    test.each<[string, () => object, string]>([
+      ['1970', () => past, 'past'],
+      ['a date before the channel', () => ({ created_timestamp: new Date(world.nowMs - year) }), 'past'],
+      ['a date to come', future, 'future'],
+    ])('%s as begin: the minutes count, and the metric', async (_, times, reason) => {
+      const end = sora.destroyed(join(), world.nowMs);
+      Object.assign(end.body['data'] as object, times(), { minutes: 1 });
+      await end.send();
+      await callbacks(1);
+      expect(await world.usage()).toMatchObject([{ startedAtMs: world.nowMs - 60_000, durationMs: 60_000 }]);
+      expect(await world.metrics('headset_sora_times_replaced_total')).toEqual([replaced('created', reason)]);
+    });
+
+    test('in all events: the time between their arrivals is billed', async () => {
+      const beganMs = world.nowMs;
+      const old = sora.join(channelId, undefined, 1000);
+      await sora.created(old).send();
+      world.nowMs += 60_000;
+      await sora.destroyed(old, 61_000).send();
+      await callbacks(2);
+      expect(await world.usage()).toMatchObject([{ startedAtMs: beganMs, durationMs: 60_000 }]);
+    });
+
+    test('ahead as end: the connection ends when the event arrives', async () => {
+      const connection = join();
+      await sora.created(connection).send();
+      await sora.destroyed(connection, world.nowMs + year).send();
+      await callbacks(2);
+      expect(await world.usage()).toMatchObject([{ durationMs: 60_000 }]);
+    });
+
+    test('minutes that began before the channel was made are not billed', async () => {
+      const end = sora.destroyed(join(), world.nowMs);
+      Object.assign(end.body['data'] as object, past, { minutes: 1000 });
+      await end.send();
+      await callbacks(1);
+      expect(await world.usage()).toEqual([]);
+      expect(await world.metrics('headset_sora_times_replaced_total')).toContain(replaced('minutes', 'past'));
     });
   });
 

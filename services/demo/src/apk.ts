@@ -12,9 +12,23 @@ export interface ApkOptions {
   readonly manifest?: Buffer | null;
   /** Texts in UTF-8, like those of newer build tools; default UTF-16. */
   readonly utf8?: boolean;
+  /** False: it has no signature. */
+  readonly signed?: boolean;
+  /** Attributes of the manifest that are about splits. */
+  readonly splits?: SplitAttributes;
 }
 
-/** An Android package: a zip with a binary manifest. The same options make the same bytes. */
+/** Attributes of <manifest>; absent: it has none. */
+export interface SplitAttributes {
+  readonly split?: string;
+  readonly isSplitRequired?: boolean;
+  readonly requiredSplitTypes?: string;
+}
+
+/**
+ * An Android package: a zip with a binary manifest and an APK Signing Block of scheme v2, whose signature is empty. The
+ * same options make the same bytes.
+ */
 export async function makeApk(options: ApkOptions = {}): Promise<Buffer> {
   const zip = new ZipFile();
   const mtime = new Date(2024, 0, 1);
@@ -24,6 +38,7 @@ export async function makeApk(options: ApkOptions = {}): Promise<Buffer> {
           package: options.package ?? 'com.example.app',
           versionName: options.versionName === undefined ? '1.0.0' : options.versionName,
           utf8: options.utf8 ?? false,
+          splits: options.splits ?? {},
         })
       : options.manifest;
   if (manifest) zip.addBuffer(manifest, 'AndroidManifest.xml', { mtime });
@@ -32,27 +47,61 @@ export async function makeApk(options: ApkOptions = {}): Promise<Buffer> {
     zip.addBuffer(content, name, { mtime, compress: !name.endsWith('.bin') });
   }
   zip.end();
-  return buffer(zip.outputStream);
+  const bytes = await buffer(zip.outputStream);
+  return options.signed === false ? bytes : withSigningBlock(bytes);
+}
+
+/** Inserts the block before the zip's directory, as `apksigner` does. The zip has no comment. */
+export function withSigningBlock(zip: Buffer, schemeId = 0x7109871a): Buffer {
+  const end = zip.length - 22;
+  const directory = zip.readUInt32LE(end + 16);
+  // One signer: signed data (digests, certificates, attributes), signatures, public key.
+  const signer = prefixed(prefixed(prefixed(), prefixed(), prefixed()), prefixed(), prefixed());
+  const value = Buffer.concat([words(schemeId), prefixed(signer)]);
+  const pair = Buffer.concat([longs(value.length), value]);
+  const size = longs(pair.length + 8 + 16);
+  const block = Buffer.concat([size, pair, size, Buffer.from('APK Sig Block 42')]);
+  const moved = Buffer.from(zip.subarray(end));
+  moved.writeUInt32LE(directory + block.length, 16);
+  return Buffer.concat([zip.subarray(0, directory), block, zip.subarray(directory, end), moved]);
+}
+
+function prefixed(...parts: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(parts);
+  return Buffer.concat([words(content.length), content]);
 }
 
 const androidNamespace = 'http://schemas.android.com/apk/res/android';
 const none = 0xffffffff;
 const typeString = 0x03;
 const typeDecimal = 0x10;
-/** Resource ids of android:versionCode and android:versionName. */
-const resourceIds = [0x0101021b, 0x0101021c];
+const typeBoolean = 0x12;
+/** Resource ids of android:versionCode, versionName, isSplitRequired and requiredSplitTypes. */
+const resourceIds = [0x0101021b, 0x0101021c, 0x01010591, 0x0101064e];
 
 /** A binary AndroidManifest.xml (AOSP's ResourceTypes.h), like those of build tools. */
 export function makeManifest(options: {
   package: string;
   versionName: string | null;
   utf8?: boolean;
+  splits?: SplitAttributes;
 }): Buffer {
-  const strings = ['versionCode', 'versionName', 'android', androidNamespace, 'manifest', 'package'];
+  // The first ones are named by the resource ids.
+  const strings = [
+    'versionCode',
+    'versionName',
+    'isSplitRequired',
+    'requiredSplitTypes',
+    'android',
+    androidNamespace,
+    'manifest',
+    'package',
+  ];
   const at = (text: string) => {
     if (!strings.includes(text)) strings.push(text);
     return strings.indexOf(text);
   };
+  const { split, isSplitRequired, requiredSplitTypes } = options.splits ?? {};
   const namespace = at(androidNamespace);
   const attribute = (ns: number, name: string, type: number, raw: number, data: number) =>
     words(ns, at(name), raw, 0x08 | (type << 24), data);
@@ -61,6 +110,11 @@ export function makeManifest(options: {
   const attributes = [
     attribute(namespace, 'versionCode', typeDecimal, none, 7),
     ...(options.versionName === null ? [] : [text(namespace, 'versionName', options.versionName)]),
+    ...(isSplitRequired === undefined
+      ? []
+      : [attribute(namespace, 'isSplitRequired', typeBoolean, none, isSplitRequired ? none : 0)]),
+    ...(requiredSplitTypes === undefined ? [] : [text(namespace, 'requiredSplitTypes', requiredSplitTypes)]),
+    ...(split === undefined ? [] : [text(none, 'split', split)]),
     text(none, 'package', options.package),
   ];
   const start = Buffer.concat([
@@ -115,6 +169,12 @@ function chunk(type: number, headerSize: number, head: Buffer, body: Buffer): Bu
 function words(...values: number[]): Buffer {
   const bytes = Buffer.alloc(values.length * 4);
   for (const [i, value] of values.entries()) bytes.writeUInt32LE(value, i * 4);
+  return bytes;
+}
+
+function longs(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(value));
   return bytes;
 }
 

@@ -2,7 +2,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import { receivedAtMs, report } from './testing/reports.ts';
+import { occurredAtMs, receivedAtMs, report } from './testing/reports.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;
@@ -152,7 +152,7 @@ describe('a device, as operators see it', () => {
     );
     expect(await device()).toMatchObject({
       clientVersion: '3.4.0',
-      status: { firmwareVersion: '9.1', power: 'started', powerUpdatedAtMs: 1000n },
+      status: { firmwareVersion: '9.1', power: 'started', powerUpdatedAtMs: BigInt(occurredAtMs) },
     });
     const { devices } = await world.admin.listDevices({ limit: 1 });
     expect(devices).toMatchObject([{ deviceId: imei(0), clientVersion: '3.4.0' }]);

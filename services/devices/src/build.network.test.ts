@@ -2,7 +2,7 @@ import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import { notifications, receivedAtMs, report } from './testing/reports.ts';
+import { notifications, occurredAtMs, receivedAtMs, report } from './testing/reports.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 /** The network status is what the cloud sees (rule A21). */
@@ -126,7 +126,7 @@ test("the headset's own word changes nothing, notifies nobody, and is shown to o
   const { device } = await world.admin.getDevice({ deviceId: imei(0) });
   expect(device).toMatchObject({
     headsetNetwork: 'connectivity_offline',
-    headsetNetworkAtMs: 1000n,
+    headsetNetworkAtMs: BigInt(occurredAtMs),
     status: { network: 'connectivity_online' },
   });
 });

@@ -10,8 +10,8 @@ import {
   UrlRefusal,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { notifications, receivedAtMs, report, usage } from './testing/reports.ts';
-import { atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { notifications, occurredAtMs, receivedAtMs, report, usage } from './testing/reports.ts';
+import { activatedAtMs, atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -81,7 +81,7 @@ test('a report becomes a notification to deviceEvent under its own id, in the or
       body: {
         applicationId: 'app',
         deviceId: imei(0),
-        timestamp: 1000,
+        timestamp: occurredAtMs,
         operationId: 'notify-signal',
         status: 'signal',
         signalLevel: 3,
@@ -107,7 +107,7 @@ test('a state change of several fields becomes one notification for each but the
       { reportId: 8 },
     ),
   );
-  const common = { applicationId: 'app', deviceId: imei(0), timestamp: 1000 };
+  const common = { applicationId: 'app', deviceId: imei(0), timestamp: occurredAtMs };
   expect(all.map(({ id, body }) => [id, body])).toEqual([
     [`device-${imei(0)}-8-power`, { ...common, operationId: 'notify-boot', status: 'started' }],
     [
@@ -138,11 +138,11 @@ test('a state change of several fields becomes one notification for each but the
 
 test('the time is when it happened, but not after its arrival', async () => {
   const all = await handled(
-    signal({ occurredAtMs: 5 }),
+    signal({ occurredAtMs: activatedAtMs }),
     signal({ occurredAtMs: receivedAtMs + 60_000 }),
     signal({ occurredAtMs: 0 }),
   );
-  expect(all.map((one) => one.body['timestamp'])).toEqual([5, receivedAtMs, receivedAtMs]);
+  expect(all.map((one) => one.body['timestamp'])).toEqual([activatedAtMs, receivedAtMs, receivedAtMs]);
 });
 
 test('reports that other services handle, and reports of unknown devices, become no notifications', async () => {
@@ -221,7 +221,7 @@ test('a Bluetooth connection is told whole, in the order of the other reports, a
     JSON.stringify({
       applicationId: 'app',
       deviceId: imei(0),
-      timestamp: 1000,
+      timestamp: occurredAtMs,
       transactionId: 42,
       operationId: 'notify-bluetooth-connection',
       message: 'connected.',
@@ -317,7 +317,12 @@ describe('file uploads', () => {
   const file = `app/${imei(0)}/upload_files/a/b.jpg`;
   const upload = (value: { file: string; failure?: UrlRefusal; sizeBytes?: bigint }, reportId = 7) =>
     report({ case: 'fileUpload', value: { sizeBytes: 5n, ...value } }, { reportId });
-  const body = (more: object) => ({ applicationId: 'app', deviceId: imei(0), timestamp: 1000, ...more });
+  const body = (more: object) => ({
+    applicationId: 'app',
+    deviceId: imei(0),
+    timestamp: occurredAtMs,
+    ...more,
+  });
 
   // proves cb/3/file-upload, cb/8/file-reasons
   test.each([
@@ -371,7 +376,7 @@ describe('file uploads', () => {
 });
 
 describe('speech recognition', () => {
-  const speech = (durationMs: number, more: Parameters<typeof report>[1] = {}, startedAtMs = 5000) =>
+  const speech = (durationMs: number, more: Parameters<typeof report>[1] = {}, startedAtMs = occurredAtMs) =>
     report(
       {
         case: 'speechUsage',
@@ -392,7 +397,7 @@ describe('speech recognition', () => {
       applicationId: 'app',
       deviceId: imei(0),
       kind: UsageKind.SPEECH_RECOGNITION,
-      startedAtMs: 5000n,
+      startedAtMs: BigInt(occurredAtMs),
       durationMs: 60_000n,
     });
   });
@@ -412,13 +417,12 @@ describe('speech recognition', () => {
       speech(0),
       speech(-1),
       speech(day + 1),
-      speech(5, {}, 0),
       speech(day),
       speech(1000, {}, receivedAtMs + 50_000),
       speech(1000, {}, 2 ** 62),
     );
     expect((await usage(world)).map((one) => [Number(one.startedAtMs), Number(one.durationMs)])).toEqual([
-      [5000, day],
+      [occurredAtMs, day],
       [receivedAtMs - 1000, 1000],
       [receivedAtMs - 1000, 1000],
     ]);
@@ -431,7 +435,7 @@ describe('speech recognition', () => {
   test('what the headset told stays the same in a repeat that gets another start', async () => {
     const startedAtMs = receivedAtMs + 50_000;
     const arriving = (atMs: number) => speech(1000, { reportId: 7, receivedAtMs: atMs }, startedAtMs);
-    await handled(arriving(receivedAtMs), arriving(startedAtMs + 1000), arriving(5000));
+    await handled(arriving(receivedAtMs), arriving(startedAtMs + 1000), arriving(receivedAtMs - 5000));
     const told = (await usage(world)).map((one) => [
       one.usageId,
       Number(one.startedAtMs),
@@ -441,8 +445,71 @@ describe('speech recognition', () => {
     expect(told).toEqual([
       [id, receivedAtMs - 1000, BigInt(startedAtMs)],
       [id, startedAtMs, undefined],
-      [id, 4000, BigInt(startedAtMs)],
+      [id, receivedAtMs - 6000, BigInt(startedAtMs)],
     ]);
+  });
+});
+
+// rule A24
+describe('a headset’s clock that is behind', () => {
+  const speech = (startedAtMs: number, more: Parameters<typeof report>[1] = {}) =>
+    report(
+      { case: 'speechUsage', value: { startedAtMs: BigInt(startedAtMs), durationMs: 1000n } },
+      { receivedAtMs: activatedAtMs + 60_000, ...more },
+    );
+  const starts = async () => (await usage(world)).map((one) => Number(one.startedAtMs) - activatedAtMs);
+  const weeks1024 = 1024 * 7 * 86_400_000;
+
+  test.each([
+    ['absent', 0],
+    ['before 1970', -5],
+    ['in 1970', 5000],
+    ['1024 weeks ago', activatedAtMs + 59_000 - weeks1024],
+    ['in the month before the activation', activatedAtMs - 20 * 86_400_000],
+    ['just before the activation', activatedAtMs - 1],
+    ['too long ago for a number', -(2 ** 62)],
+  ])('a use that began %s is charged as one that has just ended', async (_, startedAtMs) => {
+    await handled(speech(startedAtMs));
+    expect(await starts()).toEqual([59_000]);
+    const told = Math.max(startedAtMs, Number.MIN_SAFE_INTEGER);
+    expect((await usage(world)).map((one) => one.reportedStartedAtMs)).toEqual([BigInt(told)]);
+    const counted = await count('headset_device_times_replaced_total', {
+      time: 'speech_usage',
+      reason: 'past',
+    });
+    expect(counted).toBe(startedAtMs === 0 ? 0 : 1);
+  });
+
+  test('no use is charged before the activation, however long it was', async () => {
+    await handled(speech(0, { receivedAtMs: activatedAtMs + 500 }), speech(activatedAtMs, {}));
+    expect(await starts()).toEqual([0, 0]);
+  });
+
+  test('the activation of the report’s epoch counts, also when it has ended', async () => {
+    await provision(world, { name: 'other' });
+    world.nowMs += 10_000;
+    await world.devices.resetDevice({ caller: callerOf('app'), deviceId: imei(0) });
+    await deactivate('app');
+    world.nowMs += 10_000;
+    await activate('other');
+    const at = (activationEpoch: number) => speech(activatedAtMs + 5000, { activationEpoch });
+    await handled(at(1), at(2), at(4));
+    expect(await starts()).toEqual([5000, 5000, 59_000]);
+    await handled(speech(activatedAtMs - 1, { activationEpoch: 1 }));
+    expect((await starts()).at(-1)).toBe(59_000);
+  });
+
+  test('a report is dated by its arrival, in its notification and in the device’s status', async () => {
+    const old = { occurredAtMs: activatedAtMs - 1 };
+    const sent = await handled(
+      report({ case: 'stateChange', value: { charging: 'start_charging' } }, old),
+      signal({ occurredAtMs: receivedAtMs + 1 }),
+    );
+    expect(sent.map(({ body }) => body['timestamp'])).toEqual([receivedAtMs, receivedAtMs]);
+    const { status } = await world.devices.getDeviceStatus({ applicationId: 'app', deviceId: imei(0) });
+    expect(Number(status?.chargingUpdatedAtMs)).toBe(receivedAtMs);
+    for (const reason of ['past', 'future'])
+      expect(await count('headset_device_times_replaced_total', { time: 'report', reason })).toBe(1);
   });
 });
 

@@ -3,7 +3,7 @@ import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
 import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import { atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { activatedAtMs, atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -15,16 +15,17 @@ afterEach(() => world.close());
 
 type ReportEvent = MessageInitShape<typeof DeviceReportEventSchema>;
 const receivedAtMs = 1_800_000_000_000n;
+const at = (ms: number) => BigInt(activatedAtMs + ms);
 
 function event(body: ReportEvent['body'], more: ReportEvent = {}, deviceId = imei(0)) {
   const message = create(DeviceReportEventSchema, { deviceId, receivedAtMs, body, ...more });
   return { key: deviceId, value: toBinary(DeviceReportEventSchema, message) };
 }
-const change = (at: number, value: object, reportId = 1n) =>
+const change = (atMs: number, value: object, reportId = 1n) =>
   event({
     case: 'report',
     value: {
-      ...{ reportId, activationEpoch: 1n, occurredAtMs: BigInt(at) },
+      ...{ reportId, activationEpoch: 1n, occurredAtMs: at(atMs) },
       body: { case: 'stateChange', value },
     },
   });
@@ -61,12 +62,12 @@ test('hello and state changes make up the status, each field with its own date',
     apps: [{ package: 'a.b', version: '1.0' }],
     languages: ['ja', 'en'],
     power: 'started',
-    powerUpdatedAtMs: 1000n,
+    powerUpdatedAtMs: at(1000),
     batteryPercentage: 80,
-    batteryUpdatedAtMs: 1000n,
-    wearingUpdatedAtMs: 2000n,
+    batteryUpdatedAtMs: at(1000),
+    wearingUpdatedAtMs: at(2000),
     latitude: 35.5,
-    locationUpdatedAtMs: 2000n,
+    locationUpdatedAtMs: at(2000),
   });
 });
 
@@ -78,7 +79,7 @@ test('an older report never overwrites a newer one, in one batch or in two', asy
   await waitFor('the first batch', async () => (await status())?.charging);
   await publish(change(6500, { power: 'finished' }, 3n), change(6000, { charging: 'start_charging' }, 6n));
   await waitFor('the second batch', async () => (await status())?.charging === 'start_charging');
-  expect(await status()).toMatchObject({ power: 'started', powerUpdatedAtMs: 5000n });
+  expect(await status()).toMatchObject({ power: 'started', powerUpdatedAtMs: at(5000) });
 });
 
 test('the newest report counts, although a wrong clock dates it a day before the others', async () => {
@@ -92,8 +93,8 @@ test('the newest report counts, although a wrong clock dates it a day before the
   );
   await waitFor('the next', async () => (await status())?.wearing);
   expect(await status()).toMatchObject({
-    ...{ power: 'started', powerUpdatedAtMs: 6000n, batteryPercentage: 40 },
-    ...{ wearing: 'device_takeoff', wearingUpdatedAtMs: 8000n },
+    ...{ power: 'started', powerUpdatedAtMs: at(6000), batteryPercentage: 40 },
+    ...{ wearing: 'device_takeoff', wearingUpdatedAtMs: at(8000) },
   });
 });
 

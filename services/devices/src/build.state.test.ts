@@ -2,8 +2,8 @@ import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import { notifications, receivedAtMs, report } from './testing/reports.ts';
-import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { notifications, occurredAtMs, receivedAtMs, report } from './testing/reports.ts';
+import { activatedAtMs, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 /** Applications read only device state that was reported under their own activation (rule A7). */
 
@@ -101,21 +101,29 @@ test('only state that is reported under the new activation is shown', async () =
   await deactivate('app');
   await activate('other');
   await handled(change(3, { batteryPercentage: 7 }));
-  expect(await status('other')).toEqual({ ...nothing, batteryPercentage: 7, batteryUpdatedAtMs: 1000n });
+  expect(await status('other')).toEqual({
+    ...nothing,
+    batteryPercentage: 7,
+    batteryUpdatedAtMs: BigInt(occurredAtMs),
+  });
 });
 
 test('a late report of an earlier activation, or of the time between, neither shows nor hides anything', async () => {
   await deactivate('app');
   await activate('other');
-  await handled(change(3, { batteryPercentage: 7 }, { occurredAtMs: 1000 }));
+  await handled(change(3, { batteryPercentage: 7 }, { occurredAtMs: activatedAtMs + 1000 }));
   // Later by the headset's clock, which has been set back since.
   await handled(
-    change(1, everything, { occurredAtMs: 5000 }),
-    change(2, { power: 'finished' }, { occurredAtMs: 6000 }),
-    inventory(1, '9.0', { occurredAtMs: 7000, reportId: 900 }),
+    change(1, everything, { occurredAtMs: activatedAtMs + 5000 }),
+    change(2, { power: 'finished' }, { occurredAtMs: activatedAtMs + 6000 }),
+    inventory(1, '9.0', { occurredAtMs: activatedAtMs + 7000, reportId: 900 }),
   );
-  expect(await status('other')).toEqual({ ...nothing, batteryPercentage: 7, batteryUpdatedAtMs: 1000n });
-  await handled(inventory(3, '9.3', { occurredAtMs: 500, reportId: 800 }));
+  expect(await status('other')).toEqual({
+    ...nothing,
+    batteryPercentage: 7,
+    batteryUpdatedAtMs: BigInt(activatedAtMs + 1000),
+  });
+  await handled(inventory(3, '9.3', { occurredAtMs: activatedAtMs + 500, reportId: 800 }));
   expect(await status('other')).toMatchObject({ firmwareVersion: '9.3', batteryPercentage: 7 });
 });
 
@@ -123,10 +131,14 @@ test('reports of two activations in one batch, in either order, count for their 
   await deactivate('app');
   await activate('other');
   await handled(
-    change(3, { batteryPercentage: 7 }, { occurredAtMs: 1000 }),
-    change(1, { batteryPercentage: 99, power: 'started' }, { occurredAtMs: 5000 }),
+    change(3, { batteryPercentage: 7 }, { occurredAtMs: activatedAtMs + 1000 }),
+    change(1, { batteryPercentage: 99, power: 'started' }, { occurredAtMs: activatedAtMs + 5000 }),
   );
-  expect(await status('other')).toEqual({ ...nothing, batteryPercentage: 7, batteryUpdatedAtMs: 1000n });
+  expect(await status('other')).toEqual({
+    ...nothing,
+    batteryPercentage: 7,
+    batteryUpdatedAtMs: BigInt(activatedAtMs + 1000),
+  });
 });
 
 test('a late report of the current activation does not overwrite a newer one', async () => {
@@ -174,8 +186,8 @@ test('a reset and a repeated activation hide nothing', async () => {
   expect(await status()).toMatchObject({ ...shown, firmwareVersion: '9.1' });
   // Afterwards the headset reports under the newer activation epoch; an older report does not overwrite
   // that.
-  await handled(change(2, { batteryPercentage: 1 }, { occurredAtMs: 500 }));
-  await handled(change(1, { batteryPercentage: 81 }, { occurredAtMs: 9000 }));
+  await handled(change(2, { batteryPercentage: 1 }, { occurredAtMs: activatedAtMs + 500 }));
+  await handled(change(1, { batteryPercentage: 81 }, { occurredAtMs: activatedAtMs + 9000 }));
   expect(await status()).toMatchObject({ ...shown, batteryPercentage: 1 });
 });
 
@@ -185,7 +197,7 @@ test('a snapshot sets the state without a notification', async () => {
   await handled(
     change(3, everything, { snapshot: true, reportId: 5 }),
     inventory(3, '9.3', { snapshot: true, reportId: 6 }),
-    change(3, { batteryPercentage: 79 }, { reportId: 7, occurredAtMs: 2000 }),
+    change(3, { batteryPercentage: 79 }, { reportId: 7, occurredAtMs: activatedAtMs + 2000 }),
   );
   expect(await status('other')).toMatchObject({ ...shown, batteryPercentage: 79, firmwareVersion: '9.3' });
   expect((await notifications(world)).map((one) => one.id)).toEqual([`device-${imei(0)}-7-battery`]);

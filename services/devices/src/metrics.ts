@@ -7,6 +7,8 @@ export interface DevicesMetrics {
   readonly reports: Pick<Counter<'kind'>, 'inc'>;
   /** Reports that no application was notified of, by reason. */
   readonly reportsDropped: Pick<Counter<'reason'>, 'inc'>;
+  /** Times of headsets that were replaced by the arrival, by time and reason (rule A24). */
+  readonly timesReplaced: Pick<Counter<'time' | 'reason'>, 'inc'>;
   /** Notifications published, by kind. */
   readonly notifications: Pick<Counter<'kind'>, 'inc'>;
   /** Headsets' requests for an upload address, by outcome. */
@@ -34,6 +36,12 @@ export function createMetrics(registry: Registry, pending: () => Promise<number>
       name: 'headset_device_reports_dropped_total',
       help: 'Reports that no application heard of: not_associated (of an earlier or no activation), out_of_specification.',
       labelNames: ['reason'],
+      registers: [registry],
+    }),
+    timesReplaced: new Counter({
+      name: 'headset_device_times_replaced_total',
+      help: 'Times in reports of headsets that the cloud replaced by the arrival, by time (report, speech_usage) and reason: past (before the activation), future. Many of one kind mean headsets with a wrong clock.',
+      labelNames: ['time', 'reason'],
       registers: [registry],
     }),
     notifications: new Counter({

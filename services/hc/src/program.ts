@@ -10,6 +10,7 @@ import { addDevices } from './commands/devices.ts';
 import { addEvents } from './commands/events.ts';
 import { addListen } from './commands/listen.ts';
 import { addLogin } from './commands/login.ts';
+import { addSoftware } from './commands/software.ts';
 import { addTransactions } from './commands/transactions.ts';
 import { addTrigger } from './commands/trigger.ts';
 import { addVerify } from './commands/verify.ts';
@@ -90,6 +91,7 @@ export function buildProgram(surroundings: Surroundings): Command {
   addDeliveries(program, session);
   addDevices(program, session);
   addTransactions(program, session);
+  addSoftware(program, session);
   addVerify(program, session);
   addCompletion(program, session);
   return program;

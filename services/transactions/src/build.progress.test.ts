@@ -349,6 +349,7 @@ describe('progress of updates', () => {
   });
 
   // by rule A20
+  // rule A24
   it('is never dated before the acceptance, nor the end before the progress, whatever the clock says', async () => {
     const id = await update();
     const now = BigInt(Date.now());

@@ -29,7 +29,7 @@ import { createPackageNames } from './store/packages.ts';
 import { createUploadPlaces } from './store/places.ts';
 import { updatesSteps } from './store/steps.ts';
 import { createUploadStore } from './store/uploads.ts';
-import { answerUpload } from './uploads/answer.ts';
+import { answerUpload, refuseUpload } from './uploads/answer.ts';
 import { type Checker, createChecker } from './uploads/checker.ts';
 import { createLookNow } from './uploads/looker.ts';
 import { createOpener } from './uploads/opener.ts';
@@ -62,9 +62,13 @@ export function buildUpdates(
   );
   const answers = store.collection<IdempotencyDocument>(collections.idempotency);
   const idempotency = createIdempotency({ collection: answers, secrets, clock });
-  const files = chooseStorage(ctx, config, (key) => {
-    failpoints('updates.uploaded');
-    return answerUpload(check, key.replace(/^uploads\//, ''));
+  const uploadIdOf = (key: string) => key.replace(/^uploads\//, '');
+  const files = chooseStorage(ctx, config, {
+    onUpload: (key) => refuseUpload({ uploads, catalogue }, uploadIdOf(key)),
+    onUploaded(key, tag) {
+      failpoints('updates.uploaded');
+      return answerUpload(check, uploadIdOf(key), tag);
+    },
   });
   const { storage } = files;
   const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, { uploads, contents, clock });
@@ -100,6 +104,7 @@ export function buildUpdates(
     name: 'updates',
     rpc: rpcBindings({
       ...{ packages, catalogue, storage, opener, lookNow, idempotency, secrets, clock, failpoints },
+      ...{ audit, logger },
       applications: createClient(ApplicationsService, ctx.channel('devices')),
       devices: createClient(DevicesService, ctx.channel('devices')),
       limits: {

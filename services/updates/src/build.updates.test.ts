@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { ArtifactKind, ArtifactState } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { callerOf, World } from './testing/world.ts';
@@ -131,6 +132,108 @@ test.each<[string, string, 'a' | 'b', string]>([
     world.updates.updateApp({ caller, deviceId: device, package: name, version }),
   ).rejects.toMatchObject({ code: 'invalid_body', message });
   expect(world.devices.sent).toEqual([]);
+});
+
+describe('a version is withdrawn by its developer', () => {
+  const name = 'com.example.a';
+  const withdraw = (developer: 'a' | 'b' = 'a', key?: string, version = '1.0') =>
+    world.updates.withdrawApp({ caller: callerOf(developer, key), package: name, version });
+  const update = () =>
+    world.updates.updateApp({ caller: callerOf(), deviceId: device, package: name, version: '1.0' });
+
+  test('and uploaded again, with another content; the first URL takes nothing more', async () => {
+    const first = await makeApk({ package: name, versionName: '1.0' });
+    const request = { caller: callerOf(), package: name, version: '1.0' };
+    const { urls } = await world.updates.requestUpload({ ...request, sizeBytes: BigInt(first.length) });
+    const url = urls[0]?.uploadUrl ?? '';
+    const type = 'application/vnd.android.package-archive';
+    expect(await put(url, first, type)).toBe(200);
+    const other = Buffer.from(first).fill(1, 0, 4);
+    expect([await put(url, other, type), await put(url, first, type)]).toEqual([409, 409]);
+    expect(await withdraw()).toMatchObject({ package: name, version: '1.0' });
+    expect(await listed()).toEqual([0]);
+    await expect(update()).rejects.toMatchObject({
+      message: '/version 1.0 of com.example.a cannot be delivered: Its developer has withdrawn it.',
+    });
+    const again = await makeApk({
+      package: name,
+      versionName: '1.0',
+      entries: { 'b.dex': Buffer.from('b') },
+    });
+    const next = await world.updates.requestUpload({ ...request, sizeBytes: BigInt(again.length) });
+    expect(await put(url, first, type)).toBe(409);
+    expect(await put(next.urls[0]?.uploadUrl ?? '', again, type)).toBe(200);
+    await update();
+    const { kind } = world.devices.sent[0]?.operation ?? {};
+    expect(kind).toMatchObject({ value: { artifact: { sizeBytes: BigInt(again.length) } } });
+  });
+
+  test('once for all repeats; a repeat does not withdraw what was uploaded since', async () => {
+    await putApp(name, '1.0');
+    await withdraw('a', 'key');
+    await withdraw();
+    await putApp(name, '1.0');
+    await withdraw('a', 'key');
+    expect(await listed()).toEqual([1, 'a 1.0']);
+    const records = await world.bed.log.readNewest(topics.audit, 100);
+    expect(records).toHaveLength(1);
+  });
+
+  test('also after the process died when it was done, and with its file removed', async () => {
+    await putApp(name, '1.0');
+    world.cutAt = 'updates.takenBack';
+    await expect(withdraw('a', 'key')).rejects.toThrow();
+    await withdraw('a', 'key');
+    expect(await listed()).toEqual([0]);
+  });
+
+  test('not if an update was ever sent with it', async () => {
+    await putApp(name, '1.0');
+    await update();
+    await expect(withdraw()).rejects.toMatchObject({
+      code: 'conflict',
+      message: '1.0 of com.example.a was sent to a device and cannot be withdrawn.',
+    });
+    expect(await listed()).toEqual([1, 'a 1.0']);
+  });
+
+  test('not if it is not known to be unsent: release 0.1.0 made it', async () => {
+    await putApp(name, '1.0');
+    await world.bed.store.collection('artifacts').updateMany({}, { $unset: { named: '' } });
+    await expect(withdraw()).rejects.toMatchObject({ code: 'conflict' });
+    await update();
+  });
+
+  test('not if it is another developer’s, not uploaded, or withdrawn by an operator', async () => {
+    await putApp(name, '1.0');
+    await expect(withdraw('b')).rejects.toMatchObject({
+      ...{ code: 'not_found', message: '1.0 of com.example.a is not in the catalogue.' },
+    });
+    await expect(withdraw('a', undefined, '2.0')).rejects.toMatchObject({ code: 'not_found' });
+    await world.updates.requestUpload({ caller: callerOf(), package: name, version: '2.0', sizeBytes: 1n });
+    await expect(withdraw('a', undefined, '2.0')).rejects.toMatchObject({ code: 'not_found' });
+    await world.admin.withdrawArtifact({ kind: ArtifactKind.SOFTWARE, package: name, version: '1.0' });
+    await expect(withdraw()).rejects.toMatchObject({
+      ...{ code: 'conflict', message: '1.0 of com.example.a was withdrawn by an operator.' },
+    });
+  });
+
+  test('or an update is sent with it, never both: an update that was decided keeps it', async () => {
+    await putApp(name, '1.0');
+    // The update has noted the version, and its process dies before the transaction exists.
+    world.cutAt = 'updates.named';
+    await expect(update()).rejects.toThrow();
+    await expect(withdraw()).rejects.toMatchObject({ code: 'conflict' });
+    for (let version = 1; version <= 10; version += 1) {
+      await putApp(name, `3.${version}`);
+      const asked = { caller: callerOf(), package: name, version: `3.${version}` };
+      const [updated, withdrawn] = await Promise.allSettled([
+        world.updates.updateApp({ ...asked, deviceId: device }),
+        world.updates.withdrawApp(asked),
+      ]);
+      expect([updated.status, withdrawn.status].sort()).toEqual(['fulfilled', 'rejected']);
+    }
+  });
 });
 
 test('firmware is listed newest first, and sent to a device that has an older, the same or an unknown one', async () => {

@@ -83,8 +83,11 @@ test('for an existing version the answer says so and has no URL; the version is 
   expect({ appFileExists, chunkPartSize, urls }).toEqual({
     ...{ appFileExists: true, chunkPartSize: 10_485_760n, urls: [] },
   });
-  // The first URL is still valid; what is uploaded to it is dropped.
-  expect((await put(first.url, first.bytes)).status).toBe(200);
+  // The first URL takes nothing more, not even the same file.
+  for (const bytes of [first.bytes, Buffer.from(first.bytes).fill(1)])
+    expect(await put(first.url, bytes)).toMatchObject({
+      ...{ status: 409, text: 'The version is there already, or was withdrawn.\n' },
+    });
   expect(await artifact()).toEqual(before);
   expect(readdirSync(join(world.directory, 'artifacts/uploads'))).toEqual([]);
 });

@@ -8,4 +8,6 @@ export const updatesFailpoints: readonly string[] = [
   'updates.sealed',
   'updates.owned',
   'updates.delivered',
+  'updates.named',
+  'updates.takenBack',
 ];

@@ -51,7 +51,7 @@ export function createMetrics(
   for (const outcome of ['deliverable', 'rejected', 'superseded']) checks.inc({ outcome }, 0);
   const rejections = new Counter({
     name: 'headset_updates_rejected_total',
-    help: 'Uploads that were rejected, by the rule they break: size, not_whole, bounds (too much to unpack, too many entries, too long a check), unsafe (names that leave the package, links, entries that overlap), manifest, other_name (another package or version), other_developer (the package became another developer’s meanwhile).',
+    help: 'Uploads that were rejected, by the rule they break: size, not_whole, bounds (too much to unpack, too many entries, too long a check), unsafe (names that leave the package, links, entries that overlap), manifest, not_signed, split (a part of a package, or one that needs parts), other_name (another package or version), other_developer (the package became another developer’s meanwhile).',
     labelNames: ['rule'],
     registers: [registry],
   });

@@ -114,11 +114,12 @@ export interface Catalogue {
    */
   open(artifact: OpenArtifact, nowMs: number, revive: boolean, record?: OwedRecord): Promise<Artifact>;
   /**
-   * Makes it the developer's and deliverable, only while it is open (domain/artifact.ts). False: another upload won, or it was
-   * withdrawn.
+   * Makes it the developer's and deliverable, only while it is open and has those withdrawals (domain/artifact.ts).
+   * False: another upload won, or it was withdrawn.
    */
   deliver(
     id: string,
+    withdrawals: number,
     content: { developerId: string; objectKey: string; sizeBytes: number; sha256: string },
     nowMs: number,
   ): Promise<boolean>;
@@ -126,6 +127,21 @@ export interface Catalogue {
   reject(id: string, uploadId: string, reason: string, nowMs: number): Promise<void>;
   /** Rejects it, only while it is uploading and this is its newest upload. */
   expire(id: string, uploadId: string, reason: string, nowMs: number): Promise<void>;
+  /**
+   * Notes that an update is sent with this content, before it is: then its developer cannot withdraw it any more.
+   * False: it is not deliverable with this content any more.
+   */
+  name(id: string, objectKey: string): Promise<boolean>;
+  /**
+   * Takes the developer's version back to before its upload, only while it is deliverable, no update was ever sent
+   * with it, and it has those withdrawals. Returns it as it was; undefined: nothing was changed.
+   */
+  takeBack(
+    id: string,
+    of: { readonly developerId: string; readonly withdrawals: number },
+    nowMs: number,
+    record: OwedRecord,
+  ): Promise<Artifact | undefined>;
   /** Undefined: it does not exist. Idempotent. */
   withdraw(id: string, nowMs: number, record: OwedRecord): Promise<Artifact | undefined>;
   /** A developer's deliverable software, by package, newest version first. */
@@ -157,7 +173,12 @@ export interface UploadPlaces {
 /** Open uploads: one document per upload. */
 export interface UploadStore {
   /** Creates it, or keeps it open for longer. Throws `unavailable` while it is being closed. */
-  open(upload: Omit<Upload, 'looks' | 'settled' | 'rejected'>, firstLookMs: number): Promise<void>;
+  open(
+    upload: Omit<Upload, 'looks' | 'settled' | 'accepted' | 'rejected'>,
+    firstLookMs: number,
+  ): Promise<void>;
+  /** Undefined: it is not known, or closed for long. */
+  get(id: string): Promise<Upload | undefined>;
   remove(id: string): Promise<void>;
   /**
    * Begins to close it: until `remove` nobody opens it again, so that its file can be removed. False: it has
@@ -184,6 +205,6 @@ export interface UploadStore {
   /** Releases the claim and sets the time of the next check; keeps what was rejected before. */
   release(
     id: string,
-    next: { atMs: number; looks: number; settled: boolean; rejected?: RejectedFile },
+    next: { atMs: number; looks: number; settled: boolean; accepted?: string; rejected?: RejectedFile },
   ): Promise<void>;
 }

@@ -63,7 +63,8 @@ async function speak(target: LoadTarget, r: Random): Promise<void> {
   const { applicationId, said, devices } = target;
   const deviceId = r.pick(staying(devices));
   const durationMs = said.duration(r);
-  const startedAtMs = String(said.usedUntilMs - durationMs);
+  // Perhaps before the activation: the cloud replaces such a start, and the duration stays (rule A24).
+  const startedAtMs = String(Date.now() - durationMs);
   const speechUsage = { startedAtMs, durationMs: String(durationMs) };
   const taken = await act(target.headsetsOf(deviceId), deviceId, { action: 'report', speechUsage });
   said.spent.push({ applicationId, deviceId, kind: 'speech', durationMs, taken });

@@ -4,6 +4,8 @@ import type { Random } from '../random.ts';
 /** The platform's default of BILLING_TIME_ZONE is UTC+9. */
 const zoneMs = 9 * 3_600_000;
 const longestMs = 30 * 60_000;
+/** A connection cannot begin long before its channel was made (rule A24). */
+const longestMeetingMs = 50_000;
 /** Random durations are multiples of it, so that a unique number can be added. */
 const grainMs = 10_000;
 
@@ -16,21 +18,14 @@ export class Said {
   readonly recordings: Recording[] = [];
   readonly packages: Package[] = [];
   readonly readings: Reading[] = [];
-  /** The end time of all usage, chosen so that it lies in one month; milliseconds since 1970. */
-  readonly usedUntilMs: number;
+  /** The month of all usage and of the bill. A run over the end of a month is judged wrongly: run it again. */
+  readonly month: { readonly year: number; readonly month: number };
   #uses = 0;
   #numbers = 0;
 
   constructor(nowMs: number) {
-    const monthStart = monthOf(nowMs).startMs;
-    // In the first hour of a month, the usage is put into the month before.
-    this.usedUntilMs = nowMs - monthStart < 2 * longestMs ? monthStart : nowMs;
-  }
-
-  /** The month of the bill. */
-  get month(): { year: number; month: number } {
-    const { year, month } = monthOf(this.usedUntilMs - 1);
-    return { year, month };
+    const there = new Date(nowMs + zoneMs);
+    this.month = { year: there.getUTCFullYear(), month: there.getUTCMonth() + 1 };
   }
 
   /** A number that no other report has. */
@@ -39,15 +34,18 @@ export class Said {
     return this.#numbers;
   }
 
-  /** A duration that no other use has; milliseconds. */
+  /** A duration of speech recognition that no other use has; milliseconds. */
   duration(r: Random): number {
-    this.#uses += 1;
-    return r.between(1, longestMs / grainMs - 1) * grainMs + (this.#uses % grainMs);
+    return this.#duration(r, longestMs);
   }
-}
 
-function monthOf(atMs: number): { year: number; month: number; startMs: number } {
-  const there = new Date(atMs + zoneMs);
-  const [year, month] = [there.getUTCFullYear(), there.getUTCMonth()];
-  return { year, month: month + 1, startMs: Date.UTC(year, month) - zoneMs };
+  /** A duration of a meeting that no other use has; milliseconds. */
+  meetingDuration(r: Random): number {
+    return this.#duration(r, longestMeetingMs);
+  }
+
+  #duration(r: Random, mostMs: number): number {
+    this.#uses += 1;
+    return r.between(1, mostMs / grainMs - 1) * grainMs + (this.#uses % grainMs);
+  }
 }

@@ -31,10 +31,11 @@ async function meet(target: LoadTarget, r: Random): Promise<SimulatedConnection 
   const { body } = await client.ask({ kind: 'channel', method: 'POST', path: '/channels', body: {} });
   if (!body?.channelId) return undefined;
   const deviceId = r.chance(0.7) ? r.pick(staying(target.devices)) : '';
-  const durationMs = said.duration(r);
-  const startedAtMs = said.usedUntilMs - durationMs;
+  const durationMs = said.meetingDuration(r);
+  const endedAtMs = Date.now();
+  const startedAtMs = endedAtMs - durationMs;
   const connection = sora.join(body.channelId, deviceId ? { deviceId } : undefined, startedAtMs);
-  const hooks = [sora.created(connection), sora.destroyed(connection, said.usedUntilMs)];
+  const hooks = [sora.created(connection), sora.destroyed(connection, endedAtMs)];
   if (r.chance(0.15)) hooks.reverse();
   const taken = await tell(target, connection, hooks, r);
   said.spent.push({ applicationId, deviceId, kind: 'video', durationMs, taken });

@@ -30,6 +30,13 @@ export const extensionLines: readonly Line[] = [
     `,
   ),
   ...lines(
+    'ext/software',
+    'versions of software',
+    `
+    withdraw: a version that no update was ever sent with is withdrawn by its developer and uploaded again; any other one is 404 or 409
+    `,
+  ),
+  ...lines(
     'ext/catalogue',
     'the catalogue',
     `

@@ -1277,7 +1277,8 @@ export type Report = Message<"headset.device_link.v1.Report"> & {
 
   /**
    * When it happened, milliseconds since 1970: the headset's clock, corrected by the server's if that is
-   * known by then. 0: the cloud uses the time of arrival, which also replaces a time in the future.
+   * known by then. 0: the cloud uses the time of arrival, which also replaces a time in the future or before the
+   * activation.
    *
    * @generated from field: int64 occurred_at_ms = 2;
    */
@@ -1999,6 +2000,8 @@ export const InventorySchema: GenMessage<Inventory> = /*@__PURE__*/
  */
 export type SpeechUsage = Message<"headset.device_link.v1.SpeechUsage"> & {
   /**
+   * 0, in the future or before the activation: the cloud takes the use for one that has just ended.
+   *
    * @generated from field: int64 started_at_ms = 1;
    */
   startedAtMs: bigint;

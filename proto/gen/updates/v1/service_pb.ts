@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file updates/v1/service.proto.
  */
 export const file_updates_v1_service: GenFile = /*@__PURE__*/
-  fileDesc("Chh1cGRhdGVzL3YxL3NlcnZpY2UucHJvdG8SEmhlYWRzZXQudXBkYXRlcy52MSJ3ChRSZXF1ZXN0VXBsb2FkUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISDwoHcGFja2FnZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMidgoVUmVxdWVzdFVwbG9hZFJlc3BvbnNlEhcKD2FwcF9maWxlX2V4aXN0cxgBIAEoCBIXCg9jaHVua19wYXJ0X3NpemUYAiABKAMSKwoEdXJscxgDIAMoCzIdLmhlYWRzZXQudXBkYXRlcy52MS5VcGxvYWRVcmwiaAoJVXBsb2FkVXJsEhIKCnVwbG9hZF91cmwYASABKAkSGgoSc3RhcnRfdGltZXN0YW1wX21zGAIgASgDEhgKEGVuZF90aW1lc3RhbXBfbXMYAyABKAMSEQoJZXhwaXJlX2luGAQgASgNIjIKDlBhY2thZ2VWZXJzaW9uEg8KB3BhY2thZ2UYASABKAkSDwoHdmVyc2lvbhgCIAEoCSJ8Cg9MaXN0QXBwc1JlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyEg8KB3BhY2thZ2UYAiABKAkSDgoGbGF0ZXN0GAMgASgIEg4KBm9mZnNldBgEIAEoDRINCgVsaW1pdBgFIAEoDSJhChBMaXN0QXBwc1Jlc3BvbnNlEjgKDGFwcF92ZXJzaW9ucxgBIAMoCzIiLmhlYWRzZXQudXBkYXRlcy52MS5QYWNrYWdlVmVyc2lvbhITCgt0b3RhbF9jb3VudBgCIAEoDSJAChNMaXN0RmlybXdhcmVSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlciJVChRMaXN0RmlybXdhcmVSZXNwb25zZRI9ChFmaXJtd2FyZV92ZXJzaW9ucxgBIAMoCzIiLmhlYWRzZXQudXBkYXRlcy52MS5QYWNrYWdlVmVyc2lvbiJyChBVcGRhdGVBcHBSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIRCglkZXZpY2VfaWQYAiABKAkSDwoHcGFja2FnZRgDIAEoCRIPCgd2ZXJzaW9uGAQgASgJIisKEVVwZGF0ZUFwcFJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDImYKFVVwZGF0ZUZpcm13YXJlUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISEQoJZGV2aWNlX2lkGAIgASgJEg8KB3ZlcnNpb24YAyABKAkiMAoWVXBkYXRlRmlybXdhcmVSZXNwb25zZRIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAyI6ChVHZXREb3dubG9hZFVybFJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEg4KBnRpY2tldBgCIAEoDCJxChZHZXREb3dubG9hZFVybFJlc3BvbnNlEgsKA3VybBgBIAEoCRIVCg1leHBpcmVzX2F0X21zGAIgASgDEjMKB3JlZnVzYWwYAyABKA4yIi5oZWFkc2V0LmRldmljZV9saW5rLnYxLlVybFJlZnVzYWwyngQKDlVwZGF0ZXNTZXJ2aWNlEmsKDVJlcXVlc3RVcGxvYWQSKC5oZWFkc2V0LnVwZGF0ZXMudjEuUmVxdWVzdFVwbG9hZFJlcXVlc3QaKS5oZWFkc2V0LnVwZGF0ZXMudjEuUmVxdWVzdFVwbG9hZFJlc3BvbnNlIgWStRgBARJgCghMaXN0QXBwcxIjLmhlYWRzZXQudXBkYXRlcy52MS5MaXN0QXBwc1JlcXVlc3QaJC5oZWFkc2V0LnVwZGF0ZXMudjEuTGlzdEFwcHNSZXNwb25zZSIJkrUYAQGYtRgBEmwKDExpc3RGaXJtd2FyZRInLmhlYWRzZXQudXBkYXRlcy52MS5MaXN0RmlybXdhcmVSZXF1ZXN0GiguaGVhZHNldC51cGRhdGVzLnYxLkxpc3RGaXJtd2FyZVJlc3BvbnNlIgmStRgBAZi1GAESXwoJVXBkYXRlQXBwEiQuaGVhZHNldC51cGRhdGVzLnYxLlVwZGF0ZUFwcFJlcXVlc3QaJS5oZWFkc2V0LnVwZGF0ZXMudjEuVXBkYXRlQXBwUmVzcG9uc2UiBZK1GAEBEm4KDlVwZGF0ZUZpcm13YXJlEikuaGVhZHNldC51cGRhdGVzLnYxLlVwZGF0ZUZpcm13YXJlUmVxdWVzdBoqLmhlYWRzZXQudXBkYXRlcy52MS5VcGRhdGVGaXJtd2FyZVJlc3BvbnNlIgWStRgBATKGAQoQRG93bmxvYWRzU2VydmljZRJyCg5HZXREb3dubG9hZFVybBIpLmhlYWRzZXQudXBkYXRlcy52MS5HZXREb3dubG9hZFVybFJlcXVlc3QaKi5oZWFkc2V0LnVwZGF0ZXMudjEuR2V0RG93bmxvYWRVcmxSZXNwb25zZSIJkrUYAQiYtRgBYgZwcm90bzM", [file_common_v1_callers, file_common_v1_common, file_common_v1_repeatable, file_device_link_v1_device_link]);
+  fileDesc("Chh1cGRhdGVzL3YxL3NlcnZpY2UucHJvdG8SEmhlYWRzZXQudXBkYXRlcy52MSJ3ChRSZXF1ZXN0VXBsb2FkUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISDwoHcGFja2FnZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMidgoVUmVxdWVzdFVwbG9hZFJlc3BvbnNlEhcKD2FwcF9maWxlX2V4aXN0cxgBIAEoCBIXCg9jaHVua19wYXJ0X3NpemUYAiABKAMSKwoEdXJscxgDIAMoCzIdLmhlYWRzZXQudXBkYXRlcy52MS5VcGxvYWRVcmwiaAoJVXBsb2FkVXJsEhIKCnVwbG9hZF91cmwYASABKAkSGgoSc3RhcnRfdGltZXN0YW1wX21zGAIgASgDEhgKEGVuZF90aW1lc3RhbXBfbXMYAyABKAMSEQoJZXhwaXJlX2luGAQgASgNImEKEldpdGhkcmF3QXBwUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISDwoHcGFja2FnZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJIjcKE1dpdGhkcmF3QXBwUmVzcG9uc2USDwoHcGFja2FnZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJIjIKDlBhY2thZ2VWZXJzaW9uEg8KB3BhY2thZ2UYASABKAkSDwoHdmVyc2lvbhgCIAEoCSJ8Cg9MaXN0QXBwc1JlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkuaGVhZHNldC5jb21tb24udjEuQ2FsbGVyEg8KB3BhY2thZ2UYAiABKAkSDgoGbGF0ZXN0GAMgASgIEg4KBm9mZnNldBgEIAEoDRINCgVsaW1pdBgFIAEoDSJhChBMaXN0QXBwc1Jlc3BvbnNlEjgKDGFwcF92ZXJzaW9ucxgBIAMoCzIiLmhlYWRzZXQudXBkYXRlcy52MS5QYWNrYWdlVmVyc2lvbhITCgt0b3RhbF9jb3VudBgCIAEoDSJAChNMaXN0RmlybXdhcmVSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlciJVChRMaXN0RmlybXdhcmVSZXNwb25zZRI9ChFmaXJtd2FyZV92ZXJzaW9ucxgBIAMoCzIiLmhlYWRzZXQudXBkYXRlcy52MS5QYWNrYWdlVmVyc2lvbiJyChBVcGRhdGVBcHBSZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLmhlYWRzZXQuY29tbW9uLnYxLkNhbGxlchIRCglkZXZpY2VfaWQYAiABKAkSDwoHcGFja2FnZRgDIAEoCRIPCgd2ZXJzaW9uGAQgASgJIisKEVVwZGF0ZUFwcFJlc3BvbnNlEhYKDnRyYW5zYWN0aW9uX2lkGAEgASgDImYKFVVwZGF0ZUZpcm13YXJlUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS5oZWFkc2V0LmNvbW1vbi52MS5DYWxsZXISEQoJZGV2aWNlX2lkGAIgASgJEg8KB3ZlcnNpb24YAyABKAkiMAoWVXBkYXRlRmlybXdhcmVSZXNwb25zZRIWCg50cmFuc2FjdGlvbl9pZBgBIAEoAyI6ChVHZXREb3dubG9hZFVybFJlcXVlc3QSEQoJZGV2aWNlX2lkGAEgASgJEg4KBnRpY2tldBgCIAEoDCJxChZHZXREb3dubG9hZFVybFJlc3BvbnNlEgsKA3VybBgBIAEoCRIVCg1leHBpcmVzX2F0X21zGAIgASgDEjMKB3JlZnVzYWwYAyABKA4yIi5oZWFkc2V0LmRldmljZV9saW5rLnYxLlVybFJlZnVzYWwyhQUKDlVwZGF0ZXNTZXJ2aWNlEmsKDVJlcXVlc3RVcGxvYWQSKC5oZWFkc2V0LnVwZGF0ZXMudjEuUmVxdWVzdFVwbG9hZFJlcXVlc3QaKS5oZWFkc2V0LnVwZGF0ZXMudjEuUmVxdWVzdFVwbG9hZFJlc3BvbnNlIgWStRgBARJlCgtXaXRoZHJhd0FwcBImLmhlYWRzZXQudXBkYXRlcy52MS5XaXRoZHJhd0FwcFJlcXVlc3QaJy5oZWFkc2V0LnVwZGF0ZXMudjEuV2l0aGRyYXdBcHBSZXNwb25zZSIFkrUYAQESYAoITGlzdEFwcHMSIy5oZWFkc2V0LnVwZGF0ZXMudjEuTGlzdEFwcHNSZXF1ZXN0GiQuaGVhZHNldC51cGRhdGVzLnYxLkxpc3RBcHBzUmVzcG9uc2UiCZK1GAEBmLUYARJsCgxMaXN0RmlybXdhcmUSJy5oZWFkc2V0LnVwZGF0ZXMudjEuTGlzdEZpcm13YXJlUmVxdWVzdBooLmhlYWRzZXQudXBkYXRlcy52MS5MaXN0RmlybXdhcmVSZXNwb25zZSIJkrUYAQGYtRgBEl8KCVVwZGF0ZUFwcBIkLmhlYWRzZXQudXBkYXRlcy52MS5VcGRhdGVBcHBSZXF1ZXN0GiUuaGVhZHNldC51cGRhdGVzLnYxLlVwZGF0ZUFwcFJlc3BvbnNlIgWStRgBARJuCg5VcGRhdGVGaXJtd2FyZRIpLmhlYWRzZXQudXBkYXRlcy52MS5VcGRhdGVGaXJtd2FyZVJlcXVlc3QaKi5oZWFkc2V0LnVwZGF0ZXMudjEuVXBkYXRlRmlybXdhcmVSZXNwb25zZSIFkrUYAQEyhgEKEERvd25sb2Fkc1NlcnZpY2UScgoOR2V0RG93bmxvYWRVcmwSKS5oZWFkc2V0LnVwZGF0ZXMudjEuR2V0RG93bmxvYWRVcmxSZXF1ZXN0GiouaGVhZHNldC51cGRhdGVzLnYxLkdldERvd25sb2FkVXJsUmVzcG9uc2UiCZK1GAEImLUYAWIGcHJvdG8z", [file_common_v1_callers, file_common_v1_common, file_common_v1_repeatable, file_device_link_v1_device_link]);
 
 /**
  * @generated from message headset.updates.v1.RequestUploadRequest
@@ -114,6 +114,57 @@ export const UploadUrlSchema: GenMessage<UploadUrl> = /*@__PURE__*/
   messageDesc(file_updates_v1_service, 2);
 
 /**
+ * Takes back a version with which no update was ever sent.
+ *
+ * @generated from message headset.updates.v1.WithdrawAppRequest
+ */
+export type WithdrawAppRequest = Message<"headset.updates.v1.WithdrawAppRequest"> & {
+  /**
+   * @generated from field: headset.common.v1.Caller caller = 1;
+   */
+  caller?: Caller | undefined;
+
+  /**
+   * @generated from field: string package = 2;
+   */
+  package: string;
+
+  /**
+   * @generated from field: string version = 3;
+   */
+  version: string;
+};
+
+/**
+ * Describes the message headset.updates.v1.WithdrawAppRequest.
+ * Use `create(WithdrawAppRequestSchema)` to create a new message.
+ */
+export const WithdrawAppRequestSchema: GenMessage<WithdrawAppRequest> = /*@__PURE__*/
+  messageDesc(file_updates_v1_service, 3);
+
+/**
+ * @generated from message headset.updates.v1.WithdrawAppResponse
+ */
+export type WithdrawAppResponse = Message<"headset.updates.v1.WithdrawAppResponse"> & {
+  /**
+   * @generated from field: string package = 1;
+   */
+  package: string;
+
+  /**
+   * @generated from field: string version = 2;
+   */
+  version: string;
+};
+
+/**
+ * Describes the message headset.updates.v1.WithdrawAppResponse.
+ * Use `create(WithdrawAppResponseSchema)` to create a new message.
+ */
+export const WithdrawAppResponseSchema: GenMessage<WithdrawAppResponse> = /*@__PURE__*/
+  messageDesc(file_updates_v1_service, 4);
+
+/**
  * @generated from message headset.updates.v1.PackageVersion
  */
 export type PackageVersion = Message<"headset.updates.v1.PackageVersion"> & {
@@ -133,7 +184,7 @@ export type PackageVersion = Message<"headset.updates.v1.PackageVersion"> & {
  * Use `create(PackageVersionSchema)` to create a new message.
  */
 export const PackageVersionSchema: GenMessage<PackageVersion> = /*@__PURE__*/
-  messageDesc(file_updates_v1_service, 3);
+  messageDesc(file_updates_v1_service, 5);
 
 /**
  * @generated from message headset.updates.v1.ListAppsRequest
@@ -176,7 +227,7 @@ export type ListAppsRequest = Message<"headset.updates.v1.ListAppsRequest"> & {
  * Use `create(ListAppsRequestSchema)` to create a new message.
  */
 export const ListAppsRequestSchema: GenMessage<ListAppsRequest> = /*@__PURE__*/
-  messageDesc(file_updates_v1_service, 4);
+  messageDesc(file_updates_v1_service, 6);
 
 /**
  * @generated from message headset.updates.v1.ListAppsResponse
@@ -198,7 +249,7 @@ export type ListAppsResponse = Message<"headset.updates.v1.ListAppsResponse"> & 
  * Use `create(ListAppsResponseSchema)` to create a new message.
  */
 export const ListAppsResponseSchema: GenMessage<ListAppsResponse> = /*@__PURE__*/
-  messageDesc(file_updates_v1_service, 5);
+  messageDesc(file_updates_v1_service, 7);
 
 /**
  * @generated from message headset.updates.v1.ListFirmwareRequest
@@ -215,7 +266,7 @@ export type ListFirmwareRequest = Message<"headset.updates.v1.ListFirmwareReques
  * Use `create(ListFirmwareRequestSchema)` to create a new message.
  */
 export const ListFirmwareRequestSchema: GenMessage<ListFirmwareRequest> = /*@__PURE__*/
-  messageDesc(file_updates_v1_service, 6);
+  messageDesc(file_updates_v1_service, 8);
 
 /**
  * @generated from message headset.updates.v1.ListFirmwareResponse
@@ -232,7 +283,7 @@ export type ListFirmwareResponse = Message<"headset.updates.v1.ListFirmwareRespo
  * Use `create(ListFirmwareResponseSchema)` to create a new message.
  */
 export const ListFirmwareResponseSchema: GenMessage<ListFirmwareResponse> = /*@__PURE__*/
-  messageDesc(file_updates_v1_service, 7);
+  messageDesc(file_updates_v1_service, 9);
 
 /**
  * @generated from message headset.updates.v1.UpdateAppRequest
@@ -264,7 +315,7 @@ export type UpdateAppRequest = Message<"headset.updates.v1.UpdateAppRequest"> & 
  * Use `create(UpdateAppRequestSchema)` to create a new message.
  */
 export const UpdateAppRequestSchema: GenMessage<UpdateAppRequest> = /*@__PURE__*/
-  messageDesc(file_updates_v1_service, 8);
+  messageDesc(file_updates_v1_service, 10);
 
 /**
  * @generated from message headset.updates.v1.UpdateAppResponse
@@ -281,7 +332,7 @@ export type UpdateAppResponse = Message<"headset.updates.v1.UpdateAppResponse"> 
  * Use `create(UpdateAppResponseSchema)` to create a new message.
  */
 export const UpdateAppResponseSchema: GenMessage<UpdateAppResponse> = /*@__PURE__*/
-  messageDesc(file_updates_v1_service, 9);
+  messageDesc(file_updates_v1_service, 11);
 
 /**
  * @generated from message headset.updates.v1.UpdateFirmwareRequest
@@ -308,7 +359,7 @@ export type UpdateFirmwareRequest = Message<"headset.updates.v1.UpdateFirmwareRe
  * Use `create(UpdateFirmwareRequestSchema)` to create a new message.
  */
 export const UpdateFirmwareRequestSchema: GenMessage<UpdateFirmwareRequest> = /*@__PURE__*/
-  messageDesc(file_updates_v1_service, 10);
+  messageDesc(file_updates_v1_service, 12);
 
 /**
  * @generated from message headset.updates.v1.UpdateFirmwareResponse
@@ -325,7 +376,7 @@ export type UpdateFirmwareResponse = Message<"headset.updates.v1.UpdateFirmwareR
  * Use `create(UpdateFirmwareResponseSchema)` to create a new message.
  */
 export const UpdateFirmwareResponseSchema: GenMessage<UpdateFirmwareResponse> = /*@__PURE__*/
-  messageDesc(file_updates_v1_service, 11);
+  messageDesc(file_updates_v1_service, 13);
 
 /**
  * @generated from message headset.updates.v1.GetDownloadUrlRequest
@@ -347,7 +398,7 @@ export type GetDownloadUrlRequest = Message<"headset.updates.v1.GetDownloadUrlRe
  * Use `create(GetDownloadUrlRequestSchema)` to create a new message.
  */
 export const GetDownloadUrlRequestSchema: GenMessage<GetDownloadUrlRequest> = /*@__PURE__*/
-  messageDesc(file_updates_v1_service, 12);
+  messageDesc(file_updates_v1_service, 14);
 
 /**
  * @generated from message headset.updates.v1.GetDownloadUrlResponse
@@ -376,7 +427,7 @@ export type GetDownloadUrlResponse = Message<"headset.updates.v1.GetDownloadUrlR
  * Use `create(GetDownloadUrlResponseSchema)` to create a new message.
  */
 export const GetDownloadUrlResponseSchema: GenMessage<GetDownloadUrlResponse> = /*@__PURE__*/
-  messageDesc(file_updates_v1_service, 13);
+  messageDesc(file_updates_v1_service, 15);
 
 /**
  * Software and firmware: catalogue, uploads, 'update now'.
@@ -391,6 +442,16 @@ export const UpdatesService: GenService<{
     methodKind: "unary";
     input: typeof RequestUploadRequestSchema;
     output: typeof RequestUploadResponseSchema;
+  },
+  /**
+   * Not repeatable: a late repeat would withdraw what was uploaded after the first call.
+   *
+   * @generated from rpc headset.updates.v1.UpdatesService.WithdrawApp
+   */
+  withdrawApp: {
+    methodKind: "unary";
+    input: typeof WithdrawAppRequestSchema;
+    output: typeof WithdrawAppResponseSchema;
   },
   /**
    * @generated from rpc headset.updates.v1.UpdatesService.ListApps

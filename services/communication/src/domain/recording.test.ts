@@ -5,7 +5,7 @@ import { readSoraEvent, type SoraEvent } from './sora-event.ts';
 
 const MiB = 1024 * 1024;
 const event = (type: string, data: unknown) =>
-  readSoraEvent({ type, channel_id: 'channel', data }, 0) as SoraEvent;
+  readSoraEvent({ type, channel_id: 'channel', data }, { arrivedAtMs: 0 }) as SoraEvent;
 const archive = {
   connectionId: 'C',
   webmFile: 'R/archive-C.webm',

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isLongerThan } from '@headset-cloud/kit/characters.ts';
+import { type Implausible, implausible, plausibleTime } from '@headset-cloud/kit/outside-time.ts';
 
 type Json = Record<string, unknown>;
 
@@ -23,8 +24,14 @@ export interface SoraEvent {
   readonly type: string;
   /** True for the five events that integrators get. */
   readonly forwarded: boolean;
-  /** When it happened, by Sora's clock, never after it arrived; milliseconds since 1970. */
+  /** When it happened, by Sora's clock, or the arrival if that time is not plausible; milliseconds since 1970. */
   readonly atMs: number;
+  /** When its connection began, as it says; undefined: absent, or not plausible. */
+  readonly createdAtMs: number | undefined;
+  /** The same by Sora's count of the connection's minutes. */
+  readonly beganAtMs: number | undefined;
+  /** When its connection ended, as it says; undefined: absent, or not plausible. */
+  readonly destroyedAtMs: number | undefined;
   readonly channelId: string;
   readonly connectionId: string | null;
   /** The device id (15 digits) in the connection's metadata; not verified yet. */
@@ -33,17 +40,54 @@ export interface SoraEvent {
   readonly data: Json;
 }
 
-/** Reads a webhook's body. Undefined: not an object with a type and a channel. */
-export function readSoraEvent(body: unknown, arrivedAtMs: number): SoraEvent | undefined {
+/** Times of Sora's webhooks that may be replaced. */
+export type SoraTime = 'event' | 'created' | 'destroyed' | 'minutes';
+
+export interface Arrival {
+  /** Milliseconds since 1970. */
+  readonly arrivedAtMs: number;
+  /** When the platform made the channel; undefined: not known. */
+  readonly channelCreatedAtMs?: number | undefined;
+}
+
+/** How far Sora's clock may be behind the cloud's. */
+const leewayMs = 60_000;
+
+/**
+ * Reads a webhook's body. Undefined: not an object with a type and a channel. A time after the arrival, or before
+ * the channel existed, is not used, and reported to `onReplaced` (rule A24).
+ */
+export function readSoraEvent(
+  body: unknown,
+  { arrivedAtMs, channelCreatedAtMs }: Arrival,
+  onReplaced: (time: SoraTime, why: Implausible) => void = () => {},
+): SoraEvent | undefined {
   if (!isObject(body)) return undefined;
   const data = isObject(body['data']) ? body['data'] : {};
   const type = text(body['type']);
   const channelId = text(body['channel_id']) ?? text(data['channel_id']);
   if (!type || !channelId) return undefined;
+  const notBeforeMs = channelCreatedAtMs === undefined ? undefined : channelCreatedAtMs - leewayMs;
+  const times = { notBeforeMs, arrivedAtMs };
+  const plausible = (name: SoraTime, atMs: number | undefined) => {
+    const why = atMs === undefined ? undefined : implausible(atMs, times);
+    if (why !== undefined) onReplaced(name, why);
+    return why === undefined ? atMs : undefined;
+  };
+  const atMs = plausibleTime(time(body['timestamp']) ?? 0, times, (why) => onReplaced('event', why));
+  const destroyedAtMs = plausible('destroyed', timeIn(data, 'destroyed'));
+  const { minutes } = data;
+  const isCount = typeof minutes === 'number' && minutes >= 0;
+  const beganAtMs = isCount
+    ? plausible('minutes', Math.round((destroyedAtMs ?? atMs) - minutes * 60_000))
+    : undefined;
   return {
     type,
     forwarded: forwarded.includes(type),
-    atMs: Math.min(time(body['timestamp']) ?? arrivedAtMs, arrivedAtMs),
+    atMs,
+    createdAtMs: plausible('created', timeIn(data, 'created')),
+    destroyedAtMs,
+    beganAtMs,
     channelId,
     connectionId: text(body['connection_id']) ?? text(data['connection_id']) ?? null,
     claimedDeviceId: deviceIn(body['event_metadata'], body['metadata'], data['metadata']),
@@ -85,11 +129,6 @@ export function withoutCredentials(value: unknown): unknown {
   );
 }
 
-/** When a connection began, by its own events; milliseconds since 1970. */
-export function createdAtMs({ data }: SoraEvent): number | undefined {
-  return time(data['created_timestamp']) ?? seconds(data['created_time']);
-}
-
 /**
  * A connection's time in a meeting, from its 'destroyed' event: from its creation (by this event, by the
  * earlier 'created' event, or by Sora's count of minutes) to its end. Undefined: its beginning is not
@@ -99,15 +138,9 @@ export function meetingTime(
   event: SoraEvent,
   seenCreatedAtMs: number | undefined,
 ): { startedAtMs: number; durationMs: number } | undefined {
-  const { data } = event;
-  const endedAtMs = time(data['destroyed_timestamp']) ?? seconds(data['destroyed_time']) ?? event.atMs;
-  const minutes = data['minutes'];
-  const startedAtMs =
-    createdAtMs(event) ??
-    seenCreatedAtMs ??
-    (typeof minutes === 'number' && minutes >= 0 ? Math.round(endedAtMs - minutes * 60_000) : undefined);
-  // Minutes without end lead to no time at all.
-  if (startedAtMs === undefined || !Number.isSafeInteger(startedAtMs)) return undefined;
+  const endedAtMs = event.destroyedAtMs ?? event.atMs;
+  const startedAtMs = event.createdAtMs ?? seenCreatedAtMs ?? event.beganAtMs;
+  if (startedAtMs === undefined) return undefined;
   return { startedAtMs, durationMs: Math.max(0, endedAtMs - startedAtMs) };
 }
 
@@ -128,6 +161,11 @@ export function isObject(value: unknown): value is Json {
 /** A non-empty text of bounded length, such as Sora's ids and file names. */
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && !isLongerThan(value, 255) ? value : undefined;
+}
+
+/** `name` as a text with milliseconds, or in whole seconds. */
+function timeIn(data: Json, name: 'created' | 'destroyed'): number | undefined {
+  return time(data[`${name}_timestamp`]) ?? seconds(data[`${name}_time`]);
 }
 
 function time(value: unknown): number | undefined {

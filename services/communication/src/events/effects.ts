@@ -1,5 +1,5 @@
 import { connectionOf } from '../domain/places.ts';
-import { createdAtMs, type SoraEvent } from '../domain/sora-event.ts';
+import type { SoraEvent } from '../domain/sora-event.ts';
 import type { ConnectionStore, Devices, EndpointStore, StoredEvent } from '../ports.ts';
 
 /** What is known of the connection of an event. */
@@ -52,7 +52,7 @@ export function createConnectionEffects(deps: {
       const { connectionId, type } = event;
       if (connectionId === null || !event.forwarded)
         return { deviceId: null, createdAtMs: undefined, billedToMs: undefined };
-      const began = createdAtMs(event) ?? (type === 'connection.created' ? event.atMs : undefined);
+      const began = event.createdAtMs ?? (type === 'connection.created' ? event.atMs : undefined);
       const isOwn = type.startsWith('connection.');
       const noted = await connections.note(
         connectionId,

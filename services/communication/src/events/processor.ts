@@ -2,11 +2,18 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import type { Implausible } from '@headset-cloud/kit/outside-time.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { soraEventBody } from '../domain/callbacks.ts';
 import { isComplete, readRecordingNews } from '../domain/recording.ts';
-import { meetingTime, notBilled, readSoraEvent, type SoraEvent } from '../domain/sora-event.ts';
+import {
+  meetingTime,
+  notBilled,
+  readSoraEvent,
+  type SoraEvent,
+  type SoraTime,
+} from '../domain/sora-event.ts';
 import type { EventStore, RecordingStore, StoredEvent } from '../ports.ts';
 import type { ConnectionEffects, Known } from './effects.ts';
 import { notification, videoUsage } from './messages.ts';
@@ -30,6 +37,8 @@ export interface EventProcessorOptions {
   /** Longest delay of an event. */
   readonly longestMs: number;
   readonly recordingWaitMs: number;
+  /** A time of Sora is not plausible and is not used. */
+  readonly onTimeReplaced: (time: SoraTime, why: Implausible) => void;
   /** A recording is ready to be uploaded. */
   readonly onRecordingReady: () => void;
 }
@@ -85,12 +94,12 @@ export class EventProcessor {
   async #handle(stored: StoredEvent): Promise<void> {
     const { events, logger } = this.#deps;
     try {
-      const event = readSoraEvent(JSON.parse(stored.body), stored.arrivedAtMs);
+      const event = this.#read(stored);
       // Earlier events that another instance has in hand, or that failed, go first: it keeps the channel's order, and
       // an archive event names no device, but its connection's events do.
       const from = event?.type.startsWith('archive.') ? 0 : stored.seq - nearBefore;
       for (const earlier of await events.undoneBefore(stored.channelId, stored.seq, from))
-        await this.#apply(earlier, readSoraEvent(JSON.parse(earlier.body), earlier.arrivedAtMs));
+        await this.#apply(earlier, this.#read(earlier));
       await this.#apply(stored, event);
     } catch (error) {
       const { channelId, key } = stored;
@@ -99,6 +108,10 @@ export class EventProcessor {
         'a Sora event is not processed yet; the sweeper tries again',
       );
     }
+  }
+
+  #read(stored: StoredEvent): SoraEvent | undefined {
+    return readSoraEvent(JSON.parse(stored.body), stored, this.#deps.onTimeReplaced);
   }
 
   /** Runs in the webhook's trace, whichever instance finishes the work, and whenever. */

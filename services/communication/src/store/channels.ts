@@ -36,9 +36,11 @@ export function createChannelStore(channels: StoreCollection<ChannelDocument>, k
       const found = await channels.findOneAndUpdate(
         { _id: channelId, endpointId },
         { $inc: { eventSeq: 1 }, $set: { expiresAt: new Date(nowMs + keepMs) } },
-        { returnDocument: 'after', projection: { eventSeq: 1, applicationId: 1 } },
+        { returnDocument: 'after', projection: { eventSeq: 1, applicationId: 1, createdAt: 1 } },
       );
-      return found ? { seq: found.eventSeq, applicationId: found.applicationId } : undefined;
+      if (!found) return undefined;
+      const { eventSeq: seq, applicationId, createdAt } = found;
+      return { seq, applicationId, createdAtMs: createdAt.getTime() };
     },
   };
 }

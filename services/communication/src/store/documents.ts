@@ -48,6 +48,8 @@ export interface EventDocument {
   applicationId: string;
   seq: number;
   arrivedAtMs: number;
+  /** When the channel was made; absent: the channel is not known, or release 0.1.0 stored it. */
+  channelCreatedAtMs?: number;
   /** The webhook's body. */
   body: string;
   /** Its trace; absent: none. */

@@ -22,7 +22,7 @@ export function createForgetStore(
       const { _id, body, dueAtMs, arrivedAtMs } = event;
       if (!body.includes(connectionId) && !body.includes(deviceId)) continue;
       notificationIds.add(`sora-${_id}`);
-      const read = readSoraEvent(JSON.parse(body), arrivedAtMs);
+      const read = readSoraEvent(JSON.parse(body), { arrivedAtMs });
       const news = read && readRecordingNews(read);
       if (news) notificationIds.add(`recording-${news.recordingId}`);
       if (dueAtMs === undefined) done.push(_id);

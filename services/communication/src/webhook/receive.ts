@@ -39,15 +39,16 @@ export function createReceiver(deps: {
     async receive(endpointId, bytes, traceparent) {
       const arrivedAtMs = clock.now();
       const body = parse(bytes);
-      const event = readSoraEvent(body, arrivedAtMs);
+      const event = readSoraEvent(body, { arrivedAtMs });
       if (!event || !isObject(body)) return 'malformed';
       const key = eventKey(endpointId, body, event);
       if (await events.known(key)) return 'repeated';
       const { channelId } = event;
       const place = await channels.nextEvent(channelId, endpointId, arrivedAtMs);
-      const { seq = 0, applicationId = '' } = place ?? {};
+      const { seq = 0, applicationId = '', createdAtMs } = place ?? {};
       const stored = {
         ...{ key, endpointId, channelId, applicationId, seq, arrivedAtMs, traceparent },
+        ...(createdAtMs !== undefined && { channelCreatedAtMs: createdAtMs }),
         body: place && applicationId === '' ? emptiedBody : bytes.toString('utf8'),
       };
       const dueAtMs = applicationId === '' ? undefined : arrivedAtMs + deps.leftoverAfterMs;

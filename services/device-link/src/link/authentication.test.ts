@@ -50,6 +50,7 @@ const refused: Record<string, () => string> = {
     const pem = world.keys?.[deviceId]?.['k1'] as string;
     return sign(valid(), { algorithm: 'HS256' }, createSecretKey(Buffer.from(pem)));
   },
+  // rule A24
   'an expired token': () => sign({ iat: nowS() - 300, exp: nowS() - 61 }),
   'a token from the future': () => sign({ iat: nowS() + 65, exp: nowS() + 120 }),
   'a token that lives too long': () => sign({ iat: nowS(), exp: nowS() + 301 }),

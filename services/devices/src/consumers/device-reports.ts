@@ -1,12 +1,20 @@
 import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
 import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import { plausibleTime } from '@headset-cloud/kit/outside-time.ts';
 import {
   type DeviceReportEvent,
   DeviceReportEventSchema,
 } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import type { ReportStore } from '../ports.ts';
-import { publishReportEvents, type Received, type ReportEventsDependencies } from './report-events.ts';
+import { activatedAtMs } from '../domain/association.ts';
+import type { DevicesMetrics } from '../metrics.ts';
+import type { DeviceReader, ReportStore } from '../ports.ts';
+import {
+  publishReportEvents,
+  type Received,
+  type ReportEventsDependencies,
+  type Telling,
+} from './report-events.ts';
 import { reportedStates } from './reported-state.ts';
 import { sessionChange } from './session-events.ts';
 
@@ -15,16 +23,23 @@ export const deviceReportsGroup = 'devices';
 
 /**
  * Stores headsets' reports about themselves and publishes the notifications and usage that follow; both are
- * idempotent. Resolves when everything is durable; then the group's offset moves.
+ * idempotent. One query reads all devices of a batch. Resolves when everything is durable; then the group's offset
+ * moves.
  */
 export function deviceReportsHandler(
-  deps: ReportEventsDependencies & { readonly store: ReportStore; readonly failpoints: Failpoints },
+  deps: ReportEventsDependencies & {
+    readonly reader: Pick<DeviceReader, 'tellingOf'>;
+    readonly store: ReportStore;
+    readonly failpoints: Failpoints;
+  },
 ): (events: readonly LogEvent[]) => Promise<void> {
   return async (events) => {
     const decoded = events.map((event) => decodeEvent(DeviceReportEventSchema, event));
+    const telling = await deps.reader.tellingOf([...new Set(decoded.map(({ deviceId }) => deviceId))]);
+    for (const event of decoded) checkTime(event, telling, deps.metrics);
     const states = reportedStates(decoded);
     const told = decoded.flatMap((event, n) => received(event, events[n]?.headers['traceparent']));
-    const published = publishReportEvents(deps, told);
+    const published = publishReportEvents(deps, told, telling);
     // A change of the network status can only be found by comparison with the stored status. It is
     // published before the new status is stored, so that a crash in between cannot lose it.
     if (told.some((one) => 'change' in one)) await published;
@@ -35,6 +50,22 @@ export function deviceReportsHandler(
       deps.metrics.reports.inc({ kind: kind ?? 'unknown' });
     }
   };
+}
+
+/** Replaces a report's time that is not plausible in its activation (rule A24). */
+function checkTime(
+  { deviceId, receivedAtMs, body }: DeviceReportEvent,
+  telling: Telling,
+  metrics: DevicesMetrics,
+): void {
+  if (body.case !== 'report') return;
+  const report = body.value;
+  const notBeforeMs = activatedAtMs(telling.get(deviceId), Number(report.activationEpoch));
+  const times = { notBeforeMs, arrivedAtMs: Number(receivedAtMs) };
+  const atMs = plausibleTime(Number(report.occurredAtMs), times, (reason) =>
+    metrics.timesReplaced.inc({ time: 'report', reason }),
+  );
+  report.occurredAtMs = BigInt(atMs);
 }
 
 function received(event: DeviceReportEvent, traceparent = ''): Received[] {

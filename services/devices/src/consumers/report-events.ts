@@ -6,14 +6,12 @@ import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/eve
 import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { type Associations, applicationAt, hearer } from '../domain/association.ts';
-import { changePresence, type SessionChange } from '../domain/network-status.ts';
+import { type Associations, activatedAtMs, applicationAt, hearer } from '../domain/association.ts';
+import { changePresence, type Presence, type SessionChange } from '../domain/network-status.ts';
 import type { DeviceNotification } from '../domain/notification.ts';
 import { isNotifying, notificationsOf } from '../domain/notifications.ts';
-import { occurrence } from '../domain/reported.ts';
 import { speechUsed } from '../domain/speech-usage.ts';
 import type { DevicesMetrics } from '../metrics.ts';
-import type { DeviceReader } from '../ports.ts';
 import { causesOf } from './causes.ts';
 import { networkNotification } from './session-events.ts';
 
@@ -32,26 +30,28 @@ interface ReceivedReport extends Arrival {
 export type Received = ReceivedReport | (Arrival & { readonly change: SessionChange });
 
 export interface ReportEventsDependencies {
-  readonly reader: Pick<DeviceReader, 'tellingOf'>;
   readonly transactions: Pick<Client<typeof TransactionsService>, 'getTransaction'>;
   readonly log: Pick<EventLog, 'publish'>;
   readonly metrics: DevicesMetrics;
 }
 
+/** The activations and the presence of the devices of a batch. */
+export type Telling = Map<string, Associations & { presence: Presence }>;
+
 /**
  * Publishes the events that follow from reports: notifications for the application that has the device
- * activated, usage for billing. Resolves when they are in the log. One query reads all devices; ids are
- * stable, so that consumers recognise a repeat.
+ * activated, usage for billing. Resolves when they are in the log. Ids are stable, so that
+ * consumers recognise a repeat. The times of the reports have been checked (rule A24).
  */
 export async function publishReportEvents(
-  { reader, transactions, log, metrics }: ReportEventsDependencies,
+  { transactions, log, metrics }: ReportEventsDependencies,
   received: readonly Received[],
+  telling: Telling,
 ): Promise<void> {
   const told = received.filter(
     (one) => 'change' in one || isNotifying(one.report) || one.report.body.case === 'speechUsage',
   );
   if (told.length === 0) return;
-  const telling = await reader.tellingOf([...new Set(told.map((one) => one.deviceId))]);
   const causes = await causesOf(transactions, told, telling);
   const notifications: OutgoingEvent[] = [];
   const usage: OutgoingEvent[] = [];
@@ -87,7 +87,7 @@ function notificationEvents(
     metrics.reportsDropped.inc({ reason: 'not_associated' });
     return [];
   }
-  const atMs = occurrence(Number(report.occurredAtMs), receivedAtMs);
+  const atMs = Number(report.occurredAtMs);
   const notifications = notificationsOf(report, { applicationId, deviceId, atMs }, cause);
   if (notifications.length === 0) metrics.reportsDropped.inc({ reason: 'out_of_specification' });
   const arrival = { deviceId, receivedAtMs, traceparent };
@@ -156,8 +156,13 @@ function usageEvents(
 ): OutgoingEvent[] {
   if (report.body.case !== 'speechUsage') return [];
   const { startedAtMs, durationMs } = report.body.value;
-  const used = speechUsed(Number(startedAtMs), Number(durationMs), receivedAtMs);
-  const applicationId = applicationAt(associations, Number(report.activationEpoch));
+  const epoch = Number(report.activationEpoch);
+  const used = speechUsed(
+    { startedAtMs: Number(startedAtMs), durationMs: Number(durationMs) },
+    { receivedAtMs, activatedAtMs: activatedAtMs(associations, epoch) },
+    (reason) => metrics.timesReplaced.inc({ time: 'speech_usage', reason }),
+  );
+  const applicationId = applicationAt(associations, epoch);
   if (!used || applicationId === undefined) {
     metrics.reportsDropped.inc({ reason: used ? 'not_associated' : 'out_of_specification' });
     return [];

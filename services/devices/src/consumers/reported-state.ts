@@ -1,15 +1,12 @@
 import type { DeviceReportEvent } from '@headset-cloud/proto/device_link/v1/events_pb.ts';
-import {
-  datedFields,
-  type Introduction,
-  newerFields,
-  newerInventory,
-  occurrence,
-} from '../domain/reported.ts';
+import { datedFields, type Introduction, newerFields, newerInventory } from '../domain/reported.ts';
 import type { DeviceReports, IntroducedEpoch } from '../ports.ts';
 import { offlineChange } from './session-events.ts';
 
-/** The devices' state as reported in a batch: one entry for each device. */
+/**
+ * The devices' state as reported in a batch: one entry for each device. The times of the reports have been checked
+ * (rule A24).
+ */
 export function reportedStates(events: readonly DeviceReportEvent[]): DeviceReports[] {
   const byDevice = new Map<string, DeviceReports>();
   for (const event of events) {
@@ -40,7 +37,7 @@ function readReports(event: DeviceReportEvent): DeviceReports | undefined {
   const report = body.value;
   const moment = {
     reportId: Number(report.reportId),
-    atMs: occurrence(Number(report.occurredAtMs), Number(event.receivedAtMs)),
+    atMs: Number(report.occurredAtMs),
     epoch: Number(report.activationEpoch),
   };
   switch (report.body.case) {

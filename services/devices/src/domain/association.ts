@@ -1,6 +1,8 @@
 /** An ended activation: from `sinceEpoch` until before `untilEpoch`. */
 export interface PastAssociation extends EpochSpan {
   readonly applicationId: string;
+  /** When the activation began; milliseconds since 1970. Absent: not known, release 0.1.0 ended it. */
+  readonly sinceMs?: number;
 }
 
 /** Activation epochs: from `sinceEpoch` until before `untilEpoch`. */
@@ -17,6 +19,8 @@ export interface Associations {
   readonly current?: {
     readonly applicationId: string;
     readonly sinceEpoch: number;
+    /** When it began; milliseconds since 1970. Absent: not known. */
+    readonly sinceMs?: number;
     /** Earlier epochs of this activation, from before a restore of the database (ADR 0035). */
     readonly before?: readonly EpochSpan[];
   };
@@ -33,18 +37,36 @@ export const pastAssociations = 32;
  * another one's time.
  */
 export function hearer(associations: Associations | undefined, epoch: number): string | undefined {
+  return currentAt(associations, epoch)?.applicationId;
+}
+
+function currentAt(associations: Associations | undefined, epoch: number): Associations['current'] {
   const current = associations?.current;
   if (!current) return undefined;
   const own = epoch >= current.sinceEpoch || current.before?.some((span) => isWithin(epoch, span));
-  return own ? current.applicationId : undefined;
+  return own ? current : undefined;
 }
 
 /**
  * The application that had the device activated at activation epoch `epoch`, now or before; for charges.
  */
 export function applicationAt(associations: Associations | undefined, epoch: number): string | undefined {
-  const past = associations?.past.find((one) => isWithin(epoch, one));
-  return past?.applicationId ?? hearer(associations, epoch);
+  return associationAt(associations, epoch)?.applicationId;
+}
+
+/**
+ * When the activation of activation epoch `epoch` began, now or before; milliseconds since 1970. Undefined: there
+ * was none, or its begin is not known.
+ */
+export function activatedAtMs(associations: Associations | undefined, epoch: number): number | undefined {
+  return associationAt(associations, epoch)?.sinceMs;
+}
+
+function associationAt(
+  associations: Associations | undefined,
+  epoch: number,
+): PastAssociation | Associations['current'] {
+  return associations?.past.find((one) => isWithin(epoch, one)) ?? currentAt(associations, epoch);
 }
 
 function isWithin(epoch: number, { sinceEpoch, untilEpoch }: EpochSpan): boolean {

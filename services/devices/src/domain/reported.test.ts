@@ -1,4 +1,4 @@
-import { datedFields, newerFields, occurrence, reportedSoftware } from './reported.ts';
+import { datedFields, newerFields, reportedSoftware } from './reported.ts';
 
 const moment = { reportId: 3, atMs: 1, epoch: 2 };
 
@@ -10,12 +10,6 @@ test('values that the specification does not know are left out', () => {
     {},
   );
   expect(datedFields({ batteryPercentage: 0 }, moment)).toEqual({ battery: { value: 0, ...moment } });
-});
-
-test('a time after the arrival is replaced by the arrival', () => {
-  expect(occurrence(5000, 2000)).toBe(2000);
-  expect(occurrence(1000, 2000)).toBe(1000);
-  expect(occurrence(0, 2000)).toBe(2000);
 });
 
 test('of two reports the newer of each field stays, by activation epoch and report id, whatever their dates', () => {

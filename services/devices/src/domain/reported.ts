@@ -142,14 +142,6 @@ export function reportedVersions(reported: Reported): ReportedVersions {
   };
 }
 
-/**
- * When something happened: by the headset's clock, but not after its arrival, so that a clock that runs
- * ahead cannot hide later changes; the arrival if the headset gave no time. Milliseconds since 1970.
- */
-export function occurrence(occurredAtMs: number, receivedAtMs: number): number {
-  return occurredAtMs > 0 ? Math.min(occurredAtMs, receivedAtMs) : receivedAtMs;
-}
-
 /** Of two inventories the newer, whatever the order of their arrival. */
 export function newerInventory(one: Inventory, other: Inventory): Inventory {
   return isBefore(other, one) ? one : other;

@@ -99,9 +99,13 @@ export function createActivationStore(
   ): LifecycleChange => ({ kind, applicationId, epoch, atMs: clock.now() });
 
   /** What every end of an activation changes; it has the next activation epoch. */
-  const ended = ({ applicationId, epoch: last, sinceEpoch, before = [] }: Activation) => {
+  const ended = ({ applicationId, epoch: last, sinceEpoch, sinceMs, before = [] }: Activation) => {
     const epoch = last + 1;
-    const past = [...before, { sinceEpoch, untilEpoch: epoch }].map((span) => ({ applicationId, ...span }));
+    const past = [...before, { sinceEpoch, untilEpoch: epoch }].map((span) => ({
+      applicationId,
+      ...span,
+      ...(sinceMs !== undefined && { sinceMs }),
+    }));
     return {
       ...{ applicationId, epoch },
       $set: { epoch, deactivatedAtMs: clock.now() },

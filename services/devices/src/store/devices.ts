@@ -39,6 +39,7 @@ const associationFields = {
   'activation.applicationId': 1,
   'activation.epoch': 1,
   'activation.sinceEpoch': 1,
+  'activation.sinceMs': 1,
   'activation.before': 1,
   past: 1,
 } as const;
@@ -194,6 +195,7 @@ function associations({ epoch, activation, past }: WithId<DeviceDocument>): Asso
       current: {
         applicationId: activation.applicationId,
         sinceEpoch: since(activation),
+        ...(activation.sinceMs !== undefined && { sinceMs: activation.sinceMs }),
         ...(activation.before && { before: activation.before }),
       },
     }),

@@ -19,6 +19,8 @@ const destinationNames = new Map<Destination, string>(
 
 /** Default arrival time of reports; milliseconds since 1970. */
 export const receivedAtMs = 1_800_000_000_000;
+/** Default time of reported events; milliseconds since 1970. */
+export const occurredAtMs = 1_750_000_000_000;
 
 let lastReportId = 100;
 
@@ -36,7 +38,12 @@ export function report(
   } = {},
 ) {
   lastReportId += 1;
-  const { deviceId = imei(0), reportId = lastReportId, activationEpoch = 1, occurredAtMs = 1000 } = more;
+  const {
+    deviceId = imei(0),
+    reportId = lastReportId,
+    activationEpoch = 1,
+    occurredAtMs: happenedAtMs = occurredAtMs,
+  } = more;
   const message = create(DeviceReportEventSchema, {
     deviceId,
     sessionEpoch: BigInt(more.sessionEpoch ?? 1),
@@ -45,7 +52,7 @@ export function report(
       case: 'report',
       value: {
         reportId: BigInt(reportId),
-        occurredAtMs: BigInt(occurredAtMs),
+        occurredAtMs: BigInt(happenedAtMs),
         activationEpoch: BigInt(activationEpoch),
         snapshot: more.snapshot ?? false,
         body,

@@ -22,6 +22,9 @@ import { SignedUrlsFake } from './signed-urls.ts';
 /** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
 const patient = { deadlineMs: 60_000 };
 
+/** The time of a world when it is opened, long before `receivedAtMs` of its reports; milliseconds since 1970. */
+export const activatedAtMs = 1_700_000_000_000;
+
 /** A running devices service on the embedded store, with a recorder in place of transactions. */
 export interface World {
   readonly service: Service;
@@ -117,7 +120,7 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     auditFailure: undefined,
     logFailures: 0,
     publishedBytes: [],
-    nowMs: Date.now(),
+    nowMs: activatedAtMs,
     cutAt: undefined,
     documentsExamined: bed.documentsExamined,
     async close() {

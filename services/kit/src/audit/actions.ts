@@ -37,6 +37,7 @@ export const auditActions: readonly string[] = [
   'transactions.ForgetApplication',
   'transactions.ForgetDevice',
   'updates.PutFirmware',
+  'updates.WithdrawApp',
   'updates.WithdrawArtifact',
 ];
 

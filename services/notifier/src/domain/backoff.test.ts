@@ -13,6 +13,7 @@ test('the jitter is full: from no pause at all to the upper bound', () => {
   expect([0, 0.25, 0.5].map((random) => backoffMs(3, bounds, random))).toEqual([0, 1000, 2000]);
 });
 
+// rule A24
 test.each([
   ['120', 120_000],
   [' 7 ', 7000],

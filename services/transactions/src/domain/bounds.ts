@@ -1,3 +1,5 @@
+import { plausibleTime } from '@headset-cloud/kit/outside-time.ts';
+
 /**
  * Limits of texts from headsets, so that every callback fits into an event of the log however it is
  * encoded; characters (UTF-16 code units). Longer texts are cut (protocol page, "Limits").
@@ -19,9 +21,9 @@ export function share(value: number): number {
 }
 
 /**
- * When something happened by a headset's clock, but not after its arrival, because the clock may run ahead.
- * Without a time it happened when it arrived; milliseconds since 1970.
+ * When something happened by a headset's clock, but not after its arrival (rule A24). Callbacks raise a time that
+ * is before the start of its transaction (rule A20). Milliseconds since 1970.
  */
 export function happenedAt(occurredAtMs: number, receivedAtMs: number): number {
-  return occurredAtMs > 0 ? Math.min(occurredAtMs, receivedAtMs) : receivedAtMs;
+  return plausibleTime(occurredAtMs, { arrivedAtMs: receivedAtMs });
 }

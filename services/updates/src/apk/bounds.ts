@@ -5,6 +5,7 @@ export const bounds = {
   /** Names, extra fields and comments of all entries; what the check keeps of them is in memory. */
   directoryBytes: 16 * 1024 ** 2,
   manifestBytes: 1024 * 1024,
+  signingBlockBytes: 16 * 1024 ** 2,
   /** Sizes of 4 GiB and more need zip64, which Android does not read. */
   entryBytes: 0xffff_ffff - 1,
   unpackedBytes: 8 * 1024 ** 3,
@@ -20,6 +21,8 @@ export type BrokenRule =
   | 'bounds'
   | 'unsafe'
   | 'manifest'
+  | 'not_signed'
+  | 'split'
   | 'other_name'
   | 'other_developer';
 

@@ -1,10 +1,12 @@
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeApk, makeManifest } from '@headset-cloud/demo/apk.ts';
+import { makeApk, makeManifest, withSigningBlock } from '@headset-cloud/demo/apk.ts';
 import { bounds } from './bounds.ts';
 import { inspectPackage } from './inspect.ts';
 
+const some = Buffer.from('some content');
+const code = { 'classes.dex': some };
 const declared = { package: 'com.example.app', version: '1.0.0' };
 let folder: string;
 beforeAll(() => {
@@ -25,7 +27,9 @@ async function inspect(bytes: Buffer): Promise<string | undefined> {
 
 test('a package of the declared name and version passes', async () => {
   expect(await inspect(await makeApk())).toBeUndefined();
-  expect(await inspect(await makeApk({ utf8: true, entries: {} }))).toBeUndefined();
+  expect(
+    await inspect(await makeApk({ utf8: true, entries: { 'resources.arsc': Buffer.from('x') } })),
+  ).toBeUndefined();
 });
 
 test.each<[string, () => Promise<Buffer>, RegExp]>([
@@ -38,6 +42,47 @@ test.each<[string, () => Promise<Buffer>, RegExp]>([
     'another version',
     () => makeApk({ versionName: '1.0.1' }),
     /^Its manifest's version is 1\.0\.1, not 1\.0\.0 as was requested\.$/,
+  ],
+  [
+    'a split',
+    () => makeApk({ splits: { split: 'config.xxhdpi' } }),
+    /^It is the split config\.xxhdpi of a package\. Upload a universal APK\.$/,
+  ],
+  [
+    'a base that requires splits',
+    () => makeApk({ splits: { isSplitRequired: true } }),
+    /^Its manifest requires splits, which are not delivered\. Upload a universal APK\.$/,
+  ],
+  [
+    'a base that requires types of splits',
+    () => makeApk({ splits: { requiredSplitTypes: 'base__abi,base__density' } }),
+    /^Its manifest requires splits/,
+  ],
+  [
+    'nothing but a manifest',
+    () => makeApk({ entries: { 'META-INF/a.version': Buffer.from('1') } }),
+    /^It has nothing but its AndroidManifest\.xml\.$/,
+  ],
+  ['no signature', () => makeApk({ signed: false }), /^It is not signed: it has neither a v1 signature/],
+  [
+    'a signature file without its block',
+    () => makeApk({ signed: false, entries: { ...code, 'META-INF/A.SF': some, 'META-INF/B.RSA': some } }),
+    /^It is not signed/,
+  ],
+  [
+    'a signing block without a signature',
+    async () => withSigningBlock(await makeApk({ signed: false }), 0x42726577),
+    /^It is not signed/,
+  ],
+  [
+    'a signing block of a wrong size',
+    async () => {
+      const apk = await makeApk();
+      const at = apk.indexOf('APK Sig Block 42') - 8;
+      apk.writeUInt32LE(apk.readUInt32LE(at) - 1, at);
+      return apk;
+    },
+    /^It is not signed/,
   ],
   ['no version', () => makeApk({ versionName: null }), /names no android:versionName/],
   ['no manifest', () => makeApk({ manifest: null }), /^It has no AndroidManifest\.xml\.$/],
@@ -70,6 +115,28 @@ test.each<[string, () => Promise<Buffer>, RegExp]>([
   ],
 ])('%s is told', async (_, make, reason) => {
   expect(await inspect(await make())).toMatch(reason);
+});
+
+test.each<[string, () => Promise<Buffer>]>([
+  ...['RSA', 'DSA', 'EC'].map((kind): [string, () => Promise<Buffer>] => [
+    `scheme v1, ${kind}`,
+    () =>
+      makeApk({
+        signed: false,
+        entries: { ...code, 'META-INF/CERT.SF': some, [`META-INF/CERT.${kind}`]: some },
+      }),
+  ]),
+  ...[0x7109871a, 0xf05368c0, 0x1b93ad61].map((id): [string, () => Promise<Buffer>] => [
+    `the pair ${id.toString(16)} of a signing block`,
+    async () => withSigningBlock(await makeApk({ signed: false }), id),
+  ]),
+])('a package that is signed by %s passes', async (_, make) => {
+  expect(await inspect(await make())).toBeUndefined();
+});
+
+test('a package that needs no splits passes, whatever its manifest says of them', async () => {
+  const splits = { split: '', isSplitRequired: false, requiredSplitTypes: '' };
+  expect(await inspect(await makeApk({ splits }))).toBeUndefined();
 });
 
 test('a broken entry is reported, whether stored or compressed', async () => {

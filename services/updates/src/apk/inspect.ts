@@ -2,16 +2,17 @@ import { fstatSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { fromRandomAccessReaderPromise, type ZipFile } from 'yauzl';
-import { ManifestError, readManifest } from '../domain/manifest.ts';
+import { type Manifest, ManifestError, readManifest } from '../domain/manifest.ts';
 import { bounds, printable, type Rejection, Unfit } from './bounds.ts';
 import { type Located, locate, readDirectory } from './directory.ts';
 import { FileReader } from './file-reader.ts';
+import { requireSignature } from './signature.ts';
 
 const manifestName = 'AndroidManifest.xml';
 
 /**
- * Checks that an open file is an Android package of that name and version, safe, and whole: every entry
- * unpacks to its declared size and checksum. What the package declares is judged before anything is
+ * Checks that an open file is an Android package of that name and version, safe, signed, installable alone, and
+ * whole: every entry unpacks to its declared size and checksum. What the package declares is judged before anything is
  * unpacked. Reads it as a stream and keeps only the directory and the manifest in memory. Returns why it is
  * rejected, undefined when it passes. Throws when the file cannot be read. Reading blocks the thread.
  */
@@ -26,11 +27,15 @@ export async function inspectPackage(
     const zip = await fromRandomAccessReaderPromise(new FileReader(fd), size, options);
     // eachEntry has a listener only while it runs.
     zip.on('error', () => {});
+    // Its type in @types/yauzl is wrong. Before the first entry is read, the directory begins there.
+    const directoryOffset = zip.readEntryCursor as unknown as number;
     const entries = await locate(zip, await readDirectory(zip));
     const manifest = readManifest(await manifestOf(zip, entries));
     requireEqual('package', manifest.package, declared.package);
     requireEqual('version', manifest.versionName, declared.version);
+    requireWhole(manifest, entries);
     for (const entry of entries) await unpack(zip, entry, () => {});
+    requireSignature(fd, directoryOffset, entries);
     return undefined;
   } catch (error) {
     if (error instanceof Unfit) return { rule: error.rule, reason: error.message };
@@ -48,6 +53,22 @@ function requireEqual(what: string, actual: string, declared: string): void {
       'other_name',
       `Its manifest's ${what} is ${printable(actual)}, not ${declared} as was requested.`,
     );
+  }
+}
+
+/** A device installs one file: no part of a package, and no package that needs other parts. */
+function requireWhole({ split, requiresSplits }: Manifest, entries: readonly Located[]): void {
+  if (split !== '') {
+    throw new Unfit('split', `It is the split ${printable(split)} of a package. Upload a universal APK.`);
+  }
+  if (requiresSplits) {
+    throw new Unfit(
+      'split',
+      'Its manifest requires splits, which are not delivered. Upload a universal APK.',
+    );
+  }
+  if (entries.every(({ name }) => name === manifestName || name.startsWith('META-INF/'))) {
+    throw new Unfit('not_whole', `It has nothing but its ${manifestName}.`);
   }
 }
 

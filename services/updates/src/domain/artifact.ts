@@ -3,7 +3,8 @@ export type ArtifactKind = 'software' | 'firmware';
 
 /**
  * uploading: a URL was given out, and no upload has passed the check yet. deliverable: checked; the content
- * never changes. rejected: the newest upload failed the check. withdrawn: by an operator, from any state.
+ * never changes. rejected: the newest upload failed the check, or the developer has withdrawn the version. withdrawn:
+ * by an operator, from any state.
  */
 export type ArtifactState = 'uploading' | 'deliverable' | 'rejected' | 'withdrawn';
 
@@ -32,6 +33,13 @@ export interface Artifact extends ArtifactName {
   /** Empty for firmware. */
   readonly developerId: string;
   readonly updatedAtMs: number;
+  /**
+   * False: no update was ever sent with it, and its developer may withdraw it. Absent: not known, release 0.1.0 made
+   * it.
+   */
+  readonly named?: boolean;
+  /** How often its developer has withdrawn it: files of uploads that were opened before have no effect. */
+  readonly withdrawals: number;
 }
 
 /** The artifact's id; package names and versions have no slash. */

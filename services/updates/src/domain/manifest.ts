@@ -1,21 +1,31 @@
-/** The name and version in an Android package's manifest. */
+/** The attributes of an Android package's manifest that the check needs. */
 export interface Manifest {
   readonly package: string;
   readonly versionName: string;
+  /** The name of the split that the file is; empty: it is a base. */
+  readonly split: string;
+  /** Android installs it only together with splits. */
+  readonly requiresSplits: boolean;
 }
 
 /** Why a binary manifest cannot be read; for the uploader. */
 export class ManifestError extends Error {}
 
 const chunk = { stringPool: 0x0001, xml: 0x0003, startElement: 0x0102, resourceMap: 0x0180 } as const;
-/** Resource id of android:versionName; the id is used because names may be stripped, ids not. */
-const versionNameId = 0x0101021c;
+/** Resource ids of the namespace android; they are used because names may be stripped, ids not. */
+const ids = {
+  versionName: 0x0101021c,
+  isSplitRequired: 0x01010591,
+  requiredSplitTypes: 0x0101064e,
+} as const;
 const typeString = 0x03;
+/** Numbers and truth values; a value other than 0 is true. */
+const [typeFirstInt, typeLastInt] = [0x10, 0x1f];
 const utf8Flag = 1 << 8;
 const none = 0xffffffff;
 
 /**
- * Reads package and versionName of AndroidManifest.xml in Android's binary form (AOSP's ResourceTypes.h).
+ * Reads package, versionName and what is about splits of AndroidManifest.xml in Android's binary form (AOSP's ResourceTypes.h).
  * It visits each chunk once and decodes only the texts that it needs, so that time and memory are bounded
  * by the manifest's size. Throws ManifestError.
  */
@@ -81,25 +91,39 @@ function element(
   if (size < attributeSize) throw new ManifestError('AndroidManifest.xml is cut off or broken.');
   let packageName: string | undefined;
   let versionName: string | undefined;
+  let split: string | undefined;
+  let requiresSplits = false;
   for (let i = 0; i < count; i += 1) {
     const attribute = first + i * size;
     const name = body.readUInt32LE(attribute + 4);
-    const isVersionName = resourceId(name) === versionNameId;
-    const isPackage = body.readUInt32LE(attribute) === none && is(name, 'package');
-    if (!isVersionName && !isPackage) continue;
-    if (body.readUInt8(attribute + 15) !== typeString) {
-      throw new ManifestError(
-        `AndroidManifest.xml gives ${isPackage ? 'package' : 'android:versionName'} not as a text but as a reference.`,
-      );
+    const id = resourceId(name);
+    const type = body.readUInt8(attribute + 15);
+    const data = body.readUInt32LE(attribute + 16);
+    if (id === ids.isSplitRequired) {
+      requiresSplits ||= type >= typeFirstInt && type <= typeLastInt && data !== 0;
+      continue;
+    }
+    if (id === ids.requiredSplitTypes) {
+      requiresSplits ||= type === typeString && !is(data, '');
+      continue;
+    }
+    const isPlain = body.readUInt32LE(attribute) === none;
+    const isVersionName = id === ids.versionName;
+    const isPackage = isPlain && is(name, 'package');
+    const isSplit = isPlain && is(name, 'split');
+    if (!isVersionName && !isPackage && !isSplit) continue;
+    if (type !== typeString) {
+      const called = isVersionName ? 'android:versionName' : isPackage ? 'package' : 'split';
+      throw new ManifestError(`AndroidManifest.xml gives ${called} not as a text but as a reference.`);
     }
     // The first one counts, and only it is decoded.
-    const value = () => text(body.readUInt32LE(attribute + 16));
-    if (isPackage) packageName ??= value();
-    else versionName ??= value();
+    if (isVersionName) versionName ??= text(data);
+    else if (isPackage) packageName ??= text(data);
+    else split ??= text(data);
   }
   if (packageName === undefined) throw new ManifestError('AndroidManifest.xml names no package.');
   if (versionName === undefined) throw new ManifestError('AndroidManifest.xml names no android:versionName.');
-  return { package: packageName, versionName };
+  return { package: packageName, versionName, split: split ?? '', requiresSplits };
 }
 
 function stringPool(body: Buffer, headerSize: number): Texts {

@@ -7,6 +7,9 @@ const refuseVersion = (reason: string) => invalidBody('/version', reason);
 /** Why a developer's file is rejected after its upload. */
 export const otherDeveloperReason = (name: string) => `The package ${name} is used by another developer.`;
 
+/** The reason of a version that its developer has withdrawn. */
+export const withdrawnReason = 'Its developer has withdrawn it.';
+
 /** This service's refusals; each names the parameter and the broken rule (rule A4). */
 export const refusals = {
   otherDeveloper: (name: string) => invalidBody('/package', `${name} is used by another developer.`),
@@ -43,6 +46,14 @@ export const refusals = {
       default:
         return refuseVersion(`${version} of ${name} is not in the catalogue.`);
     }
+  },
+  notWithdrawable: {
+    unknown: (name: string, version: string) =>
+      new DomainError('not_found', `${version} of ${name} is not in the catalogue.`),
+    named: (name: string, version: string) =>
+      new DomainError('conflict', `${version} of ${name} was sent to a device and cannot be withdrawn.`),
+    byOperator: (name: string, version: string) =>
+      new DomainError('conflict', `${version} of ${name} was withdrawn by an operator.`),
   },
   firmwareNotDeliverable: (version: string) =>
     refuseVersion(`${version} of the firmware is not in the catalogue.`),

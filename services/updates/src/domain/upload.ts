@@ -12,6 +12,10 @@ export interface Upload {
   readonly looks: number;
   /** True: a later transfer has no effect any more; only stored files are still to be removed. */
   readonly settled: boolean;
+  /** The artifact's withdrawals when it was opened (domain/artifact.ts); absent: none. */
+  readonly withdrawals?: number;
+  /** Tag of the file that was accepted: no other one is. Absent: none was, or release 0.1.0 accepted it. */
+  readonly accepted?: string;
   /** The last file that was rejected; absent: none was. */
   readonly rejected?: RejectedFile;
 }

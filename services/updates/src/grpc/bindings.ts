@@ -7,12 +7,14 @@ import { listFirmwareHandler } from './list-firmware.ts';
 import { requestUploadHandler } from './request-upload.ts';
 import { updateAppHandler } from './update-app.ts';
 import { updateFirmwareHandler } from './update-firmware.ts';
+import { withdrawAppHandler } from './withdraw-app.ts';
 
 /** The gRPC services of updates for other services. */
 export function rpcBindings(deps: HandlerDependencies): RpcBinding[] {
   return [
     bind(UpdatesService, {
       requestUpload: requestUploadHandler(deps),
+      withdrawApp: withdrawAppHandler(deps),
       listApps: listAppsHandler(deps),
       listFirmware: listFirmwareHandler(deps),
       updateApp: updateAppHandler(deps),

@@ -1,6 +1,8 @@
+import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
+import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
@@ -18,6 +20,8 @@ export interface HandlerDependencies {
   readonly applications: Client<typeof ApplicationsService>;
   readonly devices: Client<typeof DevicesService>;
   readonly idempotency: Idempotency;
+  readonly audit: Audit;
+  readonly logger: Logger;
   readonly secrets: SecretBox;
   readonly clock: Clock;
   readonly failpoints: Failpoints;

@@ -25,6 +25,11 @@ export function updateAppHandler(deps: HandlerDependencies): Handlers<typeof Upd
         const found = await findArtifact(deps, { kind: 'software', package: packageName, version });
         const own = found?.developerId === developerId ? found : undefined;
         if (own?.state !== 'deliverable') throw refusals.notDeliverable(packageName, version, own);
+        // From here on its developer cannot withdraw it: no transaction names a withdrawn version.
+        if (own.named === false && !(await deps.catalogue.name(own.id, own.objectKey))) {
+          throw refusals.notDeliverable(packageName, version, await deps.catalogue.get(own.id));
+        }
+        deps.failpoints('updates.named');
         return chosen(own);
       },
       operation: (artifact) => ({ case: 'updateApp', value: { package: packageName, version, artifact } }),

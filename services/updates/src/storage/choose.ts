@@ -5,7 +5,7 @@ import type { SealingContext } from '@headset-cloud/kit/service.ts';
 import { type UpdatesConfig, updatesConfig } from '../config.ts';
 import type { ArtifactStorage } from '../ports.ts';
 import { createLocalStorage } from './local.ts';
-import { createLocalServer, type UploadAnswer } from './local-server.ts';
+import { createLocalServer, type LocalServerOptions } from './local-server.ts';
 import { createS3Storage } from './s3.ts';
 
 /** The storage, and the components that run for it. */
@@ -19,12 +19,12 @@ export interface ChosenStorage {
 
 /**
  * S3 if a bucket is configured, otherwise this machine's disk with its own server (rule C16). Throws
- * ConfigError. `onUploaded` is called only by the disk's server; S3 does not report uploads.
+ * ConfigError. `hooks` are called only by the disk's server; S3 does not report uploads.
  */
 export function chooseStorage(
   { secrets, clock, logger, doors }: Pick<SealingContext, 'secrets' | 'clock' | 'logger' | 'doors'>,
   config: UpdatesConfig,
-  onUploaded: (key: string) => Promise<UploadAnswer>,
+  hooks: Pick<LocalServerOptions, 'onUpload' | 'onUploaded'>,
 ): ChosenStorage {
   if (config.S3_BUCKET) {
     const storage = createS3Storage({
@@ -69,7 +69,7 @@ export function chooseStorage(
     publicUrl: () => (publicUrl ?? `http://${host}:${server.port()}`).replace(/\/$/, ''),
   });
   const server = createLocalServer({
-    ...{ listen, storage, secrets, clock, logger, onUploaded, ...(doors && { doors }) },
+    ...{ listen, storage, secrets, clock, logger, ...hooks, ...(doors && { doors }) },
     requestTimeoutMs: Math.max(config.UPDATES_UPLOAD_URL_SECONDS, config.UPDATES_DOWNLOAD_URL_SECONDS) * 1000,
   });
   return {

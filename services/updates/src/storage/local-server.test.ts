@@ -15,12 +15,14 @@ import { createLocalServer } from './local-server.ts';
 let folder: string;
 let storage: LocalStorage;
 let server: ReturnType<typeof createLocalServer>;
+let closed: boolean;
 let stored: string[];
 
 beforeEach(() => start());
 async function start(idleTimeoutMs = 60_000): Promise<void> {
   folder = mkdtempSync(join(tmpdir(), 'local-server-'));
   stored = [];
+  closed = false;
   const secrets = createSecretBox('a test secret of more than thirty-two characters');
   storage = createLocalStorage({ folder, secrets, publicUrl: () => `http://127.0.0.1:${server.port()}` });
   server = createLocalServer({
@@ -28,6 +30,7 @@ async function start(idleTimeoutMs = 60_000): Promise<void> {
     listen: { host: '127.0.0.1', port: 0 },
     requestTimeoutMs: 60_000,
     idleTimeoutMs,
+    onUpload: async () => (closed ? { status: 409, text: 'closed' } : undefined),
     onUploaded: async (key) => {
       stored.push(key);
       return { status: 200, text: 'stored' };
@@ -100,6 +103,14 @@ test('a client that sends Expect: 100-continue is refused, or told to continue, 
   ]);
   const right = await send('PUT', url, { ...expecting, 'content-type': 'a/b' }, 'four');
   expect([right.status, right.continued, stored]).toEqual([200, true, ['uploads/0a']]);
+});
+
+test('an upload that has an effect no more is refused before its body is read, and stores nothing', async () => {
+  closed = true;
+  const headers = { expect: '100-continue', 'content-length': '4', 'content-type': 'a/b' };
+  const answer = await send('PUT', await sign(4), headers, 'four');
+  expect([answer.status, answer.continued, answer.text]).toEqual([409, false, 'closed\n']);
+  expect([stored, await storage.head('uploads/0a')]).toEqual([[], undefined]);
 });
 
 test('an absolute-form target is read as its path', async () => {

@@ -30,8 +30,10 @@ export interface LocalServerOptions {
   /** A connection that is idle for this long is closed; milliseconds. */
   readonly idleTimeoutMs?: number;
   readonly doors?: Doors;
-  /** Called when an upload is stored, before it is answered. */
-  readonly onUploaded: (key: string) => Promise<UploadAnswer>;
+  /** Called before an upload is read. Its answer, if there is one, refuses the upload. */
+  readonly onUpload: (key: string) => Promise<UploadAnswer | undefined>;
+  /** Called when an upload is stored, with its tag, before it is answered. */
+  readonly onUploaded: (key: string, tag: string) => Promise<UploadAnswer>;
 }
 
 /**
@@ -65,9 +67,11 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
     if (length !== String(sizeBytes)) {
       return refuse(request, response, 403, `The Content-Length must be ${sizeBytes}, as was requested.`);
     }
+    const refused = await options.onUpload(key);
+    if (refused) return refuse(request, response, refused.status, refused.text);
     if (continues) response.writeContinue();
-    await storage.write(key, request, sizeBytes);
-    const { status, text } = await options.onUploaded(key);
+    const { tag } = await storage.write(key, request, sizeBytes);
+    const { status, text } = await options.onUploaded(key, tag);
     send(response, status, text);
   }
 

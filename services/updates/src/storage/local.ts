@@ -21,8 +21,8 @@ export interface LocalOptions {
 export interface LocalStorage extends ArtifactStorage {
   /** Creates the folders; removes partial files of interrupted uploads. */
   prepare(): Promise<void>;
-  /** Stores a stream completely or not at all: the file is durable and visible when it resolves. */
-  write(key: string, content: Readable, sizeBytes: number): Promise<void>;
+  /** Stores a stream completely or not at all: the file is durable and visible when it resolves. Returns its tag. */
+  write(key: string, content: Readable, sizeBytes: number): Promise<{ readonly tag: string }>;
   /** Path of a stored file. */
   file(key: string): string;
 }
@@ -107,8 +107,10 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
         const stream = createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true });
         await pipeline(content, stream);
         if (stream.bytesWritten !== sizeBytes) throw new CutOff('the upload was cut off');
+        const tag = await tagOf(path);
         await inTurn(() => rename(path, target));
         await syncFolder(dirname(target));
+        return { tag };
       } catch (error) {
         await rm(path, { force: true });
         throw error;

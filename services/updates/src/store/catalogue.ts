@@ -3,6 +3,7 @@ import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
 import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { type Artifact, type ArtifactState, artifactId, openStates } from '../domain/artifact.ts';
+import { withdrawnReason } from '../domain/refusals.ts';
 import { versionKey } from '../domain/version-key.ts';
 import type { Catalogue } from '../ports.ts';
 import type { ArtifactDocument } from './documents.ts';
@@ -55,6 +56,7 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
           reason: '',
           sha256: '',
           objectKey: '',
+          named: false,
           ...opened,
           ...(record && owingFields(record)),
         };
@@ -67,10 +69,13 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
       }
     },
 
-    async deliver(id, content, nowMs) {
-      const delivered = await artifacts.updateOne(whileOpen(id), {
-        $set: { state: 'deliverable', reason: '', ...content, updatedAtMs: nowMs },
-      });
+    async deliver(id, withdrawals, content, nowMs) {
+      const delivered = await artifacts.updateOne(
+        { ...whileOpen(id), ...withdrawn(withdrawals) },
+        {
+          $set: { state: 'deliverable', reason: '', ...content, updatedAtMs: nowMs },
+        },
+      );
       return delivered.matchedCount === 1;
     },
 
@@ -86,6 +91,24 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
         { _id: id, state: 'uploading', uploadId },
         { $set: { state: 'rejected', reason, updatedAtMs: nowMs } },
       );
+    },
+
+    async name(id, objectKey) {
+      const named = await artifacts.updateOne(
+        { _id: id, state: 'deliverable', objectKey },
+        { $set: { named: true } },
+      );
+      return named.matchedCount === 1;
+    },
+
+    async takeBack(id, { developerId, withdrawals }, nowMs, record) {
+      const taken = { state: 'rejected', reason: withdrawnReason, sha256: '', objectKey: '' } as const;
+      const before = await artifacts.findOneAndUpdate(
+        { _id: id, state: 'deliverable', named: false, developerId, ...withdrawn(withdrawals) },
+        owing<ArtifactDocument>({ $set: { ...taken, updatedAtMs: nowMs }, $inc: { withdrawals: 1 } }, record),
+        { returnDocument: 'before' },
+      );
+      return before ? artifactOf(before) : undefined;
     },
 
     async withdraw(id, nowMs, record) {
@@ -148,11 +171,16 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
   };
 }
 
+/** The first withdrawal makes the field. */
+function withdrawn(times: number): Filter<ArtifactDocument> {
+  return times === 0 ? { withdrawals: { $exists: false } } : { withdrawals: times };
+}
+
 function nameOf(document: Pick<ArtifactDocument, 'package' | 'version'>) {
   return { package: document.package, version: document.version };
 }
 
 function artifactOf(document: ArtifactDocument): Artifact {
   const { _id: id, versionKey: _key, uploadId: _upload, audit: _, auditAtMs: __, ...artifact } = document;
-  return { id, ...artifact };
+  return { id, ...artifact, withdrawals: artifact.withdrawals ?? 0 };
 }

@@ -39,6 +39,10 @@ export interface ArtifactDocument extends OwingDocument {
   /** The newest upload that was opened for it. */
   uploadId: string;
   updatedAtMs: number;
+  /** Absent: release 0.1.0 made it, and an update may have been sent with it. */
+  named?: boolean;
+  /** How often its developer has withdrawn it; absent: never. */
+  withdrawals?: number;
 }
 
 export interface UploadDocument {
@@ -52,6 +56,10 @@ export interface UploadDocument {
   settled: boolean;
   /** Time of the next check. */
   dueAtMs: number;
+  /** The artifact's withdrawals when it was opened; absent: none. */
+  withdrawals?: number;
+  /** Tag of the accepted file; absent: none was, or release 0.1.0 accepted it. */
+  accepted?: string;
   /** Until when a check has claimed it. */
   leaseUntilMs: number;
   /** The last file that was rejected. Absent: none was, or 0.1.0 rejected it, which removed it at once. */

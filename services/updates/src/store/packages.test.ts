@@ -111,7 +111,7 @@ test('a file that an instance of 0.1.0 accepted gives the package to its develop
   await catalogue.open({ name, developerId: 'dev-a', sizeBytes: 1, uploadId: 'a' }, nowMs, false);
   await request('dev-b', 'b', laterMs);
   const content = { developerId: 'dev-a', objectKey: 'k', sizeBytes: 1, sha256: 'ab' };
-  await catalogue.deliver('software/com.example.app/1', content, laterMs);
+  await catalogue.deliver('software/com.example.app/1', 0, content, laterMs);
   expect(await namesOf().accept(app, 'dev-b', laterMs)).toBe('dev-a');
   expect(await packages().findOne({ _id: app })).toMatchObject({ developerId: 'dev-a', accepted: true });
 });

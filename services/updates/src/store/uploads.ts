@@ -7,7 +7,8 @@ import type { UploadDocument } from './documents.ts';
 
 export function createUploadStore(uploads: StoreCollection<UploadDocument>): UploadStore {
   return {
-    async open({ id, artifactId, developerId, sizeBytes, expiresAtMs }, firstLookMs) {
+    async open({ id, artifactId, developerId, sizeBytes, expiresAtMs, withdrawals = 0 }, firstLookMs) {
+      const opened = { artifactId, developerId, sizeBytes, ...(withdrawals > 0 && { withdrawals }) };
       for (let tries = 1; ; tries += 1) {
         try {
           await uploads.updateOne(
@@ -15,7 +16,7 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
             {
               $max: { expiresAtMs },
               $min: { dueAtMs: firstLookMs },
-              $setOnInsert: { artifactId, developerId, sizeBytes, looks: 0, settled: false, leaseUntilMs: 0 },
+              $setOnInsert: { ...opened, looks: 0, settled: false, leaseUntilMs: 0 },
             },
             { upsert: true },
           );
@@ -26,6 +27,11 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
           if (tries === 2) throw refusals.closing();
         }
       }
+    },
+
+    async get(id) {
+      const found = await uploads.findOne({ _id: id });
+      return found ? uploadOf(found) : undefined;
     },
 
     async remove(id) {
@@ -84,11 +90,8 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
       );
     },
 
-    async release(id, { atMs, looks, settled, rejected }) {
-      await uploads.updateOne(
-        { _id: id },
-        { $set: { leaseUntilMs: 0, dueAtMs: atMs, looks, settled, ...(rejected && { rejected }) } },
-      );
+    async release(id, { atMs, ...next }) {
+      await uploads.updateOne({ _id: id }, { $set: { leaseUntilMs: 0, dueAtMs: atMs, ...next } });
     },
   };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants, crc32, deflateRawSync } from 'node:zlib';
-import { makeManifest } from '@headset-cloud/demo/apk.ts';
+import { makeManifest, withSigningBlock } from '@headset-cloud/demo/apk.ts';
 import { manifestBombs } from './manifest-bombs.ts';
 import { type RawEntry, rawZip } from './raw-zip.ts';
 
@@ -240,7 +240,7 @@ export function longCheck(claimed: { package: string; version: string }, mebibyt
   const zeros = packedZeros(mebibytes / parts, whole);
   const entries = Array.from({ length: parts }, (_, i) => ({ ...zeros, name: `zeros${i}.dex` }));
   const filler = { name: 'a.bin', method: 0, content: randomBytes((mebibytes / 90) * mebi) };
-  return rawZip([manifestOf(claimed), ...entries, filler]);
+  return withSigningBlock(rawZip([manifestOf(claimed), ...entries, filler]));
 }
 
 /** A package whose directory is as large as it may be. */
@@ -249,7 +249,7 @@ export function largeDirectory(claimed: { package: string; version: string }): B
     name: `${String(i).padStart(6, '0')}${'x'.repeat(112)}`,
     method: 0,
   }));
-  return rawZip([manifestOf(claimed), ...entries]);
+  return withSigningBlock(rawZip([manifestOf(claimed), ...entries]));
 }
 
 function manifestOf(claimed: { package: string; version: string }): RawEntry {

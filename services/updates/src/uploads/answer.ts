@@ -1,21 +1,34 @@
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
+import type { Catalogue, UploadStore } from '../ports.ts';
 import type { UploadAnswer } from '../storage/local-server.ts';
-import type { Checker } from './checker.ts';
+import { type Checker, isOver } from './checker.ts';
 
 /** Longest wait of an uploader for the outcome; soon after it the connection would time out. */
 const patienceMs = 30_000;
 const betweenTriesMs = 100;
+const superseded: UploadAnswer = { status: 409, text: 'The version is there already, or was withdrawn.' };
 const received: UploadAnswer = { status: 200, text: 'The file was received and is being checked.' };
 
-/** Checks an upload that has just arrived, so that the uploader gets the outcome. */
+/** Why a transfer to the URL of an upload has no effect any more, before it begins; undefined: it may have one. */
+export async function refuseUpload(
+  { uploads, catalogue }: { uploads: Pick<UploadStore, 'get'>; catalogue: Pick<Catalogue, 'get'> },
+  uploadId: string,
+): Promise<UploadAnswer | undefined> {
+  const upload = await uploads.get(uploadId);
+  const artifact = upload && (await catalogue.get(upload.artifactId));
+  return artifact && !isOver(upload, artifact) ? undefined : superseded;
+}
+
+/** Checks the file of that tag, which has just arrived, so that the uploader gets the outcome. */
 export async function answerUpload(
   check: Checker,
   uploadId: string,
+  tag: string,
   time: Time = systemTime,
 ): Promise<UploadAnswer> {
   const late = new AbortController();
   const { signal } = late;
-  const checked = untilKnown(check, uploadId, signal, time);
+  const checked = untilKnown(check, uploadId, tag, signal, time);
   try {
     return await Promise.race([checked, time.sleep(patienceMs, { signal }).then(() => received)]);
   } finally {
@@ -28,6 +41,7 @@ export async function answerUpload(
 async function untilKnown(
   check: Checker,
   uploadId: string,
+  tag: string,
   signal: AbortSignal,
   time: Time,
 ): Promise<UploadAnswer> {
@@ -37,11 +51,13 @@ async function untilKnown(
     const outcome = (checked.kind === 'absent' && checked.known) || checked;
     switch (outcome.kind) {
       case 'deliverable':
+        // Another file of this URL may have been first.
+        if (outcome.tag !== undefined && outcome.tag !== tag) return superseded;
         return { status: 200, text: 'The file was accepted.' };
       case 'rejected':
         return { status: 422, text: `The file was rejected: ${outcome.reason}` };
       case 'superseded':
-        return { status: 409, text: 'The version is there already, or was withdrawn.' };
+        return superseded;
       case 'waits':
         return received;
       default:

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
@@ -21,7 +22,7 @@ import { collections, type UploadDocument } from '../store/documents.ts';
 import { createPackageNames } from '../store/packages.ts';
 import { createUploadStore } from '../store/uploads.ts';
 import { checksHere } from '../testing/checks-here.ts';
-import { answerUpload } from './answer.ts';
+import { answerUpload, refuseUpload } from './answer.ts';
 import { type CheckOutcome, createChecker } from './checker.ts';
 
 const hourMs = 3_600_000;
@@ -45,6 +46,8 @@ let whenFetched: (() => Promise<void>) | undefined;
 let good: Buffer;
 let bad: Buffer;
 
+/** Of the file that was put last. */
+let tag: string;
 beforeEach(async () => {
   bed = openTestBed('updates');
   const secrets = createSecretBox('a test secret of more than thirty-two characters');
@@ -67,15 +70,24 @@ beforeEach(async () => {
 afterEach(() => bed.remove());
 
 async function open(uploadId = id): Promise<void> {
+  const { withdrawals = 0 } = (await catalogue.get(artifactId(name))) ?? {};
   const [developerId, sizeBytes, expiresAtMs] = ['dev-a', good.length, nowMs + hourMs];
   await uploads.open(
-    { id: uploadId, artifactId: artifactId(name), developerId, sizeBytes, expiresAtMs },
+    { id: uploadId, artifactId: artifactId(name), developerId, sizeBytes, expiresAtMs, withdrawals },
     nowMs,
   );
   await catalogue.open({ name, developerId, sizeBytes, uploadId }, nowMs, false);
 }
 
-const put = (content: Buffer, to = key) => disk.write(to, Readable.from([content]), content.length);
+async function put(content: Buffer, to = key): Promise<void> {
+  tag = (await disk.write(to, Readable.from([content]), content.length)).tag;
+}
+async function takeBack(): Promise<void> {
+  const record = { target: artifactId(name) } as unknown as OwedRecord;
+  const of = { developerId: 'dev-a', withdrawals: 0 };
+  expect(await catalogue.takeBack(artifactId(name), of, nowMs, record)).toBeDefined();
+}
+
 const state = async () => (await catalogue.get(artifactId(name)))?.state;
 
 /** The answer to an uploader. Time passes only between two tries, so the longest wait is not reached. */
@@ -137,7 +149,7 @@ describe.each([
     await put(bad);
     whenFetched = () => put(good);
     expect(await check(id)).toMatchObject({ kind: 'rejected', rule: 'not_whole' });
-    expect(await check(id)).toEqual({ kind: 'deliverable' });
+    expect(await check(id)).toMatchObject({ kind: 'deliverable' });
     expect(await state()).toBe('deliverable');
   });
 
@@ -160,7 +172,7 @@ describe.each([
     const storage = { fetch: () => Promise.reject(new NoRoomError('/tmp', good.length)) };
     await expect(checkerOf({ keeping, storage })(id)).rejects.toMatchObject({ code: 'unavailable' });
     expect([noRoom, await state()]).toEqual([1, 'uploading']);
-    expect(await checkerOf({ keeping })(id)).toEqual({ kind: 'deliverable' });
+    expect(await checkerOf({ keeping })(id)).toMatchObject({ kind: 'deliverable' });
     expect(noRoom).toBe(1);
   });
 
@@ -180,7 +192,7 @@ describe.each([
     expect(await check(id)).toMatchObject({ kind: 'rejected', rule: 'size' });
     expect(await state()).toBe('uploading');
     await put(good, uploadKey('0b'));
-    expect(await check('0b')).toEqual({ kind: 'deliverable' });
+    expect(await check('0b')).toMatchObject({ kind: 'deliverable' });
     expect(await state()).toBe('deliverable');
   });
 
@@ -190,7 +202,7 @@ describe.each([
     nowMs += 2 * hourMs;
     whenFetched = () => put(good);
     expect(await check(id)).toMatchObject({ kind: 'rejected' });
-    expect(await check(id)).toEqual({ kind: 'deliverable' });
+    expect(await check(id)).toMatchObject({ kind: 'deliverable' });
     expect(await uploads.unsettled({ artifactId: artifactId(name) }, 9)).toEqual([]);
   });
 
@@ -206,7 +218,7 @@ describe.each([
     nowMs += 2 * hourMs;
     const check = checkerOf({ keeping, storage });
     expect(await check(id)).toEqual({ kind: 'changed' });
-    expect(await checkerOf({ keeping })(id)).toEqual({ kind: 'deliverable' });
+    expect(await checkerOf({ keeping })(id)).toMatchObject({ kind: 'deliverable' });
   });
 
   test('a check that dies before it stores that a file was rejected is repeated', async () => {
@@ -233,12 +245,56 @@ describe.each([
       const check = checkerOf({ keeping });
       await put(content());
       const sweep = check(id);
-      const answering = answerUpload(check, id, time);
+      const answering = answerUpload(check, id, tag, time);
       await sweep;
       expect(await untilAnswered(answering)).toEqual(answer);
       expect(counted).toHaveLength(1);
     },
   );
+
+  test('a file that is put to the URL while another one is accepted is answered 409', async () => {
+    const storage: Partial<ArtifactStorage> = {
+      async seal(...args) {
+        await disk.seal(...args);
+        await put(Buffer.from(good).fill(1, 0, 9));
+      },
+    };
+    const check = checkerOf({ keeping, storage });
+    await put(good);
+    const first = answerUpload(check, id, tag, time);
+    expect(await untilAnswered(first)).toMatchObject({ status: 200 });
+    expect(await untilAnswered(answerUpload(check, id, tag, time))).toMatchObject({ status: 409 });
+    expect(await disk.head(key)).toBeUndefined();
+  });
+
+  test('an accepted upload takes nothing more, also when its version was withdrawn and is uploaded again', async () => {
+    const check = checkerOf({ keeping });
+    expect(await refuseUpload({ uploads, catalogue }, id)).toBeUndefined();
+    await put(good);
+    await check(id);
+    expect(await refuseUpload({ uploads, catalogue }, id)).toMatchObject({ status: 409 });
+    await takeBack();
+    await open('0b');
+    expect(await refuseUpload({ uploads, catalogue }, id)).toMatchObject({ status: 409 });
+    expect(await refuseUpload({ uploads, catalogue }, '0b')).toBeUndefined();
+    // A storage such as S3 takes the file all the same.
+    await put(good);
+    expect(await check(id)).toEqual({ kind: 'superseded' });
+    expect([await disk.head(key), await state()]).toEqual([undefined, 'uploading']);
+    await put(good, uploadKey('0b'));
+    expect(await check('0b')).toMatchObject({ kind: 'deliverable' });
+  });
+
+  test('a check that runs while its version is withdrawn and opened again delivers nothing', async () => {
+    await open('0b');
+    await put(good);
+    await checkerOf({ keeping })(id);
+    await takeBack();
+    await open('0c');
+    await put(good, uploadKey('0b'));
+    expect(await checkerOf({ keeping })('0b')).toEqual({ kind: 'superseded' });
+    expect(await state()).toBe('uploading');
+  });
 
   test('an uploader learns that the version is there already when another check took the file away', async () => {
     const check = checkerOf({ keeping });
@@ -247,7 +303,7 @@ describe.each([
     await check('0b');
     await put(good);
     await check(id);
-    expect(await untilAnswered(answerUpload(check, id, time))).toMatchObject({ status: 409 });
+    expect(await untilAnswered(answerUpload(check, id, tag, time))).toMatchObject({ status: 409 });
   });
 });
 
@@ -268,7 +324,7 @@ test('a URL is not signed again while its upload is being closed, so that no fil
   expect(removing).toBe(true);
   await again();
   await put(good);
-  expect(await checkerOf({ keeping: true })(id)).toEqual({ kind: 'deliverable' });
+  expect(await checkerOf({ keeping: true })(id)).toMatchObject({ kind: 'deliverable' });
 });
 
 test('concurrent calls that open one upload for the first time both succeed', async () => {
@@ -304,7 +360,7 @@ test('an upload whose URL is signed again just before it closes stays open, with
   };
   await checkerOf({ keeping: true })(id);
   uploads.close = close;
-  expect(await checkerOf({ keeping: true })(id)).toEqual({ kind: 'deliverable' });
+  expect(await checkerOf({ keeping: true })(id)).toMatchObject({ kind: 'deliverable' });
 });
 
 test('a closing that was cut off is completed', async () => {
@@ -325,7 +381,7 @@ describe('clocks', () => {
     await bed.store
       .collection<UploadDocument>(collections.uploads)
       .updateOne({ _id: id }, { $set: { leaseUntilMs: untilMs, dueAtMs: untilMs } });
-    expect(await checkerOf()(id)).toEqual({ kind: 'deliverable' });
+    expect(await checkerOf()(id)).toMatchObject({ kind: 'deliverable' });
   });
 
   test('clocks that differ by a minute respect each other’s claims', async () => {
@@ -335,7 +391,7 @@ describe('clocks', () => {
       expect(await checkerOf()(id)).toEqual({ kind: 'busy' });
       nowMs += 60_000;
     };
-    expect(await checkerOf()(id)).toEqual({ kind: 'deliverable' });
+    expect(await checkerOf()(id)).toMatchObject({ kind: 'deliverable' });
     expect(fetches).toBe(1);
   });
 
@@ -346,14 +402,14 @@ describe('clocks', () => {
       nowMs += hourMs;
       expect(await check(id)).toEqual({ kind: 'busy' });
     };
-    expect(await check(id)).toEqual({ kind: 'deliverable' });
+    expect(await check(id)).toMatchObject({ kind: 'deliverable' });
   });
 
   test('two checks at once, by instances whose clocks differ by an hour, make one deliverable file', async () => {
     await put(good);
     whenFetched = async () => {
       nowMs -= hourMs;
-      expect(await checkerOf()(id)).toEqual({ kind: 'deliverable' });
+      expect(await checkerOf()(id)).toMatchObject({ kind: 'deliverable' });
       nowMs += hourMs;
     };
     await checkerOf({ storage: { seal: async () => {}, remove: async () => {} } })(id);

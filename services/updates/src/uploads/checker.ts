@@ -3,7 +3,7 @@ import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Rejection } from '../apk/bounds.ts';
 import type { Declared } from '../checks/check-file.ts';
-import { checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';
+import { type Artifact, checkedKey, isOwnContent, openStates, uploadKey } from '../domain/artifact.ts';
 import { otherDeveloperReason } from '../domain/refusals.ts';
 import { closesAtMs, farthestAheadMs, lastLookMs, nextLookMs, type Upload } from '../domain/upload.ts';
 import {
@@ -26,14 +26,16 @@ export type CheckOutcome =
   | { readonly kind: 'waits' }
   /** The file was replaced during the check; the next check reads the new one. */
   | { readonly kind: 'changed' }
-  | { readonly kind: 'deliverable' }
+  | { readonly kind: 'deliverable'; readonly tag: string }
   | ({ readonly kind: 'rejected'; readonly tag: string } & Rejection)
   /** Another upload of the version was first, or the version was withdrawn. */
   | { readonly kind: 'superseded' };
 
 /** What an earlier check found. */
 export type Known =
-  | { readonly kind: 'deliverable' | 'superseded' }
+  /** `tag`: the accepted file; absent: the check of it died before it noted the tag. */
+  | { readonly kind: 'deliverable'; readonly tag?: string }
+  | { readonly kind: 'superseded' }
   | { readonly kind: 'rejected'; readonly reason: string };
 
 export interface CheckerDependencies {
@@ -55,6 +57,16 @@ export interface CheckerDependencies {
 
 const nothingCame = 'No file was uploaded before the URL expired.';
 
+/** True: no file of the upload has an effect any more. */
+export function isOver(upload: Upload, artifact: Artifact): boolean {
+  const { accepted } = upload;
+  return (
+    accepted !== undefined ||
+    !openStates.includes(artifact.state) ||
+    (upload.withdrawals ?? 0) !== artifact.withdrawals
+  );
+}
+
 /** `onFile` is called when a file is there that has to be read, which may take long. */
 export type Checker = (uploadId: string, onFile?: () => void) => Promise<CheckOutcome>;
 
@@ -74,11 +86,18 @@ export function createChecker(deps: CheckerDependencies): Checker {
     const { rejected } = upload;
     const [artifact, object] = await Promise.all([catalogue.get(upload.artifactId), storage.head(key)]);
     const nothingNew = !object || object.tag === rejected?.tag;
-    if (!artifact || !openStates.includes(artifact.state)) {
+    if (!artifact || isOver(upload, artifact)) {
       if (object) await storage.remove(key);
+      const { accepted } = upload;
       const own = artifact?.state === 'deliverable' && isOwnContent(artifact, upload.id);
-      const known = { kind: own ? 'deliverable' : 'superseded' } as const;
-      return nothingNew ? { kind: 'absent', known } : known;
+      if (nothingNew || accepted === object.tag) {
+        const known = own
+          ? ({ kind: 'deliverable', ...(accepted && { tag: accepted }) } as const)
+          : ({ kind: 'superseded' } as const);
+        return { kind: 'absent', known };
+      }
+      // A later file has no effect. Where no tag is known, the check died after it accepted this one.
+      return own && !accepted ? { kind: 'deliverable', tag: object.tag } : { kind: 'superseded' };
     }
     if (nothingNew) {
       return { kind: 'absent', ...(rejected && { known: { kind: 'rejected', reason: rejected.reason } }) };
@@ -110,7 +129,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     }
     failpoints('updates.owned');
     const content = { developerId, objectKey, sizeBytes: object.sizeBytes, sha256 };
-    const won = await catalogue.deliver(artifact.id, content, clock.now());
+    const won = await catalogue.deliver(artifact.id, artifact.withdrawals, content, clock.now());
     failpoints('updates.delivered');
     if (won) logger.info({ artifact: artifact.id, sizeBytes: object.sizeBytes }, 'an upload is deliverable');
     const there = won ? undefined : await catalogue.get(artifact.id);
@@ -118,7 +137,8 @@ export function createChecker(deps: CheckerDependencies): Checker {
     const own = won || there?.objectKey === objectKey;
     if (!own) await storage.remove(objectKey);
     await storage.remove(key);
-    return { kind: won || (own && there?.state === 'deliverable') ? 'deliverable' : 'superseded' };
+    const accepted = won || (own && there?.state === 'deliverable');
+    return accepted ? { kind: 'deliverable', tag } : { kind: 'superseded' };
   }
 
   /** Another instance may have taken this check over, and have been first with the same content. */
@@ -150,7 +170,10 @@ export function createChecker(deps: CheckerDependencies): Checker {
     const settled = absent ? upload.settled : settledNow;
     const looks = absent || outcome.kind === 'waits' ? upload.looks + 1 : 0;
     const atMs = (settled ? lastLookMs : nextLookMs)({ ...upload, looks }, now, deps.lifetimeMs);
-    if (outcome.kind !== 'rejected') return uploads.release(upload.id, { atMs, looks, settled });
+    const accepted = outcome.kind === 'deliverable' && { accepted: outcome.tag };
+    if (outcome.kind !== 'rejected') {
+      return uploads.release(upload.id, { atMs, looks, settled, ...accepted });
+    }
     // Not removed by its key alone, because a newer file may be there; the tag keeps it from being read again.
     const { tag, reason } = outcome;
     await uploads.release(upload.id, { atMs, looks, settled, rejected: { tag, reason } });

@@ -6,7 +6,7 @@ import { createSweeper } from './sweeper.ts';
 
 test('while one file is read, the sweep looks at the next upload', async () => {
   const looked: string[] = [];
-  const end = Promise.withResolvers<{ kind: 'deliverable' }>();
+  const end = Promise.withResolvers<{ kind: 'deliverable'; tag: string }>();
   const sweeper = createSweeper({
     uploads: {
       due: async () => ['long', 'next'],
@@ -30,6 +30,6 @@ test('while one file is read, the sweep looks at the next upload', async () => {
   });
   await new Promise(setImmediate);
   expect(stopped).toBe(false);
-  end.resolve({ kind: 'deliverable' });
+  end.resolve({ kind: 'deliverable', tag: '' });
   await stopping;
 });

@@ -1,0 +1,54 @@
+import { readSync } from 'node:fs';
+import { bounds, Unfit } from './bounds.ts';
+import type { Listed } from './directory.ts';
+
+/** The pairs of an APK Signing Block that hold a signature of scheme v2, v3 and v3.1. */
+const schemes: ReadonlySet<number> = new Set([0x7109871a, 0xf05368c0, 0x1b93ad61]);
+const magic = Buffer.from('APK Sig Block 42');
+const footerBytes = 8 + magic.length;
+
+/**
+ * Checks that a package has a signature: without one no device installs it. It may be of scheme v1 (files of
+ * META-INF) or v2 and later (a block before the zip's directory). The signature itself is not verified: the device
+ * does, and the certificate is the developer's own. Throws Unfit.
+ */
+export function requireSignature(fd: number, directoryOffset: number, entries: readonly Listed[]): void {
+  if (hasFiles(entries) || hasBlock(fd, directoryOffset)) return;
+  throw new Unfit(
+    'not_signed',
+    'It is not signed: it has neither a v1 signature in META-INF nor an APK Signing Block.',
+  );
+}
+
+/** Scheme v1: a signature file, and its block of the same name. */
+function hasFiles(entries: readonly Listed[]): boolean {
+  const names = new Set(entries.map(({ name }) => name.toUpperCase()));
+  return [...names].some((name) => {
+    const file = /^(META-INF\/[^/]+\.)SF$/.exec(name)?.[1];
+    return file !== undefined && ['RSA', 'DSA', 'EC'].some((kind) => names.has(file + kind));
+  });
+}
+
+/** Schemes v2 and later: size, pairs of length and id and value, size again, magic; numbers are little-endian. */
+function hasBlock(fd: number, directoryOffset: number): boolean {
+  const footer = read(fd, directoryOffset - footerBytes, footerBytes);
+  if (!footer?.subarray(8).equals(magic)) return false;
+  const size = Number(footer.readBigUInt64LE(0));
+  if (size < footerBytes || size > bounds.signingBlockBytes) return false;
+  const block = read(fd, directoryOffset - size - 8, size + 8 - footerBytes);
+  if (!block || Number(block.readBigUInt64LE(0)) !== size) return false;
+  for (let at = 8; at + 12 <= block.length; ) {
+    const length = Number(block.readBigUInt64LE(at));
+    if (length < 4 || at + 8 + length > block.length) return false;
+    if (schemes.has(block.readUInt32LE(at + 8)) && length > 4) return true;
+    at += 8 + length;
+  }
+  return false;
+}
+
+/** Undefined: the file has no such bytes. */
+function read(fd: number, position: number, length: number): Buffer | undefined {
+  if (position < 0) return undefined;
+  const buffer = Buffer.alloc(length);
+  return readSync(fd, buffer, 0, length, position) === length ? buffer : undefined;
+}

@@ -1,0 +1,65 @@
+import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
+import type { UpdatesService } from '@headset-cloud/proto/updates/v1/service_pb.ts';
+import { type Artifact, type ArtifactName, artifactId } from '../domain/artifact.ts';
+import { requirePackage, requireVersion } from '../domain/names.ts';
+import { refusals, withdrawnReason } from '../domain/refusals.ts';
+import { developerOf, requireCaller } from './caller.ts';
+import { findArtifact } from './deliverable.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+/**
+ * POST …/apps/withdraw: takes back a version with which no update was ever sent, so that its developer can upload it
+ * again. Idempotent. Throws `not_found` for a version that the developer does not have, and `conflict` for one that an
+ * update was sent with or that an operator withdrew.
+ */
+export function withdrawAppHandler(
+  deps: HandlerDependencies,
+): Handlers<typeof UpdatesService>['withdrawApp'] {
+  const { catalogue, clock, storage, failpoints, logger } = deps;
+
+  async function own(name: ArtifactName, developerId: string): Promise<Artifact> {
+    const found = await findArtifact(deps, name);
+    const isKnown = found?.developerId === developerId && (found.sha256 !== '' || found.withdrawals > 0);
+    if (!isKnown) throw refusals.notWithdrawable.unknown(name.package, name.version);
+    return found;
+  }
+
+  return async ({ caller: given, package: packageName, version }) => {
+    const caller = requireCaller(given);
+    requirePackage(packageName);
+    requireVersion(version);
+    const name = { kind: 'software', package: packageName, version } as const;
+    const id = artifactId(name);
+    const developerId = await developerOf(deps, caller);
+    await deps.idempotency.run(caller, {
+      // A repeat does not withdraw what was uploaded after the first call.
+      draw: async () => {
+        const { state, reason, withdrawals } = await own(name, developerId);
+        return {
+          withdrawals: state === 'rejected' && reason === withdrawnReason ? withdrawals - 1 : withdrawals,
+        };
+      },
+      work: async ({ withdrawals }) => {
+        const { clientId, applicationId } = caller;
+        const subject = { applicationId, clientId, target: id, fields: ['state'] };
+        const before = await deps.audit.change(subject, (record) =>
+          catalogue.takeBack(id, { developerId, withdrawals }, clock.now(), record),
+        );
+        failpoints('updates.takenBack');
+        if (before) {
+          // Nobody has a ticket for it. What a failure leaves is read by nobody.
+          await storage
+            .remove(before.objectKey)
+            .catch((error) => logger.warn({ artifact: id, err: error }, 'a withdrawn file was not removed'));
+          return true;
+        }
+        const now = await own(name, developerId);
+        if (now.withdrawals > withdrawals) return true;
+        if (now.state === 'withdrawn') throw refusals.notWithdrawable.byOperator(packageName, version);
+        if (now.state === 'deliverable') throw refusals.notWithdrawable.named(packageName, version);
+        throw refusals.notWithdrawable.unknown(packageName, version);
+      },
+    });
+    return { package: packageName, version };
+  };
+}
