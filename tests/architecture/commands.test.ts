@@ -11,6 +11,7 @@ const pages = [
   'docs/configuration.md',
   'CONTRIBUTING.md',
   'services/hc/README.md',
+  'services/demo/README.md',
 ];
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
