@@ -35,7 +35,7 @@ export const gatewayConfig = {
     productionForm: httpsInProduction,
   }),
   OIDC_CLIENT_CLAIMS: text({
-    doc: 'Claims of the access tokens that may name the client, in their order; the first one that a token has counts.',
+    doc: 'Claims of the access token that may name the client, in order of preference; the first claim that the token has is used.',
     example: 'appid',
     default: 'client_id,azp',
     ...claimNames,
@@ -47,7 +47,7 @@ export const gatewayConfig = {
     ...claimNames,
   }),
   OIDC_SCOPE_PREFIX: text({
-    doc: 'Text that the issuer puts before each scope of this API; scopes without it do not count. Default: none.',
+    doc: 'Prefix that the issuer adds to each scope of this API; scopes without it are ignored. Default: none.',
     example: 'headset-cloud/',
     pattern: /^\S+$/,
     form: 'a text without spaces',

@@ -283,7 +283,7 @@ describeOnStack('software and firmware', () => {
     expect(artifacts[0].sha256).toBe(createHash('sha256').update(second).digest('hex'));
     expect((await tenant.ended(await update(name, '1'))).result).toBe('success');
     expect((await withdraw(409)).body).toEqual({
-      message: `1 of ${name} was sent to a device and cannot be withdrawn.`,
+      message: `1 of ${name} cannot be withdrawn: an update may have been sent with it.`,
     });
   });
 

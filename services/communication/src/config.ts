@@ -19,7 +19,7 @@ export const communicationConfig = {
     max: 86_400_000,
   }),
   COMMUNICATION_CONNECTION_SILENT_MS: integer({
-    doc: "How long a connection without events keeps its place; after it, the connection is billed until its last event. More than Sora's connection_updated_webhook_interval. Milliseconds.",
+    doc: "Time without events after which a connection frees its place on the endpoint and is billed until its last event; milliseconds. Set it higher than Sora's connection_updated_webhook_interval.",
     example: '300000',
     default: 300_000,
     min: 100,

@@ -112,7 +112,7 @@ export function createMetrics(
   });
   const channels = new Counter({
     name: 'headset_channels_total',
-    help: 'Calls for a channel, by outcome: created, or the error: unavailable (every endpoint is full, or the database is away), invalid_body (the version), internal.',
+    help: 'Calls for a channel, by outcome: created, or the error: unavailable (every endpoint is full, or the database is unavailable), invalid_body (unknown version), internal.',
     ...{ labelNames: ['outcome'], registers },
   });
   const silent = new Counter({

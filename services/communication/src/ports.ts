@@ -141,7 +141,7 @@ export interface ConnectionStore {
     nowMs: number,
   ): Promise<Connection>;
   /**
-   * Claims connections that are silent until `untilMs`, and returns the parts to bill. The same part is returned
+   * Claims connections that are silent at `nowMs`; the claim ends at `untilMs`. Returns the parts to bill. The same part is returned
    * again until `billed` was called.
    */
   claimSilent(nowMs: number, untilMs: number, limit: number): Promise<SilentPart[]>;

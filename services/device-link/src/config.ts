@@ -99,7 +99,7 @@ export const deviceLinkConfig = {
     max: 1_000_000,
   }),
   DEVICE_LINK_CONNECTIONS_OF_ADDRESS: integer({
-    doc: 'Connections of headsets from one address (of IPv6: from one /64) at most; those of TRUSTED_PROXIES count only in all. By default there is no such limit, as many headsets may share an address (NAT, a proxy at layer 4).',
+    doc: 'Maximum number of headset connections from one address (IPv6: from one /64). Connections from TRUSTED_PROXIES count only towards the total. By default there is no limit, because many headsets may share an address (NAT, a proxy at layer 4).',
     example: '2000',
     min: 1,
     max: 1_000_000,

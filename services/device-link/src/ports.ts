@@ -80,6 +80,6 @@ export interface EndedSessions {
   takeOverUnowned(nowMs: number): Promise<void>;
   /** Sessions of an owner for which it has counted from `beforeMs` or earlier. */
   endedBefore(owner: string, beforeMs: number, limit: number): Promise<UnreportedEnd[]>;
-  /** The platform knows that these have ended. */
+  /** Records that these ends were published. */
   reported(ends: readonly UnreportedEnd[]): Promise<void>;
 }

@@ -19,7 +19,7 @@ export function ownSecretKey(dataDir: string): string {
     return sealingConfig.SECRET_KEY.parse(key);
   } catch (error) {
     const reason =
-      `${file} holds no SECRET_KEY: it ${(error as Error).message}. Restore the file: nothing else opens what it sealed in ${dataDir}. ` +
+      `${file} holds no SECRET_KEY: it ${(error as Error).message}. Restore the file: no other key opens the sealed data in ${dataDir}. ` +
       `For a new key remove ${dataDir} with its data. Example: rm -r ${dataDir}`;
     throw new ConfigError([{ setting: 'SECRET_KEY', reason }]);
   }

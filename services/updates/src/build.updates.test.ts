@@ -192,7 +192,7 @@ describe('a version is withdrawn by its developer', () => {
     await update();
     await expect(withdraw()).rejects.toMatchObject({
       code: 'conflict',
-      message: '1.0 of com.example.a was sent to a device and cannot be withdrawn.',
+      message: '1.0 of com.example.a cannot be withdrawn: an update may have been sent with it.',
     });
     expect(await listed()).toEqual([1, 'a 1.0']);
   });

@@ -86,7 +86,7 @@ test('for an existing version the answer says so and has no URL; the version is 
   // The first URL takes nothing more, not even the same file.
   for (const bytes of [first.bytes, Buffer.from(first.bytes).fill(1)])
     expect(await put(first.url, bytes)).toMatchObject({
-      ...{ status: 409, text: 'The version is there already, or was withdrawn.\n' },
+      ...{ status: 409, text: 'The version already exists or was withdrawn.\n' },
     });
   expect(await artifact()).toEqual(before);
   expect(readdirSync(join(world.directory, 'artifacts/uploads'))).toEqual([]);

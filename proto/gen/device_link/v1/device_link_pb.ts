@@ -2000,7 +2000,7 @@ export const InventorySchema: GenMessage<Inventory> = /*@__PURE__*/
  */
 export type SpeechUsage = Message<"headset.device_link.v1.SpeechUsage"> & {
   /**
-   * 0, in the future or before the activation: the cloud takes the use for one that has just ended.
+   * If 0, in the future or before the activation, the cloud assumes that the use has just ended.
    *
    * @generated from field: int64 started_at_ms = 1;
    */

@@ -20,7 +20,7 @@ export function auditAdmin(store: Pick<AuditStore, 'list'>): RpcBinding {
         const there = auditActions.join(', ');
         throw new DomainError(
           'invalid_argument',
-          `action ${JSON.stringify(cut(action, mostQuoted))} is not one of ${there}, with or without what stands before the dot.`,
+          `action ${JSON.stringify(cut(action, mostQuoted))} is not one of ${there}, with or without the part before the dot.`,
         );
       }
       const given = { actor, applicationId, developerId, deviceId, action, cursor: more.cursor };

@@ -15,7 +15,7 @@ export function addApplications(program: Command, session: Session): void {
   group
     .command('create [applicationId]')
     .description(
-      'create an application; with an id the same again changes nothing, without one each call creates another',
+      'create an application; with an id, a repeated call changes nothing; without an id, each call creates another one',
     )
     .requiredOption('--developer <developerId>', 'the developer who owns it')
     .option('--name <name>', 'shown name; the id when not given')

@@ -36,8 +36,8 @@ export class Flow {
   }
 
   /**
-   * Whatever the headset has sent since that time was read, unless it takes nothing itself: only then is its
-   * silence its own. Milliseconds of the monotonic clock.
+   * True if the cloud has not paused reading for a reason of its own since that time: then a silence comes from
+   * the headset. Milliseconds of the monotonic clock.
    */
   listeningSince(atMs: number): boolean {
     return this.#listeningSinceMs !== undefined && this.#listeningSinceMs <= atMs;

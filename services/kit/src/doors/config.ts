@@ -34,7 +34,7 @@ export const doorConfig = {
     max: 1_000_000,
   }),
   DOOR_CONNECTIONS_OF_ADDRESS: integer({
-    doc: 'Connections from one address (of IPv6: from one /64) that a door for HTTP has at most; those of TRUSTED_PROXIES count only in all.',
+    doc: 'Maximum number of connections to one HTTP listener from one address (IPv6: from one /64). Connections from TRUSTED_PROXIES count only towards DOOR_CONNECTIONS.',
     example: '1000',
     default: 1000,
     min: 1,

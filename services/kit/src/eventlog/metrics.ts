@@ -25,7 +25,7 @@ export function withMetrics(log: EventLog, registry: Registry): EventLog {
   if (log.unusedGroupAgeMs) {
     new Gauge({
       name: 'headset_log_unused_group_age_seconds',
-      help: 'Embedded log: time since the last subscription of the consumer group that is longest without one and holds back the deletion of old events; 0: none does. Whole platform: use max, not sum.',
+      help: 'Embedded log: time since the last subscription of the consumer group that blocks the deletion of old events and is unused longest; 0: no group blocks it. Whole platform: use max, not sum.',
       registers: [registry],
       collect() {
         this.set((log.unusedGroupAgeMs?.() ?? 0) / 1000);

@@ -104,7 +104,10 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
       await documents.updateOne({ _id: stepsId, holder }, { $inc: { beat: 1 } });
     });
     const progress = time.setInterval(() => {
-      logger.info({ collection: at, forMs: Math.round(time.monotonicNow() - beganMs) }, `${what} goes on`);
+      logger.info(
+        { collection: at, forMs: Math.round(time.monotonicNow() - beganMs) },
+        `${what} is still running`,
+      );
     }, progressEveryMs);
     try {
       failpoints('steps.claimed');

@@ -114,7 +114,9 @@ function element(
     if (!isVersionName && !isPackage && !isSplit) continue;
     if (type !== typeString) {
       const called = isVersionName ? 'android:versionName' : isPackage ? 'package' : 'split';
-      throw new ManifestError(`AndroidManifest.xml gives ${called} not as a text but as a reference.`);
+      throw new ManifestError(
+        `AndroidManifest.xml gives ${called} as a reference. It must be a literal text.`,
+      );
     }
     // The first one counts, and only it is decoded.
     if (isVersionName) versionName ??= text(data);

@@ -51,7 +51,10 @@ export const refusals = {
     unknown: (name: string, version: string) =>
       new DomainError('not_found', `${version} of ${name} is not in the catalogue.`),
     named: (name: string, version: string) =>
-      new DomainError('conflict', `${version} of ${name} was sent to a device and cannot be withdrawn.`),
+      new DomainError(
+        'conflict',
+        `${version} of ${name} cannot be withdrawn: an update may have been sent with it.`,
+      ),
     byOperator: (name: string, version: string) =>
       new DomainError('conflict', `${version} of ${name} was withdrawn by an operator.`),
   },

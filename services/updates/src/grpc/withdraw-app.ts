@@ -47,7 +47,7 @@ export function withdrawAppHandler(
         );
         failpoints('updates.takenBack');
         if (before) {
-          // Nobody has a ticket for it. What a failure leaves is read by nobody.
+          // No ticket names this content, so a file that stays after a failure is never read.
           await storage
             .remove(before.objectKey)
             .catch((error) => logger.warn({ artifact: id, err: error }, 'a withdrawn file was not removed'));

@@ -6,7 +6,7 @@ import { type Checker, isOver } from './checker.ts';
 /** Longest wait of an uploader for the outcome; soon after it the connection would time out. */
 const patienceMs = 30_000;
 const betweenTriesMs = 100;
-const superseded: UploadAnswer = { status: 409, text: 'The version is there already, or was withdrawn.' };
+const superseded: UploadAnswer = { status: 409, text: 'The version already exists or was withdrawn.' };
 const received: UploadAnswer = { status: 200, text: 'The file was received and is being checked.' };
 
 /** Why a transfer to the URL of an upload has no effect any more, before it begins; undefined: it may have one. */

@@ -65,7 +65,7 @@ export function createOpener(deps: OpenerDependencies): Opener {
 
   async function expect(wanted: WantedUpload, expiresAtMs: number): Promise<void> {
     const { uploadId: id, name, developerId, sizeBytes } = wanted;
-    // Read before the upload is stored: one that meets a withdrawal belongs to the time before it.
+    // Read before the upload is stored: if a withdrawal comes in between, the upload has no effect.
     const { withdrawals = 0 } = (await catalogue.get(artifactId(name))) ?? {};
     const upload = { id, artifactId: artifactId(name), developerId, sizeBytes, expiresAtMs, withdrawals };
     await uploads.open(upload, clock.now() + firstLookAfterMs);
