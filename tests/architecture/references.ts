@@ -74,11 +74,29 @@ export function deadReferences(file: string, text: string, known: Targets): stri
   return dead;
 }
 
-/** Links of a page to files of the repository that are not there. */
+/** Links of a page to missing files of the repository, and to missing headings of its pages. */
 function deadLinks(file: string, text: string): string[] {
   const prose = text.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, '');
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, address = '']) => address)
     .filter((address) => !/^(?:[a-z]+:|#|\/)/.test(address))
-    .filter((address) => !existsSync(resolve(root, dirname(file), address.replace(/#.*$/, ''))));
+    .filter((address) => {
+      const [path = '', heading] = address.split('#');
+      const target = resolve(root, dirname(file), path);
+      if (!existsSync(target)) return true;
+      return heading !== undefined && target.endsWith('.md') && !anchorsIn(target).has(heading);
+    });
+}
+
+/** Anchors of a page's headings, as GitHub makes them. */
+function anchorsIn(page: string): ReadonlySet<string> {
+  const headings = readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm);
+  return new Set(
+    [...headings].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
 }
