@@ -31,13 +31,13 @@ export interface Targets {
 }
 
 export function targets(): Targets {
-  const doc = (name: string) => readFileSync(join(root, 'docs', name), 'utf8');
+  const page = (path: string) => readFileSync(join(root, path), 'utf8');
   const matches = (text: string, pattern: RegExp) =>
     new Set([...text.matchAll(pattern)].map((m) => m[1] ?? ''));
   return {
-    rules: matches(doc('rules.md'), /^## ([ABC]\d+)\. /gm),
+    rules: matches(page('docs/rules.md'), /^## ([ABC]\d+)\. /gm),
     adrs: new Set(readdirSync(join(root, 'docs/adr')).map((name) => name.slice(0, 4))),
-    sections: matches(doc('specification.md'), /^## ((?:API|Callbacks) \d+):/gm),
+    sections: matches(page('tests/specification/README.md'), /^## ((?:API|Callbacks) \d+):/gm),
   };
 }
 
