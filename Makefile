@@ -145,7 +145,7 @@ test-charts: install $(if $(wildcard docs-site/dist/server.mjs),,site-build) ## 
 	$(JEST) -c tests/jest.charts.config.js --runInBand $(ARGS)
 
 .PHONY: generate
-generate: install ## Generate proto/gen, docs/configuration.md, docs/specification.md, docs/security.md, tests/conformance/RULES.md, and the chart's schema and README
+generate: install ## Generate proto/gen, docs/configuration.md, tests/specification/README.md, tests/security/README.md, tests/conformance/RULES.md, and the chart's schema and README
 	cd proto && buf generate
 	$(NODE) tests/architecture/configuration.ts
 	$(NODE) tests/specification/document.ts

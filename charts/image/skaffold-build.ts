@@ -37,7 +37,7 @@ export function bring(archive: string, { reference, push, loader }: Asked, build
   }
   if (!builder.saveById)
     throw new Error(
-      "Skaffold looks for local images in docker, whose daemon does not answer here. Start it, or let the cluster's own loader take the archives of `make image` and go on with `skaffold deploy --images` (docs/operations.md).",
+      'Skaffold looks for local images in docker, whose daemon does not answer here. Start docker, or load the archives of `make image` into the cluster and run `skaffold deploy --images` (docs/operations/trial.md).',
     );
   builder.load(archive);
   if (!loader) return;

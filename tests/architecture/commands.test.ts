@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { runCtl } from '@headset-cloud/ctl/program.ts';
 import { runHc } from '@headset-cloud/hc/program.ts';
 import type { Terminal } from '@headset-cloud/kit/cli/output.ts';
+import { manual, manualFiles } from '../support/manual.ts';
 import { root } from './imports.ts';
 
 const pages = [
   'README.md',
-  'docs/operations.md',
+  ...manualFiles,
   'docs/configuration.md',
   'CONTRIBUTING.md',
   'services/hc/README.md',
@@ -131,7 +132,7 @@ describe('commands that the pages name', () => {
     const made = new Set(
       sources.flatMap((text) => text.match(/'headset_\w+'/g) ?? []).map((name) => name.slice(1, -1)),
     );
-    const named = read('docs/operations.md')
+    const named = manual
       .replace(
         /headset_(?:devices|transactions|device_link|notifier|updates|communication|billing|audit|connectivity)`/g,
         '',

@@ -41,7 +41,13 @@ describe('what comments and pages refer to can be opened', () => {
   });
 
   it('a link to a file that is not there is found', () => {
-    expect(deadReferences('docs/a.md', '[b](rules.md#a1) [c](nowhere.md)', few)).toEqual(['nowhere.md']);
+    expect(
+      deadReferences(
+        'docs/a.md',
+        '[a](operations/README.md#tasks) [b](operations/README.md#none) [c](nowhere.md)',
+        few,
+      ),
+    ).toEqual(['operations/README.md#none', 'nowhere.md']);
   });
 
   it.each([

@@ -31,13 +31,13 @@ export interface Targets {
 }
 
 export function targets(): Targets {
-  const doc = (name: string) => readFileSync(join(root, 'docs', name), 'utf8');
+  const page = (path: string) => readFileSync(join(root, path), 'utf8');
   const matches = (text: string, pattern: RegExp) =>
     new Set([...text.matchAll(pattern)].map((m) => m[1] ?? ''));
   return {
-    rules: matches(doc('rules.md'), /^## ([ABC]\d+)\. /gm),
+    rules: matches(page('docs/rules.md'), /^## ([ABC]\d+)\. /gm),
     adrs: new Set(readdirSync(join(root, 'docs/adr')).map((name) => name.slice(0, 4))),
-    sections: matches(doc('specification.md'), /^## ((?:API|Callbacks) \d+):/gm),
+    sections: matches(page('tests/specification/README.md'), /^## ((?:API|Callbacks) \d+):/gm),
   };
 }
 
@@ -74,11 +74,29 @@ export function deadReferences(file: string, text: string, known: Targets): stri
   return dead;
 }
 
-/** Links of a page to files of the repository that are not there. */
+/** Links of a page to missing files of the repository, and to missing headings of its pages. */
 function deadLinks(file: string, text: string): string[] {
   const prose = text.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, '');
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, address = '']) => address)
     .filter((address) => !/^(?:[a-z]+:|#|\/)/.test(address))
-    .filter((address) => !existsSync(resolve(root, dirname(file), address.replace(/#.*$/, ''))));
+    .filter((address) => {
+      const [path = '', heading] = address.split('#');
+      const target = resolve(root, dirname(file), path);
+      if (!existsSync(target)) return true;
+      return heading !== undefined && target.endsWith('.md') && !anchorsIn(target).has(heading);
+    });
+}
+
+/** Anchors of a page's headings, as GitHub makes them. */
+function anchorsIn(page: string): ReadonlySet<string> {
+  const headings = readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm);
+  return new Set(
+    [...headings].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
 }

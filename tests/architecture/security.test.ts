@@ -8,7 +8,7 @@ test('every threat of the table is withstood in a test, and no test names anothe
   expect(problems(doors, readProofs('withstands'))).toEqual([]);
 });
 
-test('docs/security.md is current (make generate writes it)', () => {
+test('tests/security/README.md is current (make generate writes it)', () => {
   expect(readFileSync(documentFile, 'utf8')).toBe(render());
 });
 

@@ -24,7 +24,7 @@ test('every statement of the specification names its lines or a reason, and ever
   expect(statementProblems(allStatements)).toEqual([]);
 });
 
-test('docs/specification.md is current (make generate writes it)', () => {
+test('tests/specification/README.md is current (make generate writes it)', () => {
   expect(readFileSync(documentFile, 'utf8')).toBe(render());
 });
 

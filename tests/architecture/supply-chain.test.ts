@@ -10,7 +10,7 @@ import {
   manifestProblems,
 } from './supply-chain.ts';
 
-/** What is installed, and what may run while it is (SECURITY.md, "Dependencies"). */
+/** What is installed, and what may run while it is (docs/security.md, "Dependencies"). */
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'));

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { judgeAudit } from './judge.ts';
 
 /**
- * Asks the registry for known vulnerabilities of what runs (SECURITY.md, "Dependencies"). A registry that
+ * Asks the registry for known vulnerabilities of what runs (docs/security.md, "Dependencies"). A registry that
  * does not answer, or knows no such question, is a skip that says so. The last line counts.
  */
 const root = resolve(import.meta.dirname, '../..');

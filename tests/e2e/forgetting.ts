@@ -6,9 +6,9 @@ import { MongoClient } from 'mongodb';
 import { ctlWith } from './ctl.ts';
 import type { OwnPlatform } from './own-platform.ts';
 
-/** The collections of the table below that heading of docs/operations.md. */
+/** The collections of the table below that heading of docs/operations/data.md. */
 export function documented(heading: string): string[] {
-  const page = readFileSync(join(root, 'docs/operations.md'), 'utf8');
+  const page = readFileSync(join(root, 'docs/operations/data.md'), 'utf8');
   const [, section = ''] = page.split(`### ${heading}\n`);
   const rows = (section.split('\n#')[0] ?? '').split('\n').filter((line) => line.startsWith('| `'));
   return rows.flatMap((row) =>

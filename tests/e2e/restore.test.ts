@@ -15,7 +15,7 @@ const later = serviceNames.filter((name) => !(earlier as readonly string[]).incl
 const notSentAgain = 'The transaction was canceled because the retry limit was exceeded.';
 const requested = 'The transaction was canceled by a cancel request.';
 
-// ADR 0035; docs/operations.md, "Backup and restore"
+// ADR 0035; docs/operations/backup.md
 for (const log of ours ? logs : []) {
   describeOnStack(`a platform that was restored from a backup, its event log ${log}`, () => {
     let drill: Drill;

@@ -18,7 +18,7 @@ const waves: readonly (readonly string[])[] = suiteStack.oneProcess
 const one = waves[0]?.[0] ?? '';
 const next = randomBytes(32).toString('hex');
 
-// docs/operations.md, "Rotation"; ADR 0039
+// docs/operations/rotate.md; ADR 0039
 describeOnStack('a change of SECRET_KEY', () => {
   let own: OwnPlatform;
   let former: string;

@@ -1,6 +1,6 @@
 import { type GatewayConfig, gatewayConfig } from '../config.ts';
 
-/** Which claims of an access token are read. Issuers differ (docs/operations.md, "The issuer's claims"). */
+/** Which claims of an access token are read. Issuers differ (docs/operations/issuer.md). */
 export interface ClaimRules {
   /** Claims that may name the client. The first one that a token has counts. */
   readonly clientClaims: readonly string[];

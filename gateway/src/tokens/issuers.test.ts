@@ -9,8 +9,8 @@ import type { KeySet } from './key-set.ts';
 import { createTokenVerifier } from './verifier.ts';
 
 /** Tokens of common issuers, with the settings that the manual gives for them. */
-const manual = readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8');
-const [, chapter = ''] = manual.split('### Issuers\n');
+const manual = readFileSync(join(import.meta.dirname, '../../../docs/operations/issuer.md'), 'utf8');
+const [, chapter = ''] = manual.split('## Issuers\n');
 const examples: Record<string, Record<string, unknown>> = JSON.parse(
   /```json\n([^`]+)```/.exec(chapter)?.[1] ?? '',
 );

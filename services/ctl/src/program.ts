@@ -66,15 +66,15 @@ Examples:
     $ ctl audit list --application acme-field --from 2026-11-24
     $ ctl audit list --actor acme-backend --action UpdateSettings --json
 
-  Remove what is personal of a device (docs/operations.md, "What is removed of a device"):
+  Remove what is personal of a device (docs/operations/data.md):
     $ ctl devices forget 356938035643809 --reference REQUEST-17 --dry-run
     $ ctl devices forget 356938035643809 --reference REQUEST-17
 
-  Remove what is personal or secret of an application without devices ("What is removed of an application" there):
+  Remove what is personal or secret of an application without devices (docs/operations/data.md):
     $ ctl applications forget acme-field --reference REQUEST-18 --dry-run
     $ ctl applications forget acme-field --reference REQUEST-18
 
-  Change SECRET_KEY (docs/operations.md, "Rotation"):
+  Change SECRET_KEY (docs/operations/rotate.md):
     $ ctl secrets status
     $ ctl secrets reseal
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { stringify } from 'yaml';
+import { manualFiles } from '../../support/manual.ts';
 import { describeWith } from '../../support/skip.ts';
 import { runTool } from '../../support/tools.ts';
 import { chartYaml, type Resource, resources } from './chart.ts';
@@ -16,6 +17,9 @@ interface Rule {
   readonly annotations: { readonly summary: string; readonly reason: string };
 }
 type Series = Readonly<Record<string, string>>;
+
+const runbookFile = (alert: string) => `docs/operations/runbooks/${alert}.md`;
+
 interface Example {
   readonly alert: string;
   /** Series, one value each minute, for 60 minutes, under which it fires for `labels`. */
@@ -745,10 +749,17 @@ describe('alerts and dashboard', () => {
       expect(told.filter((label) => !byOf(rule.expr).has(label))).toEqual([]);
       expect(rule.annotations.summary.length).toBeGreaterThan(20);
       expect(rule.annotations.reason.length).toBeGreaterThan(40);
-      const runbooks = readFileSync(join(root, 'docs/operations.md'), 'utf8');
-      expect(runbooks).toContain(`\n### ${alert}\n`);
+      const runbook = readFileSync(join(root, runbookFile(alert)), 'utf8');
+      expect(runbook).toMatch(new RegExp(`^# ${alert}\n\n## Symptom\n.+\n## Check\n.+\n## Fix\n`, 's'));
+      const index = readFileSync(join(root, 'docs/operations/runbooks/README.md'), 'utf8');
+      expect(index).toContain(`[${alert}](${alert}.md)`);
     },
   );
+
+  it('every runbook of an alert has an alert', () => {
+    const pages = manualFiles.filter((file) => /runbooks\/HeadsetCloud/.test(file));
+    expect(pages).toEqual(rules.map(({ alert }) => runbookFile(alert)).sort());
+  });
 });
 
 describeWith(['helm'], 'alerts and dashboard in the chart', () => {
@@ -760,7 +771,7 @@ describeWith(['helm'], 'alerts and dashboard in the chart', () => {
       (r: { annotations: Record<string, string> }) => r.annotations['runbook_url'],
     );
     expect(links).toEqual(
-      rules.map(({ alert }) => `https://docs.example.com/operations.html#${alert.toLowerCase()}`),
+      rules.map(({ alert }) => `https://docs.example.com/operations/runbooks/${alert}.md`),
     );
     expect(rule?.['spec'].groups[0].rules[0].annotations.summary).toContain(' in headset/trial fail');
   });

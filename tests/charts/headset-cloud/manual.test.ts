@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { parseAllDocuments } from 'yaml';
+import { manual } from '../../support/manual.ts';
 import { describeWith } from '../../support/skip.ts';
 import { chartFolder, type Resource, resources } from './chart.ts';
 import { scenarios } from './scenarios.ts';
@@ -10,7 +11,6 @@ import { scenarios } from './scenarios.ts';
 const notes = readFileSync(join(chartFolder, 'templates/NOTES.txt'), 'utf8');
 
 /** The manual's release is headset, in the namespace headset. */
-const manual = readFileSync(join(root, 'docs/operations.md'), 'utf8');
 const where = { release: 'headset', namespace: 'headset' };
 
 describeWith(['helm'], 'what the manual does with the resources of the chart', () => {

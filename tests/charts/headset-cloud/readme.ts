@@ -58,7 +58,7 @@ export function readmeDocument(): string {
 
 Written by \`make generate\` from the comments in values.yaml: do not edit.
 
-- [values-production.yaml](values-production.yaml) shows what an installation must give; [docs/operations.md](../../docs/operations.md) is the operators' manual.
+- [values-production.yaml](values-production.yaml) shows what an installation must give; [docs/operations](../../docs/operations/README.md) is the operators' manual.
 - [values-trial.yaml](values-trial.yaml) brings small stores and an issuer of its own.
 - A wrong value stops the install, with its path. What belongs together, and texts whose form people get wrong (\`files/forms.yaml\`), are judged by \`templates/_validate.tpl\`, the rest by \`values.schema.json\`, which \`make generate\` writes from the services' own specifications.
 - What each component is and whom it calls stands in [files/components.yaml](files/components.yaml); NetworkPolicies follow from it.

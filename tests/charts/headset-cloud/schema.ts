@@ -186,7 +186,7 @@ const values: Schema = {
       alerts: bool,
       dashboard: bool,
       labels,
-      runbooks: { type: 'string', minLength: 1 },
+      runbooks: { type: 'string', pattern: 'ALERT' },
     }),
     trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, secret: name, image }),
   }),

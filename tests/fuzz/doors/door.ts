@@ -26,7 +26,7 @@ export interface OpenDoor {
 
 /** One door of the platform and what is sent to it. */
 export interface Door {
-  /** What it shows, for docs/security.md. */
+  /** What the tests prove, for tests/security/README.md. */
   readonly title: string;
   readonly name: string;
   /** Number of cases under way at the same time. */

@@ -34,7 +34,7 @@ export function createAuditStore(records: StoreCollection<RecordDocument>, clock
       const storedAtMs = clock.now();
       const stored = documents.map((document) => ({ ...document, storedAtMs }));
       try {
-        // Inserts, not upserts: the right to update is not needed (docs/operations.md, Rights).
+        // Inserts, not upserts: the right to update is not needed (docs/operations/audit.md).
         return (await records.insertMany(stored, { ordered: false })).insertedCount;
       } catch (error) {
         if (!areDuplicates(error)) throw error;

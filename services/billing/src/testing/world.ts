@@ -124,7 +124,7 @@ export async function openWorld(zone = 'UTC+9', retentionMs = 3_600_000): Promis
   return world;
 }
 
-/** What may be done with audit records by who may not change them (docs/operations.md, Rights). */
+/** Rights on audit records without the right to change one (docs/operations/audit.md). */
 const allowed = new Set(['find', 'findOne', 'countDocuments', 'insertMany', 'deleteMany', 'createIndexes']);
 
 /** The store, whose audit records can never be changed, nor written while there is a failure. */
