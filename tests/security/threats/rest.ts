@@ -53,7 +53,7 @@ export const restDoor = door(
   errors-disclosure: provoking an error that tells how the inside looks | errors have a fixed text; the cause stays in the log
   smuggling: two lengths, Content-Length with Transfer-Encoding, broken chunks, bare line feeds | refused by a strict parser, and the connection is closed
   smuggled-request: a second request hidden in the body of the first | a body has one length; what follows a refused request is not read
-  http-nonsense: bytes that are no HTTP/1.1, no Host, CONNECT, absolute addresses of inner hosts | 400, or 403 as any unknown path; the gateway is no proxy
+  http-nonsense: bytes that are no HTTP/1.1, no Host, CONNECT, absolute addresses of inner hosts | 400; an absolute address is read as its path, whatever its host (RFC 9112 3.2.2); the gateway is no proxy
   slow-headers: headers that come byte by byte | 10 s for headers, also against slow progress
   slow-body: a body that comes byte by byte, or breaks off | 10 s for the body; nothing is done before it is whole
   slow-reader: a reader that takes nothing of a long answer | cut off, and nothing more is read for it

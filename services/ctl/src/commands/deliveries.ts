@@ -1,6 +1,6 @@
 import { attemptEach, forEachItem, type Outcome, requireAll } from '@headset-cloud/kit/cli/each.ts';
 import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
-import { listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { listLimit, moreHint } from '@headset-cloud/kit/cli/options.ts';
 import { fields, table, visible } from '@headset-cloud/kit/cli/output.ts';
 import {
   type Delivery,
@@ -38,21 +38,24 @@ export function addDeliveries(program: Command, session: Session): void {
           oldestFirst: options.oldest,
         }),
       );
-      session.show(ListDeliveriesResponseSchema, answer, ({ deliveries }) =>
-        table(
-          deliveries,
-          [
-            ['NOTIFICATION', (d) => d.notificationId],
-            ['STATUS', (d) => d.status],
-            ['APPLICATION', (d) => d.applicationId],
-            ['DESTINATION', (d) => d.destination],
-            ['HOST', (d) => d.host],
-            ['ATTEMPTS', (d) => String(d.attempts)],
-            ['CREATED', (d) => time(d.createdAtMs)],
-            ['LAST OUTCOME', (d) => d.lastOutcome],
-          ],
-          'No deliveries.',
-        ),
+      session.show(
+        ListDeliveriesResponseSchema,
+        answer,
+        ({ deliveries }) =>
+          table(
+            deliveries,
+            [
+              ['NOTIFICATION', (d) => d.notificationId],
+              ['STATUS', (d) => d.status],
+              ['APPLICATION', (d) => d.applicationId],
+              ['DESTINATION', (d) => d.destination],
+              ['HOST', (d) => d.host],
+              ['ATTEMPTS', (d) => String(d.attempts)],
+              ['CREATED', (d) => time(d.createdAtMs)],
+              ['LAST OUTCOME', (d) => d.lastOutcome],
+            ],
+            'No deliveries.',
+          ) + moreHint(deliveries, options.limit),
       );
     });
 

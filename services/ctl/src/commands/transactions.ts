@@ -1,4 +1,4 @@
-import { duration, listLimit } from '@headset-cloud/kit/cli/options.ts';
+import { duration, listLimit, moreHint } from '@headset-cloud/kit/cli/options.ts';
 import { type Column, fields, table } from '@headset-cloud/kit/cli/output.ts';
 import {
   FindTransactionsResponseSchema,
@@ -34,19 +34,22 @@ export function addTransactions(program: Command, session: Session): void {
       const answer = await session.call('transactions', TransactionsAdminService, (c) =>
         c.listTransactionsOfDevice({ deviceId, openOnly: open, limit }),
       );
-      session.show(ListTransactionsOfDeviceResponseSchema, answer, ({ transactions }) =>
-        table(
-          transactions,
-          [
-            ['TRANSACTION', (t) => String(t.transactionId)],
-            ['STATUS', (t) => statusText(t.status)],
-            ['OPERATION', (t) => t.operationId],
-            ['APPLICATION', (t) => t.applicationId],
-            ['CREATED', (t) => time(t.createdAtMs)],
-            ['UPDATED', (t) => time(t.updatedAtMs)],
-          ],
-          open ? 'No unprocessed transactions.' : 'No transactions.',
-        ),
+      session.show(
+        ListTransactionsOfDeviceResponseSchema,
+        answer,
+        ({ transactions }) =>
+          table(
+            transactions,
+            [
+              ['TRANSACTION', (t) => String(t.transactionId)],
+              ['STATUS', (t) => statusText(t.status)],
+              ['OPERATION', (t) => t.operationId],
+              ['APPLICATION', (t) => t.applicationId],
+              ['CREATED', (t) => time(t.createdAtMs)],
+              ['UPDATED', (t) => time(t.updatedAtMs)],
+            ],
+            open ? 'No unprocessed transactions.' : 'No transactions.',
+          ) + moreHint(transactions, limit),
       );
     });
 
@@ -75,8 +78,11 @@ export function addTransactions(program: Command, session: Session): void {
           limit,
         }),
       );
-      session.show(FindTransactionsResponseSchema, answer, ({ transactions }) =>
-        table(transactions, columns, 'No transactions.'),
+      session.show(
+        FindTransactionsResponseSchema,
+        answer,
+        ({ transactions }) =>
+          table(transactions, columns, 'No transactions.') + moreHint(transactions, limit),
       );
     });
 

@@ -19,6 +19,11 @@ export function listLimit(text: string): number {
   return n;
 }
 
+/** Line below a list of `limit` rows, which may be incomplete; empty for a shorter list. */
+export function moreHint(rows: readonly unknown[], limit: number): string {
+  return rows.length === limit ? `There may be more: --limit shows up to ${mostListed}.\n` : '';
+}
+
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Parses a time such as 90s, 15m, 2h or 1d for commander; milliseconds. */
