@@ -84,6 +84,17 @@ test.each<[string, () => Promise<Buffer>, RegExp]>([
     },
     /^It is not signed/,
   ],
+  [
+    'a signing block inside the last entry',
+    async () => {
+      const apk = await makeApk();
+      const end = apk.indexOf('APK Sig Block 42') + 16;
+      const size = apk.readUInt32LE(end - 24);
+      const block = apk.subarray(end - size - 8, end);
+      return makeApk({ signed: false, entries: { ...code, 'z.bin': block } });
+    },
+    /^It is not signed/,
+  ],
   ['no version', () => makeApk({ versionName: null }), /names no android:versionName/],
   ['no manifest', () => makeApk({ manifest: null }), /^It has no AndroidManifest\.xml\.$/],
   [

@@ -1,6 +1,6 @@
 import { readSync } from 'node:fs';
 import { bounds, Unfit } from './bounds.ts';
-import type { Listed } from './directory.ts';
+import type { Located } from './directory.ts';
 
 /** The pairs of an APK Signing Block that hold a signature of scheme v2, v3 and v3.1. */
 const schemes: ReadonlySet<number> = new Set([0x7109871a, 0xf05368c0, 0x1b93ad61]);
@@ -12,8 +12,12 @@ const footerBytes = 8 + magic.length;
  * META-INF) or v2 and later (a block before the zip's directory). The signature itself is not verified: the device
  * does, and the certificate is the developer's own. Throws Unfit.
  */
-export function requireSignature(fd: number, directoryOffset: number, entries: readonly Listed[]): void {
-  if (hasFiles(entries) || hasBlock(fd, directoryOffset)) return;
+export function requireSignature(fd: number, directoryOffset: number, entries: readonly Located[]): void {
+  const contentEnd = Math.max(
+    0,
+    ...entries.map(({ dataStart, compressedSize }) => dataStart + compressedSize),
+  );
+  if (hasFiles(entries) || hasBlock(fd, contentEnd, directoryOffset)) return;
   throw new Unfit(
     'not_signed',
     'It is not signed: it has neither a v1 signature in META-INF nor an APK Signing Block.',
@@ -21,7 +25,7 @@ export function requireSignature(fd: number, directoryOffset: number, entries: r
 }
 
 /** Scheme v1: a signature file, and its block of the same name. */
-function hasFiles(entries: readonly Listed[]): boolean {
+function hasFiles(entries: readonly Located[]): boolean {
   const names = new Set(entries.map(({ name }) => name.toUpperCase()));
   return [...names].some((name) => {
     const file = /^(META-INF\/[^/]+\.)SF$/.exec(name)?.[1];
@@ -29,12 +33,13 @@ function hasFiles(entries: readonly Listed[]): boolean {
   });
 }
 
-/** Schemes v2 and later: size, pairs of length and id and value, size again, magic; numbers are little-endian. */
-function hasBlock(fd: number, directoryOffset: number): boolean {
+/** Schemes v2 and later, between the content of the last entry and the directory: size, pairs of length and id and value, size again, magic; numbers are little-endian. */
+function hasBlock(fd: number, contentEnd: number, directoryOffset: number): boolean {
   const footer = read(fd, directoryOffset - footerBytes, footerBytes);
   if (!footer?.subarray(8).equals(magic)) return false;
   const size = Number(footer.readBigUInt64LE(0));
   if (size < footerBytes || size > bounds.signingBlockBytes) return false;
+  if (directoryOffset - size - 8 < contentEnd) return false;
   const block = read(fd, directoryOffset - size - 8, size + 8 - footerBytes);
   if (!block || Number(block.readBigUInt64LE(0)) !== size) return false;
   for (let at = 8; at + 12 <= block.length; ) {
