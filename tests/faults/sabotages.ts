@@ -108,8 +108,8 @@ const ownActivation: Safeguard = {
   mutations: [
     {
       file: 'services/devices/src/store/activations.ts',
-      from: "$unset: { activation: '', 'reported.location': '' },",
-      to: "$unset: { activation: '' },",
+      from: ", 'reported.location': '' as const },",
+      to: ' },',
     },
     {
       file: 'services/devices/src/device-status.ts',
