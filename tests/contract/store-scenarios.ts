@@ -484,25 +484,44 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({ tags: { $in: ['a', 'b'] } }).toArray()),
     ];
   },
-  'a sparse index of two fields has a document with one of them, and finds the other by null': async (c) => {
-    await c.createIndexes([{ key: { 'slot.owner': 1, 'active.owner': 1 }, sparse: true }]);
+  'a unique index of documents with one of its fields, beside an index that has all of them': async (c) => {
+    await c.createIndexes([
+      { key: { 'active.owner': 1, 'active.slot': 1 }, name: 'all' },
+      {
+        key: { 'active.slot': 1, 'active.owner': 1 },
+        name: 'one',
+        unique: true,
+        partialFilterExpression: { 'active.slot': { $exists: true } },
+      },
+    ]);
     await c.insertMany([
       { _id: 1 },
-      { _id: 2, slot: { owner: 'a' } },
-      { _id: 3, slot: { owner: 'a' }, active: { owner: 'a' } },
-      { _id: 4, slot: { owner: 'a' }, active: {} },
-      { _id: 5, slot: { owner: 'b' } },
-      { _id: 6, active: { owner: 'a' } },
+      { _id: 2, active: { owner: 'a' } },
+      { _id: 3, active: { owner: 'a' } },
+      { _id: 4, active: { owner: 'a', slot: 0 } },
+      { _id: 5, active: { owner: 'b', slot: 0 } },
+      { _id: 6, active: { owner: 'a', slot: 7 } },
     ]);
-    const owing = (owner: string) =>
-      c.find({ 'slot.owner': owner, 'active.owner': null }, { sort: { _id: 1 } }).toArray();
+    const of = (slot: null | { $gte: number; $lt?: number }, direction: 1 | -1 = 1) =>
+      c.find({ 'active.owner': 'a', 'active.slot': slot }, { sort: { 'active.slot': direction } }).toArray();
     return [
-      await answer(() => owing('a')),
-      await answer(() => owing('b')),
-      await answer(() => c.updateOne({ _id: 3 }, { $unset: { active: '' } })),
-      await answer(() => c.updateOne({ _id: 2 }, { $unset: { slot: '' } })),
-      await answer(() => owing('a')),
-      await answer(() => c.find({ 'active.owner': 'a' }, { sort: { _id: 1 } }).toArray()),
+      await answer(() => c.updateOne({ _id: 2 }, { $set: { 'active.slot': 0 } })),
+      await answer(() => c.updateOne({ _id: 2 }, { $set: { 'active.slot': 1 } })),
+      await answer(() => of(null)),
+      await answer(() => of({ $gte: 0 }, -1)),
+      await answer(() => of({ $gte: 1, $lt: 7 })),
+      await answer(() => c.countDocuments({ 'active.owner': 'a', 'active.slot': { $gte: 0, $lt: 7 } })),
+      await answer(() => c.updateOne({ _id: 4 }, { $unset: { active: '' } })),
+      await answer(() => c.updateOne({ _id: 3 }, { $set: { 'active.slot': 0 } })),
+      await answer(() =>
+        c.bulkWrite(
+          [1, 0, 8].map((slot, i) => ({
+            updateOne: { filter: { _id: i + 1 }, update: { $set: { active: { owner: 'a', slot } } } },
+          })),
+          { ordered: false },
+        ),
+      ),
+      await answer(() => c.find({}, { sort: { _id: 1 } }).toArray()),
     ];
   },
   'a sort over arrays counts the least item, or the greatest, of all of them': async (c) => {

@@ -108,8 +108,8 @@ const ownActivation: Safeguard = {
   mutations: [
     {
       file: 'services/devices/src/store/activations.ts',
-      from: "$unset: { activation: '' as const, 'reported.location': '' as const },",
-      to: "$unset: { activation: '' as const },",
+      from: ", 'reported.location': '' as const },",
+      to: ' },',
     },
     {
       file: 'services/devices/src/device-status.ts',

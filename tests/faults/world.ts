@@ -54,8 +54,6 @@ const shortTimes = {
   TRANSACTIONS_LEFTOVER_AFTER_MS: '1000',
   DEVICES_SWEEP_INTERVAL_MS: '200',
   DEVICES_COMPLETE_AFTER_MS: '1000',
-  DEVICES_RECONCILE_INTERVAL_MS: '1000',
-  DEVICES_SLOT_GRACE_MS: '5000',
   DEVICE_LINK_OFFER_DEADLINE_MS: '5000',
   DEVICE_LINK_LEASE_MS: String(leaseMs),
   // No transaction waits for a reconnect (rule B5), within a run either.

@@ -96,7 +96,7 @@ test('a filter that hardly any of many devices matches costs a bounded look, and
       const { activation, ...rest } = template as unknown as { activation: object };
       const battery = { value: n === 2400 ? 5 : 50, reportId: 1, atMs: 1, epoch: 9 };
       return {
-        ...{ ...rest, _id: id(n), activation: { ...activation, clientId: `many-${n}` } },
+        ...{ ...rest, _id: id(n), activation: { ...activation, clientId: `many-${n}`, slot: n + 1 } },
         ...{ reported: { battery }, keys: [], pending: [] },
       };
     }),

@@ -6,6 +6,7 @@ import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import type { ForgetApplicationRequest } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
+import { activateDevice } from './activation/activate.ts';
 import { applicationForgetHandler } from './admin/forget-application.ts';
 import {
   type ApplicationDocument,
@@ -15,7 +16,9 @@ import {
   type DeviceDocument,
 } from './store/documents.ts';
 import { createApplicationForgetStore } from './store/forget-application.ts';
-import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { createSlotStore } from './store/slots.ts';
+import { activationDependencies } from './testing/activation.ts';
+import { atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 /** What an operator has forgotten of an application (ADR 0047). */
 
@@ -42,15 +45,6 @@ const named = (of: string = applicationId) =>
   world.store
     .collection<ContractDeviceDocument>(collections.contractDevices)
     .countDocuments({ applicationId: of });
-/** No document owes a record any more, and the contracts are counted. */
-const atRest = async () => {
-  await recordsPublished();
-  await waitFor('the recounts', async () =>
-    (await Promise.all([contract(), contract('another')])).every(
-      (one) => (one?.recountAtMs ?? 0) > world.nowMs,
-    ),
-  );
-};
 const recordsPublished = () =>
   waitFor('the records', async () =>
     (await Promise.all([stored(), stored('another'), contract(), contract('another')])).every(
@@ -63,7 +57,7 @@ const all = {
 };
 
 test('all that is personal or secret goes, another application is untouched; run again it removes nothing', async () => {
-  await atRest();
+  await recordsPublished();
   const another = [await stored('another'), await contract('another')];
   const before = [await stored(), await contract()];
   expect(await told({ dryRun: true })).toEqual(all);
@@ -74,7 +68,7 @@ test('all that is personal or secret goes, another application is untouched; run
   );
   expect(await stored()).toHaveProperty('forgottenAtMs', world.nowMs);
   for (const gone of ['authenticationKey', 'developerId']) expect(await stored()).not.toHaveProperty(gone);
-  expect(await contract()).toMatchObject({ activationLimit: 0, freeSlots: 0 });
+  expect(await contract()).toMatchObject({ activationLimit: 0, closed: true });
   expect([await named(), await named('another')]).toEqual([0, 3]);
   expect([await stored('another'), await contract('another')]).toEqual(another);
   world.nowMs += 1000;
@@ -89,7 +83,7 @@ test('an application that has a device is refused, also while its deactivation i
     code: 'conflict',
     message: expect.stringContaining('has 1 devices activated'),
   });
-  world.cutAt = 'devices.released';
+  world.cutAt = 'devices.deactivated';
   await expect(world.devices.deactivateDevice({ caller, deviceId })).rejects.toBeDefined();
   await expect(forget()).rejects.toMatchObject({
     code: 'conflict',
@@ -103,7 +97,7 @@ test('an application that has a device is refused, also while its deactivation i
     const found = await world.store
       .collection<DeviceDocument>(collections.devices)
       .findOne({ _id: deviceId });
-    return found?.pending.length === 0 && (found.lifecycle ?? []).length === 0 && !found.slot;
+    return found?.pending.length === 0 && (found.lifecycle ?? []).length === 0;
   });
   expect(await told()).toMatchObject({ settings: 1 });
 });
@@ -126,7 +120,33 @@ test('a device that is activated meanwhile keeps the application as it is', asyn
   expect(await contract()).toMatchObject({ activationLimit: 10 });
 });
 
-test('a recount of its contract meanwhile does not refuse it', async () => {
+test('an activation that comes after that is undone', async () => {
+  const slots = createSlotStore(world.store.collection<DeviceDocument>(collections.devices));
+  await activateDevice(
+    {
+      ...activationDependencies(world),
+      slots: {
+        ...slots,
+        // The contract and the application have been read; now the application is forgotten.
+        async free(...of) {
+          const free = await slots.free(...of);
+          await forget();
+          return free;
+        },
+      },
+    },
+    {
+      ...{ applicationId, deviceId, transactionId: 5000, clientId: 'c' },
+      record: recordOf(1, { deviceId }),
+    },
+  );
+  world.nowMs += 60_001;
+  await atRest(world);
+  expect(await world.devices.getActivation({ applicationId, deviceId })).toMatchObject({ activated: false });
+  expect(world.transactions.ended).toEqual([[deviceId, 2]]);
+});
+
+test('a change of its contract meanwhile does not refuse it', async () => {
   let tries = 0;
   const { forgetApplication } = applicationForgetHandler({
     forgettingApplications: {
@@ -219,7 +239,7 @@ onEmbedded('the IMEIs of a large contract go in several calls, which leave one r
 
 onEmbedded('what it has is found by indexes, however many devices and contracts others have', async () => {
   await provision(world, { name: 'large', devices: 300 });
-  await atRest();
+  await recordsPublished();
   const before = world.documentsExamined();
   await forget({ dryRun: true });
   await forget();

@@ -117,21 +117,6 @@ test('what is owed is counted until it is in the log', async () => {
   await waitFor('nothing pending', async () => (await pending()) === 0);
 });
 
-test('an intent that runs out leaves no owed event behind', async () => {
-  world.logFailure = new DomainError('unavailable', 'away');
-  await activate();
-  await deactivate();
-  world.cutAt = 'devices.intended';
-  await expect(activate()).rejects.toMatchObject({ code: 'internal' });
-  world.logFailure = undefined;
-  world.nowMs += 10_001;
-  await arrived(2);
-  expect(await kinds()).toEqual([
-    [1, ACTIVATED],
-    [2, DEACTIVATED],
-  ]);
-});
-
 test('many changes at once are published once each, in the order of their activation epochs', async () => {
   for (let n = 0; n < 10; n += 1) {
     await activate();

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { readinessByLog } from '@headset-cloud/kit/eventlog/readiness.ts';
 import { type RunningSubscription, topics } from '@headset-cloud/kit/eventlog/types.ts';
@@ -20,7 +19,6 @@ import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.t
 import { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import type { ActivationDependencies } from './activation/dependencies.ts';
 import { createLifecycleEvents } from './activation/lifecycle.ts';
-import { recallUnchecked, reconcileContracts } from './activation/reconciler.ts';
 import { recallOverdue, sweepOverdue } from './activation/sweeper.ts';
 import { adminBindings } from './admin/bindings.ts';
 import type { DevicesConfig } from './config.ts';
@@ -50,6 +48,7 @@ import { createHardwareModelStore } from './store/hardware-models.ts';
 import { createHeadsetKeyStore } from './store/headset-keys.ts';
 import { sealedAuthenticationKeys, sealedClientSecrets } from './store/sealed.ts';
 import { openText, purposes } from './store/sealed-text.ts';
+import { createSlotStore } from './store/slots.ts';
 
 export { devicesFailpoints } from './failpoints.ts';
 
@@ -70,7 +69,8 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
   const lifecycle = createLifecycleEvents({ devices, log: ctx.log, failpoints, logger });
   const contractDocuments = store.collection<ContractDocument>(collections.contracts);
   const contractDevices = store.collection<ContractDeviceDocument>(collections.contractDevices);
-  const contracts = createContractStore(contractDocuments, contractDevices, config.DEVICES_SLOT_GRACE_MS);
+  const contracts = createContractStore(contractDocuments, contractDevices);
+  const slots = createSlotStore(deviceDocuments);
   const applicationDocuments = store.collection<ApplicationDocument>(collections.applications);
   const applications = createApplicationStore(applicationDocuments, secrets);
   const developers = createDeveloperStore(
@@ -88,15 +88,14 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
   const activation: ActivationDependencies = {
     devices,
     contracts,
+    slots,
     applications,
     transactions,
     openClientSecret: (deviceId, sealed) => openText(secrets, sealed, purposes.clientSecret(deviceId)),
     lifecycle,
     clock,
-    newId: randomUUID,
     failpoints,
     logger,
-    intentMs: config.DEVICES_COMPLETE_AFTER_MS,
   };
 
   const recallWork = recallOverdue(activation, config.DEVICES_COMPLETE_AFTER_MS);
@@ -107,20 +106,6 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
     async () => {
       await recallWork();
       return await sweepOverdue(activation, config.DEVICES_COMPLETE_AFTER_MS);
-    },
-  );
-  const checks = {
-    intervalMs: config.DEVICES_RECONCILE_INTERVAL_MS,
-    graceMs: config.DEVICES_SLOT_GRACE_MS,
-  };
-  const recallChecks = recallUnchecked({ contracts, clock }, checks);
-  const reconciler = repeat(
-    'the recount of contracts',
-    config.DEVICES_SWEEP_INTERVAL_MS,
-    logger,
-    async () => {
-      await recallChecks();
-      return await reconcileContracts({ contracts, devices, clock, failpoints, logger }, checks);
     },
   );
   const reported = reportedOfDeactivated(deviceDocuments, config.DEVICES_KEEP_REPORTED_DAYS * dayMs, clock);
@@ -156,6 +141,7 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
       developers,
       applications,
       contracts,
+      slots,
       registry: createDeviceRegistry(deviceDocuments, () => raisedBy(ctx.store)),
       keys,
       hardwareModels,
@@ -196,13 +182,12 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
       });
       sweeper.start();
       audit.start();
-      reconciler.start();
       retention.start();
     },
     async stop() {
       await reports?.close();
       reports = undefined;
-      await Promise.all([sweeper.stop(), reconciler.stop(), audit.stop(), retention.stop()]);
+      await Promise.all([sweeper.stop(), audit.stop(), retention.stop()]);
       await lifecycle.drain();
     },
     ...readinessByLog('what headsets report', () => (reports ? reports.notReady() : 'not started')),

@@ -69,21 +69,6 @@ export const devicesConfig = {
     max: 600_000,
     productionMin: 5000,
   }),
-  DEVICES_RECONCILE_INTERVAL_MS: integer({
-    doc: "How often a contract's slots are recounted against the devices; milliseconds.",
-    example: '600000',
-    default: 600_000,
-    min: 10,
-    max: 86_400_000,
-  }),
-  DEVICES_SLOT_GRACE_MS: integer({
-    doc: 'How long a take or return of a slot may be pending before the reconciler handles it; milliseconds.',
-    example: '60000',
-    default: 60_000,
-    min: 10,
-    max: 3_600_000,
-    productionMin: 10000,
-  }),
   FILE_UPLOAD_LIMIT_BYTES: integer({
     doc: 'Largest file that a headset may upload to the integrator; bytes.',
     example: '20971520',

@@ -1,14 +1,6 @@
 import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import type { Associations } from './domain/association.ts';
-import type {
-  Activation,
-  DeviceState,
-  Intent,
-  LifecycleChange,
-  Pending,
-  Slot,
-  Undo,
-} from './domain/device.ts';
+import type { Activation, DeviceState, LifecycleChange, Pending, Undo } from './domain/device.ts';
 import type { HardwareModel } from './domain/hardware.ts';
 import type { HeadsetKey, RegisteredKey } from './domain/headset-key.ts';
 import type { Limits } from './domain/limits.ts';
@@ -21,25 +13,24 @@ import type {
   ReportedVersions,
 } from './domain/reported.ts';
 import type { AddressSetting, ApplicationSettings } from './domain/settings.ts';
-import type { Return, SlotCount, Take } from './domain/slots.ts';
 
-/** How a conditional change ended: `lost` when the document had changed meanwhile. */
-export type ChangeOutcome = 'changed' | 'lost' | 'client_id_in_use';
+/**
+ * How a conditional change ended. `lost`: the document had changed meanwhile. `taken`: another device has the client
+ * id, or the slot.
+ */
+export type ChangeOutcome = 'changed' | 'lost' | 'taken';
 
 /** The devices' documents for activation. Every change is one conditional update of one document. */
 export interface ActivationStore {
   find(deviceId: string): Promise<DeviceState | undefined>;
   clientIdInUse(clientId: string, exceptDeviceId: string): Promise<boolean>;
   /**
-   * Writes the intent, only while the device is idle: neither activated nor about to be, nothing pending.
+   * Activates the device, only while it is neither activated nor has pending work; its transaction becomes pending.
    */
-  intend(deviceId: string, intent: Intent): Promise<boolean>;
-  /** Turns the intent into the activation and the take into its slot; its transaction becomes pending. */
   activate(
     deviceId: string,
-    intent: Intent,
+    transactionId: number,
     activation: Activation,
-    takeId: string,
     record: OwedRecord,
   ): Promise<ChangeOutcome>;
   /** Replaces the client of the activation, unless the device's activation has changed since it was read. */
@@ -56,31 +47,21 @@ export interface ActivationStore {
     present: Activation,
     record: OwedRecord,
   ): Promise<ChangeOutcome>;
-  /** Ends the activation; the deactivation has the next activation epoch. The slot stays. */
+  /** Ends the activation; the deactivation has the next activation epoch. */
   deactivate(
     deviceId: string,
     transactionId: number,
     ended: Activation,
-    slot: Slot | undefined,
     record: OwedRecord,
   ): Promise<ChangeOutcome>;
   /** Replaces the activation (ADR 0063), unless it has changed since it was read. */
   replace(device: DeviceState, activation: Activation): Promise<ChangeOutcome>;
   /**
-   * Ends the activation as if it had not been (ADR 0063), unless it has changed since it was read. Its slot stays
-   * until the work in `undo` is done.
+   * Ends the activation as if it had not been (ADR 0063), unless it has changed since it was read.
    */
   undo(device: DeviceState, present: Activation, transactionId: number): Promise<void>;
   /** Removes the work of an undone activation, which is done. */
   settleUndo(deviceId: string, done: Undo): Promise<void>;
-  /** Removes the slot from the device, by that return; once for each slot. */
-  giveBack(deviceId: string, slotId: string, returnId: string): Promise<void>;
-  /** How many devices have a slot of the application's contract. Counts over an index. */
-  countSlots(applicationId: string): Promise<number>;
-  /** Devices that are not activated and still have a slot of the application's contract, over an index. */
-  owingSlots(applicationId: string, limit: number): Promise<string[]>;
-  /** Removes the intent; with `slotTaken` the release of its slot becomes pending. False: it was gone. */
-  abandon(deviceId: string, intent: Intent, slotTaken: boolean): Promise<boolean>;
   /** Removes the oldest pending work, which is done. */
   settle(deviceId: string, done: Pending): Promise<void>;
   /** Takes the device off the sweeper's list if nothing is left to do. */
@@ -300,20 +281,28 @@ export interface HeadsetKeyStore {
   check(inUse: readonly KeyInUse[], nowMs: number): Promise<number[]>;
 }
 
-/** Whether a contract lets a device be activated. */
+/** A contract, for an activation of a device that the contract names. */
 export interface ContractStanding {
-  /** The contract names the device. */
-  readonly named: boolean;
-  readonly freeSlots: number;
-  /** A take for the device is pending. */
-  readonly taking: boolean;
+  readonly activationLimit: number;
+  /** Rises with each change of the contract, and after each change of its slots. */
+  readonly changes: number;
+}
+
+/** The slots of contracts (ADR 0011, rule B8): a slot is a number in a device's activation. */
+export interface SlotStore {
+  /** Devices that the application has activated. Counts over an index. */
+  inUse(applicationId: string): Promise<number>;
+  /**
+   * A number below the contract's limit that no activation had. Undefined: each number was in use at some time of
+   * the call. Before, devices without a number, or with one that is not below the limit, get one.
+   * `tries`: how often the caller's activation has found its number in use.
+   */
+  free(applicationId: string, contract: ContractStanding, tries: number): Promise<number | undefined>;
 }
 
 export interface Contract {
   readonly applicationId: string;
   readonly activationLimit: number;
-  /** Slots that devices have, and pending takes and returns. */
-  readonly slotsInUse: number;
   /** The contract's own. */
   readonly limits: Partial<Limits>;
 }
@@ -330,46 +319,23 @@ export interface ContractChange {
   readonly defaultLimits: boolean;
 }
 
-/** `none`: no slot is free. `busy`: too many takes are pending; try again shortly. */
-export type TakeResult = { readonly take: Take } | 'none' | 'busy';
-
-/**
- * Contracts, each with the count of its slots (ADR 0011, rule B8). No call costs more for a contract
- * with more devices; only `devices` reads them, a page at a time.
- */
+/** Contracts. No call costs more for a contract with more devices; only `devices` reads them, a page at a time. */
 export interface ContractStore {
-  standing(applicationId: string, deviceId: string): Promise<ContractStanding>;
-  /** Counts a slot as taken, once per intent: a repeat returns the intent's existing take. */
-  take(applicationId: string, take: Take): Promise<TakeResult>;
-  /** Removes the take of a slot that the device has; the slot stays counted. Idempotent. */
-  confirm(applicationId: string, takeId: string): Promise<void>;
-  /** Frees, once, the slot of a take that the device will never get. False: the take was gone. */
-  refund(applicationId: string, takeId: string): Promise<boolean>;
-  /** The same for the take of an intent that has ended. */
-  refundIntent(applicationId: string, intentId: string): Promise<void>;
-  /** Notes a return; its slot stays counted, its take is removed. False: too many returns are pending. */
-  beginReturn(applicationId: string, entry: Return): Promise<boolean>;
-  /** Frees the slot, once, because the device gave it back with this return. */
-  finishReturn(applicationId: string, returnId: string): Promise<void>;
-  /** Removes a return because the device gave the slot back with another one. Idempotent. */
-  cancelReturn(applicationId: string, returnId: string): Promise<void>;
-  count(applicationId: string): Promise<SlotCount | undefined>;
-  /** Corrects the count, unless the document changed since. Returns whether it did. */
-  recount(applicationId: string, seen: SlotCount, slotsInUse: number, nextAtMs: number): Promise<boolean>;
-  /** Claims contracts that are due for a check, each for one instance. */
-  claimUnchecked(nowMs: number, untilMs: number, limit: number): Promise<string[]>;
-  /** Makes checks due now that are due after `latestMs`; a wrong clock wrote such a time. */
-  recall(latestMs: number, nowMs: number): Promise<void>;
-  /** Makes the contract due for a check at that time or earlier. */
-  checkBefore(applicationId: string, atMs: number): Promise<void>;
-  get(applicationId: string): Promise<Contract | undefined>;
+  /** Undefined: no contract names the device. */
+  standing(applicationId: string, deviceId: string): Promise<ContractStanding | undefined>;
+  /**
+   * Notes that an activation of the application began or ended; idempotent. Closed: the application is forgotten, and
+   * the contract has no slot.
+   */
+  slotsChanged(applicationId: string): Promise<'open' | 'closed'>;
+  get(applicationId: string): Promise<Contract | null>;
   /** The IMEIs that the contract names, in order. */
   devices(applicationId: string, afterDeviceId: string, limit: number): Promise<string[]>;
   /**
    * The first of its writes owes the record. False, and nothing is changed: there is no contract yet, and the change
    * names no activation limit.
    */
-  put(applicationId: string, change: ContractChange, nowMs: number, record: OwedRecord): Promise<boolean>;
+  put(applicationId: string, change: ContractChange, record: OwedRecord): Promise<boolean>;
   /** The contract's own limits; none without a contract. */
   limits(applicationId: string): Promise<Partial<Limits>>;
 }

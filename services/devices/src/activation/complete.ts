@@ -5,9 +5,8 @@ import {
   type CreateTransactionRequestSchema,
   FloorReason,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import type { Pending, Undo } from '../domain/device.ts';
+import type { DeviceState, Pending, Undo } from '../domain/device.ts';
 import type { ActivationDependencies } from './dependencies.ts';
-import { returnSlot } from './slots.ts';
 
 /**
  * Does a device's pending work, oldest first. Each step is idempotent, so any number of calls and sweepers
@@ -17,41 +16,38 @@ import { returnSlot } from './slots.ts';
  */
 export async function completePending(deps: ActivationDependencies, deviceId: string): Promise<void> {
   const device = await deps.devices.find(deviceId);
-  if (device && device.lifecycle.length > 0) deps.lifecycle.begin(deviceId);
-  for (const pending of device?.pending ?? []) {
-    await settleSlot(deps, deviceId, pending);
+  if (!device) return;
+  if (device.lifecycle.length > 0) deps.lifecycle.begin(deviceId);
+  for (const pending of device.pending) {
+    await noteSlots(deps, device, pending);
     if (pending.kind !== 'release') await createTransaction(deps, deviceId, pending);
     deps.failpoints('devices.created');
     await deps.devices.settle(deviceId, pending);
     deps.failpoints('devices.settled');
   }
-  if (device?.undo) await completeUndo(deps, deviceId, device.undo);
+  const { undo } = device.pending.length > 0 ? ((await deps.devices.find(deviceId)) ?? {}) : device;
+  if (undo) await completeUndo(deps, deviceId, undo);
 }
 
-/** Frees the slot of an activation that was undone, and has its transactions canceled (ADR 0063). */
+/** Has the transactions of an activation that was undone canceled (ADR 0063). */
 async function completeUndo(deps: ActivationDependencies, deviceId: string, undo: Undo): Promise<void> {
-  if (undo.slotId !== undefined) await returnSlot(deps, undo.applicationId, deviceId, undo.slotId);
-  deps.failpoints('devices.released');
+  await deps.contracts.slotsChanged(undo.applicationId);
   await deps.transactions.endActivation({ deviceId, activationEpoch: BigInt(undo.epoch) });
   await deps.devices.settleUndo(deviceId, undo);
   deps.failpoints('devices.settled');
 }
 
-/** Completes the slot of a change in the contract's document (ADR 0011). */
-async function settleSlot(deps: ActivationDependencies, deviceId: string, pending: Pending): Promise<void> {
-  switch (pending.kind) {
-    case 'activate':
-      if (pending.slotId === undefined) return;
-      await deps.contracts.confirm(pending.applicationId, pending.slotId);
-      return deps.failpoints('devices.confirmed');
-    case 'deactivate':
-      if (pending.slotId === undefined) return;
-      await returnSlot(deps, pending.applicationId, deviceId, pending.slotId);
-      return deps.failpoints('devices.released');
-    case 'release':
-      await deps.contracts.refundIntent(pending.applicationId, pending.intentId);
-      return deps.failpoints('devices.released');
-    case 'reset':
+/**
+ * Notes in the contract that its slots have changed. An activation that came after its application was forgotten
+ * is undone (ADR 0047): the update of the device cannot check the contract.
+ */
+async function noteSlots(deps: ActivationDependencies, device: DeviceState, pending: Pending): Promise<void> {
+  const { kind, applicationId, transactionId } = pending;
+  if (kind !== 'activate' && kind !== 'deactivate') return;
+  const contract = await deps.contracts.slotsChanged(applicationId);
+  const { activation } = device;
+  if (contract === 'closed' && kind === 'activate' && activation?.applicationId === applicationId) {
+    await deps.devices.undo(device, activation, transactionId);
   }
 }
 

@@ -3,23 +3,20 @@ import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import type { ActivationStore, ApplicationStore, ContractStore } from '../ports.ts';
+import type { ActivationStore, ApplicationStore, ContractStore, SlotStore } from '../ports.ts';
 import type { LifecycleEvents } from './lifecycle.ts';
 
 /** Dependencies of activation, deactivation and reset. */
 export interface ActivationDependencies {
   readonly devices: ActivationStore;
   readonly contracts: ContractStore;
+  readonly slots: SlotStore;
   readonly applications: ApplicationStore;
   readonly transactions: Pick<Client<typeof TransactionsService>, 'createTransaction' | 'endActivation'>;
   /** Opens a sealed client secret. */
   readonly openClientSecret: (deviceId: string, sealed: string) => string;
   readonly lifecycle: LifecycleEvents;
   readonly clock: Clock;
-  /** Draws an id that is never drawn again. */
-  readonly newId: () => string;
   readonly failpoints: Failpoints;
   readonly logger: Logger;
-  /** How long a first activation may take before another call or the sweeper abandons it. */
-  readonly intentMs: number;
 }

@@ -5,9 +5,8 @@ import type { ActivationDependencies } from './dependencies.ts';
 const batchSize = 100;
 
 /**
- * Completes, in order, work that calls left (after a crash, or while a peer was unavailable), and abandons
- * expired intents. Safe concurrently with other instances and with the calls themselves. Returns how many
- * devices it handled.
+ * Completes, in order, work that calls left (after a crash, or while a peer was unavailable). Safe
+ * concurrently with other instances and with the calls themselves. Returns how many devices it handled.
  */
 export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: number): Promise<number> {
   const nowMs = deps.clock.now();
@@ -16,7 +15,7 @@ export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: n
   const published = Promise.allSettled(due.map((deviceId) => deps.lifecycle.publish(deviceId)));
   for (const deviceId of due) {
     try {
-      await sweepDevice(deps, deviceId, farthestMs(deps, retryAfterMs));
+      await sweepDevice(deps, deviceId);
     } catch (error) {
       deps.logger.warn({ deviceId, err: error }, 'pending work of a device failed and will be tried again');
     }
@@ -33,21 +32,11 @@ export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: n
  */
 export function recallOverdue(deps: ActivationDependencies, retryAfterMs: number): () => Promise<void> {
   const { devices, clock } = deps;
-  const aheadMs = farthestMs(deps, retryAfterMs);
+  const aheadMs = 4 * retryAfterMs;
   return rarely(clock, aheadMs, () => devices.recall(clock.now() + aheadMs, clock.now()));
 }
 
-/** How far ahead work is due, and an intent expires, at most: several times what a right clock writes. */
-function farthestMs({ intentMs }: ActivationDependencies, retryAfterMs: number): number {
-  return 4 * Math.max(retryAfterMs, intentMs);
-}
-
-async function sweepDevice(deps: ActivationDependencies, deviceId: string, aheadMs: number): Promise<void> {
-  const device = await deps.devices.find(deviceId);
-  const nowMs = deps.clock.now();
-  if (device?.intent && (device.intent.untilMs <= nowMs || device.intent.untilMs > nowMs + aheadMs)) {
-    await deps.devices.abandon(deviceId, device.intent, true);
-  }
+async function sweepDevice(deps: ActivationDependencies, deviceId: string): Promise<void> {
   await completePending(deps, deviceId);
   await deps.devices.rest(deviceId);
 }

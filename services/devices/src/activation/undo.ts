@@ -6,8 +6,8 @@ import type { ActivationDependencies } from './dependencies.ts';
 const mostTries = 20;
 
 /**
- * Undoes an activation whose transaction was canceled (ADR 0063); resolves when its slot is free and the
- * transactions of the activation are canceled. Each step is one conditional update of the device that was
+ * Undoes an activation whose transaction was canceled (ADR 0063); resolves when the transactions of
+ * the activation are canceled. The slot is free with the same update. Each step is one conditional update of the device that was
  * read; whatever its outcome, the device is read again. Any number of calls have the effect of one.
  *
  * Throws transient errors; a repeated call, or the sweeper, continues.
@@ -26,7 +26,7 @@ export async function undoActivation(
     }
     const { present } = step;
     if (step.kind === 'end') await devices.undo(device, present, transactionId);
-    else if ((await devices.replace(device, step.next)) === 'client_id_in_use') {
+    else if ((await devices.replace(device, step.next)) === 'taken') {
       // Another device has the former client id by now.
       await devices.replace(device, withClient(step.next, present));
     }

@@ -10,14 +10,15 @@ const devicesShown = 1000;
 export function contractHandlers({
   applications,
   contracts,
+  slots,
   registry,
-  clock,
   audit,
 }: AdminDependencies): Pick<AdminHandlers, 'putContract' | 'getContract' | 'listContractDevices'> {
   async function show(applicationId: string) {
-    const { activationLimit, slotsInUse, limits } = await contractOf(applicationId);
+    const { activationLimit, limits } = await contractOf(applicationId);
+    const activated = await slots.inUse(applicationId);
     const deviceIds = await contracts.devices(applicationId, '', devicesShown);
-    return { contract: { applicationId, activationLimit, deviceIds, activated: slotsInUse, limits } };
+    return { contract: { applicationId, activationLimit, deviceIds, activated, limits } };
   }
 
   async function contractOf(applicationId: string) {
@@ -49,7 +50,7 @@ export function contractHandlers({
         ...(defaultLimits ? ['defaultLimits'] : []),
       ];
       const put = await audit.change({ applicationId, fields }, (record) =>
-        contracts.put(applicationId, change, clock.now(), record),
+        contracts.put(applicationId, change, record),
       );
       if (!put) throw withoutContract(applicationId);
       // After the contract, whose write owes the record. A contract may name devices before their keys are

@@ -9,6 +9,7 @@ import type {
   DeviceRegistry,
   HardwareModelStore,
   HeadsetKeyStore,
+  SlotStore,
 } from '../ports.ts';
 
 /** Dependencies of the operators' door. */
@@ -16,6 +17,7 @@ export interface AdminDependencies {
   readonly developers: DeveloperStore;
   readonly applications: ApplicationStore;
   readonly contracts: ContractStore;
+  readonly slots: SlotStore;
   readonly registry: DeviceRegistry;
   readonly keys: HeadsetKeyStore;
   readonly hardwareModels: HardwareModelStore;

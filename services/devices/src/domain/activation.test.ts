@@ -11,12 +11,11 @@ const idle: DeviceState = {
 };
 const activation = { applicationId: 'app', clientId: 'c', epoch: 1, sinceEpoch: 1 };
 const active: DeviceState = { ...idle, epoch: 1, lastTransactionId: 5, recent: [5], activation };
-const intent = { id: 'i', applicationId: 'app', transactionId: 7, untilMs: 100 };
-const release = { kind: 'release', transactionId: 3, applicationId: 'app', intentId: 'i0' } as const;
+const deactivate = { kind: 'deactivate', transactionId: 3, applicationId: 'app', epoch: 2 } as const;
 
-const activate = (device: DeviceState, transactionId = 7, applicationId = 'app', nowMs = 50) => {
+const activate = (device: DeviceState, transactionId = 7, applicationId = 'app') => {
   try {
-    return nextActivationStep(device, { applicationId, transactionId }, nowMs);
+    return nextActivationStep(device, { applicationId, transactionId });
   } catch (error) {
     return (error as { code: string }).code;
   }
@@ -31,17 +30,11 @@ const change = (device: DeviceState | undefined, transactionId = 7, applicationI
 
 describe('the next step of an activation', () => {
   test.each([
-    ['a device that nobody uses gets the intent', idle, 'intend'],
-    ['whoever holds the intent reserves', { ...idle, intent }, 'reserve'],
-    ['work left from before comes first', { ...idle, pending: [release] }, 'finish'],
+    ['a device that nobody uses is activated', idle, 'first'],
+    ['work left from before comes first', { ...idle, pending: [deactivate] }, 'finish'],
     ['an activated device is activated again', active, 'again'],
   ])('%s', (_, device, step) => {
     expect(activate(device)).toBe(step);
-  });
-
-  test('a call waits for another call’s intent until that expires, then abandons it', () => {
-    expect(activate({ ...idle, intent }, 8, 'app', 99)).toBe('wait');
-    expect(activate({ ...idle, intent }, 8, 'other', 100)).toBe('abandon');
   });
 
   test('a repeat is done, whatever happened since', () => {
@@ -63,7 +56,7 @@ describe('the next step of a deactivation or reset', () => {
   test('only the application that has the device activated may', () => {
     expect(change(active)).toBe('change');
     expect(change(active, 7, 'other')).toBe('device_activated_by_other');
-    expect(change({ ...idle, intent })).toBe('device_not_activated');
+    expect(change(idle)).toBe('device_not_activated');
     expect(change(undefined)).toBe('device_not_activated');
   });
 

@@ -12,28 +12,19 @@ export interface ChangeRequest {
  * - `done`: it took effect before (a repeat);
  * - `finish`: earlier changes have work left, which comes first;
  * - `again`: this application has it activated: change the client id, no second slot (rule A7);
- * - `wait`: another call holds the intent; `abandon`: such an intent has expired;
- * - `intend`, then `reserve`: a first activation (rule B8).
+ * - `first`: a first activation (rule B8).
  */
-export type ActivationStep = 'done' | 'finish' | 'again' | 'wait' | 'abandon' | 'intend' | 'reserve';
+export type ActivationStep = 'done' | 'finish' | 'again' | 'first';
 
 /** Throws a refusal if the device's state demands one. */
-export function nextActivationStep(
-  device: DeviceState,
-  request: ChangeRequest,
-  nowMs: number,
-): ActivationStep {
+export function nextActivationStep(device: DeviceState, request: ChangeRequest): ActivationStep {
   if (device.recent.includes(request.transactionId)) return 'done';
   if (device.activation && device.activation.applicationId !== request.applicationId) {
     throw refusals.activatedByOther();
   }
   if (device.lastTransactionId >= request.transactionId) throw refusals.overtaken();
   if (device.activation) return 'again';
-  if (device.intent && device.intent.transactionId !== request.transactionId) {
-    return device.intent.untilMs > nowMs ? 'wait' : 'abandon';
-  }
-  if (device.pending.length > 0 || device.undo) return 'finish';
-  return device.intent ? 'reserve' : 'intend';
+  return device.pending.length > 0 || device.undo ? 'finish' : 'first';
 }
 
 /** The next step of a deactivation or reset. Throws a refusal if the device's state demands one. */

@@ -1,12 +1,5 @@
 import type { EpochSpan } from './association.ts';
 
-/** A slot that a device has. */
-export interface Slot {
-  readonly applicationId: string;
-  /** The id of the take that counted it. */
-  readonly id: string;
-}
-
 /**
  * The platform's decisions about a device, in one document that changes by one conditional update at a
  * time. Transaction ids order the changes: each has a higher id than the one before.
@@ -22,12 +15,6 @@ export interface DeviceState {
   readonly recent: readonly number[];
   /** Absent: not activated. */
   readonly activation?: Activation;
-  /** A first activation that has begun: the call that holds the intent may take a slot and activate. */
-  readonly intent?: Intent;
-  /** The device's slot: from its activation until it is given back after the deactivation. */
-  readonly slot?: Slot;
-  /** The newest slot that the device gave back, and the return that it used. */
-  readonly returned?: { readonly slotId: string; readonly id: string };
   /** Work that is still to be done in other documents, in order. */
   readonly pending: readonly Pending[];
   /**
@@ -49,6 +36,11 @@ export interface Activation {
   readonly sinceEpoch: number;
   /** When that was; milliseconds since 1970. Absent: not known, it was before release 0.2.0. */
   readonly sinceMs?: number;
+  /**
+   * Number of the slot that it uses, from 0; no other device of the application has it (ADR 0011). Absent: release
+   * 0.1.0 activated the device, and no later activation by the application has needed the number yet.
+   */
+  readonly slot?: number;
   /**
    * Its epochs before restores of the database (ADR 0035): what happened between them and `sinceEpoch` may be
    * another application's. Absent: there was no restore.
@@ -81,17 +73,6 @@ export interface Undo {
   readonly applicationId: string;
   /** The device's activation epoch from then on. */
   readonly epoch: number;
-  /** The slot that the activation used. */
-  readonly slotId?: string;
-}
-
-export interface Intent {
-  /** Unique for each intent, unlike the transaction id, which a repeated call keeps. */
-  readonly id: string;
-  readonly applicationId: string;
-  readonly transactionId: number;
-  /** After this time any call may abandon it; milliseconds since 1970. */
-  readonly untilMs: number;
 }
 
 interface PendingBase {
@@ -106,13 +87,11 @@ export type Pending =
       readonly epoch: number;
       readonly clientId: string;
       readonly clientSecret?: string;
-      /** The slot that a first activation took. */
-      readonly slotId?: string;
     })
-  | (PendingBase & { readonly kind: 'deactivate'; readonly epoch: number; readonly slotId?: string })
+  | (PendingBase & { readonly kind: 'deactivate'; readonly epoch: number })
   | (PendingBase & { readonly kind: 'reset'; readonly epoch: number })
-  /** An abandoned intent may have taken a slot. */
-  | (PendingBase & { readonly kind: 'release'; readonly intentId: string });
+  /** Written by release 0.1.0; nothing is left to do. */
+  | (PendingBase & { readonly kind: 'release' });
 
 /** An activation or deactivation that has taken effect, for other services. */
 export interface LifecycleChange {

@@ -18,11 +18,6 @@ export const refusals = {
   activatedByOther: () =>
     new DomainError('device_activated_by_other', 'The device is activated by another application.'),
   activationLimit: () => new DomainError('activation_limit', 'not contracted or activation limit exceeded.'),
-  /** Whether the contract has a free slot is decided by calls that are under way. */
-  slotUnderWay: () =>
-    new DomainError('unavailable', "The contract's last free slot is being taken or freed by another call.", {
-      retryAfterMs: 1000,
-    }),
   clientIdInUse: () => new DomainError('client_id_in_use', 'ClientId is already in use.'),
   /** Another change of the device has a newer transaction id, so the drawn id can no longer be used. */
   overtaken: () =>

@@ -10,7 +10,6 @@ import {
   type LifecycleChange,
   type Pending,
   recentTransactions,
-  type Slot,
   type Undo,
 } from '../domain/device.ts';
 import type { ActivationStore, ChangeOutcome } from '../ports.ts';
@@ -21,9 +20,6 @@ const stateFields = {
   lastTransactionId: 1,
   recent: 1,
   activation: 1,
-  intent: 1,
-  slot: 1,
-  returned: 1,
   pending: 1,
   undo: 1,
   lifecycle: 1,
@@ -57,8 +53,8 @@ export function createActivationStore(
       const { matchedCount } = await devices.updateOne(filter, update);
       return matchedCount === 1 ? 'changed' : 'lost';
     } catch (error) {
-      // The only unique index beside _id is the client id's.
-      if (isDuplicateKey(error)) return 'client_id_in_use';
+      // The client id or the slot: the unique indexes beside _id.
+      if (isDuplicateKey(error)) return 'taken';
       throw error;
     }
   }
@@ -111,20 +107,19 @@ export function createActivationStore(
       $set: { epoch, deactivatedAtMs: clock.now() },
       $push: { past: { $each: past, $slice: -pastAssociations } },
       // The location goes at once (ADR 0045).
-      $unset: { activation: '' as const, 'reported.location': '' as const },
+      $unset: { activation: '' as const, slot: '' as const, 'reported.location': '' as const },
     };
   };
-  const slotOf = (slot: Slot | undefined, applicationId: string) =>
-    slot?.applicationId === applicationId ? { slotId: slot.id } : {};
 
   /**
    * The device as it was read, as far as its activation is concerned. Each change has a new transaction, except
-   * that `earlier` may get shorter.
+   * that `earlier` may get shorter, and that the device may get another slot.
    */
   const unchanged = ({ deviceId, lastTransactionId, activation }: DeviceState) => {
     const { length } = activation?.earlier ?? [];
     return {
       ...{ _id: deviceId, lastTransactionId, 'activation.epoch': activation?.epoch ?? null },
+      'activation.slot': activation?.slot ?? null,
       ...(length > 0 && { [`activation.earlier.${length - 1}`]: { $exists: true } }),
       [`activation.earlier.${length}`]: { $exists: false },
     };
@@ -134,12 +129,14 @@ export function createActivationStore(
   const atRest: Filter<DeviceDocument> = {
     pending: { $size: 0 },
     undo: { $exists: false },
-    intent: { $exists: false },
     'lifecycle.0': { $exists: false },
   };
 
   const resting = (deviceId: string) => ({
-    updateOne: { filter: { ...atRest, _id: deviceId }, update: { $unset: { dueAtMs: '' as const } } },
+    updateOne: {
+      filter: { ...atRest, _id: deviceId },
+      update: { $unset: { dueAtMs: '' as const, intent: '' as const } },
+    },
   });
 
   async function rest(deviceId: string): Promise<void> {
@@ -166,36 +163,26 @@ export function createActivationStore(
       return found !== null && found._id !== exceptDeviceId;
     },
 
-    async intend(deviceId, intent) {
-      const outcome = await changeWithRoom(
+    activate(deviceId, transactionId, activation, record) {
+      const { applicationId, clientId, clientSecret, epoch } = activation;
+      const effect = takesEffect(
+        transactionId,
+        record,
         {
-          _id: deviceId,
-          lastTransactionId: { $lt: intent.transactionId },
+          ...{ kind: 'activate', transactionId, applicationId, epoch, clientId },
+          ...(clientSecret !== undefined && { clientSecret }),
+        },
+        'activated',
+      );
+      // For release 0.1.0, which counts slots by this field.
+      const slot = { applicationId, id: String(transactionId) };
+      return changeWithRoom(
+        {
+          ...{ _id: deviceId, lastTransactionId: { $lt: transactionId }, epoch: epoch - 1 },
           activation: { $exists: false },
-          intent: { $exists: false },
           pending: { $size: 0 },
           undo: { $exists: false },
         },
-        { $set: { intent, dueAtMs: intent.untilMs } },
-      );
-      return outcome === 'changed';
-    },
-
-    activate(deviceId, intent, activation, slotId, record) {
-      const { applicationId, clientId, clientSecret, epoch } = activation;
-      const pending: Pending = {
-        kind: 'activate',
-        transactionId: intent.transactionId,
-        applicationId,
-        epoch,
-        clientId,
-        ...(clientSecret !== undefined && { clientSecret }),
-        slotId,
-      };
-      const effect = takesEffect(intent.transactionId, record, pending, 'activated');
-      const slot = { applicationId, id: slotId };
-      return change(
-        { _id: deviceId, 'intent.id': intent.id, epoch: epoch - 1, activation: { $exists: false } },
         {
           ...effect,
           $set: { ...effect.$set, activation: { ...activation, sinceMs: clock.now() }, slot, epoch },
@@ -223,7 +210,7 @@ export function createActivationStore(
 
     async undo(device, present, transactionId) {
       const { applicationId, epoch, $set, $push, $unset } = ended(present);
-      const undo: Undo = { transactionId, applicationId, epoch, ...slotOf(device.slot, applicationId) };
+      const undo: Undo = { transactionId, applicationId, epoch };
       const lifecycle = { ...lifecycleChange('deactivated', undo), undone: true as const };
       await change(unchanged(device), {
         $set: { ...$set, undo, dueAtMs: dueAtMs() },
@@ -242,10 +229,9 @@ export function createActivationStore(
       await devices.bulkWrite([done, resting(deviceId)]);
     },
 
-    deactivate(deviceId, transactionId, present, slot, record) {
+    deactivate(deviceId, transactionId, present, record) {
       const { applicationId, epoch, $set, $push, $unset } = ended(present);
-      const slotId = slotOf(slot, applicationId);
-      const pending: Pending = { kind: 'deactivate', transactionId, applicationId, epoch, ...slotId };
+      const pending: Pending = { kind: 'deactivate', transactionId, applicationId, epoch };
       const effect = takesEffect(transactionId, record, pending, 'deactivated');
       return change(
         { _id: deviceId, 'activation.epoch': present.epoch, lastTransactionId: { $lt: transactionId } },
@@ -268,44 +254,16 @@ export function createActivationStore(
       );
     },
 
-    async giveBack(deviceId, slotId, returnId) {
-      await devices.updateOne(
-        { _id: deviceId, 'slot.id': slotId },
-        { $unset: { slot: '' }, $set: { returned: { slotId, id: returnId } } },
-      );
-    },
-
-    countSlots(applicationId) {
-      return devices.countDocuments({ 'slot.applicationId': applicationId });
-    },
-
-    async owingSlots(applicationId, limit) {
-      const found = await devices
-        .find(
-          { 'slot.applicationId': applicationId, 'activation.applicationId': null },
-          { limit, projection: { _id: 1 } },
-        )
-        .toArray();
-      return found.map(({ _id }) => _id);
-    },
-
-    async abandon(deviceId, { id, applicationId, transactionId }, slotTaken) {
-      const release: Pending = { kind: 'release', transactionId, applicationId, intentId: id };
-      const outcome = await change(
-        { _id: deviceId, 'intent.id': id },
-        {
-          $unset: { intent: '' },
-          ...(slotTaken && { $set: { dueAtMs: dueAtMs() }, $push: { pending: release } }),
-        },
-      );
-      // While there is an intent nothing is pending, so without a slot to release usually no work is left.
-      if (outcome === 'changed' && !slotTaken) await rest(deviceId);
-      return outcome === 'changed';
-    },
-
     async settle(deviceId, { transactionId, kind }) {
       const done = {
-        updateOne: { filter: { _id: deviceId }, update: { $pull: { pending: { transactionId, kind } } } },
+        updateOne: {
+          filter: { _id: deviceId, 'pending.transactionId': transactionId },
+          update: {
+            $pull: { pending: { transactionId, kind } },
+            // Left by a deactivation of release 0.1.0.
+            ...(kind === 'deactivate' && { $unset: { slot: '' as const } }),
+          },
+        },
       };
       await devices.bulkWrite([done, resting(deviceId)]);
     },

@@ -1,165 +1,40 @@
-import { type OwedRecord, owing, owingFields } from '@headset-cloud/kit/audit/record.ts';
-import { isDuplicateKey } from '@headset-cloud/kit/errors.ts';
-import type { Filter, Update } from '@headset-cloud/kit/store/operations.ts';
+import { owing } from '@headset-cloud/kit/audit/record.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { ContractStore } from '../ports.ts';
 import type { ContractDeviceDocument, ContractDocument } from './documents.ts';
 
-/** Most pending takes, and most pending returns, of a contract; limits its document to some 100 kB. */
-export const mostUnderWay = 256;
-
-const roomIn = (list: 'takes' | 'returns'): Filter<ContractDocument> => ({
-  [`${list}.${mostUnderWay - 1}`]: { $exists: false },
-});
-const countFields = {
-  activationLimit: 1,
-  freeSlots: 1,
-  takes: 1,
-  returns: 1,
-  changes: 1,
-  recountAtMs: 1,
-} as const;
 const contractDeviceId = (applicationId: string, deviceId: string) => `${applicationId}/${deviceId}`;
 
-/** `graceMs`: the age at which the reconciler handles a pending take or return. */
+/** Part of each change of a contract or of its slots: instances of release 0.1.0 then count the slots again. */
+const changed = { $set: { checkAtMs: 0, recountAtMs: 0 }, $inc: { changes: 1 } } as const;
+
 export function createContractStore(
   contracts: StoreCollection<ContractDocument>,
   contractDevices: StoreCollection<ContractDeviceDocument>,
-  graceMs: number,
 ): ContractStore {
-  /** One conditional update of one contract; each raises `changes`. */
-  async function change(filter: Filter<ContractDocument>, update: Update<ContractDocument>) {
-    const noted: Update<ContractDocument> = { ...update, $inc: { ...update.$inc, changes: 1 } };
-    const { matchedCount } = await contracts.updateOne(filter, noted);
-    return matchedCount === 1;
-  }
-
-  async function count(applicationId: string) {
-    const found = await contracts.findOne({ _id: applicationId }, { projection: countFields });
-    if (!found) return undefined;
-    const { _id, ...counted } = found;
-    return counted;
-  }
-
   return {
     async standing(applicationId, deviceId) {
-      const [named, counted] = await Promise.all([
+      const projection = { activationLimit: 1, changes: 1 } as const;
+      const [named, contract] = await Promise.all([
         contractDevices.findOne({ _id: contractDeviceId(applicationId, deviceId) }),
-        count(applicationId),
+        contracts.findOne({ _id: applicationId }, { projection }),
       ]);
-      return {
-        named: named !== null,
-        freeSlots: counted?.freeSlots ?? 0,
-        taking: counted?.takes.some((take) => take.deviceId === deviceId) ?? false,
-      };
+      if (!named || !contract) return undefined;
+      const { activationLimit, changes } = contract;
+      return { activationLimit, changes };
     },
 
-    async take(applicationId, take) {
-      for (;;) {
-        const taken = await change(
-          {
-            _id: applicationId,
-            freeSlots: { $gt: 0 },
-            'takes.intentId': { $ne: take.intentId },
-            ...roomIn('takes'),
-          },
-          {
-            $inc: { freeSlots: -1 },
-            $push: { takes: take },
-            $min: { checkAtMs: take.atMs + graceMs },
-          },
-        );
-        if (taken) return { take };
-        const { freeSlots = 0, takes = [] } = (await count(applicationId)) ?? {};
-        const same = takes.find(({ intentId }) => intentId === take.intentId);
-        if (same) return { take: same };
-        if (freeSlots <= 0) return 'none';
-        if (takes.length >= mostUnderWay) return 'busy';
-      }
-    },
-
-    async confirm(applicationId, takeId) {
-      await change({ _id: applicationId, 'takes.id': takeId }, { $pull: { takes: { id: takeId } } });
-    },
-
-    refund(applicationId, takeId) {
-      return change(
-        { _id: applicationId, 'takes.id': takeId },
-        { $pull: { takes: { id: takeId } }, $inc: { freeSlots: 1 } },
-      );
-    },
-
-    async refundIntent(applicationId, intentId) {
-      // `take` allows one take per intent.
-      await change(
-        { _id: applicationId, 'takes.intentId': intentId },
-        { $pull: { takes: { intentId } }, $inc: { freeSlots: 1 } },
-      );
-    },
-
-    beginReturn(applicationId, entry) {
-      return change(
-        { _id: applicationId, ...roomIn('returns') },
-        {
-          $push: { returns: entry },
-          $pull: { takes: { id: entry.slotId } },
-          $min: { checkAtMs: entry.atMs + graceMs },
-        },
-      );
-    },
-
-    async finishReturn(applicationId, returnId) {
-      await change(
-        { _id: applicationId, 'returns.id': returnId },
-        { $pull: { returns: { id: returnId } }, $inc: { freeSlots: 1 } },
-      );
-    },
-
-    async cancelReturn(applicationId, returnId) {
-      await change({ _id: applicationId, 'returns.id': returnId }, { $pull: { returns: { id: returnId } } });
-    },
-
-    count,
-
-    recount(applicationId, { activationLimit, changes }, slotsInUse, recountAtMs) {
-      return change(
-        { _id: applicationId, changes },
-        { $set: { freeSlots: activationLimit - slotsInUse, recountAtMs } },
-      );
-    },
-
-    async claimUnchecked(nowMs, untilMs, limit) {
-      const due = await contracts
-        .find(
-          { checkAtMs: { $lte: nowMs } },
-          { sort: { checkAtMs: 1 }, limit, projection: { _id: 1, checkAtMs: 1 } },
-        )
-        .toArray();
-      const claimed: string[] = [];
-      for (const { _id, checkAtMs } of due) {
-        const { matchedCount } = await contracts.updateOne(
-          { _id, checkAtMs },
-          { $set: { checkAtMs: untilMs } },
-        );
-        if (matchedCount === 1) claimed.push(_id);
-      }
-      return claimed;
-    },
-
-    async recall(latestMs, nowMs) {
-      await contracts.updateMany({ checkAtMs: { $gt: latestMs } }, { $set: { checkAtMs: nowMs } });
-    },
-
-    async checkBefore(applicationId, atMs) {
-      await contracts.updateOne({ _id: applicationId }, { $min: { checkAtMs: atMs } });
+    async slotsChanged(applicationId) {
+      const found = await contracts.findOneAndUpdate({ _id: applicationId }, changed, {
+        projection: { closed: 1 },
+      });
+      return found?.closed ? 'closed' : 'open';
     },
 
     async get(applicationId) {
-      const projection = { ...countFields, limits: 1 } as const;
+      const projection = { activationLimit: 1, limits: 1 } as const;
       const found = await contracts.findOne({ _id: applicationId }, { projection });
-      if (!found) return undefined;
-      const { activationLimit, freeSlots, limits = {} } = found;
-      return { applicationId, activationLimit, slotsInUse: activationLimit - freeSlots, limits };
+      return found && { applicationId, activationLimit: found.activationLimit, limits: found.limits ?? {} };
     },
 
     async limits(applicationId) {
@@ -177,9 +52,21 @@ export function createContractStore(
       return found.map(({ deviceId }) => deviceId);
     },
 
-    async put(applicationId, { activationLimit, add, remove, limits, defaultLimits }, nowMs, record) {
-      if (activationLimit !== undefined) await setLimit(applicationId, activationLimit, nowMs, record);
-      else if (!(await change({ _id: applicationId }, owing({}, record)))) return false;
+    async put(applicationId, { activationLimit, add, remove, limits, defaultLimits }, record) {
+      const found = await contracts.updateOne(
+        { _id: applicationId },
+        owing<ContractDocument>(
+          {
+            $inc: changed.$inc,
+            $set: { ...changed.$set, ...(activationLimit !== undefined && { activationLimit }) },
+            $setOnInsert: { freeSlots: 0, takes: [], returns: [] },
+            $unset: { closed: '' },
+          },
+          record,
+        ),
+        { upsert: activationLimit !== undefined },
+      );
+      if (found.matchedCount + found.upsertedCount === 0) return false;
       const set = Object.entries(limits).map(([name, value]) => [`limits.${name}`, value]);
       if (defaultLimits) await contracts.updateOne({ _id: applicationId }, { $set: { limits } });
       else if (set.length > 0)
@@ -200,37 +87,4 @@ export function createContractStore(
       return true;
     },
   };
-
-  async function setLimit(
-    applicationId: string,
-    activationLimit: number,
-    nowMs: number,
-    record: OwedRecord,
-  ): Promise<void> {
-    const blank = {
-      activationLimit,
-      freeSlots: activationLimit,
-      takes: [],
-      returns: [],
-      changes: 0,
-      checkAtMs: nowMs,
-      recountAtMs: nowMs,
-    };
-    for (;;) {
-      const found = await contracts.findOne({ _id: applicationId }, { projection: { activationLimit: 1 } });
-      if (found) {
-        const more = activationLimit - found.activationLimit;
-        const seen = { _id: applicationId, activationLimit: found.activationLimit };
-        const update: Update<ContractDocument> = { $set: { activationLimit }, $inc: { freeSlots: more } };
-        if (await change(seen, owing(update, record))) return;
-        continue;
-      }
-      try {
-        await contracts.insertOne({ _id: applicationId, ...blank, ...owingFields(record) });
-        return;
-      } catch (error) {
-        if (!isDuplicateKey(error)) throw error;
-      }
-    }
-  }
 }

@@ -2,13 +2,12 @@ import { type OwingDocument, owingIndex } from '@headset-cloud/kit/audit/record.
 import { idempotencyIndexes } from '@headset-cloud/kit/idempotency.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 import type { PastAssociation } from '../domain/association.ts';
-import type { Activation, Intent, LifecycleChange, Pending, Slot, Undo } from '../domain/device.ts';
+import type { Activation, LifecycleChange, Pending, Undo } from '../domain/device.ts';
 import type { Camera, HardwareModel } from '../domain/hardware.ts';
 import type { RegisteredKey } from '../domain/headset-key.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { Reported } from '../domain/reported.ts';
 import type { AddressSetting } from '../domain/settings.ts';
-import type { Return, Take } from '../domain/slots.ts';
 
 export interface DeveloperDocument extends OwingDocument {
   _id: string;
@@ -42,20 +41,15 @@ export interface ContractDocument extends OwingDocument {
   /** Application id. */
   _id: string;
   activationLimit: number;
-  /**
-   * activationLimit minus the slots that devices have and the pending takes and returns; below 0 after the
-   * limit was lowered below that number.
-   */
-  freeSlots: number;
-  /** Pending takes; at most `mostUnderWay`. */
-  takes: Take[];
-  /** Pending returns; at most `mostUnderWay`. */
-  returns: Return[];
-  /** Rises with every change of the above. */
+  /** Rises with each change of the contract, and after each change of its slots. */
   changes: number;
-  /** When the reconciler has to check pending takes and returns. */
+  /** Set when the application was forgotten (ADR 0047): no device is activated any more. */
+  closed?: true;
+  /** The slots as release 0.1.0 counts them: it counts again when the two times are past. Not read. */
+  freeSlots: number;
+  takes: unknown[];
+  returns: unknown[];
   checkAtMs: number;
-  /** When to recount. */
   recountAtMs: number;
   /** Limits of its own (ADR 0040). */
   limits?: Partial<Limits>;
@@ -88,10 +82,11 @@ export interface DeviceDocument extends OwingDocument {
    * since.
    */
   forgottenAtMs?: number;
-  intent?: Intent;
-  /** An index on it counts a contract's slots. */
-  slot?: Slot;
-  returned?: { slotId: string; id: string };
+  /** The slot as release 0.1.0 counts it, which the index `slot` is for; written, but not read. */
+  slot?: { applicationId: string; id: string };
+  /** Written by release 0.1.0, and not read. */
+  intent?: unknown;
+  returned?: unknown;
   pending: Pending[];
   /** Absent: nothing was undone, or all of its work is done. */
   undo?: Undo;
@@ -168,10 +163,19 @@ export const removedKeysIndexes: Readonly<Record<string, IndexDescription[]>> = 
   [collections.devices]: [{ name: 'keyRemoved', key: { keyRemovedAtMs: 1 }, sparse: true }],
 };
 
-/** Finds devices that are not activated and still have a slot (ADR 0011). */
-export const owedSlotsIndexes: Readonly<Record<string, IndexDescription[]>> = {
+/**
+ * No two devices have one slot of a contract (ADR 0011). Release 0.1.0 writes no number, so the unique index
+ * refuses none of its writes.
+ */
+export const slotIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.devices]: [
-    { name: 'owedSlot', key: { 'slot.applicationId': 1, 'activation.applicationId': 1 }, sparse: true },
+    { name: 'slotNumber', key: { 'activation.applicationId': 1, 'activation.slot': 1 } },
+    {
+      name: 'oneDevicePerSlot',
+      key: { 'activation.slot': 1, 'activation.applicationId': 1 },
+      unique: true,
+      partialFilterExpression: { 'activation.slot': { $exists: true } },
+    },
   ],
 };
 

@@ -27,7 +27,7 @@ export function createApplicationForgetStore(of: {
   /** Work of activations that is not done; the index of what is due finds it among the few that have some. */
   async function isUnsettled(applicationId: string): Promise<boolean> {
     const found = await Promise.all(
-      ['pending', 'undo', 'intent', 'lifecycle'].map((work) =>
+      ['pending', 'undo', 'lifecycle'].map((work) =>
         devices.findOne(
           { dueAtMs: { $gt: 0 }, [`${work}.applicationId`]: applicationId },
           { projection: { _id: 1 } },
@@ -41,18 +41,17 @@ export function createApplicationForgetStore(of: {
     async traces(applicationId) {
       const found = await applications.findOne({ _id: applicationId });
       if (!found) return undefined;
+      // First, since its count of changes is what `forget` demands: an activation that is not found below changes it.
+      const contract = await contracts.findOne({ _id: applicationId });
       const activated = await devices.countDocuments({ 'activation.applicationId': applicationId });
       const unsettled = await isUnsettled(applicationId);
-      // Last, since its count of changes is what `forget` demands: no activation has begun since.
-      const contract = await contracts.findOne({ _id: applicationId });
-      const slotsInUse = contract ? contract.activationLimit - contract.freeSlots : 0;
       return {
         settings: Object.keys(found.settings).length,
         authenticationKeys: found.authenticationKey === undefined ? 0 : 1,
         names: found.forgottenAtMs === undefined ? 1 : 0,
         contracts: contract && (contract.activationLimit > 0 || contract.limits) ? 1 : 0,
         activated,
-        unsettled: unsettled || slotsInUse > 0 || (contract?.takes.length ?? 0) > 0,
+        unsettled,
         ...(contract && { contractChanges: contract.changes }),
         ...(found.forgetRun !== undefined && { run: found.forgetRun }),
       };
@@ -62,7 +61,7 @@ export function createApplicationForgetStore(of: {
       if (contractChanges !== undefined) {
         const unchanged: Filter<ContractDocument> = { _id: applicationId, changes: contractChanges };
         const emptied: Update<ContractDocument> = {
-          $set: { activationLimit: 0, freeSlots: 0 },
+          $set: { activationLimit: 0, freeSlots: 0, closed: true },
           $unset: { limits: '' },
           $inc: { changes: 1 },
         };

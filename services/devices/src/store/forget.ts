@@ -7,8 +7,6 @@ import type { DeviceDocument } from './documents.ts';
 /** No application has the device, and nothing of it waits to be told to others. */
 const atRest: Filter<DeviceDocument> = {
   activation: { $exists: false },
-  intent: { $exists: false },
-  slot: { $exists: false },
   pending: { $size: 0 },
   undo: { $exists: false },
   'lifecycle.0': { $exists: false },
@@ -26,14 +24,14 @@ export function createForgetStore(devices: StoreCollection<DeviceDocument>): For
     async traces(deviceId) {
       const found = await devices.findOne({ _id: deviceId });
       if (!found) return undefined;
-      const { activation, intent, slot, pending, undo, lifecycle = [], keys, reported, past = [] } = found;
+      const { activation, pending, undo, lifecycle = [], keys, reported, past = [] } = found;
       const traces: TracesOfDevice = {
         keys: keys.length,
         reported: Object.keys(reported ?? {}).length,
         past: past.length,
         texts: found.specificDestination === undefined ? 0 : 1,
         ...(activation && { applicationId: activation.applicationId }),
-        unsettled: [intent, slot, pending[0], undo, lifecycle[0]].some((one) => one !== undefined),
+        unsettled: [pending[0], undo, lifecycle[0]].some((one) => one !== undefined),
       };
       return traces;
     },
@@ -43,7 +41,10 @@ export function createForgetStore(devices: StoreCollection<DeviceDocument>): For
           $set: { keys: [], reported: {}, forgottenAtMs: nowMs },
           // Sessions of its keys end, as after a removal of each of them (ADR 0038).
           $max: { keyRemovedAtMs: nowMs },
-          $unset: { keysUsedAtMs: '', past: '', returned: '', specificDestination: '', deactivatedAtMs: '' },
+          $unset: {
+            ...{ keysUsedAtMs: '', past: '', specificDestination: '', deactivatedAtMs: '' },
+            ...{ intent: '', slot: '', returned: '' },
+          },
         },
         record,
       );

@@ -5,10 +5,10 @@ import { notedKeysCollection } from '@headset-cloud/kit/sealed/noted-keys.ts';
 import {
   devicesIndexes,
   keysIndexes,
-  owedSlotsIndexes,
   owingIndexes,
   removedKeysIndexes,
   retentionIndexes,
+  slotIndexes,
 } from './documents.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
@@ -24,7 +24,9 @@ export const devicesSteps: ServiceSteps = {
       name: 'owed audit records of operators',
       indexes: { [lettersCollection]: [owingIndex], [notedKeysCollection]: [owingIndex] },
     },
-    { number: 6, name: 'owed slots', indexes: owedSlotsIndexes },
+    // Before release 0.2.0 it made an index that is not used any more.
+    { number: 6, name: 'nothing', indexes: {} },
     { number: 7, name: 'devices by key', indexes: keysIndexes },
+    { number: 8, name: 'slot numbers', indexes: slotIndexes },
   ],
 };

@@ -68,8 +68,6 @@ export const testConfig: DevicesConfig = {
   LIMIT_APPLICATION_UNPROCESSED: 1_000_000,
   DEVICES_SWEEP_INTERVAL_MS: 20,
   DEVICES_COMPLETE_AFTER_MS: 10_000,
-  DEVICES_RECONCILE_INTERVAL_MS: 600_000,
-  DEVICES_SLOT_GRACE_MS: 60_000,
   FILE_UPLOAD_LIMIT_BYTES: 1000,
   DEVICES_KEEP_REPORTED_DAYS: 30,
   RETENTION_PER_SECOND: 100_000,
@@ -143,18 +141,14 @@ export async function recordsPublished({ store }: Pick<World, 'store'>): Promise
 }
 
 /**
- * Waits until the service has nothing left to do by itself: pending work of devices, counts of contracts, records that
- * changes owe. Only then a test sees what a call alone reads and writes.
+ * Waits until the service has nothing left to do by itself: pending work of devices, records that changes owe. Only then a test sees what a call alone reads and writes.
  */
-export async function atRest(world: Pick<World, 'store' | 'nowMs'>): Promise<void> {
-  const { store, nowMs } = world;
+export async function atRest(world: Pick<World, 'store'>): Promise<void> {
   const pending = { $or: [{ dueAtMs: { $exists: true } }, { 'lifecycle.0': { $exists: true } }] };
-  await waitFor('the service to be at rest', async () => {
-    const devices = await store.collection('devices').countDocuments(pending);
-    return (
-      devices + (await store.collection('contracts').countDocuments({ checkAtMs: { $lte: nowMs } })) === 0
-    );
-  });
+  await waitFor(
+    'the service to be at rest',
+    async () => (await world.store.collection('devices').countDocuments(pending)) === 0,
+  );
   await recordsPublished(world);
 }
 

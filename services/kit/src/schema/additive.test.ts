@@ -53,3 +53,12 @@ test.each<[string, IndexDescription]>([
     'billing: step 2 makes things.one, which refuses or deletes what the last release writes',
   ]);
 });
+
+test('a new unique index of a field that the last release does not write fits its collections', () => {
+  const partial = { a: { $exists: true } };
+  const index = { name: 'one', key: { a: 1 as const }, unique: true, partialFilterExpression: partial };
+  expect(judged(first, step(2, index))).toEqual([]);
+  expect(
+    judged(first, step(2, { ...index, partialFilterExpression: { b: { $exists: true } } })),
+  ).toHaveLength(1);
+});

@@ -1,3 +1,4 @@
+import type { IndexDescription } from '../store/operations.ts';
 import type { Step } from './steps.ts';
 
 /** The steps of each service, by its name. */
@@ -30,7 +31,9 @@ export function stepProblems(released: StepsByService, today: StepsByService): s
       ...now.slice(before.length).flatMap(({ number, indexes }) =>
         Object.entries(indexes).flatMap(([collection, list]) =>
           list
-            .filter(({ unique, expireAfterSeconds }) => unique || expireAfterSeconds !== undefined)
+            .filter(
+              (index) => (index.unique && !isOfNewField(index)) || index.expireAfterSeconds !== undefined,
+            )
             .filter(() => known.has(collection))
             .map(
               ({ name }) =>
@@ -40,4 +43,11 @@ export function stepProblems(released: StepsByService, today: StepsByService): s
       ),
     ];
   });
+}
+
+/** True: the index covers only documents with a field that its key names; the step promises that the field is new. */
+function isOfNewField({ key, partialFilterExpression = {} }: IndexDescription): boolean {
+  return Object.entries(partialFilterExpression).some(
+    ([field, condition]) => field in key && JSON.stringify(condition) === '{"$exists":true}',
+  );
 }

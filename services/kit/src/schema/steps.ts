@@ -4,8 +4,9 @@ import type { IndexDescription } from '../store/operations.ts';
 /**
  * One step of a database's schema (ADR 0034). The last release's processes run beside newer ones (ADR 0016),
  * and after a rollback alone, on a database whose steps are done: so a step only adds what they need not
- * know. It removes nothing, and it demands nothing (`unique`) of a collection that they write. A step that was
- * released never changes; a change is a new step.
+ * know. It removes nothing, and it demands nothing (`unique`) of a collection that they write, except of documents
+ * with a field that they never write (`partialFilterExpression` with `$exists`). A step that was released never
+ * changes; a change is a new step.
  */
 export interface Step {
   /** 1, 2, 3 and so on, without a gap. */

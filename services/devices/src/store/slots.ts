@@ -1,0 +1,91 @@
+import { areDuplicates } from '@headset-cloud/kit/errors.ts';
+import type { Filter } from '@headset-cloud/kit/store/operations.ts';
+import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
+import type { SlotStore } from '../ports.ts';
+import type { DeviceDocument } from './documents.ts';
+
+/** Largest number of devices that get a number by one write, and of numbers that are read to find free ones. */
+const pageSize = 100;
+
+/** Slots of contracts (ADR 0011): numbers in the activations of devices, which a unique index keeps apart. */
+export function createSlotStore(devices: StoreCollection<DeviceDocument>): SlotStore {
+  /** Applications whose contract has no free slot, with the count of the contract's changes when that was seen. */
+  const full = new Map<string, number>();
+
+  const having = (applicationId: string, slot: Filter<DeviceDocument>['activation.slot']) => ({
+    'activation.applicationId': applicationId,
+    'activation.slot': slot,
+  });
+  const withNumber = (applicationId: string, from: number, to?: number, limit = pageSize) =>
+    devices
+      .find(having(applicationId, { $gte: from, ...(to !== undefined && { $lt: to }) }), {
+        ...{ sort: { 'activation.slot': -1 }, limit, projection: { 'activation.slot': 1 } },
+      })
+      .toArray();
+
+  /** Some free numbers below the limit, by counts of ever smaller ranges. Empty: each is in use. */
+  async function gaps(applicationId: string, limit: number): Promise<number[]> {
+    const freeIn = async (from: number, to: number) =>
+      to - from - (await devices.countDocuments(having(applicationId, { $gte: from, $lt: to })));
+    let [from, to, free] = [0, limit, await freeIn(0, limit)];
+    if (free === 0) return [];
+    while (to - from > pageSize) {
+      const middle = Math.floor((from + to) / 2);
+      const below = await freeIn(from, middle);
+      if (Math.random() * free < below) [to, free] = [middle, below];
+      else [from, free] = [middle, free - below];
+    }
+    const inUse = new Set((await withNumber(applicationId, from, to)).map((one) => one.activation?.slot));
+    return Array.from({ length: to - from }, (_, i) => from + i).filter((number) => !inUse.has(number));
+  }
+
+  /** Gives each device one of the numbers, unless another device has the number by now. */
+  async function giveNumbers(
+    applicationId: string,
+    limit: number,
+    ids: readonly string[],
+    numbers: readonly number[],
+  ): Promise<void> {
+    const outOfRange = { $or: [{ 'activation.slot': null }, { 'activation.slot': { $gte: limit } }] };
+    const updates = numbers.slice(0, ids.length).map((number, i) => ({
+      updateOne: {
+        filter: { _id: ids[i] as string, 'activation.applicationId': applicationId, ...outOfRange },
+        update: { $set: { 'activation.slot': number } },
+      },
+    }));
+    try {
+      await devices.bulkWrite(updates, { ordered: false });
+    } catch (error) {
+      if (!areDuplicates(error)) throw error;
+    }
+  }
+
+  return {
+    inUse: (applicationId) => devices.countDocuments({ 'activation.applicationId': applicationId }),
+
+    async free(applicationId, { activationLimit: limit, changes }, tries) {
+      if (full.get(applicationId) === changes) return undefined;
+      full.delete(applicationId);
+      for (;;) {
+        const [withoutNumber, above, [last]] = await Promise.all([
+          devices.find(having(applicationId, null), { limit: pageSize, projection: { _id: 1 } }).toArray(),
+          withNumber(applicationId, limit),
+          withNumber(applicationId, 0, limit, 1),
+        ]);
+        const next = (last?.activation?.slot ?? -1) + 1;
+        const numbers =
+          next < limit
+            ? Array.from({ length: Math.min(pageSize, limit - next) }, (_, i) => next + i)
+            : await gaps(applicationId, limit);
+        const ids = [...withoutNumber, ...above].map(({ _id }) => _id);
+        if (ids.length > 0 && numbers.length > 0) {
+          await giveNumbers(applicationId, limit, ids, numbers);
+          continue;
+        }
+        if (numbers.length === 0) full.set(applicationId, changes);
+        // Calls that chose the same number spread out.
+        return numbers[Math.floor(Math.random() * Math.min(2 ** tries, numbers.length))];
+      }
+    },
+  };
+}
