@@ -20,7 +20,10 @@ export function applicationHandlers({
         name: requireName('name', application?.name || applicationId),
       };
       if (!(await developers.exists(developerId))) {
-        throw new DomainError('not_found', `The developer ${developerId} does not exist. Create it: ctl developers put ${developerId}`);
+        throw new DomainError(
+          'not_found',
+          `The developer ${developerId} does not exist. Create it: ctl developers put ${developerId}`,
+        );
       }
       const created = await audit.change({ applicationId, developerId, fields: ['name'] }, (record) =>
         applications.create(wanted, clock.now(), record),

@@ -40,7 +40,10 @@ export function deviceHandlers({
 
 /** An operator named a device that was never put. */
 export function unknownDevice(deviceId: string): DomainError {
-  return new DomainError('not_found', `The device ${deviceId} is not registered. Register it: ctl devices put ${deviceId}`);
+  return new DomainError(
+    'not_found',
+    `The device ${deviceId} is not registered. Register it: ctl devices put ${deviceId}`,
+  );
 }
 
 /** Without the reported state, which only the answer for a single device has. */
