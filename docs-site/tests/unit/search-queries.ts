@@ -43,7 +43,7 @@ export const queries: readonly SearchQuery[] = [
   { query: 'アプリケーション設定の取得', first: '/apis/v1/cws_api#get-v1-applications' },
   { query: 'ページング', first: '/apis/v1/cws_api#get-v1-applications-transactions' },
   { query: '請求額', first: '/apis/v1/cws_api#get-v1-applications-billing' },
-  { query: '請求', first: '/apis/v1/cws_api' },
+  { query: '請求', first: '/docs/introduction/about#billing' },
   { query: 'Bluetooth', first: '/apis/v1/' },
   { query: 'transactionId', first: '/apis/v1/' },
   { query: 'batteryPercentage', first: '/apis/v1/' },
