@@ -32,7 +32,7 @@ export const phone = { viewport: { width: 390, height: 800 }, hasTouch: true } a
 export const skip = chromePath() || process.env['REQUIRE_REAL_STACK'] ? false : noChrome;
 
 /** What waits for a request that never comes ends as well. */
-const timeout = Math.max(5 * patienceMs, 20_000);
+const timeout = Math.max(20 * patienceMs, 20_000);
 
 /** A test with a page of its own in real Chromium. */
 export function check(
