@@ -28,6 +28,7 @@ const shown = {
   clientSecret: '[redacted]',
   body: '[redacted]',
 };
+const toJSON = () => ({ name: 'n', ...secrets });
 const failure = (more: object) => Object.assign(new Error('failed'), more);
 
 // withstands operators/logged-fields
@@ -36,6 +37,7 @@ test.each<[string, object, object]>([
   ['a field of it', { request: { ...secrets, name: 'n' } }, { request: { ...shown, name: 'n' } }],
   ['a field far below', { a: { b: { c: { ...secrets } } } }, { a: { b: { c: shown } } }],
   ['a list', { all: [{ name: 'n' }, { ...secrets }] }, { all: [{ name: 'n' }, shown] }],
+  ['what tells itself', { it: { toJSON } }, { it: { name: 'n', ...shown } }],
   ['a failure that is no error of the line', { cause: failure(secrets) }, { cause: shown }],
 ])('secrets are in no line: %s', async (_, given, expected) => {
   logger.info(given, 'told');

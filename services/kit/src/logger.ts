@@ -1,25 +1,22 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { context, trace } from '@opentelemetry/api';
-import { type Logger, pino } from 'pino';
+import { type Bindings, type ChildLoggerOptions, type Logger, pino, stdSerializers } from 'pino';
 import { Counter, type Registry } from 'prom-client';
+import { censor, cover, coverFields, secretFields } from './log-secrets.ts';
 
 export type { Logger };
 
-/** Size of the lines that wait while nobody reads the log, in characters; further lines are dropped. */
-const maxWaiting = 8 * 1024 * 1024;
+/** What waits while nobody reads the log, in characters; more lines are dropped, so that a stuck collector ends no process. */
+const mostWaiting = 8 * 1024 * 1024;
 
 /** For how long lines may wait for others that are written with them; milliseconds. Lost with a killed process. */
 const gatherMs = 10;
 /** So much is written at once; characters. */
-const maxGathered = 16 * 1024;
+const mostGathered = 16 * 1024;
 
-/** How long the end of a process waits for a reader of its log; milliseconds. */
-const maxAtEndMs = 1000;
-
-/** Names of fields whose values are never written to a log, up to three levels below a line. */
-const secretFields = ['authorization', 'authenticationKey', 'clientSecret', 'body'];
-const secretPaths = ['', '*.', '*.*.', '*.*.*.'].flatMap((above) => secretFields.map((name) => above + name));
+/** How long the end of a process waits for whoever reads its log; milliseconds. */
+const mostAtEndMs = 1000;
 
 /**
  * JSON logs with the trace's ids (rule C18). Callers log ids and outcomes, never bodies, keys or
@@ -41,21 +38,28 @@ export function createLogger(options: {
     });
     destination.on('drop', (lines: string) => dropped.inc(lines.split('\n').length - 1));
   }
-  return pino(
+  const logger = pino(
     {
       level: options.level,
       base: options.service ? { service: options.service } : {},
       timestamp: pino.stdTimeFunctions.isoTime,
       messageKey: 'message',
-      formatters: { level: (label) => ({ level: label }) },
+      formatters: { level: (label) => ({ level: label }), log: coverFields },
       mixin: () => {
         const span = trace.getSpanContext(context.active());
         return span ? { traceId: span.traceId, spanId: span.spanId } : {};
       },
-      redact: { paths: secretPaths, censor: '[redacted]' },
+      serializers: { err: (error: Error) => cover(stdSerializers.err(error)) },
+      redact: { paths: [...secretFields], censor },
     },
     destination,
   );
+  // pino's formatter of bindings does not see those of a child.
+  const { child } = logger;
+  logger.child = function (this: Logger, bindings: Bindings, options?: ChildLoggerOptions) {
+    return child.call(this, coverFields(bindings), options as undefined);
+  } as typeof child;
+  return logger;
 }
 
 type Destination = ReturnType<typeof pino.destination>;
@@ -65,12 +69,12 @@ const destinations = new Set<WeakRef<Destination>>();
 export async function flushLogs(): Promise<void> {
   const open = [...destinations].flatMap((reference) => reference.deref() ?? []);
   const flushed = open.map((destination) => new Promise<void>((done) => destination.flush(() => done())));
-  await Promise.race([Promise.all(flushed), delay(maxAtEndMs)]);
+  await Promise.race([Promise.all(flushed), delay(mostAtEndMs)]);
 }
 
 /**
- * A destination whose lines wait while they cannot be written, for example because the disk is full. The destination
- * of pino would then end the process, and its `flushSync` (sonic-boom 4) would try for ever when the process ends.
+ * Where a line cannot be written (a full disk), it waits for the next one. pino's own destination would end the
+ * process for that, and at its end try for ever.
  */
 function openDestination(fd: number): Destination {
   let untilMs = Number.POSITIVE_INFINITY;
@@ -81,7 +85,7 @@ function openDestination(fd: number): Destination {
     fd,
     sync: false,
     minLength: 1,
-    maxLength: maxWaiting,
+    maxLength: mostWaiting,
     retryEAGAIN,
   });
   destination.on('error', () => {
@@ -104,7 +108,7 @@ function openDestination(fd: number): Destination {
   };
   destination.write = (line) => {
     gathered += line;
-    if (gathered.length >= maxGathered) passOn();
+    if (gathered.length >= mostGathered) passOn();
     else timer ??= setTimeout(passOn, gatherMs).unref();
     return true;
   };
@@ -114,7 +118,7 @@ function openDestination(fd: number): Destination {
   };
   destination.flushSync = () => {
     if (failing) return;
-    untilMs = Date.now() + maxAtEndMs;
+    untilMs = Date.now() + mostAtEndMs;
     try {
       flushSync();
       writeWhole(fd, gathered, untilMs);
