@@ -58,7 +58,7 @@ describe('a service whose stores are away when it starts', () => {
       return found?.text.includes('waits for') && found;
     });
 
-  it('lives, is not ready and says why, once in the log, and answers calls with unavailable and a time', async () => {
+  it('lives, is not ready and says why, once in the log, and a call ends at its deadline, with a time to come back', async () => {
     expect(await saysWhy()).toMatchObject({
       status: 503,
       text: expect.stringMatching(/^starting: waits for the database[\s\S]*ECONNREFUSED[\s\S]*Kafka/),
@@ -69,7 +69,7 @@ describe('a service whose stores are away when it starts', () => {
     const channel = new GrpcChannel(grpcAddress);
     try {
       await expect(createClient(BillingService, channel).getBill({})).rejects.toMatchObject({
-        code: 'unavailable',
+        code: 'deadline_exceeded',
         retryAfterMs: expect.any(Number),
       });
     } finally {
