@@ -12,7 +12,7 @@ const reasonsShown = 12;
 
 /**
  * Runs the command of a step and counts its tests. The output is written when the command has ended, so that the
- * outputs of concurrent steps do not mix. `files`: the only test files of a Jest run.
+ * outputs of concurrent steps do not mix. `files`: the only test files of a Jest run, in place of those of the step.
  */
 export async function execute(
   step: Step,
@@ -25,7 +25,7 @@ export async function execute(
   const [program, ...args] = step.command;
   const isJest = step.counts === 'jest';
   const jestArgs = isJest ? ['--json', `--outputFile=${report}`, '--silent=false'] : [];
-  const child = spawn(program, [...args, ...(options.files ?? []), ...jestArgs], {
+  const child = spawn(program, [...args, ...(options.files ?? step.files ?? []), ...jestArgs], {
     cwd: root,
     env: {
       ...process.env,

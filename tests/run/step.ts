@@ -3,6 +3,8 @@ export interface Step {
   readonly name: string;
   /** Program and arguments. */
   readonly command: readonly [string, ...string[]];
+  /** Patterns of the test files of a Jest run; a repeat names files in their place. */
+  readonly files?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /**
    * How the tests of the step are counted: by Jest's report, by a last line `N passed, N failed, N skipped`, or

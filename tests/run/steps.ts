@@ -83,7 +83,8 @@ export const slowSteps: readonly Step[] = [
   }),
   jest('end to end, embedded', endToEnd, { env: { STACK: 'embedded' } }),
   // The site's image contains the built site.
-  jest('images, and the chart on a cluster', [...charts, 'tests/charts/image', 'tests/charts/cluster'], {
+  jest('images, and the chart on a cluster', charts, {
+    files: ['tests/charts/image', 'tests/charts/cluster'],
     after: siteName,
   }),
   crash('crash test, nine processes on MongoDB and Kafka', { STACK: 'real', ROUNDS: '20' }),
@@ -99,11 +100,9 @@ export const slowSteps: readonly Step[] = [
     'tests/jest.contract.config.js',
     '--runInBand',
   ]),
-  jest('chart (manifests, values, alerts)', [
-    ...charts,
-    'tests/charts/headset-cloud',
-    'tests/charts/skaffold.test.ts',
-  ]),
+  jest('chart (manifests, values, alerts)', charts, {
+    files: ['tests/charts/headset-cloud', 'tests/charts/skaffold.test.ts'],
+  }),
   program('API fuzz test, embedded', 'tests/schemathesis/main.ts', {
     env: { STACK: 'embedded', SEED: fuzzSeed },
   }),
@@ -155,11 +154,10 @@ export const longSteps: readonly Step[] = [
   } satisfies Step,
   jest('end to end, nine processes on MongoDB and Kafka, all files', endToEnd, { env: { STACK: 'real' } }),
   jest('end to end, two instances of every service', endToEnd, { env: { STACK: 'real', INSTANCES: '2' } }),
-  jest(
-    'images built twice, and the chart on a cluster at length',
-    [...charts, 'tests/charts/image', 'tests/charts/cluster'],
-    { env: { TEST_LONG: '1' } },
-  ),
+  jest('images built twice, and the chart on a cluster at length', charts, {
+    files: ['tests/charts/image', 'tests/charts/cluster'],
+    env: { TEST_LONG: '1' },
+  }),
   program('the last release beside today: older services are found', 'tests/mixed/main.ts', {
     env: { SUITE: 'paired' },
   }),

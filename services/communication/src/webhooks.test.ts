@@ -503,6 +503,19 @@ describe('usage', () => {
       expect(await world.usage()).toMatchObject([{ durationMs: 60_000 }]);
     });
 
+    test.each([
+      ['Sora is a year ahead', year, 0],
+      ['Sora is a year behind', -year, 0],
+      ['the cloud’s clock was set back by an hour', 0, -3_600_000],
+    ])('%s: the duration by Sora’s clock is billed, up to the arrival', async (_, soraMs, cloudMs) => {
+      const connection = sora.join(channelId, undefined, world.nowMs - 30_000 + soraMs);
+      const end = sora.destroyed(connection, world.nowMs + soraMs);
+      world.nowMs += cloudMs + 5000;
+      await end.send();
+      await callbacks(1);
+      expect(await world.usage()).toMatchObject([{ startedAtMs: world.nowMs - 30_000, durationMs: 30_000 }]);
+    });
+
     test('minutes that began before the channel was made are not billed', async () => {
       const end = sora.destroyed(join(), world.nowMs);
       Object.assign(end.body['data'] as object, past, { minutes: 1000 });

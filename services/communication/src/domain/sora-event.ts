@@ -26,7 +26,7 @@ export interface SoraEvent {
   readonly forwarded: boolean;
   /** When it happened, by Sora's clock, or the arrival if that time is not plausible; milliseconds since 1970. */
   readonly atMs: number;
-  /** When its connection began, as it says; undefined: absent, or not plausible. */
+  /** When its connection began, as it says, moved with a replaced end; undefined: absent, or not plausible. */
   readonly createdAtMs: number | undefined;
   /** The same by Sora's count of the connection's minutes. */
   readonly beganAtMs: number | undefined;
@@ -67,15 +67,27 @@ export function readSoraEvent(
   const type = text(body['type']);
   const channelId = text(body['channel_id']) ?? text(data['channel_id']);
   if (!type || !channelId) return undefined;
-  const notBeforeMs = channelCreatedAtMs === undefined ? undefined : channelCreatedAtMs - leewayMs;
+  // A channel that was made after the arrival shows that the cloud's clock was set back.
+  const isKnown = channelCreatedAtMs !== undefined && channelCreatedAtMs <= arrivedAtMs;
+  const notBeforeMs = isKnown ? channelCreatedAtMs - leewayMs : undefined;
   const times = { notBeforeMs, arrivedAtMs };
   const plausible = (name: SoraTime, atMs: number | undefined) => {
     const why = atMs === undefined ? undefined : implausible(atMs, times);
     if (why !== undefined) onReplaced(name, why);
     return why === undefined ? atMs : undefined;
   };
-  const atMs = plausibleTime(time(body['timestamp']) ?? 0, times, (why) => onReplaced('event', why));
-  const destroyedAtMs = plausible('destroyed', timeIn(data, 'destroyed'));
+  const soraAtMs = time(body['timestamp']);
+  const atMs = plausibleTime(soraAtMs ?? 0, times, (why) => onReplaced('event', why));
+  const soraDestroyedAtMs = timeIn(data, 'destroyed');
+  const destroyedAtMs = plausible('destroyed', soraDestroyedAtMs);
+  const movedByMs = (destroyedAtMs ?? atMs) - (soraDestroyedAtMs ?? soraAtMs ?? atMs);
+  const soraCreatedAtMs = timeIn(data, 'created');
+  // A replaced end moves the begin by as much: the duration by Sora's clock stays.
+  const createdAtMs =
+    plausible('created', soraCreatedAtMs) ??
+    (movedByMs !== 0 && soraCreatedAtMs !== undefined && !implausible(soraCreatedAtMs + movedByMs, times)
+      ? soraCreatedAtMs + movedByMs
+      : undefined);
   const { minutes } = data;
   const isCount = typeof minutes === 'number' && minutes >= 0;
   const beganAtMs = isCount
@@ -85,7 +97,7 @@ export function readSoraEvent(
     type,
     forwarded: forwarded.includes(type),
     atMs,
-    createdAtMs: plausible('created', timeIn(data, 'created')),
+    createdAtMs,
     destroyedAtMs,
     beganAtMs,
     channelId,
