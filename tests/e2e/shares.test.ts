@@ -117,7 +117,7 @@ describeOnStack('what one client may take', () => {
 });
 
 /** Calls that a client may make at once. */
-const burst = 200;
+const burst = 60;
 
 describeOnStack('what one client may take of several gateways', () => {
   let platform: OwnPlatform;
