@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { Activate } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { admin, createTenant, describeOnStack, imei, type Tenant } from './harness.ts';

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
-import { type HeadsetIdentity, readIdentities } from '@headset-cloud/demo/headset/identity.ts';
+import { readIdentities } from '@headset-cloud/demo/headset/identity.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { ctl, ctlJson } from './ctl.ts';
@@ -22,11 +23,11 @@ describeOnStack('the keys of headsets', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const deviceOf = (n: number) => tenant.devices[n] as HeadsetIdentity;
+  const deviceOf = (n: number) => tenant.devices[n] as HeadsetKeyFile;
   const online = (headset: Headset) => waitFor('a session', () => headset.sessionEpoch > 0);
 
   /** A headset that tries again at once, whatever wait it is asked for. */
-  const impatient = (device: HeadsetIdentity) =>
+  const impatient = (device: HeadsetKeyFile) =>
     tenant.headset(device, { behaviour: { faults: ['ignores-retry-after'] } });
 
   /** Why the cloud ends sessions of the headset, and how it refuses its streams. */
@@ -52,7 +53,7 @@ describeOnStack('the keys of headsets', () => {
     const file = join(folder, 'new.key.json');
     const generated = await ctl('headset-keys', 'generate', deviceId, '--name', 'since May', '--out', file);
     expect([generated.exitCode, generated.err]).toEqual([0, '']);
-    const [fresh] = readIdentities(file) as [HeadsetIdentity];
+    const [fresh] = readIdentities(file) as [HeadsetKeyFile];
     const third = await ctl('headset-keys', 'generate', deviceId, '--out', join(folder, 'third.key.json'));
     expect([third.exitCode, third.err]).toEqual([1, expect.stringContaining('has 2 keys')]);
 

@@ -206,7 +206,7 @@ describeOnStack('operators', () => {
     const headset = new Headset({
       identity: identity as never,
       server: stack.deviceLinkUrl,
-      backoff: { firstMs: 10, longestMs: 50 },
+      backoff: { firstMs: 10, maxMs: 50 },
     });
     const refused = new Promise((resolve) => headset.once('offline', (_, details) => resolve(details)));
     headset.connect();

@@ -54,7 +54,7 @@ describeOnStack('outages behind the platform', () => {
     headset = new Headset({
       identity,
       server: stack.deviceLinkUrl,
-      backoff: { firstMs: 50, longestMs: 500 },
+      backoff: { firstMs: 50, maxMs: 500 },
     });
     headset.connect();
     const activation = await api.app('POST', `/devices/${deviceId}`, { clientId: 'outage' });

@@ -5,7 +5,6 @@ import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/inte
 import {
   type Admin,
   createAdmin,
-  type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
@@ -13,6 +12,7 @@ import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { type Storage, startStorage } from '@headset-cloud/demo/sora/storage.ts';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import { ofEveryService } from '../e2e/instances.ts';

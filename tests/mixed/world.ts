@@ -7,12 +7,12 @@ import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/inte
 import {
   type Admin,
   createAdmin,
-  type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { startStack } from '@headset-cloud/demo/stack/stack.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
 import { createNetwork } from '../faults/network/network.ts';
 import { withoutLimits } from '../support/limits.ts';
@@ -111,7 +111,7 @@ export async function startWorld(options: {
       if (!identity) throw new Error('more headsets are needed than the option headsets says');
       const headset = new Headset({
         ...{ identity, server: door, stateDir: mkdtempSync(join(dataDir, 'headset-')) },
-        backoff: { firstMs: 50, longestMs: 500 },
+        backoff: { firstMs: 50, maxMs: 500 },
       });
       headsets.push(headset);
       headset.connect();

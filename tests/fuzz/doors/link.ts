@@ -2,7 +2,7 @@ import { type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
 import { mintToken } from '@headset-cloud/demo/headset/identity.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import {
   ConnectRequestSchema,
   type ConnectResponse,

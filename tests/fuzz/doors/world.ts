@@ -7,7 +7,6 @@ import { type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
 import {
   type Admin,
   createAdmin,
-  type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
@@ -17,6 +16,7 @@ import {
   type StackKind,
   startStack,
 } from '@headset-cloud/demo/stack/stack.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { insideOf, type Mutation } from '../../faults/inside/environment.ts';
 import { withoutLimits } from '../../support/limits.ts';
 import { type Sink, startSink } from './sink.ts';

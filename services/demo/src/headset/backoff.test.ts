@@ -10,7 +10,7 @@ function waits(backoff: Backoff, ends: number, between: () => void = () => {}): 
 }
 
 describe('the back-off', () => {
-  const bounds = { firstMs: 500, longestMs: 60_000 };
+  const bounds = { firstMs: 500, maxMs: 60_000 };
   beforeEach(() => {
     jest.spyOn(Math, 'random').mockReturnValue(1);
   });

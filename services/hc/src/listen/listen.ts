@@ -1,3 +1,4 @@
+import { longestBackoffMs } from '@headset-cloud/kit/backoff.ts';
 import type { Api } from '../api.ts';
 import {
   eventKey,
@@ -106,7 +107,7 @@ class Forwarder {
         return true;
       }
       if (cut.aborted) return false;
-      const ownWaitMs = Math.min(firstWaitMs * 2 ** (attempt - 1), longestWaitMs);
+      const ownWaitMs = longestBackoffMs(attempt, { firstMs: firstWaitMs, maxMs: longestWaitMs });
       const nextInMs = Math.max(ownWaitMs, Math.min(result.retryAfterMs ?? 0, longestWaitMs));
       await show({ ...result, event, attempt, outcome, nextInMs });
       // Refused, perhaps because the application's key was renewed.

@@ -1,3 +1,4 @@
+import { type BackoffBounds, longestBackoffMs } from '../backoff.ts';
 import { systemTime, type Time } from '../clock.ts';
 import { isTooSlow, isTransient } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -182,7 +183,7 @@ class Delivery {
   /** Waits the n-th backoff; false when stopped meanwhile. */
   async #wait(n: number): Promise<boolean> {
     if (this.#stopped) return false;
-    const ms = pauseMs(n, this.#options.backoff);
+    const ms = longestBackoffMs(n + 1, this.#options.backoff ?? defaultBackoff);
     const { signal, time = systemTime } = this.#options;
     await new Promise<void>((resolve) => {
       const timer = time.setTimeout(resolve, ms);
@@ -198,10 +199,8 @@ class Delivery {
   }
 }
 
-/** The wait before the n-th repeat, from 0; milliseconds. */
-export function pauseMs(n: number, { firstMs, maxMs } = { firstMs: 100, maxMs: 5000 }): number {
-  return Math.min(firstMs * 2 ** Math.min(n, 30), maxMs);
-}
+/** Waits before an event that could not be applied is delivered again. */
+const defaultBackoff: BackoffBounds = { firstMs: 100, maxMs: 5000 };
 
 function find(events: readonly LogEvent[], wanted: LogEvent): LogEvent | undefined {
   return events.find((event) => event.position === wanted.position && event.topic === wanted.topic);

@@ -3,7 +3,7 @@ import type { Time } from '@headset-cloud/kit/clock.ts';
 import { readBytes, secretsIn, toldOf } from '@headset-cloud/kit/outbound/answer.ts';
 import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
 import type { Dispatcher } from 'undici';
-import { retryAfterMs } from '../domain/backoff.ts';
+import { retryAfterMs } from '../domain/retry-after.ts';
 import type { AttemptResult } from '../domain/outcome.ts';
 import type { CallbackRequest, CallbackSender } from '../ports.ts';
 import type { OriginPools } from './pools.ts';
