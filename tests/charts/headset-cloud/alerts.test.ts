@@ -284,10 +284,9 @@ const examples: readonly Example[] = [
   },
   {
     alert: 'HeadsetCloudDeadLetters',
-    fires: bothReplicas('headset_dead_letters', ',service="notifier",waits_for="operator"', '1x60'),
+    fires: bothReplicas('headset_dead_letters', ',service="notifier"', '1x60'),
     labels: { service: 'notifier' },
-    // Taken up by itself when the newer version runs.
-    quiet: bothReplicas('headset_dead_letters', ',service="notifier",waits_for="upgrade"', '1x60'),
+    quiet: bothReplicas('headset_dead_letters', ',service="notifier"', '0x60'),
   },
   {
     alert: 'HeadsetCloudAuditStoreFailing',
