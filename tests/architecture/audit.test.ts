@@ -14,7 +14,7 @@ const doorCalls = async () =>
     namedCallers(method).some((caller) => caller === 'gateway' || caller === 'ctl'),
   );
 
-// withstands operators/unrecorded
+// protects against operators/unrecorded
 test('each change of integrators and operators is recorded, or says why not', async () => {
   const changing = (await doorCalls()).filter(({ name }) => !reads.test(name)).map(nameOf);
   expect(changing.length).toBeGreaterThan(30);

@@ -4,7 +4,7 @@ import { actualCallers, edges, methodsOfProtos, namedCallers, sourcesOfComponent
 
 const sources = sourcesOfComponents();
 
-// withstands services/too-many-rights
+// protects against services/too-many-rights
 test('the protos name for each call exactly those who make it', async () => {
   const methods = await methodsOfProtos();
   expect(methods.length).toBeGreaterThan(60);

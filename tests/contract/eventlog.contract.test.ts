@@ -511,7 +511,7 @@ function contract(stack: LogStack): void {
     expect(first.position).toMatch(/^\d+:\d+$/);
   });
 
-  // withstands stores/large-event
+  // protects against stores/large-event
   test('an event that is too large is refused and nothing of its call is stored', async () => {
     const events = [event('k', 1), { key: 'k', value: Buffer.alloc(3 * 1024 * 1024) }];
     await expect(log.publish(topic, events)).rejects.toMatchObject({ code: 'body_too_large' });

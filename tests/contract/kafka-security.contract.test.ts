@@ -124,7 +124,7 @@ describeUnless(kafkaMissing(), 'Kafka by TLS and log-in', () => {
     await works(connect('MUTUAL', { KAFKA_TLS_CERT_FILE: cert, KAFKA_TLS_KEY_FILE: key }));
   });
 
-  // withstands stores/kafka
+  // protects against stores/kafka
   it.each<[string, keyof typeof doors, () => Record<string, string>, RegExp]>([
     [
       'a wrong password',

@@ -81,7 +81,7 @@ describeUnless(whyNoMongo(), 'MongoDB by TLS and log-in', () => {
     }
   });
 
-  // withstands stores/mongodb
+  // protects against stores/mongodb
   it.each<[string, keyof typeof ports, { ca?: string; pass?: string }, RegExp]>([
     ['an expired certificate', 'expired', {}, /certificate has expired/],
     ['a certificate of another name', 'misnamed', {}, /not in the cert's altnames: DNS:mongo\.example\.com/],

@@ -237,7 +237,7 @@ describeUnless(missing, 'updates on S3', () => {
     }
   });
 
-  // withstands files/swap
+  // protects against files/swap
   it('a file put to the URL of a deliverable version changes nothing that is delivered, and is removed', async () => {
     const apk = await makeApk({ versionName: '6' });
     const { urls } = await ask('6', apk.length);

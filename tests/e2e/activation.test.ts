@@ -103,7 +103,7 @@ describeOnStack('activation', () => {
     expect(await slots(tenant)).toBe(0);
   });
 
-  // withstands rest/imei
+  // protects against rest/imei
   it('refuses a device that the contract does not name, or no longer names', async () => {
     const tenant = await newTenant({ devices: 2 });
     const [named, other] = tenant.devices;
@@ -118,7 +118,7 @@ describeOnStack('activation', () => {
   });
 
   // proves api/8/client-id-in-use
-  // withstands rest/client-id
+  // protects against rest/client-id
   it('a client id is unique on the platform, and free again after the deactivation', async () => {
     const one = await newTenant({ devices: 2 });
     const two = await newTenant({ devices: 1 });

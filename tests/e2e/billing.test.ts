@@ -245,7 +245,7 @@ describeOnStack('billing', () => {
     }),
   );
 
-  // withstands stores/false-usage
+  // protects against stores/false-usage
   it(
     'counts the same usage once, and refuses other content under its id',
     inOneMonth(async () => {

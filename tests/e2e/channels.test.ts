@@ -157,7 +157,7 @@ describeOnStack('channels', () => {
     expect(new Set(callbacks.map(({ body }) => body.deviceId))).toEqual(new Set([deviceId]));
   });
 
-  // withstands sora/other-device
+  // protects against sora/other-device
   it('a device of another application is not named', async () => {
     const [one, stranger] = [await sora(), await createTenant()];
     const headset = stranger.headset();
@@ -170,7 +170,7 @@ describeOnStack('channels', () => {
     await stranger.close();
   });
 
-  // withstands sora/secret, sora/replay
+  // protects against sora/secret, sora/replay
   it('a repeated event is one callback; a wrong secret is 401; an unknown channel is not forwarded', async () => {
     const [one, other] = [await sora(), await sora()];
     const { channelId } = (await create(one.version)).body;

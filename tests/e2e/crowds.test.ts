@@ -48,7 +48,7 @@ describeOnStack('crowds at the doors', () => {
     );
 
   const files: Door = ['files', () => stack.filesUrl, '/a', 403];
-  // withstands rest/crowd, sora/crowd
+  // protects against rest/crowd, sora/crowd
   it.each<Door>([
     ['the API', () => stack.apiUrl, '/v1/applications/a', 401],
     ["Sora's webhooks", () => stack.soraWebhookUrl, '/webhooks/sora/a', 405],
@@ -60,7 +60,7 @@ describeOnStack('crowds at the doors', () => {
     expect(await tenant.ended(await tenant.command())).toMatchObject({ result: 'success' });
   });
 
-  // withstands headsets/crowd
+  // protects against headsets/crowd
   it('headsets: a thousand connections without a stream keep nobody out', async () => {
     await crowd(`http://${stack.deviceLinkUrl}`, 1000);
     const newcomer = await createTenant();
@@ -70,7 +70,7 @@ describeOnStack('crowds at the doors', () => {
     await newcomer.close();
   });
 
-  // withstands headsets/crowd
+  // protects against headsets/crowd
   it('headsets: streams without a hello keep nobody out (CROWD=5000)', async () => {
     const authorization = `Bearer ${mintToken(attacker.devices[0] as HeadsetKeyFile, 'headset-cloud/device-link', Date.now())}`;
     let ended = 0;

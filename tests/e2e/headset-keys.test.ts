@@ -47,7 +47,7 @@ describeOnStack('the keys of headsets', () => {
     };
   }
 
-  // withstands headsets/removed-key
+  // protects against headsets/removed-key
   it('one is changed without a gap: the second is registered, the first revoked, its session ends', async () => {
     const { deviceId, keyId: oldKey } = deviceOf(0);
     const file = join(folder, 'new.key.json');
@@ -79,7 +79,7 @@ describeOnStack('the keys of headsets', () => {
     expect(other.reasons).toEqual([]);
   });
 
-  // withstands headsets/shared-key
+  // protects against headsets/shared-key
   it('one of another device is refused, and its holder goes on speaking for that one alone', async () => {
     const [thief, owner] = [deviceOf(2), deviceOf(1)];
     const file = join(folder, 'of-another.pub.pem');

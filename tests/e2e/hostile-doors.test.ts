@@ -49,7 +49,7 @@ describeOnStack('hostile requests at the other doors', () => {
     ),
   };
 
-  // withstands sora/http, operators/http, files/http
+  // protects against sora/http, operators/http, files/http
   it.each(doors)(
     '%s: what is no right request is refused once, and what hides behind it is not read',
     async (_, url, path, status) => {
@@ -71,7 +71,7 @@ describeOnStack('hostile requests at the other doors', () => {
 
   const everyDoor: Door[] = [['the API', () => stack.apiUrl, '/a', 403], ...doors];
 
-  // withstands rest/pipelining, sora/http, operators/http, files/http
+  // protects against rest/pipelining, sora/http, operators/http, files/http
   it.each(everyDoor)(
     '%s: of a thousand requests at once on one connection 16 are served, the next gets 503, and the connection ends',
     async (_, url, path, status) => {

@@ -26,7 +26,7 @@ describeOnStack('hostile values and the logs', () => {
     return readdirSync(folder).flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'));
   };
 
-  // withstands rest/log-injection, headsets/log-injection, sora/log-injection
+  // protects against rest/log-injection, headsets/log-injection, sora/log-injection
   it('make no line and no field: what is told of them is within one field of one JSON object', async () => {
     const escaped = encodeURIComponent(value);
     const token = await tenant.api.token();

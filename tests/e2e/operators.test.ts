@@ -265,7 +265,7 @@ describeOnStack('operators', () => {
     expect(run.err).toMatch(/is not the operators' door of devices.*--devices-admin/);
   });
 
-  // withstands operators/other-door
+  // protects against operators/other-door
   it('the operators’ door is not served on the API’s port, nor the API on the operators’', async () => {
     const tenant: Tenant = await createTenant();
     const authorization = `Bearer ${await tenant.api.token()}`;

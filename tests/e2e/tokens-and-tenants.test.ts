@@ -57,7 +57,7 @@ describeOnStack('tokens and tenants', () => {
       return `${text}.${createSign('sha256').update(text).sign(key, 'base64url')}`;
     };
 
-    // withstands rest/token-elsewhere
+    // protects against rest/token-elsewhere
     it('counts in the Authorization header alone: not in a query, a body, a cookie or another header', async () => {
       const token = genuine({});
       const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -85,9 +85,9 @@ describeOnStack('tokens and tenants', () => {
       expect((await plain('GET', app, { authorization: `Bearer ${token()}` })).status).toBe(200);
     });
 
-    // withstands rest/token-none, rest/token-unsigned, rest/token-confusion, rest/token-foreign-key
-    // withstands rest/token-key-id, rest/token-altered, rest/token-expired, rest/token-future, rest/token-issuer
-    // withstands rest/token-audience, rest/token-client, rest/token-huge
+    // protects against rest/token-none, rest/token-unsigned, rest/token-confusion, rest/token-foreign-key
+    // protects against rest/token-key-id, rest/token-altered, rest/token-expired, rest/token-future, rest/token-issuer
+    // protects against rest/token-audience, rest/token-client, rest/token-huge
     it.each<[string, () => string | undefined]>([
       ['none', () => undefined],
       ['an empty header', () => ''],
@@ -176,7 +176,7 @@ describeOnStack('tokens and tenants', () => {
   // proves api/1/scope-per-operation
   describe('scopes', () => {
     const scopes = allScopes.split(' ');
-    // withstands rest/scope
+    // protects against rest/scope
     it.each(scopes)('a token without %s: 403 for exactly the calls that need it', async (missing) => {
       const api = tenant.apiWith(scopes.filter((s) => s !== missing).join(' '));
       for (const { method, path, scope, body } of routes.filter((r) => r.scope === missing)) {
@@ -208,7 +208,7 @@ describeOnStack('tokens and tenants', () => {
 
   describe('another tenant', () => {
     // proves api/8/403-application
-    // withstands rest/other-application
+    // protects against rest/other-application
     it('of another developer gets 403 on every call of the application, as for one that does not exist', async () => {
       const before = await everything();
       for (const applicationId of [tenant.applicationId, `none-${randomBytes(4).toString('hex')}`]) {
@@ -223,7 +223,7 @@ describeOnStack('tokens and tenants', () => {
       expect(await everything()).toEqual(before);
     });
 
-    // withstands rest/other-device
+    // protects against rest/other-device
     it('cannot reach a device through its own application', async () => {
       const before = await everything();
       const on = `/devices/${tenant.devices[0]?.deviceId}`;
@@ -242,7 +242,7 @@ describeOnStack('tokens and tenants', () => {
       expect(await stranger.transactions()).toEqual([]);
     });
 
-    // withstands rest/other-cancel
+    // protects against rest/other-cancel
     it('cannot cancel on a device that another application has activated', async () => {
       const before = await everything();
       const on = `/devices/${tenant.devices[0]?.deviceId}`;
@@ -277,7 +277,7 @@ describeOnStack('tokens and tenants', () => {
 
   describe('paths', () => {
     const unknown = { message: 'There is no such path or method.' };
-    // withstands rest/path-unknown
+    // protects against rest/path-unknown
     it.each([
       ...[
         '/',
@@ -309,7 +309,7 @@ describeOnStack('tokens and tenants', () => {
       }
     });
 
-    // withstands rest/path-unknown
+    // protects against rest/path-unknown
     it('a method that a path does not have is 403, before the token is looked at', async () => {
       const has = (path: string, method: string) =>
         routes.some((r) => r.path === path && r.method === method);

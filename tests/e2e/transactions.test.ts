@@ -225,7 +225,7 @@ describeOnStack('transactions', () => {
     },
   );
 
-  // withstands rest/other-transaction
+  // protects against rest/other-transaction
   it('another application’s transaction is 404 and in no list, also for the same developer', async () => {
     const stranger = await createTenant();
     const sibling = await createTenant({ sameDeveloperAs: tenant });

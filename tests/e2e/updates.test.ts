@@ -193,7 +193,7 @@ describeOnStack('software and firmware', () => {
   });
 
   // proves api/5/upload-content-type
-  // withstands files/url-size
+  // protects against files/url-size
   it('the URL takes only the type and the size that were agreed', async () => {
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1' });
@@ -342,7 +342,7 @@ describeOnStack('software and firmware', () => {
     await listedOnce(name, ['1.0.0']);
   });
 
-  // withstands files/bomb, files/archive-tricks
+  // protects against files/bomb, files/archive-tricks
   it.each(['a bomb', 'a record of zip64 at 2^64', 'a symbolic link'])(
     '%s is refused with its reason, and the platform goes on',
     async (what) => {
@@ -392,7 +392,7 @@ describeOnStack('software and firmware', () => {
   });
 
   // proves api/5/upload-other-developer
-  // withstands rest/other-package
+  // protects against rest/other-package
   it('a package of another developer is refused for upload, update and list; of two at once one gets it', async () => {
     const other = await createTenant({ configure: false });
     const name = newPackage();
@@ -413,7 +413,7 @@ describeOnStack('software and firmware', () => {
     await other.close();
   });
 
-  // withstands rest/other-package
+  // protects against rest/other-package
   it('a package whose only file was refused is free for another developer, who keeps it once its own is accepted', async () => {
     const other = await createTenant({ configure: false });
     const name = newPackage();
@@ -436,7 +436,7 @@ describeOnStack('software and firmware', () => {
     await other.close();
   });
 
-  it('a repeat under an Idempotency-Key answers a URL signed anew, another body is 422', async () => {
+  it('a repeat under an Idempotency-Key answers a URL signed again, another body is 422', async () => {
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1' });
     const key = { 'idempotency-key': randomBytes(8).toString('hex') };

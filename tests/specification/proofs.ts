@@ -6,7 +6,7 @@ const folders = ['gateway', 'services', 'tests', 'docs-site/tests'];
 /** Fuzz tests of doors are no test files. */
 const fuzzedDoors = join(root, 'tests/fuzz/doors');
 
-/** A test that says which line of the specification it proves, or which attack it withstands. */
+/** A test that says which line of the specification it proves, or which attack it protects against. */
 export interface Proof {
   readonly id: string;
   /** From the project's root. */
@@ -14,15 +14,15 @@ export interface Proof {
   readonly title: string;
 }
 
-/** What a comment says that its test does: it proves a line of the specification, or withstands an attack. */
-export type Claim = 'proves' | 'withstands';
+/** What a comment says that its test does: it proves a line of the specification, or protects against an attack. */
+export type Claim = 'proves' | 'protects against';
 
 /**
  * The proofs that test files name. A test or describe names them in comments directly above it, found
  * without running it:
  *
  *     // proves api/5/extras-limit, api/8/400-body
- *     // withstands rest/json-nesting
+ *     // protects against rest/json-nesting
  *     test('extras have at most 4096 bytes …
  */
 export function readProofs(claim: Claim = 'proves'): Proof[] {

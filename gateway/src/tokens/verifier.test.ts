@@ -108,9 +108,9 @@ describe('a good token', () => {
   });
 });
 
-// withstands rest/token-unsigned, rest/token-confusion, rest/token-foreign-key, rest/token-key-id
-// withstands rest/token-altered, rest/token-weak-key
-// withstands rest/token-future
+// protects against rest/token-unsigned, rest/token-confusion, rest/token-foreign-key, rest/token-key-id
+// protects against rest/token-altered, rest/token-weak-key
+// protects against rest/token-future
 // rule A24
 describe('a hostile token is refused', () => {
   const pem = () => rsa.publicKey.export({ type: 'spki', format: 'pem' }) as string;
@@ -214,7 +214,7 @@ describe('the cache of verified tokens', () => {
     await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
-  // withstands rest/token-withdrawn-key
+  // protects against rest/token-withdrawn-key
   test('forgets tokens of a key that the issuer has withdrawn', async () => {
     const token = signToken(rsa, claims());
     await verifier.verify(token);
@@ -236,7 +236,7 @@ describe("the issuer's keys", () => {
     expect(issuer.jwksFetches).toBe(1);
   });
 
-  // withstands rest/key-flood
+  // protects against rest/key-flood
   test('a flood of unknown key ids causes one fetch in the cooldown', async () => {
     await verifier.verify(signToken(rsa, claims()));
     nowMs += 10_000;
@@ -282,7 +282,7 @@ describe("the issuer's keys", () => {
     expect((await verifier.verify(token)).clientId).toBe('client-1');
   });
 
-  // withstands rest/key-flood
+  // protects against rest/key-flood
   test('a flood of wrong signatures causes one fetch in the cooldown, also while the issuer is away', async () => {
     const direct = newVerifier({ jwksUri: `${issuer.url}/jwks` });
     await direct.verify(signToken(rsa, claims()));

@@ -321,7 +321,7 @@ function explain(
     case Code.Unauthenticated:
       return new CliError(
         exitCodes.unauthenticated,
-        `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file; on Kubernetes start the operators' pod anew, which then has the present one.`,
+        `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file; on Kubernetes start the operators' pod again, which then has the present one.`,
       );
     case Code.Unimplemented:
     // No operators' call has this error; the public API gives it for every unknown path.

@@ -11,7 +11,7 @@ afterEach(() => door.close());
 
 const ctl = (args: string) => run(args, { ADMIN_URL: door.url });
 
-// withstands operators/terminal
+// protects against operators/terminal
 describe('what others have written is shown without its control characters', () => {
   test('in tables: every row is one line, and the columns stay aligned', async () => {
     const actor = { clientId: 'acme', tokenId: foreign, requestId: 'r1' };

@@ -202,7 +202,7 @@ describe('a device', () => {
     expect((await ctl(`devices put ${imei} --destination `)).out).toContain('destination   -');
   });
 
-  // withstands headsets/copied-identity
+  // protects against headsets/copied-identity
   test('is shown as probably used by two headsets', async () => {
     door = await openDoor({ device: { keyIds: ['k1'], sharedIdentity: true } });
     expect((await ctl(`devices show ${imei}`)).out).toContain(
@@ -398,7 +398,7 @@ test('a bill is shown completely, and a refusal is reported', async () => {
   });
 });
 
-// withstands operators/key-file
+// protects against operators/key-file
 describe('a generated key', () => {
   test('is written for its owner alone, and its public half is registered', async () => {
     door = await openDoor({ keyIdOf: thumbprint });
@@ -609,7 +609,7 @@ describe('failures say what to do, each with its exit code', () => {
     expect(err).toContain("is not the operators' door of notifier");
   });
 
-  // withstands operators/token
+  // protects against operators/token
   test('a missing or wrong token: 4; with the right one it works', async () => {
     door = await openDoor({ token: 'the-right-token' });
     expect((await ctl('developers list')).code).toBe(4);

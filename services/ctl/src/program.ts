@@ -60,7 +60,7 @@ Examples:
     $ ctl deliveries redeliver --dead-of acme-field --dry-run
     $ ctl artifacts list --package com.example.app
     $ ctl dead-letters list
-    $ ctl dead-letters replay ID --reason "mended in 0.2.0"
+    $ ctl dead-letters replay ID --reason "fixed in 0.2.0"
 
   See who changed what:
     $ ctl audit list --application acme-field --from 2026-11-24

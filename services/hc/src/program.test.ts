@@ -47,7 +47,7 @@ const event = (n: number) => ({
   ...{ createdAt: `2026-01-01T00:00:0${n}.000Z`, body: `{"n":${n}}` },
 });
 
-// withstands hc/terminal
+// protects against hc/terminal
 describe('what others have written is shown without its control characters', () => {
   test('in tables: every row is one line', async () => {
     await answering(() => ({ body: { deliveries: [{ ...delivery, webhookId: foreign }], cursor: foreign } }));

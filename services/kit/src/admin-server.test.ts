@@ -62,7 +62,7 @@ it('shows the other values while one of them hangs', async () => {
   expect(text).not.toMatch(/^hanging{/m);
 });
 
-// withstands operators/host
+// protects against operators/host
 it('without a token it answers to names of this machine only', async () => {
   const call = await door(undefined);
   for (const host of [
@@ -88,7 +88,7 @@ it('without a token it answers to names of this machine only', async () => {
   }
 });
 
-// withstands operators/token
+// protects against operators/token
 it('with a token the name does not count, and the token does', async () => {
   const call = await door('a-token-of-the-test');
   expect(await call('devices.headset.svc')).toBe(401);
@@ -96,7 +96,7 @@ it('with a token the name does not count, and the token does', async () => {
   expect(await call('devices.headset.svc', {}, '/readyz')).toBe(200);
 });
 
-// withstands operators/host
+// protects against operators/host
 it('an absolute-form target is read as its path, and its host counts instead of the header', async () => {
   const call = await door(undefined);
   expect(await call('localhost', {}, 'http://localhost:9100/status')).toBe(200);
@@ -111,7 +111,7 @@ function logged() {
   return { lines, logger: logger as unknown as Logger };
 }
 
-// withstands operators/token, operators/host, operators/log-flood
+// protects against operators/token, operators/host, operators/log-flood
 it('counts each refusal by its reason, and logs from where, the first at once and no flood', async () => {
   const [metrics, others] = [createMetrics('test'), createMetrics('test')];
   const { lines, logger } = logged();
@@ -142,7 +142,7 @@ it('counts each refusal by its reason, and logs from where, the first at once an
   expect(JSON.stringify(lines)).not.toContain('token-of-nobody');
 });
 
-// withstands operators/metrics-token
+// protects against operators/metrics-token
 it('takes the token before its own everywhere, and that of the metrics for them only', async () => {
   const call = await door('a-token-of-the-test', {
     tokenBefore: 'the-token-until-now',

@@ -101,7 +101,7 @@ export const addressConfig = {
     max: 600_000,
   }),
   RPC_KEEPALIVE_TIMEOUT_MS: integer({
-    doc: 'A connection whose keepalive ping is unanswered for this long is closed and opened anew; milliseconds.',
+    doc: 'A connection whose keepalive ping is unanswered for this long is closed and opened again; milliseconds.',
     example: '5000',
     default: 5000,
     min: 100,
@@ -152,7 +152,7 @@ export const addressConfig = {
 /** Keys of a process that runs one service on MongoDB and Kafka. */
 export const distributedConfig = {
   RPC_CONNECTION_AGE_MS: integer({
-    doc: 'How old a connection of another service may become; then its calls end, and it is opened anew by DNS. So an added pod gets calls after this and the lifetime of the DNS answer; milliseconds.',
+    doc: 'How old a connection of another service may become; then its calls end, and it is opened again by DNS. So an added pod gets calls after this and the lifetime of the DNS answer; milliseconds.',
     example: '60000',
     default: 60_000,
     min: 100,

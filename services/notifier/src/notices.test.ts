@@ -186,7 +186,7 @@ test('without an address for them notices are in the feed only, and are not sent
   expect(server.arrivals.every(({ path }) => path === '/deviceEvent')).toBe(true);
 });
 
-// withstands callbacks/notice-loop
+// protects against callbacks/notice-loop
 test('that the address for notices itself fails, or gives up notices, is told in the feed only', async () => {
   const { server } = await servers(410);
   let status = 503;
@@ -234,7 +234,7 @@ test('settings of one server that wait behind its probes are told each', async (
   expect(found.map(({ body }) => body.destination).sort()).toEqual(['deviceEvent', 'soraEvent']);
 });
 
-// withstands callbacks/notice-flood
+// protects against callbacks/notice-flood
 test('callbacks that are given up in a burst are one notice with their number, later ones another; it says how to recover', async () => {
   const { server, told: to, state } = await servers(410);
   const time = createManualClocks();

@@ -85,14 +85,14 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(own).toEqual(edges);
   });
 
-  // withstands services/network
+  // protects against services/network
   it.each(names)('%s: callers may leave and arrive exactly as the list says', (name) => {
     const found = resourcesOf(name);
     expect(allowed(found, 'egress', 9000)).toEqual(edges);
     expect(allowed(found, 'ingress', 9000)).toEqual(edges);
   });
 
-  // withstands services/network
+  // protects against services/network
   it.each(names)('%s: every pod is denied everything first, and its component has one policy', (name) => {
     const found = resourcesOf(name);
     const deny = policies(found).filter((policy) => about(policy) === '');

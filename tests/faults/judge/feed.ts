@@ -40,12 +40,12 @@ function undelivered({ applicationId, followed }: ReadFeed, { arrivals, notDeliv
 }
 
 /** Who followed it through all faults has the same, in the same order, as who reads it at the end. */
-function unstable({ applicationId, followed, anew }: ReadFeed): string[] {
+function unstable({ applicationId, followed, again }: ReadFeed): string[] {
   const twice = repeated(followed).map((id) => `${id} came twice in the feed of ${applicationId}`);
-  const at = anew.findIndex((id, i) => followed[i] !== id);
-  if (at < 0 && anew.length === followed.length) return twice;
-  const place = at < 0 ? anew.length : at;
-  const [now, then] = [anew, followed].map((ids) => ids.slice(place, place + shown).join(', ') || 'nothing');
+  const at = again.findIndex((id, i) => followed[i] !== id);
+  if (at < 0 && again.length === followed.length) return twice;
+  const place = at < 0 ? again.length : at;
+  const [now, then] = [again, followed].map((ids) => ids.slice(place, place + shown).join(', ') || 'nothing');
   return [...twice, `event ${place} of the feed of ${applicationId}: ${now}; its follower had ${then}`];
 }
 

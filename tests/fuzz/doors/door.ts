@@ -36,5 +36,5 @@ export interface Door {
   open(world: World): Promise<OpenDoor>;
 }
 
-/** A door by what it shows; the comments `// withstands …` above name its threats, as above a test. */
+/** A door by what it shows; the comments `// protects against …` above name its threats, as above a test. */
 export const fuzz = (title: string, door: Omit<Door, 'title'>): Door => ({ title, ...door });

@@ -20,8 +20,8 @@ const keys = ['a', 'x'.repeat(300), '\xff', 'a,b', '"a"'];
  * Changed ones may still be right, so they go to the spare applications. There must be exactly the transactions
  * that were answered with 201.
  */
-// withstands rest/json-broken, rest/json-prototype, rest/json-duplicate, rest/json-nesting, rest/json-texts
-// withstands rest/large-body, rest/smuggling, rest/errors-disclosure
+// protects against rest/json-broken, rest/json-prototype, rest/json-duplicate, rest/json-nesting, rest/json-texts
+// protects against rest/large-body, rest/smuggling, rest/errors-disclosure
 export const json = fuzz('changed bodies of every call are refused or do what their answer says', {
   name: 'json',
   atOnce: 4,

@@ -22,7 +22,7 @@ import { expected, spares } from './world.ts';
  * headsets, which name the watched application's transactions too. A session must go on or end as the headset's
  * own fault. What a headset may tell about itself and its own transactions may change.
  */
-// withstands headsets/protocol, headsets/hello, headsets/other-transaction, headsets/other-result, headsets/report-values
+// protects against headsets/protocol, headsets/hello, headsets/other-transaction, headsets/other-result, headsets/report-values
 export const messages = fuzz('changed messages end a session as the headset’s own fault, or are answered', {
   name: 'messages',
   atOnce: spares.messages.length,

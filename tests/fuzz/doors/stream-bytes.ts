@@ -25,7 +25,7 @@ const patienceMs = 400;
  * Bytes of the headsets' stream: frames of gRPC and of HTTP/2, and what surrounds them, changed. The transport is
  * broken, so no answer is owed; what comes must be no fault of the server's.
  */
-// withstands headsets/protocol, headsets/large-message, headsets/bomb, headsets/log-disclosure
+// protects against headsets/protocol, headsets/large-message, headsets/bomb, headsets/log-disclosure
 export const streamBytes = fuzz('changed bytes of the headsets’ stream harm nobody but their sender', {
   name: 'stream',
   atOnce: spares.bytes.length,

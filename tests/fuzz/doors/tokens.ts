@@ -33,9 +33,9 @@ const signed = (header: unknown, claims: unknown, key: KeyObject): string => {
 };
 
 /** Access tokens: right ones changed anywhere. None may be accepted unless it is the right one, spelled otherwise. */
-// withstands rest/token-none, rest/token-unsigned, rest/token-confusion, rest/token-foreign-key, rest/token-key-id
-// withstands rest/token-altered, rest/token-expired, rest/token-future, rest/token-issuer, rest/token-audience
-// withstands rest/token-client, rest/token-huge
+// protects against rest/token-none, rest/token-unsigned, rest/token-confusion, rest/token-foreign-key, rest/token-key-id
+// protects against rest/token-altered, rest/token-expired, rest/token-future, rest/token-issuer, rest/token-audience
+// protects against rest/token-client, rest/token-huge
 export const tokens = fuzz('no access token that was changed is accepted, whatever was changed', {
   name: 'tokens',
   atOnce: 4,

@@ -18,7 +18,7 @@ const renewedAfterMs = 1_800_000;
  * Signed URLs of uploads and downloads: path, method, type, length, range and body changed. What the signature does
  * not allow is refused; of the right file only its own bytes come; nothing is stored.
  */
-// withstands files/unsigned, files/url-changed, files/url-size, files/traversal
+// protects against files/unsigned, files/url-changed, files/url-size, files/traversal
 export const urls = fuzz('changed signed URLs give nothing and store nothing', {
   name: 'urls',
   atOnce: 4,

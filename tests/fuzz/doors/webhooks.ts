@@ -10,7 +10,7 @@ const printable = (bytes: Buffer) => bytes.toString('latin1').replaceAll(/[^\x21
  * Sora's webhooks: right ones with secret, path or body changed. Without the secret of the endpoint in the path none
  * is accepted; with it, an event may change what is known of the spare application's channel, and nothing else.
  */
-// withstands sora/secret, sora/other-endpoint, sora/form, sora/path, sora/content
+// protects against sora/secret, sora/other-endpoint, sora/form, sora/path, sora/content
 export const webhooks = fuzz('changed webhooks are refused, or change nothing but their own channel', {
   name: 'webhooks',
   atOnce: 4,

@@ -9,7 +9,7 @@ export const callbackDoors = [
     `
     ssrf-addresses: destinations inside: loopback, private, link-local and metadata addresses, all that IANA lists as special | only public addresses, judged by number
     ssrf-spellings: the same in decimal, hex, octal, short or IPv6-mapped form, or as a name | judged after parsing and resolving, before the connection
-    ssrf-rebinding: a name that turns to an internal address later | each connection is judged anew, and made to the judged address
+    ssrf-rebinding: a name that turns to an internal address later | each connection is judged again, and made to the judged address
     ssrf-mixed: a name with public and internal addresses | only the public ones are connected to
     ssrf-redirect: a public address that redirects inside | redirects are not followed
     ssrf-proxy: getting inside by way of the egress proxy | addresses are judged before the proxy is asked, and it gets the judged address

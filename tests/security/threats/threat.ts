@@ -1,6 +1,6 @@
 /** One attack of somebody who means harm. */
 export interface Threat {
-  /** Stable: door and a short name, e.g. `rest/token-unsigned`. Tests name it: `// withstands rest/…`. */
+  /** Stable: door and a short name, e.g. `rest/token-unsigned`. Tests name it: `// protects against rest/…`. */
   readonly id: string;
   readonly attack: string;
   /** What keeps it out. */

@@ -222,7 +222,7 @@ function refuseUnopened({ places }: SecretsReport): void {
   if (count === 0) return;
   throw new CliError(
     exitCodes.refused,
-    `${count} values are opened by no configured key. Put their key into SECRET_KEY_OTHERS, or have them made anew.`,
+    `${count} values are opened by no configured key. Put their key into SECRET_KEY_OTHERS, or have them made again.`,
   );
 }
 

@@ -30,14 +30,14 @@ describe('the back-off', () => {
     expect(waits(backoff, 3, () => backoff.welcomed(false))).toEqual([500, 1000, 2000]);
   });
 
-  it('begins anew after an acknowledged report', () => {
+  it('begins again after an acknowledged report', () => {
     const backoff = new Backoff(bounds);
     waits(backoff, 3);
     backoff.reset();
     expect(backoff.ended()).toBe(500);
   });
 
-  it('begins anew after a session of a minute, not after one that was shorter', () => {
+  it('begins again after a session of a minute, not after one that was shorter', () => {
     let now = 0;
     jest.spyOn(performance, 'now').mockImplementation(() => now);
     const backoff = new Backoff(bounds);

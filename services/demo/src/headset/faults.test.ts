@@ -306,9 +306,9 @@ const shows: { readonly [F in Fault]?: () => Promise<void> } = {
     expect(await cloud.result(1)).toMatchObject({ success: true });
     expect(files.requests).toHaveLength(1);
   },
-  'loads-anew': async () => {
+  'loads-again': async () => {
     files.oddities.push({ cutAfter: 100_000 });
-    await broken('loads-anew');
+    await broken('loads-again');
     cloud.offer(1, update());
     await cloud.result(1);
     expect(files.requests.map(({ range }) => range)).toEqual([undefined, undefined]);

@@ -197,7 +197,7 @@ describe('a drop', () => {
     expect(cloud.effects()).toHaveLength(1);
   });
 
-  it('of a loading update ends the load; offered anew it is loaded and installed', async () => {
+  it('of a loading update ends the load; offered again it is loaded and installed', async () => {
     const made = await loading();
     drop(1);
     await waitFor('no part', () => parts().length === 0);

@@ -110,7 +110,7 @@ describe('an update', () => {
     expect(gets()[1]?.[1]).toMatch(/^bytes=[1-9]\d*-$/);
   });
 
-  it('starts anew where the address ignores the range', async () => {
+  it('starts again where the address ignores the range', async () => {
     files.oddities.push({ cutAfter: 100_000 }, { whole: true });
     await cloud.online({ behaviour: quick });
     update();

@@ -94,7 +94,7 @@ describe('an upload', () => {
     expect(cloud.urlRequests).toHaveLength(2);
   });
 
-  it('does not use an address whose time is over: it asks anew', async () => {
+  it('does not use an address whose time is over: it asks again', async () => {
     const old = { url: files.url('old'), expiresAtMs: BigInt(ago(1000)) };
     cloud.onUrl = () => (cloud.urlRequests.length === 1 ? old : { url: files.url('signed') });
     const made = await cloud.online();

@@ -6,7 +6,7 @@ import { createAuthority } from '@headset-cloud/kit/testing/authority.ts';
 const domain = 'headset-cloud.internal';
 
 /**
- * Makes an authority and certificates in `folder`, anew at each start of the stack: each for the components that one
+ * Makes an authority and certificates in `folder`, again at each start of the stack: each for the components that one
  * process runs. Returns the environment of such processes.
  */
 export async function makeCertificates(

@@ -69,7 +69,7 @@ it('streams that never say hello give way to a headset that does', async () => {
   expect(silent.filter((one) => one.end)).toHaveLength(3);
 });
 
-// withstands headsets/crowd
+// protects against headsets/crowd
 it('of one headset only the newest stream waits for its hello', async () => {
   const both = [world.dial(instance), world.dial(instance)];
   const gone = await waitFor('one to be sent away', () => both.find((one) => one.end));

@@ -105,7 +105,7 @@ describe.each([
     await waitFor('it to be forgotten', () => door.connections.size === 2);
   });
 
-  // withstands headsets/address-spoofed
+  // protects against headsets/address-spoofed
   test('a connection of the proxy itself counts for nobody, and one without a header is closed', async () => {
     const door = await open(withTls);
     for (let i = 0; i < 4; i++) await through(door, 'PROXY UNKNOWN\r\n');
@@ -116,7 +116,7 @@ describe.each([
     expect(door.turnedAway).toEqual([]);
   });
 
-  // withstands headsets/address-spoofed
+  // protects against headsets/address-spoofed
   test('who is no trusted proxy connects without a header, and cannot name an address', async () => {
     const door = await open(withTls, nobody);
     await through(door, '');

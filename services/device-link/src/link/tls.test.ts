@@ -98,7 +98,7 @@ function handshake(
   });
 }
 
-// withstands headsets/plaintext
+// protects against headsets/plaintext
 test('h2 is agreed on by TLS 1.2 and 1.3; older versions, other protocols and plaintext are refused and counted', async () => {
   mount(one, 'r1');
   const { port, metrics } = await open();
@@ -125,7 +125,7 @@ test('a changed certificate is used for new connections; the open ones go on', a
   const { port, lines } = await open();
   const before = await session(port);
   mount(other, 'r2');
-  await waitFor('the certificate to be read', () => lines().includes('has been read anew'));
+  await waitFor('the certificate to be read', () => lines().includes('has been read again'));
   const after = await session(port);
   expect(after.serial).not.toBe(before.serial);
   await ping(before.session);

@@ -44,7 +44,7 @@ export function addListen(program: Command, session: Session): void {
     .requiredOption('--forward-to <url>', 'where to: http://localhost:3000/callbacks', targetUrl)
     .option(
       '--from <beginning>',
-      'begin anew: with now, oldest, a time such as 2h (before now), or a date',
+      'begin again: with now, oldest, a time such as 2h (before now), or a date',
       beginning,
     )
     .addOption(typesOption())

@@ -44,7 +44,7 @@ function feed(events: ReturnType<typeof event>[], settings: { authenticationKey?
     if (after !== null && Number(after) < state.lost) {
       return {
         status: 400,
-        body: { message: 'The cursor has expired. Read without after, which begins anew.' },
+        body: { message: 'The cursor has expired. Read without after, which begins again.' },
       };
     }
     const since = query.get('from');

@@ -37,7 +37,7 @@ export interface ListenOptions {
   readonly filter: FeedFilter;
   readonly target: URL;
   readonly position: Position;
-  /** Reads the key anew; undefined: none. */
+  /** Reads the key again; undefined: none. */
   readonly readKey: () => Promise<SigningKey>;
   readonly key: SigningKey;
   readonly pollMs: number;

@@ -113,14 +113,14 @@ const idOf = async (member: Member) => (await letters(member, 1))[0]?._id ?? '';
 
 describe('poison', () => {
   let readable = false;
-  const mended = (text: string, one: LogEvent) => {
+  const fixed = (text: string, one: LogEvent) => {
     if (!readable) old(text, one);
   };
   beforeEach(() => {
     readable = false;
   });
 
-  // withstands stores/poison
+  // protects against stores/poison
   test('it is set aside with its reason, and the rest of its key goes on', async () => {
     const member = await start(old);
     await publish(event('k', '1'), event('k', 'bad'), event('k', '2'));
@@ -136,18 +136,18 @@ describe('poison', () => {
   });
 
   test('a replay hands it to the group that set it aside and to no other, once, with its reason kept', async () => {
-    const [member, other] = [await start(mended), await start(mended, 'another')];
+    const [member, other] = [await start(fixed), await start(fixed, 'another')];
     await publish(event('k', 'bad'));
     await letters(member, 2);
     readable = true;
     const id = `${topic}/0:1/${group}`;
-    expect(await member.deadLetters.replay(id, 'the parser was mended', asked())).toMatchObject({
+    expect(await member.deadLetters.replay(id, 'the parser was fixed', asked())).toMatchObject({
       state: 'replayed',
-      reason: 'the parser was mended',
+      reason: 'the parser was fixed',
     });
     await expect(member.deadLetters.replay(id, 'once more', asked())).rejects.toMatchObject({
       code: 'conflict',
-      message: 'It was replayed before (the parser was mended).',
+      message: 'It was replayed before (the parser was fixed).',
     });
     await expect(member.deadLetters.discard(id, 'too late', asked())).rejects.toMatchObject({
       code: 'conflict',
@@ -156,12 +156,12 @@ describe('poison', () => {
   });
 
   test('of two operators who replay at once, in two processes, one does', async () => {
-    const members = [await start(mended), await start(mended)];
+    const members = [await start(fixed), await start(fixed)];
     await publish(event('k', 'bad'));
     const id = await idOf(members[0] as Member);
     readable = true;
     const outcomes = await Promise.allSettled(
-      members.map((one) => one.deadLetters.replay(id, 'mended', asked())),
+      members.map((one) => one.deadLetters.replay(id, 'fixed', asked())),
     );
     expect(outcomes.map((o) => o.status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(members.flatMap((one) => one.handled)).toEqual(['bad']);
@@ -186,12 +186,12 @@ describe('poison', () => {
   test.each(['dead-letters.claimed', 'dead-letters.handled'])(
     'a replay whose process dies at %s is completed by the service, after its claim has run out',
     async (step) => {
-      const member = await start(mended);
+      const member = await start(fixed);
       await publish(event('k', 'bad'));
       const id = await idOf(member);
       readable = true;
       dieAt = step;
-      await expect(member.deadLetters.replay(id, 'mended', asked())).rejects.toThrow('killed');
+      await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toThrow('killed');
       await expect(member.deadLetters.replay(id, 'another', asked())).rejects.toMatchObject({
         message: 'It is being replayed just now.',
       });
@@ -200,30 +200,30 @@ describe('poison', () => {
       // Killed after the handler and before its outcome is stored: the event is handled again, as after any
       // crash.
       expect(member.handled).toEqual(step === 'dead-letters.handled' ? ['bad', 'bad'] : ['bad']);
-      expect((await member.deadLetters.get(id))?.reason).toBe('mended');
+      expect((await member.deadLetters.get(id))?.reason).toBe('fixed');
     },
   );
 
   test('a replay that dies with its clock an hour ahead does not hold its event for an hour', async () => {
-    const member = await start(mended);
+    const member = await start(fixed);
     await publish(event('k', 'bad'));
     const id = await idOf(member);
     readable = true;
     nowMs += 3_600_000;
     dieAt = 'dead-letters.claimed';
-    await expect(member.deadLetters.replay(id, 'mended', asked())).rejects.toThrow('killed');
+    await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toThrow('killed');
     nowMs -= 3_600_000;
     await waitFor('its end', async () => (await member.deadLetters.get(id))?.state === 'replayed');
     expect(member.handled).toEqual(['bad']);
   });
 
   test('an operator may discard what a replay claimed with its clock an hour ahead', async () => {
-    const member = await start(mended, group, 3_600_000);
+    const member = await start(fixed, group, 3_600_000);
     await publish(event('k', 'bad'));
     const id = await idOf(member);
     nowMs += 3_600_000;
     dieAt = 'dead-letters.claimed';
-    await expect(member.deadLetters.replay(id, 'mended', asked())).rejects.toThrow('killed');
+    await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toThrow('killed');
     nowMs -= 3_600_000;
     expect(await member.deadLetters.discard(id, 'a test event', asked())).toMatchObject({
       state: 'discarded',
@@ -231,12 +231,12 @@ describe('poison', () => {
   });
 
   test('a member whose clock is two minutes behind respects the claims of the others', async () => {
-    const member = await start(mended);
+    const member = await start(fixed);
     await publish(event('k', 'bad'));
     const id = await idOf(member);
     readable = true;
     dieAt = 'dead-letters.claimed';
-    await expect(member.deadLetters.replay(id, 'mended', asked())).rejects.toThrow('killed');
+    await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toThrow('killed');
     nowMs -= 120_000;
     await expect(member.deadLetters.discard(id, 'too early', asked())).rejects.toMatchObject({
       message: 'It is being replayed just now.',
@@ -252,15 +252,15 @@ describe('poison', () => {
     await publish(event('k', 'bad'));
     const id = await idOf(member);
     readable = true;
-    await expect(member.deadLetters.replay(id, 'mended', asked())).rejects.toMatchObject({
+    await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toMatchObject({
       code: 'unavailable',
     });
     away = false;
-    expect(await member.deadLetters.replay(id, 'mended', asked())).toMatchObject({ state: 'replayed' });
+    expect(await member.deadLetters.replay(id, 'fixed', asked())).toMatchObject({ state: 'replayed' });
   });
 
   test('discarding it ends it with its reason; nothing is handed over', async () => {
-    const member = await start(mended);
+    const member = await start(fixed);
     await publish(event('k', 'bad'));
     const id = await idOf(member);
     readable = true;

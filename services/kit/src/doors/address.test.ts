@@ -14,7 +14,7 @@ const of = (remoteAddress: string, forwarded?: string) =>
     proxies,
   );
 
-// withstands rest/address-spoofed
+// protects against rest/address-spoofed
 test.each([
   ['a peer that is no proxy is the caller, whatever it writes', '192.0.2.7', '198.51.100.1', '192.0.2.7'],
   ['behind a proxy it is whom the proxy names', '10.0.0.1', '198.51.100.1', '198.51.100.1'],

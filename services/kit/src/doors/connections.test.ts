@@ -29,7 +29,7 @@ function from(remoteAddress: string): Socket {
 }
 const admit = (...addresses: string[]) => addresses.map((address) => connections.admit(from(address)));
 
-// withstands rest/crowd, headsets/crowd
+// protects against rest/crowd, headsets/crowd
 it('addresses of one /64 of IPv6 have the connections of one address together, another /64 has its own', () => {
   expect(admit('2001:db8::1', '2001:db8::2', '2001:db8:0:0:ffff::3', '2001:db8:0:1::1')).toEqual([
     ...[true, true, false, true],

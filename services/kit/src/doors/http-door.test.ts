@@ -82,7 +82,7 @@ const counted = async (connections: Connections, size: number) => {
   while (connections.size !== size) await new Promise((resolve) => setImmediate(resolve));
 };
 
-// withstands rest/crowd
+// protects against rest/crowd
 it('a thousand connections that say nothing, or only half of a header, keep nobody out', async () => {
   const { connections, port } = await open(50);
   for (let i = 0; i < 1000; i += 50) {
@@ -172,7 +172,7 @@ it('a header that does not end is answered in time', async () => {
   await closed;
 });
 
-// withstands rest/pipelining
+// protects against rest/pipelining
 it('one connection has 16 requests under way, pipelining ones a thousand in all; more get 503 with Retry-After', async () => {
   const { port, asked, answer } = await open(200);
   const slow = (many: number) => 'GET /slow HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(many);

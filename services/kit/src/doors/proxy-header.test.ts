@@ -36,7 +36,7 @@ test.each(right)('version %s: the client is known once all of it has come', (_, 
   }
 });
 
-// withstands headsets/address-spoofed
+// protects against headsets/address-spoofed
 test.each([
   ['TLS without a header', Buffer.from('16030100', 'hex'), 'no PROXY header'],
   ['HTTP', version1('GET / HTTP/1.1\r\n'), 'no PROXY header'],

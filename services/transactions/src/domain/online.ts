@@ -181,7 +181,7 @@ export function isLost(t: OpenTransaction, session: Pick<OnlineSession, 'epoch'>
 }
 
 /**
- * A lost one is offered anew, so that it ends. Where it must not go on, the headset is asked. A client that
+ * A lost one is offered again, so that it ends. Where it must not go on, the headset is asked. A client that
  * cannot be asked does not have it, so it is canceled then; that it was to be asked before is no reason.
  */
 function sendAnew(
