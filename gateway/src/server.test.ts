@@ -78,7 +78,7 @@ describe('slow requests', () => {
     await waitFor('the connection to end', () => socket.destroyed);
     expect((await gateway.request('GET', app)).status).toBe(200);
   });
-  test('a client that goes on sending an unwanted body is cut off after its answer', async () => {
+  test('a client that continues sending an unwanted body is cut off after its answer', async () => {
     const time = createFakeTime();
     const own = await startTestGateway({}, { time });
     try {

@@ -12,7 +12,7 @@ import type { GatewayConfig } from './config.ts';
 import { requestId } from './http/request-id.ts';
 
 const maxHeaderBytes = 16 * 1024;
-/** How long an unwanted body may go on arriving after its answer; milliseconds. */
+/** How long an unwanted body may continue arriving after its answer; milliseconds. */
 const unwantedBodyMs = 2000;
 /** How long open requests may take to finish when nobody says for how long; milliseconds. */
 const defaultDrainMs = 4000;
@@ -93,7 +93,7 @@ export function createGatewayServer(
     turnAway() {
       if (state !== 'running') return;
       state = 'turning away';
-      // A client that keeps its connection would go on with this process, whatever a load balancer knows.
+      // A client that keeps its connection would continue with this process, whatever a load balancer knows.
       for (const res of inHand) if (!res.headersSent) res.setHeader('Connection', 'close');
     },
     async start() {
@@ -117,7 +117,7 @@ export function createGatewayServer(
   };
 }
 
-/** An answer may come before its request's body; a client that goes on sending is cut off. */
+/** An answer may come before its request's body; a client that continues sending is cut off. */
 function dropUnwantedBody(req: IncomingMessage, time: Time): void {
   if (req.complete) return;
   const timer = time.setTimeout(() => {

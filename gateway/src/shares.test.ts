@@ -101,7 +101,7 @@ describe('applications that are not the client’s', () => {
     };
   });
 
-  test('are asked for at a low rate; the client’s own and other clients’ go on', async () => {
+  test('are asked for at a low rate; the client’s own and other clients’ continue', async () => {
     expect((await ask('app-1')).status).toBe(200);
     gateway.fakes.seen.length = 0;
     const answers = await Promise.all(Array.from({ length: 500 }, (_, n) => ask(`nope-${n}`)));

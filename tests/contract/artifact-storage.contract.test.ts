@@ -119,7 +119,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       expect((await get(url, { range: 'bytes=10-' })).status).toBe(416);
     });
 
-    it('a load that is cut goes on where it was, also with another URL', async () => {
+    it('a load that is cut continues where it was, also with another URL', async () => {
       const content = randomBytes(4_000_000);
       const key = await uploaded(content);
       const controller = new AbortController();

@@ -99,7 +99,7 @@ describeUnless(missing, 'updates on S3', () => {
     expect((await look())?.reason).toBe('');
   });
 
-  it('while S3 is away uploads are unavailable and leave nothing behind; lists and updates go on', async () => {
+  it('while S3 is away uploads are unavailable and leave nothing behind; lists and updates continue', async () => {
     await upload('4', await makeApk({ versionName: '4' }));
     const count = async () =>
       Promise.all(

@@ -169,7 +169,7 @@ describeOnStack('activation', () => {
     expect(await activation(tenant, device)).toMatchObject({ clientId: second });
   });
 
-  it.each(['stranger', 'same developer'])(
+  it.each(['other developer', 'same developer'])(
     'activated by another application (%s): 403 for every call on the device, and nothing changes',
     async (kind) => {
       const owner = await newTenant({ devices: 1 });

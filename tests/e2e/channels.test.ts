@@ -159,15 +159,15 @@ describeOnStack('channels', () => {
 
   // protects against sora/other-device
   it('a device of another application is not named', async () => {
-    const [one, stranger] = [await sora(), await createTenant()];
-    const headset = stranger.headset();
+    const [one, otherTenant] = [await sora(), await createTenant()];
+    const headset = otherTenant.headset();
     headset.connect();
-    await stranger.ended(await stranger.activate());
+    await otherTenant.ended(await otherTenant.activate());
     const { channelId } = (await create(one.version)).body;
-    const deviceId = stranger.devices[0]?.deviceId;
+    const deviceId = otherTenant.devices[0]?.deviceId;
     await one.sora.created(one.sora.join(channelId, { deviceId })).send();
     expect((await told(channelId, 1))[0]?.body.deviceId).toBeNull();
-    await stranger.close();
+    await otherTenant.close();
   });
 
   // protects against sora/secret, sora/replay

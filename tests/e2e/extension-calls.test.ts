@@ -14,15 +14,15 @@ import { goodClaims, issuerKey, plain, sign } from './tokens.ts';
 
 describeOnStack('the calls of the extensions', () => {
   let tenant: Tenant;
-  let stranger: Tenant;
+  let otherTenant: Tenant;
   let app: string;
   const routes = extensionRoutes();
   beforeAll(async () => {
     tenant = await createTenant();
-    stranger = await createTenant();
+    otherTenant = await createTenant();
     app = `/v1/applications/${tenant.applicationId}`;
   });
-  afterAll(() => Promise.all([tenant.close(), stranger.close()]));
+  afterAll(() => Promise.all([tenant.close(), otherTenant.close()]));
 
   // proves ext/contract/refusals
   // protects against rest/token-none, rest/token-expired
@@ -64,7 +64,7 @@ describeOnStack('the calls of the extensions', () => {
   it('of an application of another developer are 403, as for one that does not exist', async () => {
     for (const applicationId of [tenant.applicationId, `none-${randomBytes(4).toString('hex')}`]) {
       for (const { method, path, body } of routes) {
-        const answer = await stranger.api.call(method, `/v1/applications/${applicationId}${path}`, body);
+        const answer = await otherTenant.api.call(method, `/v1/applications/${applicationId}${path}`, body);
         expect([path, answer.status, answer.body]).toEqual([
           path,
           403,

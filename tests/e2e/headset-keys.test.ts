@@ -80,7 +80,7 @@ describeOnStack('the keys of headsets', () => {
   });
 
   // protects against headsets/shared-key
-  it('one of another device is refused, and its holder goes on speaking for that one alone', async () => {
+  it('one of another device is refused, and its holder continues speaking for that one alone', async () => {
     const [thief, owner] = [deviceOf(2), deviceOf(1)];
     const file = join(folder, 'of-another.pub.pem');
     writeFileSync(

@@ -196,12 +196,12 @@ describeOnStack('Idempotency-Key', () => {
     expect(two.body).not.toEqual(one.body);
     const three = await tenant.call(201, 'DELETE', `/devices/${third?.deviceId}`, undefined, header);
     expect(three.body).not.toEqual(one.body);
-    const stranger = await createTenant();
+    const otherTenant = await createTenant();
     try {
-      await stranger.call(200, 'PATCH', '', patch.body, header);
+      await otherTenant.call(200, 'PATCH', '', patch.body, header);
       await tenant.call(200, 'PATCH', '', patch.other, header);
     } finally {
-      await stranger.close();
+      await otherTenant.close();
     }
   });
 

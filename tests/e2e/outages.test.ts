@@ -164,7 +164,7 @@ describeOnStack('outages behind the platform', () => {
   );
 
   itWhereKillable(
-    'sets a poison event aside, shows it to the operator, and goes on with the rest',
+    'sets a poison event aside, shows it to the operator, and continues with the rest',
     async () => {
       const kafka = new Kafka({
         clientId: 'poison',
@@ -226,7 +226,7 @@ describeOnStack('outages behind the platform', () => {
   );
 
   itWhereKillable(
-    'goes on accepting while Kafka is away, and delivers everything afterwards',
+    'continues accepting while Kafka is away, and delivers everything afterwards',
     async () => {
       await stack.backing?.kafka?.kill();
       const ids: number[] = [];

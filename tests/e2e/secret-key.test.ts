@@ -11,7 +11,7 @@ import { describeOnStack, stack as suiteStack } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 import type { Receiver } from './receiver.ts';
 
-/** The processes that seal, in the order of the change; of devices one stays, so that reads go on. */
+/** The processes that seal, in the order of the change; of devices one stays, so that reads continue. */
 const waves: readonly (readonly string[])[] = suiteStack.oneProcess
   ? [['platform']]
   : [['devices'], ['devices-2', 'transactions', 'updates', 'communication']];
@@ -100,7 +100,7 @@ describeOnStack('a change of SECRET_KEY', () => {
     }
   }
 
-  it('goes on while every process learns the next key, and then seals by it', async () => {
+  it('continues while every process learns the next key, and then seals by it', async () => {
     await roll(former, next);
     await commandIsVerified();
     await roll(next, former);

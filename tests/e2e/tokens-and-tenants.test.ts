@@ -14,7 +14,7 @@ import { goodClaims, issuerKey, plain, sign } from './tokens.ts';
 
 describeOnStack('tokens and tenants', () => {
   let tenant: Tenant;
-  let stranger: Tenant;
+  let otherTenant: Tenant;
   let routes: Route[];
   let app: string;
   /** Everything the tenant has, as it reads it. */
@@ -25,12 +25,12 @@ describeOnStack('tokens and tenants', () => {
   ];
   beforeAll(async () => {
     tenant = await createTenant();
-    stranger = await createTenant();
+    otherTenant = await createTenant();
     app = `/v1/applications/${tenant.applicationId}`;
     const transactionId = await tenant.activate();
     routes = everyRoute(tenant.devices[0]?.deviceId ?? '', transactionId, `app-${tenant.applicationId}`);
   });
-  afterAll(() => Promise.all([tenant.close(), stranger.close()]));
+  afterAll(() => Promise.all([tenant.close(), otherTenant.close()]));
 
   describe('an access token', () => {
     const now = Math.floor(Date.now() / 1000);
@@ -213,7 +213,7 @@ describeOnStack('tokens and tenants', () => {
       const before = await everything();
       for (const applicationId of [tenant.applicationId, `none-${randomBytes(4).toString('hex')}`]) {
         for (const { method, path, body } of routes) {
-          const answer = await stranger.api.call(method, `/v1/applications/${applicationId}${path}`, body);
+          const answer = await otherTenant.api.call(method, `/v1/applications/${applicationId}${path}`, body);
           expect([answer.status, answer.body]).toEqual([
             403,
             { message: 'The application is not registered.' },
@@ -230,23 +230,23 @@ describeOnStack('tokens and tenants', () => {
       for (const [method, path, body] of [
         ['GET', on],
         ['GET', `${on}/status`],
-        ['POST', on, { clientId: `app-${stranger.applicationId}` }],
+        ['POST', on, { clientId: `app-${otherTenant.applicationId}` }],
         ['DELETE', on],
         ['PUT', `${on}/commands`, { package: 'a', launchType: 'activity' }],
       ] as const) {
-        expect((await stranger.call(403, method, path, body)).body).toEqual({
+        expect((await otherTenant.call(403, method, path, body)).body).toEqual({
           message: 'The device is activated by another application.',
         });
       }
       expect(await everything()).toEqual(before);
-      expect(await stranger.transactions()).toEqual([]);
+      expect(await otherTenant.transactions()).toEqual([]);
     });
 
     // protects against rest/other-cancel
     it('cannot cancel on a device that another application has activated', async () => {
       const before = await everything();
       const on = `/devices/${tenant.devices[0]?.deviceId}`;
-      const answer = await stranger.api.app('DELETE', `${on}/transactions`);
+      const answer = await otherTenant.api.app('DELETE', `${on}/transactions`);
       expect(await everything()).toEqual(before);
       // Specification API 4; cws_api.yaml documents it for this call too.
       expect([answer.status, answer.body]).toEqual([
@@ -331,11 +331,11 @@ describeOnStack('tokens and tenants', () => {
       statuses.push((await plain('PUT', '/v1/applications/none/devices/x/status')).status);
       statuses.push((await plain('PUT', none)).status);
       statuses.push((await tenant.apiWith('cws:device:read').call('PUT', none, 'bad')).status);
-      statuses.push((await stranger.api.call('PUT', none, 'bad')).status);
-      statuses.push((await stranger.api.app('PUT', '/devices/x/commands', 'bad')).status);
-      statuses.push((await stranger.api.app('PUT', `/devices/${imei()}/commands`, 'bad')).status);
+      statuses.push((await otherTenant.api.call('PUT', none, 'bad')).status);
+      statuses.push((await otherTenant.api.app('PUT', '/devices/x/commands', 'bad')).status);
+      statuses.push((await otherTenant.api.app('PUT', `/devices/${imei()}/commands`, 'bad')).status);
       const command = { package: 'a', launchType: 'activity' };
-      statuses.push((await stranger.api.app('PUT', `/devices/${imei()}/commands`, command)).status);
+      statuses.push((await otherTenant.api.app('PUT', `/devices/${imei()}/commands`, command)).status);
       expect(statuses).toEqual([403, 405, 401, 403, 403, 404, 400, 403]);
     });
   });

@@ -133,7 +133,7 @@ describeOnStack('software and firmware', () => {
     expect(apps).toContainEqual({ package: name, version: '1.2.0' });
   });
 
-  it('a load that is cut goes on where it was, with a new URL when the old one has expired', async () => {
+  it('a load that is cut continues where it was, with a new URL when the old one has expired', async () => {
     const name = newPackage();
     await upload(
       name,
@@ -344,7 +344,7 @@ describeOnStack('software and firmware', () => {
 
   // protects against files/bomb, files/archive-tricks
   it.each(['a bomb', 'a record of zip64 at 2^64', 'a symbolic link'])(
-    '%s is refused with its reason, and the platform goes on',
+    '%s is refused with its reason, and the platform continues',
     async (what) => {
       const name = newPackage();
       const version = '1';

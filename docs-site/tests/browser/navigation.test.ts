@@ -122,7 +122,7 @@ describe('a fragment that is not what the address promises', () => {
 
 describe('where the network is down', () => {
   const down = (front: Front) => front.on(/^\/(?:page-data\/)?docs\//, fails);
-  disturbed('a click stays on the page and says so; Retry goes on', desktop, async ({ page, front }) => {
+  disturbed('a click stays on the page and says so; Retry continues', desktop, async ({ page, front }) => {
     await page.goto('/information');
     await hydrated(page);
     const up = down(front);

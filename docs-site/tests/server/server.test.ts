@@ -450,7 +450,7 @@ describe('server: operation', () => {
       /SITE_LISTEN: port \d+ is taken/,
     );
   });
-  test('told to stop, it goes on serving for TURN_AWAY_MS while it is not ready', async () => {
+  test('told to stop, it continues serving for TURN_AWAY_MS while it is not ready', async () => {
     const waits: number[] = [];
     const timeOver = Promise.withResolvers<void>();
     const own = await start(settings({ TURN_AWAY_MS: '1000' }), (ms) => {

@@ -32,7 +32,7 @@ test('filters and limit reach the service; what is not known is null', async () 
   });
 });
 
-test('a cursor goes on behind the device, with the same filters alone', async () => {
+test('a cursor continues behind the device, with the same filters alone', async () => {
   suite.fakes.answers.findDeviceStatuses = async () => ({ found: [], nextAfterDeviceId: deviceId });
   const { cursor } = JSON.parse((await get('?batteryBelow=20')).text);
   suite.fakes.seen.length = 0;

@@ -71,7 +71,7 @@ test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('%s is an unknown method', async
 
 // proves ext/catalogue/documents-limit
 // protects against rest/documents-flood
-test('one address gets 100 at once, then 429 that says when to come back, and calls with a token go on', async () => {
+test('one address gets 100 at once, then 429 that says when to come back, and calls with a token continue', async () => {
   const gateway = await startTestGateway();
   const url = `http://127.0.0.1:${gateway.server.port}/v1/openapi/cws_presigned_url.json`;
   try {

@@ -50,7 +50,7 @@ Examples:
     $ ctl contracts put acme-field --add-file - < imeis.txt
     $ ctl firmware put com.vendor.firmware 9.002.0 - --size $(wc -c < firmware.bin) < firmware.bin
 
-  Look after what goes on:
+  Look after what continues:
     $ ctl status
     $ ctl transactions list 356938035643809 --open
     $ ctl transactions find --application acme-field --status published --older-than 1h

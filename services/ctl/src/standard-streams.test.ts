@@ -193,7 +193,7 @@ describe('a firmware from standard input', () => {
 
   test.each([
     ['ends early', content.slice(0, 9), `The firmware ended after 9 of ${content.length} bytes`],
-    ['goes on', `${content}!`, `The firmware has more than ${content.length} bytes`],
+    ['continues', `${content}!`, `The firmware has more than ${content.length} bytes`],
     ['is another one', content.toUpperCase(), 'The firmware has another SHA-256'],
   ])('that %s is not stored', async (_, input, told) => {
     const updates = await openUpdates();

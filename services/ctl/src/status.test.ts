@@ -59,7 +59,7 @@ describe('status', () => {
     });
   });
 
-  test('shows what ready processes go on without: exit code 5, so that a script can tell it from not ready', async () => {
+  test('shows what ready processes continue without: exit code 5, so that a script can tell it from not ready', async () => {
     const warning = { name: 'storage_unavailable', message: 'bucket b at AWS, eu-1: not found' };
     door = await openDoor({ warnings: [warning, { name: 'other', message: 'too' }] });
     const { code, out, err } = await ctl('status');

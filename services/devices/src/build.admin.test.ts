@@ -19,7 +19,7 @@ describe('ownership', () => {
     expect((await authorize('dev-client', 'app')).developerId).toBe('dev');
     await expect(authorize('client2', 'app')).rejects.toMatchObject({ code: 'application_forbidden' });
     await expect(authorize('dev-client', 'nope')).rejects.toMatchObject({ code: 'application_forbidden' });
-    await expect(authorize('stranger', 'app')).rejects.toMatchObject({ code: 'developer_not_registered' });
+    await expect(authorize('unknown', 'app')).rejects.toMatchObject({ code: 'developer_not_registered' });
   });
 
   test('a client belongs to one developer; a put replaces the clients of its own', async () => {

@@ -115,7 +115,7 @@ describe('events', () => {
     return { body: { events, cursor: String(from + events.length), more: from + events.length < 5 } };
   };
 
-  test('are read over several pages, up to the limit, with the cursor to go on', async () => {
+  test('are read over several pages, up to the limit, with the cursor to continue', async () => {
     await answering(feed);
     const { out } = await run('events --limit 3', cloud.env);
     expect(out.split('\n').map((line) => line.split('  ')[3] ?? line)).toEqual([

@@ -45,7 +45,7 @@ export interface AdminServerOptions {
   readonly metrics: Registry;
   /** Reasons why the process is not ready; empty when it is. */
   readonly notReady: () => string[];
-  /** What it goes on without; absent: nothing is watched. */
+  /** What it continues without; absent: nothing is watched. */
   readonly warnings?: () => Warning[];
   readonly logger: Logger;
   readonly doors?: Doors;
@@ -62,7 +62,7 @@ export interface ProcessStatus {
   readonly startedAtMs: number;
   /** Why it is not ready; empty when it is. */
   readonly notReady: readonly string[];
-  /** What it goes on without; absent in release 0.1.0. */
+  /** What it continues without; absent in release 0.1.0. */
   readonly warnings?: readonly Warning[];
 }
 

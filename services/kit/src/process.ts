@@ -31,7 +31,7 @@ export interface PlatformProcess {
   readonly doors: Doors;
   readonly startUp: StartUp;
   readonly lifecycle: Lifecycle;
-  /** The process cannot go on: it stops, and `run` throws this. */
+  /** The process cannot continue: it stops, and `run` throws this. */
   fail(error: Error): void;
   /** Opens the port of operators and monitoring, with these calls of ctl. */
   serveAdmin(bindings: readonly RpcBinding[]): Promise<void>;

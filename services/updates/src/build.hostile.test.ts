@@ -47,7 +47,7 @@ const state = async (world: World, version: string) =>
   (await world.admin.listArtifacts({ package: app })).artifacts.find((one) => one.version === version);
 
 // protects against files/bomb, files/archive-tricks
-test('every hostile package is refused with its reason, leaves no file, and the service goes on', async () => {
+test('every hostile package is refused with its reason, leaves no file, and the service continues', async () => {
   const world = await open({ contents: checksHere });
   const versions = hostilePackages({ package: app, version: '' }).map((_, i) => `1.0.${i}`);
   const judge = async (version: string, i: number) => {

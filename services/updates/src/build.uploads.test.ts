@@ -423,7 +423,7 @@ test('a withdrawn version stays withdrawn: it is neither installed nor uploaded 
 });
 
 test('a client without a developer is refused with the error of devices', async () => {
-  const caller = { clientId: 'stranger', applicationId: 'app' };
+  const caller = { clientId: 'unknown', applicationId: 'app' };
   await expect(requestUpload('1', 1, caller)).rejects.toMatchObject({ code: 'developer_not_registered' });
 });
 

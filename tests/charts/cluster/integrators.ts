@@ -83,7 +83,7 @@ export async function startIntegrators(options: {
       noting(api, attempts),
       () => ++order,
       { anyOff: false, anyWasOff: false },
-      // As the guide asks of integrators. Attempts that are given up, but go on, would fill the client's connections.
+      // As the guide asks of integrators. Attempts that are given up, but continue, would fill the client's connections.
       { patienceMs: 8000, polite: true },
     );
     const feed = new FeedReader(applicationId, api);

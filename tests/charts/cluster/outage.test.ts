@@ -55,7 +55,7 @@ describeAtLength(
       rmSync(dataDir, { recursive: true, force: true });
     });
 
-    it('while Kafka alone is away pods stay ready, a new gateway finds the services, calls are accepted, and all goes on by itself', async () => {
+    it('while Kafka alone is away pods stay ready, a new gateway finds the services, calls are accepted, and all continues by itself', async () => {
       const { tenants, integrator } = integrators as Integrators;
       const { api, devices } = tenants[0] as Integrators['tenants'][number];
       const deviceId = devices[0]?.deviceId as string;
@@ -97,7 +97,7 @@ describeAtLength(
       await waitFor('all callbacks', () => ids.every(ended), { timeoutMs: 120_000 });
     }, 1_200_000);
 
-    it('calls are refused with a time to come back, no pod restarts, nothing is lost, and all goes on by itself', async () => {
+    it('calls are refused with a time to come back, no pod restarts, nothing is lost, and all continues by itself', async () => {
       const { tenants, integrator, headsetsOf } = integrators as Integrators;
       const { api, devices } = tenants[0] as Integrators['tenants'][number];
       const deviceId = devices[0]?.deviceId as string;

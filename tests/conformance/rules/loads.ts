@@ -30,7 +30,7 @@ export const list = (gets: readonly FileRequest[]) => gets.map(({ from }) => fro
 export const loads: readonly Rule[] = [
   {
     id: 'updates/resumed-after-cut',
-    sentence: 'go on with Range: bytes=<size of the file>-',
+    sentence: 'continue with Range: bytes=<size of the file>-',
     prove: async (stage) => {
       const { success, gets, effects } = await load(stage, (_, n) => (n <= 3 ? { cutAfter: part } : 'well'));
       must(success && effects === 1, `success ${success}, ${effects} effects`);
@@ -160,7 +160,7 @@ export const loads: readonly Rule[] = [
   {
     id: 'updates/server-trouble',
     sentence:
-      '408, 429, 5xx, nothing for 30 s, cut off | wait (1 s, doubled each time, 30 s at most), go on where it was',
+      '408, 429, 5xx, nothing for 30 s, cut off | wait (1 s, doubled each time, 30 s at most), continue where it was',
     prove: async (stage) => {
       const { link, success, gets } = await load(stage, (_, n) => {
         if (n === 1) return { cutAfter: part };

@@ -8,7 +8,7 @@ const patienceMs = 5000;
 const unansweredAfterMs = 120_000;
 
 /**
- * A reader of an application's event feed, which goes on from its cursor whatever happens to the platform: the second
+ * A reader of an application's event feed, which continues from its cursor whatever happens to the platform: the second
  * witness beside the integrator's server.
  */
 export class FeedReader {

@@ -19,7 +19,7 @@ import { expected, spares } from './world.ts';
 
 /**
  * Messages of the headsets' stream: right ones whose fields are changed, in sessions of the spare application's
- * headsets, which name the watched application's transactions too. A session must go on or end as the headset's
+ * headsets, which name the watched application's transactions too. A session must continue or end as the headset's
  * own fault. What a headset may tell about itself and its own transactions may change.
  */
 // protects against headsets/protocol, headsets/hello, headsets/other-transaction, headsets/other-result, headsets/report-values

@@ -5,7 +5,7 @@ export const callbackDoors = [
   door(
     'callbacks',
     'Callbacks and signed-URL requests (outgoing)',
-    "integrators choose the addresses; a stranger may send to integrators' servers or stand between",
+    "integrators choose the addresses; an attacker may send to integrators' servers or stand between",
     `
     ssrf-addresses: destinations inside: loopback, private, link-local and metadata addresses, all that IANA lists as special | only public addresses, judged by number
     ssrf-spellings: the same in decimal, hex, octal, short or IPv6-mapped form, or as a name | judged after parsing and resolving, before the connection
@@ -16,7 +16,7 @@ export const callbackDoors = [
     ssrf-configured: a configuration that allows the machine's own addresses, where the doors of services and operators are | refused in production, at the start
     ssrf-signed-urls: signed URLs (recordings) that lead inside | the same rules as for callbacks
     scheme: settings with another scheme, user data, line breaks or spaces | addresses are http or https, parsed, without control characters
-    forged: a stranger sends a callback in the platform's name | two signatures over the very bytes, with the application's key
+    forged: an attacker sends a callback in the platform's name | two signatures over the very bytes, with the application's key
     replayed: a recorded callback is sent again, also under another id | the signature covers id, time and body; receivers ignore old times and known ids
     key-change: a signature by a key that was replaced | each attempt is signed with the current key
     certificate: a server that stands between | certificates are verified: issuer, name and time

@@ -46,7 +46,7 @@ export const insideDoors = [
     'Event log and stores',
     'a service that was taken over; who reads a backup or a disk',
     `
-    poison: an event that cannot be read, or makes its consumer fail | set aside with its reason; the rest goes on
+    poison: an event that cannot be read, or makes its consumer fail | set aside with its reason; the rest continues
     false-usage: usage under an id that was used, with other content | refused, and kept as a dead letter
     large-event: an event over the limit | refused; nothing of its call is stored
     headset-content: content of headsets that bursts an event or a document | bounded before it is stored

@@ -98,7 +98,7 @@ test.each([
   },
 );
 
-test('a refused sender that goes on sending is cut off', async () => {
+test('a refused sender that continues sending is cut off', async () => {
   const { port, outcomes } = await open({ maxBytes: 65_536 });
   const socket = begin(port, { token: 'b' });
   await waitFor('the outcome', () => outcomes.length > 0);

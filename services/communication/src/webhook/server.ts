@@ -126,7 +126,7 @@ export function createWebhookServer(options: {
       server = listening;
     },
     turnAway() {
-      // A client that keeps its connection would go on with this process.
+      // A client that keeps its connection would continue with this process.
       turningAway = true;
     },
     async stop(forMs = defaultDrainMs) {

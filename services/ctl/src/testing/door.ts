@@ -79,7 +79,7 @@ export async function openDoor(
     clock?: Clock;
     /** Called when a process is asked for its status. */
     onStatus?: () => void;
-    /** What it goes on without. */
+    /** What it continues without. */
     warnings?: Warning[];
     keyIdOf?: (publicKeyPem: string) => string;
     /** The applications of every developer. */

@@ -135,7 +135,7 @@ export const faultRules = {
   'no-snapshot': 'reports nothing when another application has the headset',
   'unmarked-snapshot': 'reports everything, but does not mark it as a snapshot',
   'snapshot-first': "reports the snapshot before the ends of the former activation's uploads",
-  'finishes-old-load': 'goes on loading an update of an earlier epoch than the newest offer',
+  'finishes-old-load': 'continues loading an update of an earlier epoch than the newest offer',
   'snapshots-again': 'reports a snapshot again for an application that already has the headset',
   // Uploads.
   'asks-all-at-once': 'asks for the addresses of all uploads at once',

@@ -83,7 +83,7 @@ export async function installKafka(): Promise<string> {
 }
 
 /**
- * Starts a broker with its data in `dir` (kept: start it there again to go on, on the same port).
+ * Starts a broker with its data in `dir` (kept: start it there again to continue, on the same port).
  * `port` 0 or absent: the system chooses. `host`: the address that it listens on and tells clients; default
  * loopback. `doors`: further listeners, which clients reach by TLS.
  */

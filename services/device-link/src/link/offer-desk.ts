@@ -242,7 +242,7 @@ export class OfferDesk {
     }
   }
 
-  /** A judgement left out the operations of the next offers: reads them, and goes on (rule B5). */
+  /** A judgement left out the operations of the next offers: reads them, and continues (rule B5). */
   #readLacking(): void {
     const ids = this.#book.lacking(limits.maxOffersRead);
     if (ids.length > 0 && !this.#reading) void this.#readOffers(ids);

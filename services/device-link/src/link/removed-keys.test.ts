@@ -18,7 +18,7 @@ const checks = (n: number) => {
 };
 
 // protects against headsets/removed-key
-test('the session of a removed key ends on every instance, the others go on', async () => {
+test('the session of a removed key ends on every instance, the others continue', async () => {
   const instances = [
     await world.start({ DEVICE_LINK_KEY_CHECK_MS: 50 }),
     await world.start({ DEVICE_LINK_KEY_CHECK_MS: 50 }),

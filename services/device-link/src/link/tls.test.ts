@@ -120,7 +120,7 @@ test('h2 is agreed on by TLS 1.2 and 1.3; older versions, other protocols and pl
   expect(await metrics.metrics()).toMatch(/headset_link_certificate_expiry_timestamp_seconds \d{10}/);
 });
 
-test('a changed certificate is used for new connections; the open ones go on', async () => {
+test('a changed certificate is used for new connections; the open ones continue', async () => {
   mount(one, 'r1');
   const { port, lines } = await open();
   const before = await session(port);

@@ -51,7 +51,7 @@ export interface ListenOptions {
 
 /**
  * Forwards the feed to the target, one event after the other, until `stop`. An event is left behind only when it was
- * answered, and its position is stored before the next one goes out. Throws CliError where it cannot go on.
+ * answered, and its position is stored before the next one goes out. Throws CliError where it cannot continue.
  */
 export async function listen(options: ListenOptions): Promise<void> {
   const { api, filter, position, pollMs, stop, note } = options;

@@ -31,7 +31,7 @@ interface Content {
 
 /**
  * Where `hc listen` is in the feed: a file to which each answered event is appended at once, so that a run that is
- * killed is gone on with at the event that was under way. One process at a time has it.
+ * killed is continued with at the event that was under way. One process at a time has it.
  */
 export class Position {
   readonly #path: string;
@@ -101,7 +101,7 @@ export class Position {
     this.#append({ id: event });
   }
 
-  /** Goes on there; everything before was answered. */
+  /** Continues there; everything before was answered. */
   moveTo(place: Place): void {
     if (place.cursor === this.#place.cursor && place.skipBeforeMs === this.#place.skipBeforeMs) return;
     this.#place = place;

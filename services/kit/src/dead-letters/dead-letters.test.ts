@@ -121,7 +121,7 @@ describe('poison', () => {
   });
 
   // protects against stores/poison
-  test('it is set aside with its reason, and the rest of its key goes on', async () => {
+  test('it is set aside with its reason, and the rest of its key continues', async () => {
     const member = await start(old);
     await publish(event('k', '1'), event('k', 'bad'), event('k', '2'));
     await waitFor('the rest', () => member.handled.includes('2'));

@@ -157,7 +157,7 @@ test('closing ends a wait at once and does not move the offset', async () => {
   expect(durable).toEqual([]);
 });
 
-test('heartbeats go on while a handler works; when the partition is lost, delivery stops after the current call', async () => {
+test('heartbeats continue while a handler works; when the partition is lost, delivery stops after the current call', async () => {
   let beats = 0;
   const { options, calls, durable } = setUp(async () => {
     await waitFor('two heartbeats', () => beats >= 2);

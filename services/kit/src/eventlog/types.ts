@@ -19,7 +19,7 @@ export interface LogEvent {
   readonly timestampMs: number;
 }
 
-/** Writes because of events that a handler has taken on, and that go on after it has resolved. */
+/** Writes because of events that a handler has taken on, and that continue after it has resolved. */
 export interface Unsettled {
   /** Resolves when all of them have resolved. Never rejects. */
   readonly durable: Promise<void>;

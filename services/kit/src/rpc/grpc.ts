@@ -73,7 +73,7 @@ const commonOptions: ChannelOptions = {
  */
 const mostUnderWay = 10_000;
 
-/** How long calls may go on on a connection that is too old; longer than any call's deadline. */
+/** How long calls may continue on a connection that is too old; longer than any call's deadline. */
 const oldConnectionMs = 60_000;
 
 /** Options of a server whose connections end at this age, so that callers look for added instances. */
@@ -224,7 +224,7 @@ export class RpcServer {
     this.#health.setStatus('', 'SERVING');
   }
 
-  /** Tells callers to use another instance, and goes on serving. */
+  /** Tells callers to use another instance, and continues serving. */
   turnAway(): void {
     this.#health.setStatus('', 'NOT_SERVING');
   }

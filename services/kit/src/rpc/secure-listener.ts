@@ -192,7 +192,7 @@ export class SecureListener {
   /**
    * Takes no more connections; the open ones are the gRPC server's. Resolves when it has closed all: its own
    * shutdown does not wait for those that it was given and has told to end before (their age, or a caller
-   * that turned away), though calls on them may go on.
+   * that turned away), though calls on them may continue.
    */
   close(): Promise<void> {
     this.#port.close();
