@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import { type Doors, defaultDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { listenOn } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
+import { defaultListeners, type Listeners } from '@headset-cloud/kit/listeners/http-listener.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Gateway } from './app.ts';
 import type { GatewayConfig } from './config.ts';
@@ -41,7 +41,7 @@ export function createGatewayServer(
   gateway: Pick<Gateway, 'handler'>,
   config: GatewayServerConfig,
   logger: Logger,
-  doors: Doors = defaultDoors,
+  listeners: Listeners = defaultListeners,
   time: Time = systemTime,
 ): GatewayServer {
   const inHand = new Set<ServerResponse>();
@@ -75,7 +75,7 @@ export function createGatewayServer(
   // The reader of the body sends "100 Continue", after every earlier check has passed.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
-  doors.guard(server, 'api', ({ headers }) => ({
+  listeners.guard(server, 'api', ({ headers }) => ({
     'X-Request-Id': requestId(headers['x-request-id']),
     'Cache-Control': 'no-store',
   }));

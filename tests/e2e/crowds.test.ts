@@ -10,10 +10,10 @@ import { instancesWanted } from './instances.ts';
 
 /** Streams without a hello; a longer test by hand takes more. */
 const crowdOfStreams = Number(process.env['CROWD'] || 1000);
-/** A door's name and address, and the status of a newcomer's request for a path. */
-type Door = [string, () => string, string, number];
+/** A listener's name and address, and the status of a newcomer's request for a path. */
+type Listener = [string, () => string, string, number];
 
-describeOnStack('crowds at the doors', () => {
+describeOnStack('crowds at the listeners', () => {
   let tenant: Tenant;
   let attacker: Tenant;
   const sockets: Socket[] = [];
@@ -47,9 +47,9 @@ describeOnStack('crowds at the doors', () => {
       () => 0,
     );
 
-  const files: Door = ['files', () => stack.filesUrl, '/a', 403];
+  const files: Listener = ['files', () => stack.filesUrl, '/a', 403];
   // protects against rest/crowd, sora/crowd
-  it.each<Door>([
+  it.each<Listener>([
     ['the API', () => stack.apiUrl, '/v1/applications/a', 401],
     ["Sora's webhooks", () => stack.soraWebhookUrl, '/webhooks/sora/a', 405],
     // With S3 the platform serves no files itself.

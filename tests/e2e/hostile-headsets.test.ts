@@ -332,7 +332,7 @@ describeOnStack('hostile headsets', () => {
     '/headset.devices.v1.DevicesAdminService/ListDevelopers',
     '/headset.transactions.v1.TransactionsService/CreateTransaction',
     '/headset.device_link.v1.HeadsetLinkService/Nothing',
-  ])('the headsets’ door does not serve %s', async (method) => {
+  ])('the headsets’ listener does not serve %s', async (method) => {
     const client = new Client(stack.deviceLinkUrl, credentials.createInsecure());
     const bytes = (b: Buffer) => b;
     const code = await new Promise((resolve) => {

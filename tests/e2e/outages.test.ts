@@ -92,14 +92,14 @@ describeOnStack('outages behind the platform', () => {
   };
   const deadLetters = async () => {
     const { transactions, devices, notifier, billing, connectivity } = stack.admin;
-    const doors = {
+    const listeners = {
       TRANSACTIONS_ADMIN: transactions,
       DEVICES_ADMIN: devices,
       NOTIFIER_ADMIN: notifier,
       BILLING_ADMIN: billing,
       CONNECTIVITY_ADMIN: connectivity,
     };
-    const run = await ctlWith(doors, '--json', 'dead-letters', 'list');
+    const run = await ctlWith(listeners, '--json', 'dead-letters', 'list');
     expect(run).toMatchObject({ exitCode: 0, err: '' });
     return JSON.parse(run.out).deadLetters ?? [];
   };

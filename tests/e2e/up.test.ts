@@ -127,7 +127,7 @@ describeOnStack('make up', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const operators = () => ({ CTL_DOORS_FILE: join(dataDir, 'doors.json') });
+  const operators = () => ({ CTL_ADDRESSES_FILE: join(dataDir, 'addresses.json') });
   const demo = () => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
   /** A line of "Try next", as it would be pasted. */
   const line = (run: Run, start: string): string => {

@@ -2,30 +2,30 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Proof, readProofs } from '../specification/proofs.ts';
 import { cell, testsCell } from '../specification/table.ts';
-import { callbackDoors } from './threats/callbacks.ts';
-import { fileDoors } from './threats/files.ts';
-import { hcDoor } from './threats/hc.ts';
-import { headsetDoor } from './threats/headsets.ts';
-import { insideDoors } from './threats/inside.ts';
-import { restDoor } from './threats/rest.ts';
-import { siteDoors } from './threats/site.ts';
-import type { Door } from './threats/threat.ts';
+import { callbackListeners } from './threats/callbacks.ts';
+import { fileListeners } from './threats/files.ts';
+import { hcListener } from './threats/hc.ts';
+import { headsetListener } from './threats/headsets.ts';
+import { insideListeners } from './threats/inside.ts';
+import { restListener } from './threats/rest.ts';
+import { siteListeners } from './threats/site.ts';
+import type { Listener } from './threats/threat.ts';
 
 /** Entry points of the threat model (docs/security.md). */
-export const doors: readonly Door[] = [
-  restDoor,
-  headsetDoor,
-  ...fileDoors,
-  ...callbackDoors,
-  ...insideDoors,
-  hcDoor,
-  ...siteDoors,
+export const listeners: readonly Listener[] = [
+  restListener,
+  headsetListener,
+  ...fileListeners,
+  ...callbackListeners,
+  ...insideListeners,
+  hcListener,
+  ...siteListeners,
 ];
 
 export const documentFile = resolve(import.meta.dirname, 'README.md');
 
 /** What is wrong between threats and tests; empty when nothing is. No threat may be without a test. */
-export function problems(all: readonly Door[], proofs: readonly Proof[]): string[] {
+export function problems(all: readonly Listener[], proofs: readonly Proof[]): string[] {
   const ids = all.flatMap(({ threats }) => threats.map((t) => t.id));
   const shown = new Set(proofs.map((p) => p.id));
   return [
@@ -38,10 +38,10 @@ export function problems(all: readonly Door[], proofs: readonly Proof[]): string
 /** The text of README.md. Throws if a threat has no test, or a test names an unknown threat. */
 export function render(): string {
   const proofs = readProofs('protects against');
-  const wrong = problems(doors, proofs);
+  const wrong = problems(listeners, proofs);
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
   const byId = Map.groupBy(proofs, (p) => p.id);
-  const parts = doors.map(({ title, reach, threats }) => {
+  const parts = listeners.map(({ title, reach, threats }) => {
     const rows = threats.map(
       ({ id, attack, guard }) =>
         `| \`${id}\` | ${cell(attack)} | ${cell(guard)} | ${testsCell(byId.get(id) ?? [])} |`,

@@ -3,8 +3,8 @@ import { join, relative, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
 const folders = ['gateway', 'services', 'tests', 'docs-site/tests'];
-/** Fuzz tests of doors are no test files. */
-const fuzzedDoors = join(root, 'tests/fuzz/doors');
+/** Fuzz tests of listeners are no test files. */
+const fuzzedListeners = join(root, 'tests/fuzz/listeners');
 
 /** A test that says which line of the specification it proves, or which attack it protects against. */
 export interface Proof {
@@ -37,7 +37,7 @@ function testFiles(folder: string): string[] {
     if (entry.name === 'node_modules') return [];
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return testFiles(path);
-    return entry.name.endsWith('.test.ts') || folder === fuzzedDoors ? [path] : [];
+    return entry.name.endsWith('.test.ts') || folder === fuzzedListeners ? [path] : [];
   });
 }
 

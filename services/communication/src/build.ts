@@ -182,7 +182,7 @@ export function buildCommunication(
     maxBytes: config.COMMUNICATION_WEBHOOK_MAX_BYTES,
     logger,
     onAnswer: metrics.webhook,
-    ...(ctx.doors && { doors: ctx.doors }),
+    ...(ctx.listeners && { listeners: ctx.listeners }),
   });
   let started = false;
 

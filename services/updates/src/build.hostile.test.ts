@@ -10,7 +10,7 @@ import { checksHere } from './testing/checks-here.ts';
 import { hostilePackages, longCheck } from './testing/hostile-packages.ts';
 import { callerOf, World } from './testing/world.ts';
 
-/** Hostile packages through the service's own doors: a call for a URL, and the PUT to it. */
+/** Hostile packages through the service's own listeners: a call for a URL, and the PUT to it. */
 const worlds: World[] = [];
 async function open(
   checks: { ownProcesses: true } | { contents: RunningContentChecks },

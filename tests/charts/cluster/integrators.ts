@@ -13,7 +13,7 @@ import { activate } from '../../faults/load/loops.ts';
 import { surroundings } from '../../faults/load/operations.ts';
 import { Said } from '../../faults/load/said.ts';
 import type { Tenant } from '../../faults/world.ts';
-import type { Doors } from './platform.ts';
+import type { Listeners } from './platform.ts';
 
 /** One attempt of a call that changes something. */
 export interface Attempt {
@@ -45,13 +45,13 @@ const headsetFlags = [
 ];
 
 export async function startIntegrators(options: {
-  readonly doors: Doors;
+  readonly listeners: Listeners;
   /** This machine's address for callbacks and files. */
   readonly host: string;
   readonly dataDir: string;
 }): Promise<Integrators> {
-  const { doors, host, dataDir } = options;
-  const { admin, client: credentials } = doors;
+  const { listeners, host, dataDir } = options;
+  const { admin, client: credentials } = listeners;
   const [integrator, files] = await Promise.all([
     startIntegrator({ host, keep: Number.POSITIVE_INFINITY }),
     startFileStore(host),
@@ -69,7 +69,7 @@ export async function startIntegrators(options: {
       activationLimit: devicesEach,
       deviceIds: devices.map(({ deviceId }) => deviceId),
     });
-    const { apiUrl, tokenUrl } = doors;
+    const { apiUrl, tokenUrl } = listeners;
     const api = createApiClient({ apiUrl, tokenUrl, applicationId, ...credentials });
     const deviceEvent = integrator.url;
     const settings = { deviceEvent, fileUploadEvent: integrator.url, fileUploadGetUrl: files.signUrl };
@@ -91,7 +91,7 @@ export async function startIntegrators(options: {
   }
   const headsets = (await freePorts(2)).map((controlPort, i) =>
     manageHeadsets({
-      ...{ name: `headsets-${i + 1}`, dir: dataDir, server: doors.headsets, controlPort },
+      ...{ name: `headsets-${i + 1}`, dir: dataDir, server: listeners.headsets, controlPort },
       devices: tenants.flatMap((t) => t.devices.filter((_, d) => d % 2 === i)),
       content: surroundings,
       // Apps of the second process answer commands.

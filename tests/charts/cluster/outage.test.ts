@@ -10,7 +10,7 @@ import { allReady } from './disturbances.ts';
 import { loadImage } from './images.ts';
 import { type Integrators, startIntegrators } from './integrators.ts';
 import { makeNamespace, type Namespace } from './namespace.ts';
-import { applyStores, components, deploy, openDoors, releaseName, trialValues } from './platform.ts';
+import { applyStores, components, deploy, openListeners, releaseName, trialValues } from './platform.ts';
 import { type PodsWatch, watchEnds } from './pods.ts';
 
 /** Number of calls while both stores are away, at most one each second. */
@@ -44,8 +44,8 @@ describeAtLength(
       const { adminToken } = await applyStores(namespace, backing);
       watch = watchEnds(cluster, namespace, components);
       await deploy(namespace, 'install', trialValues(namespace, backing, images, 1));
-      const doors = await openDoors(namespace, adminToken);
-      integrators = await startIntegrators({ doors, host: cluster.host, dataDir });
+      const listeners = await openListeners(namespace, adminToken);
+      integrators = await startIntegrators({ listeners, host: cluster.host, dataDir });
     }, 600_000);
     afterAll(async () => {
       watch?.close();

@@ -1,8 +1,8 @@
-import { door } from './threat.ts';
+import { listener } from './threat.ts';
 
 /** Attacks on and by what the platform sends out. */
-export const callbackDoors = [
-  door(
+export const callbackListeners = [
+  listener(
     'callbacks',
     'Callbacks and signed-URL requests (outgoing)',
     "integrators choose the addresses; an attacker may send to integrators' servers or stand between",
@@ -13,7 +13,7 @@ export const callbackDoors = [
     ssrf-mixed: a name with public and internal addresses | only the public ones are connected to
     ssrf-redirect: a public address that redirects inside | redirects are not followed
     ssrf-proxy: getting inside by way of the egress proxy | addresses are judged before the proxy is asked, and it gets the judged address
-    ssrf-configured: a configuration that allows the machine's own addresses, where the doors of services and operators are | refused in production, at the start
+    ssrf-configured: a configuration that allows the machine's own addresses, where the listeners of services and operators are | refused in production, at the start
     ssrf-signed-urls: signed URLs (recordings) that lead inside | the same rules as for callbacks
     scheme: settings with another scheme, user data, line breaks or spaces | addresses are http or https, parsed, without control characters
     forged: an attacker sends a callback in the platform's name | two signatures over the very bytes, with the application's key

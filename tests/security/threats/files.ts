@@ -1,8 +1,8 @@
-import { door } from './threat.ts';
+import { listener } from './threat.ts';
 
 /** Attacks through files and through what Sora's servers send. */
-export const fileDoors = [
-  door(
+export const fileListeners = [
+  listener(
     'files',
     'Uploads and downloads (updates)',
     'the internet, by signed addresses; who uploads may mean harm',
@@ -25,7 +25,7 @@ export const fileDoors = [
     text: control characters and long texts from a package in messages | printable and bounded
     `,
   ),
-  door(
+  listener(
     'sora',
     "Sora's webhooks (communication)",
     "Sora's servers; an attacker who knows the address",

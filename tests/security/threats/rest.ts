@@ -1,7 +1,7 @@
-import { door } from './threat.ts';
+import { listener } from './threat.ts';
 
 /** Attacks through the REST API. */
-export const restDoor = door(
+export const restListener = listener(
   'rest',
   'REST API (gateway)',
   'the internet; a caller may have a token of its own application, a stolen one, or none',

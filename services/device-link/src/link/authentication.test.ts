@@ -97,7 +97,7 @@ describe('a headset is let in', () => {
 
   it('not without a hello in time', async () => {
     const headset = world.dial(instance);
-    await waitFor('the stream to stand at the door', async () => {
+    await waitFor('the stream to stand at the listener', async () => {
       world.clock.offsetMs += 1000;
       return headset.end !== undefined;
     });

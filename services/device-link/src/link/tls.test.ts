@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { connect, type TLSSocket } from 'node:tls';
 import type { ConfigError } from '@headset-cloud/kit/config.ts';
-import { Connections } from '@headset-cloud/kit/doors/connections.ts';
+import { Connections } from '@headset-cloud/kit/listeners/connections.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { type Authority, createAuthority, type Issued } from '@headset-cloud/kit/testing/authority.ts';

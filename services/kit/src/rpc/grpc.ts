@@ -109,7 +109,7 @@ export class RpcServer {
 
   /**
    * `observe` is told of each call. With `security`, callers must prove who they are (rule C20); with the
-   * server's TLS alone, only the server does; `plaintext` is a door without TLS that has limits.
+   * server's TLS alone, only the server does; `plaintext` is a listener without TLS that has limits.
    */
   constructor(
     bindings: readonly RpcBinding[],

@@ -8,7 +8,7 @@ import { connect as connectTls, createSecureContext } from 'node:tls';
 import { Server } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { systemTime } from '../clock.ts';
-import { Connections } from '../doors/connections.ts';
+import { Connections } from '../listeners/connections.ts';
 import type { Logger } from '../logger.ts';
 import { type Authority, createAuthority, type Issued } from '../testing/authority.ts';
 import { createFakeTime } from '../testing/fake-time.ts';

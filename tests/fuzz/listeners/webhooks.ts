@@ -1,8 +1,8 @@
 import type { Random } from '../../faults/random.ts';
 import { hostileTexts, mutatedBytes } from './bytes.ts';
-import { fuzz } from './door.ts';
 import { answered, exchange, head, strange } from './http.ts';
 import { announced, mutatedJson } from './json-text.ts';
+import { fuzz } from './listener.ts';
 
 const printable = (bytes: Buffer) => bytes.toString('latin1').replaceAll(/[^\x21-\x7e]/g, '');
 

@@ -1,18 +1,18 @@
 import type { Mutation } from '../../faults/inside/environment.ts';
-import { doors } from './all.ts';
+import { listeners } from './all.ts';
 import { type Options, run } from './run.ts';
 
-/** A safeguard that is left out, and what a door must find then. */
+/** A safeguard that is left out, and what a listener must find then. */
 interface Sabotage extends Mutation {
   readonly name: string;
-  readonly door: string;
+  readonly listener: string;
   readonly finds: RegExp;
 }
 
 export const sabotages: readonly Sabotage[] = [
   {
     name: 'tokens without their signature',
-    door: 'tokens',
+    listener: 'tokens',
     file: 'gateway/src/tokens/verifier.ts',
     from: 'jwt.verify(token, key, {',
     to: 'jwt.decode(token) ?? ({',
@@ -20,7 +20,7 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     name: 'bodies that are kept',
-    door: 'json',
+    listener: 'json',
     file: 'gateway/src/http/json.ts',
     from: 'export function parseText(text: string): JsonText {',
     to: 'const kept: Buffer[] = []; export function parseText(text: string): JsonText { kept.push(Buffer.alloc(1e6));',
@@ -28,7 +28,7 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     name: 'messages that cannot be read',
-    door: 'messages',
+    listener: 'messages',
     file: 'services/device-link/src/link/wire.ts',
     from: "return new UnreadableMessage('a message is not a ConnectRequest');",
     to: "throw new Error('a message is not a ConnectRequest');",
@@ -36,7 +36,7 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     name: "a token in the library's own words",
-    door: 'stream',
+    listener: 'stream',
     file: 'services/kit/src/rpc/grpc.ts',
     from: "if (!text.startsWith('Failed to add metadata entry')) logger.warn(",
     to: 'logger.error(',
@@ -44,7 +44,7 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     name: 'uploads of another type',
-    door: 'urls',
+    listener: 'urls',
     file: 'services/updates/src/storage/local-server.ts',
     from: "if (request.headers['content-type'] !== contentType) {",
     to: 'if (sizeBytes < 0) {',
@@ -52,7 +52,7 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     name: "webhooks without the endpoint's secret",
-    door: 'webhooks',
+    listener: 'webhooks',
     file: 'services/communication/src/webhook/receive.ts',
     from: 'return right && known !== undefined;',
     to: 'return known !== undefined;',
@@ -60,18 +60,20 @@ export const sabotages: readonly Sabotage[] = [
   },
 ];
 
-/** Runs each door on a platform without a safeguard; returns the names of those that found nothing. */
-export async function showThatItCanFail(options: Omit<Options, 'doors' | 'mutations'>): Promise<string[]> {
+/** Runs each listener on a platform without a safeguard; returns the names of those that found nothing. */
+export async function showThatItCanFail(
+  options: Omit<Options, 'listeners' | 'mutations'>,
+): Promise<string[]> {
   const blind: string[] = [];
-  for (const { name, door, finds, ...mutation } of sabotages) {
+  for (const { name, listener, finds, ...mutation } of sabotages) {
     const failures = await run({
       ...options,
-      doors: doors.filter((one) => one.name === door),
+      listeners: listeners.filter((one) => one.name === listener),
       mutations: [mutation],
       say: () => {},
     });
     const found = failures.some((failure) => finds.test(failure));
-    options.say(`${found ? 'found' : 'NOT FOUND'}: ${name} (${door})`);
+    options.say(`${found ? 'found' : 'NOT FOUND'}: ${name} (${listener})`);
     if (!found) blind.push(name);
   }
   return blind;

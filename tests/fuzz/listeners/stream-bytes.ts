@@ -3,7 +3,6 @@ import { gzipSync } from 'node:zlib';
 import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import type { Random } from '../../faults/random.ts';
 import { mutatedBytes, pieces, randomBytes } from './bytes.ts';
-import { fuzz, type Outcome } from './door.ts';
 import {
   authorizationOf,
   encode,
@@ -16,6 +15,7 @@ import {
   sentinel,
   wrongStatus,
 } from './link.ts';
+import { fuzz, type Outcome } from './listener.ts';
 import { spares } from './world.ts';
 
 /** How long one waits for the end of what cannot be understood; the server may wait longer for the rest of it. */

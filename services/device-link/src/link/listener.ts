@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { type Clock, monotonicMs, type Time } from '@headset-cloud/kit/clock.ts';
-import type { Connections } from '@headset-cloud/kit/doors/connections.ts';
+import type { Connections } from '@headset-cloud/kit/listeners/connections.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Refusals } from '@headset-cloud/kit/refusals.ts';
 import type { ConnectRequest, Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
@@ -17,7 +17,7 @@ import { retryWhile } from './retry.ts';
 import { Session, type SessionDeps } from './session.ts';
 import { cutOff, type Incoming, type LinkCall, UnreadableMessage } from './wire.ts';
 
-export interface DoorDeps {
+export interface ListenerDeps {
   readonly authenticate: ReturnType<typeof createAuthenticator>;
   readonly directory: SessionDirectory;
   readonly hub: SessionHub;
@@ -59,8 +59,8 @@ interface Visitor {
 }
 
 /** Lets headsets in: token, hello, registration, session. */
-export class Door {
-  readonly #deps: DoorDeps;
+export class Listener {
+  readonly #deps: ListenerDeps;
   readonly #visitors = new Set<Visitor>();
   /** Streams that wait for their hello, by device. */
   readonly #awaited = new Map<string, Visitor>();
@@ -69,7 +69,7 @@ export class Door {
   /** Devices of which a registration failed, and until when its write may still become visible. */
   readonly #doubtfulUntilMs = new Map<string, number>();
 
-  constructor(deps: DoorDeps) {
+  constructor(deps: ListenerDeps) {
     this.#deps = deps;
   }
 

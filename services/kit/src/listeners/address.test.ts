@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList } from 'node:net';
 import { readConfig } from '../config.ts';
 import { addressOf } from './address.ts';
-import { doorConfig } from './config.ts';
+import { listenerConfig } from './config.ts';
 
 const proxies = new BlockList();
 proxies.addSubnet('10.0.0.0', 8, 'ipv4');
@@ -28,5 +28,5 @@ test.each([
 });
 
 test.each(['0.0.0.0/0', '10.0.0.0/8,::/0'])('not everybody is a trusted proxy: %s', (TRUSTED_PROXIES) => {
-  expect(() => readConfig(doorConfig, { TRUSTED_PROXIES })).toThrow('which is every address');
+  expect(() => readConfig(listenerConfig, { TRUSTED_PROXIES })).toThrow('which is every address');
 });

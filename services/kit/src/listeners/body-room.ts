@@ -3,7 +3,7 @@ import { DomainError } from '../errors.ts';
 /** Bodies up to this size need no room: the number of connections bounds them. Bytes. */
 export const smallBodyBytes = 8192;
 /**
- * Larger bodies of calls under way at one door, from their headers to their answers, of all clients; parsed they
+ * Larger bodies of calls under way at one listener, from their headers to their answers, of all clients; parsed they
  * take several times as much. A gateway's heap has 330 MiB by default. Bytes.
  */
 const mostBytes = 64 * 1024 * 1024;

@@ -5,7 +5,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { forOperators, type Held, longestMs } from './judge.ts';
 import { expected, type World, watchedPath } from './world.ts';
 
-/** What the doors must not change: all that the watched application has, and what is there in all. */
+/** What the listeners must not change: all that the watched application has, and what is there in all. */
 export async function unchangeable({
   admin,
   watched,

@@ -44,7 +44,7 @@ import { TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_
 import { Registry } from 'prom-client';
 
 /** A real admin port over HTTP, with canned answers behind it and a record of what arrived. */
-export interface Door {
+export interface Listener {
   readonly url: string;
   readonly contractCalls: PutContractRequest[];
   /** Registered public keys by device. */
@@ -69,7 +69,7 @@ export function thumbprint(pem: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }
 
-export async function openDoor(
+export async function openListener(
   options: {
     token?: string;
     only?: 'devices';
@@ -130,7 +130,7 @@ export async function openDoor(
     /** Its activation limit; default 0. */
     contractLimit?: number;
   } = {},
-): Promise<Door> {
+): Promise<Listener> {
   const contractCalls: PutContractRequest[] = [];
   const keys = new Map<string, string>();
   const keyNames: string[] = [];

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Random } from '../../faults/random.ts';
 import { mutatedBytes } from './bytes.ts';
-import { fuzz } from './door.ts';
 import { longestMs } from './judge.ts';
 import {
   type Body,
@@ -14,6 +13,7 @@ import {
   sentinel,
   wrongStatus,
 } from './link.ts';
+import { fuzz } from './listener.ts';
 import { mutatedMessage } from './wire.ts';
 import { expected, spares } from './world.ts';
 

@@ -10,8 +10,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../../faults/random.ts';
 import { hostileTexts, mutatedBytes } from './bytes.ts';
-import { fuzz } from './door.ts';
 import { answered, exchange, head, strange } from './http.ts';
+import { fuzz } from './listener.ts';
 
 type Json = Record<string, unknown>;
 
@@ -20,7 +20,7 @@ interface Right {
   readonly token: string;
   readonly header: Json;
   readonly claims: Json;
-  /** The issuer's key, with which no token that this door sends may be right. */
+  /** The issuer's key, with which no token that this listener sends may be right. */
   readonly issuerKey: KeyObject;
   readonly foreignKey: KeyObject;
 }

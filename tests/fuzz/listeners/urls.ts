@@ -3,9 +3,9 @@ import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { Random } from '../../faults/random.ts';
 import { mutatedBytes } from './bytes.ts';
-import { fuzz } from './door.ts';
 import { answered, exchange, head, type RawAnswer } from './http.ts';
 import { authorizationOf } from './link.ts';
+import { fuzz } from './listener.ts';
 import { storedFiles } from './watch.ts';
 import { expected, spares, type World } from './world.ts';
 

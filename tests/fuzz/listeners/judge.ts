@@ -1,9 +1,9 @@
-import type { Outcome } from './door.ts';
+import type { Outcome } from './listener.ts';
 
 /** An answer is owed within this; milliseconds. */
 export const longestMs = 10_000;
 
-/** Share of the cases of a door that a limit may refuse. */
+/** Share of the cases of a listener that a limit may refuse. */
 const mostLimited = 0.03;
 const mebi = 1024 ** 2;
 
@@ -21,8 +21,8 @@ export function judgeCase(outcome: Outcome): string | undefined {
   return undefined;
 }
 
-/** What is wrong with all cases of a door together. */
-export function judgeDoor(counts: ReadonlyMap<string, number>, limited: number): string[] {
+/** What is wrong with all cases of a listener together. */
+export function judgeListener(counts: ReadonlyMap<string, number>, limited: number): string[] {
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
   return [
     ...(all < 20 ? [`only ${all} cases were tried`] : []),

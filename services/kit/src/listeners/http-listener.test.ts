@@ -3,7 +3,7 @@ import { createServer, get, type Server } from 'node:http';
 import { type AddressInfo, BlockList, connect, type Socket } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
 import { Connections, type TurnedAway } from './connections.ts';
-import { doorTimes, limitConnections } from './http-door.ts';
+import { limitConnections, listenerTimes } from './http-listener.ts';
 
 const none = new BlockList();
 const loopback = new BlockList();
@@ -22,7 +22,7 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-interface Door {
+interface Listener {
   readonly connections: Connections;
   readonly port: number;
   /** Resolves when so many requests for /slow have come. */
@@ -31,10 +31,10 @@ interface Door {
   readonly answer: () => void;
 }
 
-/** A door whose connections are old at once. */
-async function open(most: number, mostOfAddress = most, proxies = none): Promise<Door> {
+/** A listener whose connections are old at once. */
+async function open(most: number, mostOfAddress = most, proxies = none): Promise<Listener> {
   const waiting: (() => void)[] = [];
-  server = createServer(doorTimes, (request, response) => {
+  server = createServer(listenerTimes, (request, response) => {
     if (request.url === '/slow') waiting.push(() => response.end('late'));
     else response.end('ok');
   });
@@ -164,7 +164,7 @@ it('a connection that has come just now is not replaced', async () => {
 });
 
 it('a header that does not end is answered in time', async () => {
-  server = createServer({ ...doorTimes, headersTimeout: 100, connectionsCheckingInterval: 20 }, () => {});
+  server = createServer({ ...listenerTimes, headersTimeout: 100, connectionsCheckingInterval: 20 }, () => {});
   limitConnections(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

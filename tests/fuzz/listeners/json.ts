@@ -8,9 +8,9 @@ import {
   resolve,
 } from '@headset-cloud/gateway/openapi/document.ts';
 import type { Random } from '../../faults/random.ts';
-import { fuzz } from './door.ts';
 import { answered, exchange, head, strange } from './http.ts';
 import { announced, mutatedJson } from './json-text.ts';
+import { fuzz } from './listener.ts';
 import { expected, spares } from './world.ts';
 
 const keys = ['a', 'x'.repeat(300), '\xff', 'a,b', '"a"'];

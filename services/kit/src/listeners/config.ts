@@ -24,33 +24,33 @@ function networks(o: { readonly doc: string; readonly example: string }) {
   return { ...o, parse } satisfies ConfigKey<BlockList>;
 }
 
-/** Keys of every process: what its doors for HTTP bear (rule C21). */
-export const doorConfig = {
-  DOOR_CONNECTIONS: integer({
-    doc: 'Connections that a door for HTTP (API, files, webhooks, operators) has at most; at the limit a new one replaces one that waits without a request.',
+/** Keys of every process: what its listeners for HTTP bear (rule C21). */
+export const listenerConfig = {
+  LISTENER_CONNECTIONS: integer({
+    doc: 'Connections that a listener for HTTP (API, files, webhooks, operators) has at most; at the limit a new one replaces one that waits without a request.',
     example: '4000',
     default: 4000,
     min: 10,
     max: 1_000_000,
   }),
-  DOOR_CONNECTIONS_OF_ADDRESS: integer({
-    doc: 'Maximum number of connections to one HTTP listener from one address (IPv6: from one /64). Connections from TRUSTED_PROXIES count only towards DOOR_CONNECTIONS.',
+  LISTENER_CONNECTIONS_OF_ADDRESS: integer({
+    doc: 'Maximum number of connections to one HTTP listener from one address (IPv6: from one /64). Connections from TRUSTED_PROXIES count only towards LISTENER_CONNECTIONS.',
     example: '1000',
     default: 1000,
     min: 1,
     max: 1_000_000,
   }),
   TRUSTED_PROXIES: networks({
-    doc: 'Addresses and networks (CIDR) of the proxies before the doors, separated by commas: behind such an address there are many clients.',
+    doc: 'Addresses and networks (CIDR) of the proxies before the listeners, separated by commas: behind such an address there are many clients.',
     example: '10.0.0.0/8,fd00::/8',
   }),
 } as const;
 
-/** The limits of a process's doors for HTTP. */
-export function doorLimits(config: ConfigOf<typeof doorConfig>): ConnectionLimits {
+/** The limits of a process's listeners for HTTP. */
+export function listenerLimits(config: ConfigOf<typeof listenerConfig>): ConnectionLimits {
   return {
-    most: config.DOOR_CONNECTIONS,
-    mostOfAddress: config.DOOR_CONNECTIONS_OF_ADDRESS,
+    most: config.LISTENER_CONNECTIONS,
+    mostOfAddress: config.LISTENER_CONNECTIONS_OF_ADDRESS,
     proxies: config.TRUSTED_PROXIES ?? new BlockList(),
   };
 }

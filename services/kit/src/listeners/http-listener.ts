@@ -3,14 +3,14 @@ import { BlockList, type Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { type ConnectionLimits, Connections, countTurnedAway, type TurnedAway } from './connections.ts';
 
-/** What a door for HTTP bears where nobody says otherwise: as the defaults of the configuration. */
+/** What a listener for HTTP bears where nobody says otherwise: as the defaults of the configuration. */
 export const defaultLimits: ConnectionLimits = { most: 4000, mostOfAddress: 1000, proxies: new BlockList() };
 
 /**
- * Time limits of a door for HTTP; Node keeps them only as often as it checks. A door with long requests
+ * Time limits of a listener for HTTP; Node keeps them only as often as it checks. A listener with long requests
  * sets its own `requestTimeout`. Milliseconds.
  */
-export const doorTimes = {
+export const listenerTimes = {
   headersTimeout: 10_000,
   requestTimeout: 10_000,
   connectionsCheckingInterval: 1000,
@@ -26,26 +26,26 @@ const mostPipelined = { ofConnection: 16, all: 1000 };
 /** What a refusal says of its request beside its message. */
 export type RefusalHeaders = (request: IncomingMessage) => Readonly<Record<string, string>>;
 
-/** The doors of one process. */
-export interface Doors {
+/** The listeners of one process. */
+export interface Listeners {
   /** Behind one of these addresses there are many clients. */
   readonly proxies: BlockList;
   /** Puts the process's limits on a server for HTTP; called before it listens, when its listeners are there. */
-  guard(server: Server, door: string, refusalHeaders?: RefusalHeaders): void;
+  guard(server: Server, listener: string, refusalHeaders?: RefusalHeaders): void;
 }
 
-/** Doors with these limits, which count whom they turn away. */
-export function openDoors(limits: ConnectionLimits, metrics: Registry): Doors {
+/** Listeners with these limits, which count whom they turn away. */
+export function openListeners(limits: ConnectionLimits, metrics: Registry): Listeners {
   const counted = countTurnedAway(metrics);
   return {
     proxies: limits.proxies,
-    guard: (server, door, refusalHeaders) =>
-      void limitConnections(server, limits, counted(door), { refusalHeaders }),
+    guard: (server, listener, refusalHeaders) =>
+      void limitConnections(server, limits, counted(listener), { refusalHeaders }),
   };
 }
 
-/** The doors of a part that is built without a process. */
-export const defaultDoors: Doors = {
+/** The listeners of a part that is built without a process. */
+export const defaultListeners: Listeners = {
   proxies: defaultLimits.proxies,
   guard: (server, _, refusalHeaders) =>
     void limitConnections(server, defaultLimits, undefined, { refusalHeaders }),

@@ -1,16 +1,16 @@
 import { describeOnStack, stack } from './harness.ts';
 import { rawStatuses } from './raw-http.ts';
 
-/** A door's name and address, and a request that it answers by this status. */
-type Door = [name: string, url: () => string, path: string, status: number];
+/** A listener's name and address, and a request that it answers by this status. */
+type Listener = [name: string, url: () => string, path: string, status: number];
 
-/** Bytes that are to confuse the doors beside the API; hostile-requests.test.ts has the API's. */
-describeOnStack('hostile requests at the other doors', () => {
-  const doors: Door[] = [
+/** Bytes that are to confuse the listeners beside the API; hostile-requests.test.ts has the API's. */
+describeOnStack('hostile requests at the other listeners', () => {
+  const listeners: Listener[] = [
     ["Sora's webhooks", () => stack.soraWebhookUrl, '/webhooks/sora/a', 405],
-    ['the operators’ door', () => Object.values(stack.adminUrls)[0] ?? '', '/livez', 200],
+    ['the operators’ listener', () => Object.values(stack.adminUrls)[0] ?? '', '/livez', 200],
     // With S3 the platform serves no files itself.
-    ...(stack.kind === 'embedded' ? [['files', () => stack.filesUrl, '/a', 403] satisfies Door] : []),
+    ...(stack.kind === 'embedded' ? [['files', () => stack.filesUrl, '/a', 403] satisfies Listener] : []),
   ];
   const secret = 'GET /hidden HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
   const closing = 'Connection: close\r\n';
@@ -50,7 +50,7 @@ describeOnStack('hostile requests at the other doors', () => {
   };
 
   // protects against sora/http, operators/http, files/http
-  it.each(doors)(
+  it.each(listeners)(
     '%s: what is no right request is refused once, and what hides behind it is not read',
     async (_, url, path, status) => {
       const answered = await Promise.all(
@@ -69,10 +69,10 @@ describeOnStack('hostile requests at the other doors', () => {
     },
   );
 
-  const everyDoor: Door[] = [['the API', () => stack.apiUrl, '/a', 403], ...doors];
+  const everyListener: Listener[] = [['the API', () => stack.apiUrl, '/a', 403], ...listeners];
 
   // protects against rest/pipelining, sora/http, operators/http, files/http
-  it.each(everyDoor)(
+  it.each(everyListener)(
     '%s: of a thousand requests at once on one connection 16 are served, the next gets 503, and the connection ends',
     async (_, url, path, status) => {
       const asked = request(`GET ${path}`).repeat(1000);

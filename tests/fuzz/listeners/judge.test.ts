@@ -1,9 +1,9 @@
 import { createRandom } from '../../faults/random.ts';
 import { mutatedBytes } from './bytes.ts';
-import type { Outcome } from './door.ts';
 import { mutatedJson } from './json-text.ts';
-import { judgeCase, judgeDoor, judgeGrowth, judgeLog, judgeUnchanged, mostGrowth } from './judge.ts';
+import { judgeCase, judgeGrowth, judgeListener, judgeLog, judgeUnchanged, mostGrowth } from './judge.ts';
 import { encode, hello } from './link.ts';
+import type { Outcome } from './listener.ts';
 import { mutatedMessage } from './wire.ts';
 
 const outcome = (more: Partial<Outcome>): Outcome => ({
@@ -19,7 +19,7 @@ test.each<[string, Partial<Outcome>]>([
   ['503 without a time to come again', { status: 503 }],
   ['503 with a time that is none', { status: 503, retryAfter: '0' }],
   ['no answer that is owed', { status: undefined }],
-  ['what the door itself refuses', { status: 200, wrong: 'accepted' }],
+  ['what the listener itself refuses', { status: 200, wrong: 'accepted' }],
 ])('a case fails by %s', (_, more) => {
   expect(judgeCase(outcome(more))).toBeDefined();
 });
@@ -32,10 +32,10 @@ test.each<[string, Partial<Outcome>]>([
   expect(judgeCase(outcome(more))).toBeUndefined();
 });
 
-test('a door fails when hardly anything was tried, or when limits refused more than a few', () => {
-  expect(judgeDoor(new Map([['400', 19]]), 0)).toHaveLength(1);
-  expect(judgeDoor(new Map([['400', 100]]), 3)).toEqual([]);
-  expect(judgeDoor(new Map([['400', 100]]), 4)).toHaveLength(1);
+test('a listener fails when hardly anything was tried, or when limits refused more than a few', () => {
+  expect(judgeListener(new Map([['400', 19]]), 0)).toHaveLength(1);
+  expect(judgeListener(new Map([['400', 100]]), 3)).toEqual([]);
+  expect(judgeListener(new Map([['400', 100]]), 4)).toHaveLength(1);
 });
 
 test('growth beyond the bounds is found in each process, of the heap and of all memory', () => {
@@ -70,7 +70,7 @@ test('what was written is named', () => {
   ]);
 });
 
-test('a case is made from seed, door and number alone, and changes what it was made from', () => {
+test('a case is made from seed, listener and number alone, and changes what it was made from', () => {
   const example = { package: 'com.example.app', launchType: 'activity', extras: { a: [1, { b: 'c' }] } };
   const message = encode(hello({ held: [{ transactionId: 1n, state: 1 }] }));
   const makers = [

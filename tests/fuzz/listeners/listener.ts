@@ -10,22 +10,22 @@ export interface Outcome {
   /** HTTP status of the first answer; undefined: none came. A stream has a status of gRPC instead. */
   readonly status?: number | undefined;
   readonly retryAfter?: string | undefined;
-  /** Why this must never be, as the door itself sees it. */
+  /** Why this must never be, as the listener itself sees it. */
   readonly wrong?: string | undefined;
   /** A name to count it by. */
   readonly kind: string;
 }
 
-/** A door that is ready for cases. */
-export interface OpenDoor {
+/** A listener that is ready for cases. */
+export interface OpenListener {
   /** One case; everything about it comes from `random`. `lane`: of those under way at the same time. */
   one(random: Random, lane: number): Promise<Outcome>;
-  /** What the door finds wrong when all cases are over. */
+  /** What the listener finds wrong when all cases are over. */
   atEnd?(): Promise<string[]>;
 }
 
-/** One door of the platform and what is sent to it. */
-export interface Door {
+/** One listener of the platform and what is sent to it. */
+export interface Listener {
   /** What the tests prove, for tests/security/README.md. */
   readonly title: string;
   readonly name: string;
@@ -33,8 +33,8 @@ export interface Door {
   readonly atOnce: number;
   /** Why it cannot run on this stack, if it cannot. */
   missing?(world: World): string | undefined;
-  open(world: World): Promise<OpenDoor>;
+  open(world: World): Promise<OpenListener>;
 }
 
-/** A door by what it shows; the comments `// protects against …` above name its threats, as above a test. */
-export const fuzz = (title: string, door: Omit<Door, 'title'>): Door => ({ title, ...door });
+/** A listener by what it shows; the comments `// protects against …` above name its threats, as above a test. */
+export const fuzz = (title: string, listener: Omit<Listener, 'title'>): Listener => ({ title, ...listener });

@@ -3,7 +3,7 @@ import { Counter, type Registry } from 'prom-client';
 import { type Clock, monotonicMs, systemClock } from '../clock.ts';
 import { networkOf } from './address.ts';
 
-/** How many connections a door has at most. */
+/** How many connections a listener has at most. */
 export interface ConnectionLimits {
   readonly most: number;
   /** Of one IPv4 address, or of one /64 of IPv6. */
@@ -32,7 +32,7 @@ interface Connection {
 const youngMs = 1000;
 
 /**
- * The connections of one door (rule C21). At a limit, one more replaces the one that has waited longest
+ * The connections of one listener (rule C21). At a limit, one more replaces the one that has waited longest
  * without having asked for anything, then one that is kept open between requests; so those who only hold
  * connections open cannot keep the others out. Where the platform works for all, the new one is closed.
  */
@@ -190,16 +190,16 @@ export class Connections {
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`;
 
-/** Counts the connections that a door turns away. */
-export function countTurnedAway(metrics: Registry): (door: string) => (why: TurnedAway) => void {
-  const name = 'headset_door_turned_away_total';
+/** Counts the connections that a listener turns away. */
+export function countTurnedAway(metrics: Registry): (listener: string) => (why: TurnedAway) => void {
+  const name = 'headset_listener_rejected_connections_total';
   const counter =
-    (metrics.getSingleMetric(name) as Counter<'door' | 'reason'> | undefined) ??
+    (metrics.getSingleMetric(name) as Counter<'listener' | 'reason'> | undefined) ??
     new Counter({
       name,
-      help: 'Connections that a door has closed because of its limits: replaced by a newer one while they waited, not let in, or with too many requests at once (pipelined).',
-      labelNames: ['door', 'reason'],
+      help: 'Connections that a listener has closed because of its limits: replaced by a newer one while they waited, not let in, or with too many requests at once (pipelined).',
+      labelNames: ['listener', 'reason'],
       registers: [metrics],
     });
-  return (door) => (reason) => counter.inc({ door, reason });
+  return (listener) => (reason) => counter.inc({ listener, reason });
 }

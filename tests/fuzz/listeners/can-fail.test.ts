@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { mutate } from '../../faults/inside/environment.ts';
-import { doors } from './all.ts';
+import { listeners } from './all.ts';
 import { sabotages } from './can-fail.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -11,6 +11,8 @@ test.each(sabotages)('the safeguard against "$name" can be left out of the sourc
   expect(mutate(text, sabotage)).not.toBe(text);
 });
 
-test('every door has a safeguard that it must find missing', () => {
-  expect(new Set(sabotages.map(({ door }) => door))).toEqual(new Set(doors.map(({ name }) => name)));
+test('every listener has a safeguard that it must find missing', () => {
+  expect(new Set(sabotages.map(({ listener }) => listener))).toEqual(
+    new Set(listeners.map(({ name }) => name)),
+  );
 });

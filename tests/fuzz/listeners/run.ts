@@ -1,14 +1,14 @@
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import type { Mutation } from '../../faults/inside/environment.ts';
 import { createRandom } from '../../faults/random.ts';
-import type { Door, OpenDoor } from './door.ts';
-import { isLimited, judgeCase, judgeDoor, judgeGrowth, judgeLog, judgeUnchanged } from './judge.ts';
+import { isLimited, judgeCase, judgeGrowth, judgeListener, judgeLog, judgeUnchanged } from './judge.ts';
+import type { Listener, OpenListener } from './listener.ts';
 import { callBeside, held, settled, stillWorks, unchangeable } from './watch.ts';
 import { startWorld, type World } from './world.ts';
 
 export interface Options {
   readonly kind: StackKind;
-  readonly doors: readonly Door[];
+  readonly listeners: readonly Listener[];
   readonly seconds: number;
   readonly seed: number;
   /** The only case. */
@@ -19,8 +19,8 @@ export interface Options {
 }
 
 interface Running {
-  readonly door: Door;
-  readonly open: OpenDoor;
+  readonly listener: Listener;
+  readonly open: OpenListener;
   readonly counts: Map<string, number>;
   limited: number;
   next: number;
@@ -36,7 +36,7 @@ const mostFailures = 5;
 const mostShownBytes = 2048;
 const mebi = 1024 ** 2;
 
-/** Sends cases to all doors at the same time; returns what is wrong. */
+/** Sends cases to all listeners at the same time; returns what is wrong. */
 export async function run(options: Options): Promise<string[]> {
   const failures: string[] = [];
   const world = await startWorld(
@@ -45,13 +45,20 @@ export async function run(options: Options): Promise<string[]> {
     options.seconds > 60 ? longQuietMs : undefined,
   );
   try {
-    const doors: Running[] = [];
-    for (const door of options.doors) {
-      const missing = door.missing?.(world);
-      if (missing !== undefined) options.say(`${door.name}: skipped, because ${missing}`);
-      else doors.push({ door, open: await door.open(world), counts: new Map(), limited: 0, next: 0 });
+    const listeners: Running[] = [];
+    for (const listener of options.listeners) {
+      const missing = listener.missing?.(world);
+      if (missing !== undefined) options.say(`${listener.name}: skipped, because ${missing}`);
+      else
+        listeners.push({
+          listener,
+          open: await listener.open(world),
+          counts: new Map(),
+          limited: 0,
+          next: 0,
+        });
     }
-    await runDoors(world, doors, options, failures).catch((error: Error) => {
+    await runListeners(world, listeners, options, failures).catch((error: Error) => {
       failures.push(error.stack ?? String(error));
     });
     for (const [name, managed] of Object.entries(world.stack.processes)) {
@@ -64,19 +71,29 @@ export async function run(options: Options): Promise<string[]> {
   return failures;
 }
 
-async function runDoors(world: World, doors: Running[], options: Options, failures: string[]): Promise<void> {
+async function runListeners(
+  world: World,
+  listeners: Running[],
+  options: Options,
+  failures: string[],
+): Promise<void> {
   await settled(world);
   const before = await unchangeable(world);
-  if (options.only === undefined) await runCases(world, doors, options, failures);
-  else for (const running of doors) await oneCase(running, options.only, 0, options, failures);
-  for (const { door, open } of doors) {
-    failures.push(...((await open.atEnd?.()) ?? []).map((wrong) => `${door.name}: ${wrong}`));
+  if (options.only === undefined) await runCases(world, listeners, options, failures);
+  else for (const running of listeners) await oneCase(running, options.only, 0, options, failures);
+  for (const { listener, open } of listeners) {
+    failures.push(...((await open.atEnd?.()) ?? []).map((wrong) => `${listener.name}: ${wrong}`));
   }
   failures.push(...judgeUnchanged(before, await unchangeable(world)));
   await stillWorks(world);
 }
 
-async function runCases(world: World, doors: Running[], options: Options, failures: string[]): Promise<void> {
+async function runCases(
+  world: World,
+  listeners: Running[],
+  options: Options,
+  failures: string[],
+): Promise<void> {
   const runFor = async (ms: number) => {
     const until = Date.now() + ms;
     const lane = async (running: Running, i: number) => {
@@ -85,7 +102,9 @@ async function runCases(world: World, doors: Running[], options: Options, failur
       }
     };
     await Promise.all(
-      doors.flatMap((running) => Array.from({ length: running.door.atOnce }, (_, i) => lane(running, i))),
+      listeners.flatMap((running) =>
+        Array.from({ length: running.listener.atOnce }, (_, i) => lane(running, i)),
+      ),
     );
     await new Promise((resolve) => setTimeout(resolve, restMs));
   };
@@ -96,9 +115,9 @@ async function runCases(world: World, doors: Running[], options: Options, failur
   const took = await beside.stop();
   const heldAfter = await held(world);
   const { say } = options;
-  for (const { door, counts, limited } of doors) {
-    say(`${door.name}: ${[...counts].map(([name, count]) => `${name} ${count}`).join(', ')}`);
-    failures.push(...judgeDoor(counts, limited).map((wrong) => `${door.name}: ${wrong}`));
+  for (const { listener, counts, limited } of listeners) {
+    say(`${listener.name}: ${[...counts].map(([name, count]) => `${name} ${count}`).join(', ')}`);
+    failures.push(...judgeListener(counts, limited).map((wrong) => `${listener.name}: ${wrong}`));
   }
   const of = (share: number) => Math.round(took[Math.floor(took.length * share)] ?? 0);
   say(`${took.length} right calls beside: p50 ${of(0.5)} ms, p99 ${of(0.99)} ms`);
@@ -112,7 +131,7 @@ async function runCases(world: World, doors: Running[], options: Options, failur
   failures.push(...new Set(beside.wrong), ...judgeGrowth(heldBefore, heldAfter));
 }
 
-/** One case. Everything about it comes from the seed, the door's name and its number. */
+/** One case. Everything about it comes from the seed, the listener's name and its number. */
 async function oneCase(
   running: Running,
   number: number,
@@ -120,16 +139,16 @@ async function oneCase(
   { kind, seed, only, say }: Options,
   failures: string[],
 ): Promise<void> {
-  const { door, open, counts } = running;
-  const outcome = await open.one(createRandom(seed, `${door.name} ${number}`), lane);
+  const { listener, open, counts } = running;
+  const outcome = await open.one(createRandom(seed, `${listener.name} ${number}`), lane);
   counts.set(outcome.kind, (counts.get(outcome.kind) ?? 0) + 1);
   if (isLimited(outcome)) running.limited += 1;
   const shown = outcome.sent.subarray(0, mostShownBytes);
-  if (only !== undefined) say(`${door.name} ${number}: ${outcome.kind}\n${shown.toString('latin1')}`);
+  if (only !== undefined) say(`${listener.name} ${number}: ${outcome.kind}\n${shown.toString('latin1')}`);
   const wrong = judgeCase(outcome);
   if (wrong === undefined) return;
   failures.push(
-    `${door.name} ${number}: ${wrong}\n  sent: ${shown.toString('hex')}\n` +
-      `  again with: make fuzz STACK=${kind} DOOR=${door.name} SEED=${seed} ONLY=${number}`,
+    `${listener.name} ${number}: ${wrong}\n  sent: ${shown.toString('hex')}\n` +
+      `  again with: make fuzz STACK=${kind} LISTENER=${listener.name} SEED=${seed} ONLY=${number}`,
   );
 }

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
-import type { Outcome } from './door.ts';
 import { longestMs } from './judge.ts';
+import type { Outcome } from './listener.ts';
 
 /** The first answer on a connection of its own. */
 export interface RawAnswer {
