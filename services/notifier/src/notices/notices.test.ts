@@ -15,10 +15,13 @@ const kept = { deliveredMs: 30 * 24 * hourMs, deadMs: 90 * 24 * hourMs };
 let bed: TestBed;
 let time: FakeTime;
 let running: Notices[];
+/** Applications of which devices do not answer. */
+let unanswered: Set<string>;
 beforeEach(async () => {
   bed = openTestBed('notifier', { onMongo: true });
   time = createFakeTime();
   running = [];
+  unanswered = new Set();
   await deliver({ _id: 'waiting' });
 });
 afterEach(() => bed.remove());
@@ -44,7 +47,12 @@ function start(wrapped: (store: NoticeStore) => NoticeStore = (store) => store):
   const notices = new Notices({
     store: wrapped(createNoticeStore(bed.store, kept, time)),
     deliveries: new MongoDeliveryStore(bed.store, 'instance', kept, time),
-    destinations: { get: async () => undefined },
+    destinations: {
+      async get(applicationId) {
+        if (unanswered.has(applicationId)) throw new Error('devices are away');
+        return undefined;
+      },
+    },
     forgottenApplications: { read: async () => new Set() },
     ...{ scheduler: { foundWork() {} }, metrics: { notices: { inc() {} } }, time },
     logger: createLogger({ service: 'notifier', level: 'silent' }),
@@ -245,6 +253,17 @@ test.each(['dies', 'refuses'] as const)(
     expect([await counts(), await counts('a-2'), await counts('a-3')]).toEqual([[4], [4], [4]]);
   },
 );
+
+test('an application of which devices do not answer has its notice later, and delays no other', async () => {
+  unanswered.add('a-1');
+  start();
+  for (const id of ['a-1', 'a-2']) await giveUp(id, 4, id);
+  await pass();
+  expect([await counts(), await counts('a-2')]).toEqual([[], [4]]);
+  unanswered.clear();
+  await look();
+  expect(await counts()).toEqual([4]);
+});
 
 test('a clock that is set back by two hours: notices only come later', async () => {
   start();

@@ -50,6 +50,8 @@ export class Notices implements HealthWatch {
   readonly #failing = new Map<string, { readonly atMs: number; readonly reason: AttemptReason }>();
   /** Settings that have accepted a callback (true) or lost their address (false) since the last look. */
   readonly #ended = new Map<string, boolean>();
+  /** Dead deliveries whose notices are not stored yet. */
+  readonly #dead = new Map<string, DeadGroup>();
   /** When the look before began, and the end of the last interval whose dead deliveries were read. */
   #lookedAtMs: number;
   #deadUntilMs: number;
@@ -100,7 +102,8 @@ export class Notices implements HealthWatch {
       this.#failing.delete(lane);
       await attempt(this.#continue(lane, atMs, reason));
     }
-    await attempt(this.#lookAtDead());
+    await attempt(this.#readDead());
+    for (const [key, group] of [...this.#dead]) await attempt(this.#storeDead(key, group));
     if (errors.length > 0) throw errors[0];
     return 0;
   }
@@ -138,27 +141,33 @@ export class Notices implements HealthWatch {
     await this.#store(failingNotice({ ...outage, reason, waiting, isSent, nowMs }));
   }
 
-  async #lookAtDead(): Promise<void> {
-    const { store, deliveries, time, everyMs } = this.#o;
+  /** Reads the deliveries that were given up in intervals that have ended. */
+  async #readDead(): Promise<void> {
+    const { store, time, everyMs } = this.#o;
     const nowMs = time.now();
-    // The end of a delivery is stored a little later than its time, so the look after next reads it.
+    // The end of a delivery is stored a little later than its time: the second look after an interval reads it.
     const toMs = this.#intervalOf(Math.min(this.#lookedAtMs, nowMs));
-    const groups = new Map<string, DeadGroup>();
     // After a step back of the clock: the interval before.
     const fromMs = this.#deadUntilMs > toMs ? toMs - everyMs : this.#deadUntilMs;
+    const groups = new Map<string, DeadGroup>();
     for await (const dead of store.dead(fromMs, toMs)) {
       const startMs = this.#intervalOf(dead.dueAtMs);
       const key = `${startMs} ${dead.applicationId}`;
       groups.set(key, withDead(groups.get(key), dead, startMs));
     }
-    const known = await deliveries.known([...groups.values()].map(deadNoticeId));
-    for (const group of groups.values()) {
-      if (known.has(deadNoticeId(group))) continue;
-      const isSent = group.hasCallback && (await this.#isRegistered(group.applicationId));
-      await this.#store(deadNotice(group, isSent, nowMs));
-    }
+    for (const [key, group] of groups) this.#dead.set(key, group);
     this.#deadUntilMs = toMs;
     this.#lookedAtMs = nowMs;
+  }
+
+  async #storeDead(key: string, group: DeadGroup): Promise<void> {
+    const { deliveries, time } = this.#o;
+    const id = deadNoticeId(group);
+    if (!(await deliveries.known([id])).has(id)) {
+      const isSent = group.hasCallback && (await this.#isRegistered(group.applicationId));
+      await this.#store(deadNotice(group, isSent, time.now()));
+    }
+    this.#dead.delete(key);
   }
 
   #intervalOf(ms: number): number {
