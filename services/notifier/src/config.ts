@@ -162,7 +162,7 @@ export const notifierConfig = {
     productionMin: 60_000,
   }),
   NOTIFIER_NOTICE_EVERY_MS: integer({
-    doc: "Length of the interval whose callbacks that were given up are one notice for their application, in milliseconds.",
+    doc: 'Length of the interval whose callbacks that were given up are one notice for their application, in milliseconds.',
     example: '60000',
     default: 60_000,
     min: 10,
