@@ -311,7 +311,7 @@ export function sentAgain(nowMs: number, more: Pick<DeliveryDocument, 'sentAgain
       resentAtMs: nowMs,
     },
     $inc: { resends: 1 },
-    $unset: { expireAt: '', untold: '' },
+    $unset: { expireAt: '' },
   } as const;
 }
 
