@@ -112,7 +112,7 @@ export const activations: readonly Rule[] = [
   },
   {
     id: 'activations/welcome',
-    sentence: 'Else take its epoch, application, client id and secret and since_epoch.',
+    sentence: 'Otherwise take its epoch, application, client id and secret and since_epoch.',
     prove: async (stage) => {
       const link = await learn(stage, await stage.begin(), secondApplication, 5n, stage.id());
       const id = stage.id();
@@ -184,7 +184,8 @@ export const activations: readonly Rule[] = [
   },
   {
     id: 'activations/absent',
-    sentence: 'Absent: keep what is known. epoch below the newest known one: ignore it.',
+    sentence:
+      'If the field is absent, keep the stored activation. If its epoch is below the newest known one, ignore it.',
     prove: async (stage) => {
       const link = await learn(stage, await stage.begin(), firstApplication, 5n, stage.id());
       await wholeSnapshot(link, 5n);
