@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 const turnedAway = async (reason: string): Promise<number> => {
-  const found = new RegExp(`turned_away_total{listener="headsets",reason="${reason}"} (\\d+)`);
+  const found = new RegExp(`rejected_connections_total{listener="headsets",reason="${reason}"} (\\d+)`);
   return Number(found.exec(await world.metrics.metrics())?.[1] ?? 0);
 };
 
