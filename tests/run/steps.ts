@@ -70,7 +70,8 @@ const crash = (
 const siteName = 'documentation site (types, build, checks in Chromium)';
 
 /**
- * `make test` runs these after the quick ones. The longest come first, because two lanes take them in this order.
+ * `make test` runs these after the quick ones, in two lanes that take the next step. The order keeps steps with many
+ * processes (cluster, nine processes) apart.
  */
 export const slowSteps: readonly Step[] = [
   {
@@ -81,30 +82,30 @@ export const slowSteps: readonly Step[] = [
   jest('end to end, one process on MongoDB and Kafka', endToEnd, {
     env: { STACK: 'real', PROCESSES: 'one' },
   }),
-  jest('end to end, embedded', endToEnd, { env: { STACK: 'embedded' } }),
   // The site's image contains the built site.
   jest('images, and the chart on a cluster', charts, {
     files: ['tests/charts/image', 'tests/charts/cluster'],
     after: siteName,
   }),
-  crash('crash test, nine processes on MongoDB and Kafka', { STACK: 'real', ROUNDS: '20' }),
-  crash('crash test, embedded', { STACK: 'embedded', ROUNDS: '20' }),
-  jest('end to end, nine processes on MongoDB and Kafka', endToEnd, {
-    env: { STACK: 'real', FILES: 'processes' },
-  }),
-  program('the last release beside today, MongoDB and Kafka', 'tests/mixed/main.ts', {
-    env: { SUITE: '0', CAN_FAIL: '0' },
-  }),
-  jest('contract (embedded against MongoDB, Kafka and S3)', [
-    '-c',
-    'tests/jest.contract.config.js',
-    '--runInBand',
-  ]),
+  jest('end to end, embedded', endToEnd, { env: { STACK: 'embedded' } }),
   jest('chart (manifests, values, alerts)', charts, {
     files: ['tests/charts/headset-cloud', 'tests/charts/skaffold.test.ts'],
   }),
   program('API fuzz test, embedded', 'tests/schemathesis/main.ts', {
     env: { STACK: 'embedded', SEED: fuzzSeed },
+  }),
+  crash('crash test, embedded', { STACK: 'embedded', ROUNDS: '20' }),
+  crash('crash test, nine processes on MongoDB and Kafka', { STACK: 'real', ROUNDS: '20' }),
+  jest('contract (embedded against MongoDB, Kafka and S3)', [
+    '-c',
+    'tests/jest.contract.config.js',
+    '--runInBand',
+  ]),
+  jest('end to end, nine processes on MongoDB and Kafka', endToEnd, {
+    env: { STACK: 'real', FILES: 'processes' },
+  }),
+  program('the last release beside today, MongoDB and Kafka', 'tests/mixed/main.ts', {
+    env: { SUITE: '0', CAN_FAIL: '0' },
   }),
   {
     name: 'samples of the guides (curl, Node, Python)',
