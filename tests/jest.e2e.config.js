@@ -13,16 +13,16 @@ const aboutProcesses = [
   'trace',
   'updates-crash',
 ];
-/** Files whose subject is the gateway, the listener for headsets or the command line: they do not depend on the stores. */
+/** Files whose subject is the gateway, the listener for headsets or the command line. The stores do not matter for them. */
 const aboutEdges = ['hc', 'headset-tls', 'hostile-requests', 'issuer-trouble', 'tokens-and-tenants'];
 const edges = `/tests/e2e/(${aboutEdges.join('|')})\\.test\\.ts$`;
 const processes = `/tests/e2e/(${aboutProcesses.join('|')})\\.test\\.ts$`;
 const { STACK: stack, PROCESSES: count, FILES: files } = process.env;
 
 /**
- * Behaviour is tested with all services in one process, on the embedded stack and, where the stores matter, on MongoDB,
- * Kafka and S3 (STACK=real, PROCESSES=one). STACK=real without PROCESSES starts a process for each service; FILES=processes then runs only the
- * files above.
+ * Behaviour is tested with all services in one process: on the embedded stack, and, where the stores matter, on
+ * MongoDB, Kafka and S3 (STACK=real, PROCESSES=one). STACK=real without PROCESSES starts a process for each service and
+ * runs all files; with FILES=processes it runs only those about processes.
  */
 export default suite(['<rootDir>/tests/e2e/**/*.test.ts'], {
   globalSetup: '<rootDir>/tests/e2e/global-setup.ts',

@@ -1,5 +1,8 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { type JestReport, readOutput, readReport } from './execute.ts';
+import { execute, type JestReport, readOutput, readReport } from './execute.ts';
 import { repeatFailed } from './flaky.ts';
 import { runAll } from './schedule.ts';
 import type { Failure, Outcome, Step } from './step.ts';
@@ -60,6 +63,22 @@ it('a failed test runs once more alone; it is flaky if it passes then', async ()
     failures: [{ name: 'y' }],
     flaky: [{ name: 'x' }],
   });
+});
+
+it.each([
+  ['a run', undefined, 'pattern-1,pattern-2'],
+  ['a repeat', ['failed.test.ts'], 'failed.test.ts'],
+])('%s has the right test files', async (_, files, expected) => {
+  const folder = mkdtempSync(join(tmpdir(), 'run-'));
+  const file = join(folder, 'arguments');
+  const script = "require('fs').writeFileSync(process.argv[1], process.argv.slice(2).join())";
+  const suite = step('suite', {
+    command: [process.execPath, '-e', script, file],
+    files: ['pattern-1', 'pattern-2'],
+  });
+  await execute(suite, files ? { files } : {});
+  expect(readFileSync(file, 'utf8')).toBe(expected);
+  rmSync(folder, { recursive: true });
 });
 
 it('a failure that appears only in the repetition counts', async () => {

@@ -42,7 +42,7 @@ export const commonConfig = {
   }),
   ...listenerConfig,
   TURN_AWAY_MS: integer({
-    doc: 'How long a process that is told to stop continues serving while it reports not ready, so that load balancers and callers switch to other instances first; milliseconds.',
+    doc: 'How long a process continues to serve after SIGTERM while it reports not ready, so that load balancers and callers switch to other instances first; milliseconds.',
     example: '5000',
     default: 0,
     min: 0,

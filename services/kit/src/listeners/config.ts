@@ -24,10 +24,10 @@ function networks(o: { readonly doc: string; readonly example: string }) {
   return { ...o, parse } satisfies ConfigKey<BlockList>;
 }
 
-/** Keys of every process: what its listeners for HTTP bear (rule C21). */
+/** Settings of every process: the limits of its HTTP listeners (rule C21). */
 export const listenerConfig = {
   LISTENER_CONNECTIONS: integer({
-    doc: 'Connections that a listener for HTTP (API, files, webhooks, operators) has at most; at the limit a new one replaces one that waits without a request.',
+    doc: 'Maximum number of connections to one HTTP listener (API, files, webhooks, operators). At the limit, a new connection replaces the one that is idle longest.',
     example: '4000',
     default: 4000,
     min: 10,

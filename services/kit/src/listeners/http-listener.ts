@@ -3,7 +3,7 @@ import { BlockList, type Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { type ConnectionLimits, Connections, countTurnedAway, type TurnedAway } from './connections.ts';
 
-/** What a listener for HTTP bears where nobody says otherwise: as the defaults of the configuration. */
+/** Limits of an HTTP listener without configuration: the defaults of the settings. */
 export const defaultLimits: ConnectionLimits = { most: 4000, mostOfAddress: 1000, proxies: new BlockList() };
 
 /**
