@@ -318,9 +318,9 @@ describeOnStack('make up', () => {
       expect(made.applicationId).not.toBe(demo().applicationId);
 
       writeFileSync(join(elsewhere, 'demo.json'), '{"applicationId":');
-      const mended = up({ DATA_DIR: elsewhere });
-      await untilReady(mended);
-      await stop(mended);
+      const fixed = up({ DATA_DIR: elsewhere });
+      await untilReady(fixed);
+      await stop(fixed);
     },
     180_000,
   );
