@@ -39,14 +39,27 @@ function undelivered({ applicationId, followed }: ReadFeed, { arrivals, notDeliv
     .map((id) => `${id} of the feed of ${applicationId} never arrived`);
 }
 
-/** Who followed it through all faults has the same, in the same order, as who reads it at the end. */
+/** A reader through all faults has the same events as one at the end, and those of a device in the same order. */
 function unstable({ applicationId, followed, anew }: ReadFeed): string[] {
-  const twice = repeated(followed).map((id) => `${id} came twice in the feed of ${applicationId}`);
-  const at = anew.findIndex((id, i) => followed[i] !== id);
-  if (at < 0 && anew.length === followed.length) return twice;
-  const place = at < 0 ? anew.length : at;
-  const [now, then] = [anew, followed].map((ids) => ids.slice(place, place + shown).join(', ') || 'nothing');
-  return [...twice, `event ${place} of the feed of ${applicationId}: ${now}; its follower had ${then}`];
+  const twice = [followed, anew].flatMap(repeated);
+  const feed = `in the feed of ${applicationId}`;
+  const [then, now] = [Map.groupBy(followed, subjectOf), Map.groupBy(anew, subjectOf)];
+  const different = [...new Set([...then.keys(), ...now.keys()])].flatMap((subject) => {
+    const [before, after] = [then.get(subject) ?? [], now.get(subject) ?? []];
+    const at = before.length > after.length ? after.length : before.findIndex((id, i) => after[i] !== id);
+    if (at < 0 && before.length === after.length) return [];
+    const place = at < 0 ? before.length : at;
+    const [old, fresh] = [before, after].map(
+      (ids) => ids.slice(place, place + shown).join(', ') || 'nothing',
+    );
+    return [`event ${place} of ${subject} ${feed}: ${fresh}; its follower had ${old}`];
+  });
+  return [...twice.map((id) => `${id} came twice ${feed}`), ...different];
+}
+
+/** The transaction or device of a callback: callbacks of one have an order. Others are compared as one alone. */
+function subjectOf(id: string): string {
+  return /^(tx-\d+|device-\d+)-/.exec(id)?.[1] ?? id;
 }
 
 const places: Readonly<Record<string, number>> = {

@@ -37,10 +37,7 @@ export const seededFeed: readonly Seeded[] = [
   [
     stable,
     'two readers that see another order',
-    (e) =>
-      feed(e, ({ anew: [first = '', second = '', third = '', last = ''] }) => ({
-        anew: [first, second, last, third],
-      })),
+    (e) => feed(e, ({ anew: [first = '', second = '', ...rest] }) => ({ anew: [second, first, ...rest] })),
   ],
   [
     'the feed keeps the order of each transaction',

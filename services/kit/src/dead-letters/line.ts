@@ -7,12 +7,13 @@ import {
   type LogEvent,
   NewerVersionError,
   PoisonEventError,
+  partitionAndOffset,
   type Subscription,
 } from '../eventlog/types.ts';
 import type { Failpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
 import { type Repetition, repeat } from '../repeat.ts';
-import { eventOf, type LetterDocument, placeOf } from './documents.ts';
+import { eventOf, type LetterDocument } from './documents.ts';
 import type { Asked, LetterStore, LineHead } from './store.ts';
 
 export interface LinesOptions {
@@ -78,12 +79,12 @@ export class SubscriptionLines {
     const [first] = events;
     const last = events.at(-1);
     if (!first || !last) return;
-    const { partition, offset } = placeOf(first);
+    const { partition, offset } = partitionAndOffset(first);
     // Another member may have consumed the partition meanwhile and set events of it aside.
     if (this.#next.get(partition) !== offset) await this.#read();
     const free = this.#heads.size === 0 ? events : await this.#locked(() => this.#putBehind(events));
     if (free.length > 0) await this.#subscription.handle(free, batch);
-    this.#next.set(partition, placeOf(last).offset + 1);
+    this.#next.set(partition, partitionAndOffset(last).offset + 1);
   }
 
   /** Subscription.setAside. */
@@ -92,7 +93,7 @@ export class SubscriptionLines {
     return this.#locked(async () => {
       await this.#options.letters.setAside([event], this.group, { kind, error: errorText(error) });
       if (kind === 'newer-version') await this.#readLine(event.key);
-      const { partition, offset } = placeOf(event);
+      const { partition, offset } = partitionAndOffset(event);
       if (this.#next.get(partition) === offset) this.#next.set(partition, offset + 1);
     });
   }
@@ -131,7 +132,7 @@ export class SubscriptionLines {
     const free: LogEvent[] = [];
     for (const event of events) {
       const head = this.#heads.get(event.key);
-      const { partition, offset } = placeOf(event);
+      const { partition, offset } = partitionAndOffset(event);
       const before = !head || (head.partition === partition && offset < head.offset);
       (before ? free : behind).push(event);
     }
