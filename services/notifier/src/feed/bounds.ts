@@ -1,4 +1,4 @@
-import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { boundText } from '../domain/feed-position.ts';
 import type { FeedStore } from '../ports.ts';
 
@@ -17,27 +17,29 @@ export interface Bounds {
   readonly atMs: number;
 }
 
+/** Bounds are read again after this. */
+const freshForMs = 100;
+
 /** Reads the offsets that are committed, for all requests of this process together (ADR 0053). */
 export class BoundsReader {
   readonly #o: BoundsOptions;
-  #last: Bounds | undefined;
-  #running: Promise<Bounds> | undefined;
+  #last: { readonly bounds: Promise<Bounds>; readonly monotonicMs: number } | undefined;
 
   constructor(options: BoundsOptions) {
     this.#o = options;
   }
 
-  /** As they were read last. */
-  get last(): Bounds | undefined {
-    return this.#last;
-  }
-
   /** Rejects while database or log are unavailable. */
-  refresh(): Promise<Bounds> {
-    this.#running ??= this.#read().finally(() => {
-      this.#running = undefined;
+  read(): Promise<Bounds> {
+    const nowMs = monotonicMs(this.#o.clock);
+    if (this.#last && nowMs - this.#last.monotonicMs < freshForMs) return this.#last.bounds;
+    const bounds = this.#read();
+    const last = { bounds, monotonicMs: nowMs };
+    this.#last = last;
+    bounds.catch(() => {
+      if (this.#last === last) this.#last = undefined;
     });
-    return this.#running;
+    return bounds;
   }
 
   async #read(): Promise<Bounds> {
@@ -49,12 +51,15 @@ export class BoundsReader {
     const ends = await Promise.all(
       partitions.map(async (known) => {
         const offset = offsets.get(known.partition) ?? 0;
-        // Before it is used: a member that finds an event before it knows that readers have passed it.
-        const { partition, epoch, offset: end } = await store.advance({ ...known, offset });
+        // Stored before it is used: a member that finds an event before it knows that readers have passed it.
+        const {
+          partition,
+          epoch,
+          offset: end,
+        } = offset > known.offset ? await store.advance({ ...known, offset }) : known;
         return [partition, boundText(partition, epoch, end)] as const;
       }),
     );
-    this.#last = { ends: new Map(ends), atMs };
-    return this.#last;
+    return { ends: new Map(ends), atMs };
   }
 }

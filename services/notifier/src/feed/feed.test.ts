@@ -20,7 +20,15 @@ let nowMs: number;
 let committed: Map<number, number>;
 let positions: LogPositions;
 let feed: Feed;
-const clock = { now: () => nowMs, monotonicNow: () => nowMs };
+/** By the monotonic clock, each call is a second later. */
+let spentMs = 0;
+const clock = {
+  now: () => nowMs,
+  monotonicNow: () => {
+    spentMs += 1000;
+    return spentMs;
+  },
+};
 
 const feedOn = (store: FeedStore = createFeedStore(bed.store)) =>
   new Feed({ store, committed: async () => new Map(committed), clock, keptMs });
@@ -142,8 +150,10 @@ test('a member that has lost its partition begins no epoch, and what it stores a
   const frozen = positionsOf();
   await handle(events(0, 10));
   const { cursor } = await readAll();
+  const [{ epoch } = { epoch: 0 }] = await createFeedStore(bed.store).partitions();
   const batch = [event(0, 8, 'lost'), event(0, 9), event(0, 10)];
   await store(batch, {}, frozen);
+  expect(await createFeedStore(bed.store).partitions()).toEqual([{ partition: 0, epoch, offset: 10 }]);
   await handle([event(0, 10), event(0, 11)]);
   expect((await readAll({ after: cursor })).ids.toSorted()).toEqual(['lost', 'n-0-10', 'n-0-11']);
 });
@@ -170,8 +180,12 @@ test('what is sent again comes again for readers with resends only, each time, a
   const without = await readAll({ after: cursor });
   expect(without.ids).toEqual(['notice']);
   expect((await readAll({ after: without.cursor, withResends: true })).ids).toEqual([]);
+  await sendAgain('n-0-2');
+  const passed = await readAll({ after: without.cursor });
+  expect(passed.ids).toEqual([]);
+  expect((await readAll({ after: passed.cursor, withResends: true })).ids).toEqual([]);
   await sendAgain('notice');
-  expect((await readAll({ after: without.cursor, withResends: true })).ids).toEqual(['notice+1']);
+  expect((await readAll({ after: passed.cursor, withResends: true })).ids).toEqual(['notice+1']);
 });
 
 describe('a reader that dies, or is frozen, while it gives positions', () => {
@@ -207,6 +221,26 @@ describe('a reader that dies, or is frozen, while it gives positions', () => {
     expect(next.ids.toSorted()).toEqual(['a+1', 'b']);
     await resume?.();
     expect((await readAll({ withResends: true })).ids).toEqual(['a', ...next.ids]);
+  });
+
+  test('one that is frozen before it stores its list stores none when it goes on', async () => {
+    await notice('a');
+    const real = createFeedStore(bed.store);
+    let cursor = '';
+    const frozen = feedOn({
+      ...real,
+      async begin(...args) {
+        if (cursor === '') {
+          await readAll();
+          await notice('b');
+          ({ cursor } = await readAll());
+        }
+        await real.begin(...args);
+      },
+    });
+    expect((await readAll({}, frozen)).ids).toEqual(['a', 'b']);
+    await notice('c');
+    expect((await readAll({ after: cursor })).ids).toEqual(['c']);
   });
 
   test('a forgotten device is in no list', async () => {

@@ -77,26 +77,23 @@ export class Feed {
     if (asked && nowMs > asked.sinceMs + this.#validMs) throw expiredCursor();
     const positions = asked?.positions ?? (await this.#beginning(applicationId, fromMs, nowMs));
     const reading = new Reading(request, positions);
-    // Enough for a reader that is far behind.
-    if (this.#bounds.last) await this.#readUpTo(reading, this.#bounds.last);
+    const bounds = await this.#bounds.read();
+    const { ends, isWhole } = await this.#ends(applicationId, bounds);
     let wholeAtMs: number | undefined;
-    if (!reading.isFull) {
-      const bounds = await this.#bounds.refresh();
-      if (await this.#readUpTo(reading, bounds)) wholeAtMs = bounds.atMs;
+    while (!reading.isFull && wholeAtMs === undefined) {
+      if (!(await this.#readOn(reading, ends))) continue;
+      if (!isWhole) break;
+      wholeAtMs = bounds.atMs;
     }
-    const cursor = { positions: [...reading.at.values()], sinceMs: wholeAtMs ?? asked?.sinceMs ?? nowMs };
+    const cursor = {
+      positions: [...reading.at.values()],
+      sinceMs: Math.max(wholeAtMs ?? 0, asked?.sinceMs ?? nowMs),
+    };
     return {
       events: reading.events,
       cursor: cursorText(applicationId, filter, cursor),
       more: wholeAtMs === undefined,
     };
-  }
-
-  /** Reads until it is enough. True: everything up to the bounds was read, and what was marked before has a position. */
-  async #readUpTo(reading: Reading, bounds: Bounds): Promise<boolean> {
-    const { ends, isWhole } = await this.#ends(reading.applicationId, bounds);
-    while (!reading.isFull) if (await this.#readOn(reading, ends)) return isWhole;
-    return false;
   }
 
   /** Up to where a request reads: by partition, with the application's own stream. */
@@ -130,7 +127,7 @@ export class Feed {
   /** Positions before the first event that was created at `fromMs` or later; 0: before all. */
   async #beginning(applicationId: string, fromMs: number, nowMs: number): Promise<string[]> {
     if (fromMs === 0) return [];
-    const { ends } = await this.#ends(applicationId, await this.#bounds.refresh());
+    const { ends } = await this.#ends(applicationId, await this.#bounds.read());
     if (fromMs > nowMs + publishersDifferMs) return [...ends.values()];
     const found = await Promise.all(
       [...ends].map(async ([partition, end]) => {
@@ -183,7 +180,6 @@ class Reading {
   readonly at: Map<number, string>;
   readonly #request: FeedRequest;
   readonly #isFiltered: boolean;
-  #ends: ReadonlyMap<number, string> | undefined;
   #examined = 0;
   #bytes = 0;
 
@@ -204,21 +200,13 @@ class Reading {
     return Math.min(readAtOnce, mostExamined - this.#examined, wanted);
   }
 
-  get applicationId(): string {
-    return this.#request.applicationId;
-  }
-
-  /** What is left to read, without what was read up to the same ends before. */
   parts(ends: ReadonlyMap<number, string>): Part[] {
     const { applicationId, withResends = false } = this.#request;
-    return [...ends]
-      .filter(([partition, end]) => this.#ends?.get(partition) !== end)
-      .flatMap(([partition, end]) => partsOf({ applicationId, partition, end, withResends }));
+    return [...ends].flatMap(([partition, end]) => partsOf({ applicationId, partition, end, withResends }));
   }
 
   /** Everything before these ends was read. */
   end(ends: ReadonlyMap<number, string>): void {
-    this.#ends = ends;
     // So that resends before it are not shown to who asks for resends later.
     const own = ends.get(ownPartition) ?? '';
     if (own > (this.at.get(ownPartition) ?? '')) this.at.set(ownPartition, own);

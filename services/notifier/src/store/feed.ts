@@ -35,15 +35,11 @@ export function createFeedStore(store: Store): FeedStore {
       await insertOnce(partitions.insertOne({ _id: partition, epoch, offset }));
     },
     async advance({ partition, epoch, offset }) {
+      const lower = { _id: partition, epoch, offset: { $lt: offset } };
+      await partitions.updateOne(lower, { $set: { offset } });
       const found = await partitions.findOne({ _id: partition });
       if (!found) throw new Error(`partition ${partition} of the feed is missing`);
-      if (found.epoch !== epoch || found.offset >= offset) return toPartition(found);
-      const changed = await partitions.findOneAndUpdate(
-        { _id: partition, epoch },
-        { $max: { offset } },
-        { returnDocument: 'after' },
-      );
-      return toPartition(changed ?? found);
+      return toPartition(found);
     },
     async renew({ partition, epoch }, next) {
       await partitions.updateOne({ _id: partition, epoch }, { $set: { epoch: next, offset: 0 } });
