@@ -23,7 +23,10 @@ export interface FeedDocument {
 
 /** Positions of deliveries in feeds, in the database of the deliveries (ADR 0053). */
 export function createFeedStore(store: Store): FeedStore {
-  const partitions = store.collection<FeedPartitionDocument>(feedPartitionsCollection);
+  // Durable with the deliveries that are stored next (ADR 0012). Offsets are committed behind durable deliveries only.
+  const partitions = store.collection<FeedPartitionDocument>(feedPartitionsCollection, {
+    settle: 'in-order',
+  });
   const feeds = store.collection<FeedDocument>(feedsCollection);
   const deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
 
