@@ -253,7 +253,7 @@ export interface FeedKey {
   readonly id: string;
   /** Text of a FeedPosition. */
   readonly position: string;
-  /** 0: its first position; otherwise it was sent again, for so many times. */
+  /** 0: its first position; otherwise the number of times that it was sent again. */
   readonly resends: number;
   /** When it was created, or sent again; milliseconds since 1970. */
   readonly timeMs: number;
@@ -262,7 +262,7 @@ export interface FeedKey {
 /** A delivery that is to get a position of the application's own stream. */
 export interface UnplacedDelivery {
   readonly id: string;
-  /** So many times it was sent again. */
+  /** Number of times that it was sent again. */
   readonly resends: number;
   /** It has its first position. */
   readonly isAgain: boolean;

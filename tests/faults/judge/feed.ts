@@ -39,7 +39,7 @@ function undelivered({ applicationId, followed }: ReadFeed, { arrivals, notDeliv
     .map((id) => `${id} of the feed of ${applicationId} never arrived`);
 }
 
-/** A reader through all faults has the same events as one at the end, and those of a device in the same order. */
+/** Compares a reader through all faults with a reader at the end: same events, in the same order for each subject. */
 function unstable({ applicationId, followed, anew }: ReadFeed): string[] {
   const twice = [followed, anew].flatMap(repeated);
   const feed = `in the feed of ${applicationId}`;
@@ -57,7 +57,7 @@ function unstable({ applicationId, followed, anew }: ReadFeed): string[] {
   return [...twice.map((id) => `${id} came twice ${feed}`), ...different];
 }
 
-/** The transaction or device of a callback: callbacks of one have an order. Others are compared as one alone. */
+/** The transaction or device of a callback, whose callbacks have an order; otherwise the callback alone. */
 function subjectOf(id: string): string {
   return /^(tx-\d+|device-\d+)-/.exec(id)?.[1] ?? id;
 }

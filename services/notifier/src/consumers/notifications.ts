@@ -43,7 +43,7 @@ export function createNotificationsHandler(options: {
     await unrecorded.recordOrders(
       deliveries.flatMap(({ order, orderKey }) => (order === 'none' ? [] : orderKey)),
     );
-    // What was published behind something later of its transaction is never sent (rule B10).
+    // A progress behind a later callback of its transaction is never sent (rule B10).
     const late = await store.lateOf(deliveries.filter(({ replaceable }) => replaceable));
     const kept = deliveries.filter(({ id }) => !late.has(id));
     const known = await store.insert(kept);

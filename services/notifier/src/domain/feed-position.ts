@@ -8,7 +8,7 @@ export interface FeedPosition {
   readonly atMs: number;
 }
 
-/** The partition of what has no event of its own in the log: notices, resends, replayed dead letters. */
+/** The partition of notices, resends and replayed dead letters, which have no event of their own in the log. */
 export const ownPartition = 36 ** 3 - 1;
 
 const [partitionWidth, epochWidth, offsetWidth, timeWidth] = [3, 7, 9, 9];

@@ -51,7 +51,7 @@ const idOf = ({ value }: LogEvent) => Buffer.from(value).toString();
 const events = (partition: number, count: number, from = 0) =>
   Array.from({ length: count }, (_, i) => event(partition, from + i));
 
-/** What the consumer stores of a batch. */
+/** The documents that the consumer makes of a batch. */
 async function documents(batch: readonly LogEvent[], more: Partial<Given> = {}, by = positions) {
   const positionOf = await by.of(batch);
   return batch.map((one) => {
@@ -167,7 +167,7 @@ test('a replayed dead letter comes behind every cursor', async () => {
   expect((await readAll({ after: cursor })).ids.toSorted()).toEqual(['letter', 'n-0-3']);
 });
 
-test('what is sent again comes again for readers with resends only, each time, also with the same cursor', async () => {
+test('a callback that is sent again comes again for readers with resends only, each time, also with the same cursor', async () => {
   await handle(events(0, 3));
   const { cursor } = await readAll();
   await sendAgain('n-0-1');
@@ -203,7 +203,7 @@ describe('a reader that dies, or is frozen, while it gives positions', () => {
     expect((await readAll()).ids).toEqual(['n-0', 'n-1', 'n-2', 'n-3', 'n-4', 'later']);
   });
 
-  test('the frozen one changes nothing when it goes on', async () => {
+  test('a frozen reader changes nothing when it continues', async () => {
     await notice('a');
     let resume: (() => Promise<void>) | undefined;
     const frozen = feedOn(
@@ -223,7 +223,7 @@ describe('a reader that dies, or is frozen, while it gives positions', () => {
     expect((await readAll({ withResends: true })).ids).toEqual(['a', ...next.ids]);
   });
 
-  test('one that is frozen before it stores its list stores none when it goes on', async () => {
+  test('a reader that is frozen before it stores its list stores none when it continues', async () => {
     await notice('a');
     const real = createFeedStore(bed.store);
     let cursor = '';
@@ -335,7 +335,7 @@ describe('a cursor', () => {
   });
 });
 
-test('a filter looks at 1,000 events of a request and goes on behind them; large bodies end a page', async () => {
+test('a filter looks at 1,000 events of a request and continues behind them; large bodies end a page', async () => {
   const other = Buffer.from(JSON.stringify({ operationId: 'notify-volume' }));
   await handle(events(0, 2500), { body: other });
   await handle(events(0, 1, 2500));
@@ -377,7 +377,7 @@ test.each([1, 2, 3, 4])(
       ...createFeedStore(bed.store),
       place: () => Promise.reject(new Error('dead')),
     });
-    const goOn = async (reader: (typeof readers)[number], limit: number) => {
+    const continueWith = async (reader: (typeof readers)[number], limit: number) => {
       const { withResends, after, by } = reader;
       const answer = await read({ withResends, after, limit }, by);
       reader.after = answer.cursor;
@@ -393,7 +393,8 @@ test.each([1, 2, 3, 4])(
       const fresh = stored.filter(({ _id }) => !known.has(_id)).sort(() => random(3) - 1);
       for (const one of fresh) {
         await deliveries.insertOne(one);
-        if (random(4) === 0) await goOn(readers[random(3)] as (typeof readers)[number], 1 + random(5));
+        if (random(4) === 0)
+          await continueWith(readers[random(3)] as (typeof readers)[number], 1 + random(5));
       }
       open[partition] = [];
       commit(partition, next[partition] as number);
@@ -420,13 +421,13 @@ test.each([1, 2, 3, 4])(
           await read({ limit: 3 }, failing).catch(() => {});
           break;
         default:
-          await Promise.all(readers.map((reader) => goOn(reader, 1 + random(10))));
+          await Promise.all(readers.map((reader) => continueWith(reader, 1 + random(10))));
       }
     }
     for (let partition = 0; partition < partitions; partition++) await settle(partition);
     const all = (await deliveries.find({}).toArray()).map(({ _id }) => _id);
     for (const reader of readers) {
-      while (await goOn(reader, 1 + random(20))) {}
+      while (await continueWith(reader, 1 + random(20))) {}
       const first = reader.ids.filter((id) => !id.includes('+'));
       expect(first.toSorted()).toEqual(all.toSorted());
       expect(new Set(reader.ids).size).toBe(reader.ids.length);

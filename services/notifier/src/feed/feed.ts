@@ -30,7 +30,7 @@ export interface FeedOptions {
 
 export interface FeedEvent extends EventSubject {
   readonly delivery: Delivery;
-  /** 0: its first position; otherwise it was sent again, for so many times. */
+  /** 0: its first position; otherwise the number of times that it was sent again. */
   readonly resends: number;
 }
 

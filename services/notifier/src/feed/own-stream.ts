@@ -7,7 +7,7 @@ const placedTogether = 500;
 /** Lists that one request makes or completes. */
 const mostLists = 4;
 
-/** Gives positions to what has no event of its own in the log, when somebody reads (ADR 0053). */
+/** Gives positions to notices, resends and replayed dead letters when an application's feed is read (ADR 0053). */
 export class OwnStream {
   readonly #store: FeedStore;
   readonly #clock: Clock;

@@ -3,7 +3,7 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { DeliveryDocument } from '../store/documents.ts';
 import { deliveriesCollection, feedIndexes, notifierIndexes } from '../store/indexes.ts';
 
-/** What a test gives of a delivery. */
+/** Fields of a delivery that a test gives. */
 export type Given = Partial<DeliveryDocument> & { readonly _id: string };
 
 /** A store with the indexes of the feed; nothing is removed by itself. */
