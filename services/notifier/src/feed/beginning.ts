@@ -11,8 +11,8 @@ export interface Part {
 }
 
 /**
- * The position of an event that was stored before `beforeMs`, as late as a binary search finds one; undefined: there is
- * none. Nothing before it was stored much later, since members take the events of a partition one after the other.
+ * Returns the position of an event with an intake before `beforeMs`, near the last one; undefined: there is none.
+ * Events before it were published before its intake, so they were created before `beforeMs` by a clock that is right.
  */
 export async function lastBefore(
   store: Pick<FeedStore, 'keys'>,
