@@ -4,6 +4,7 @@ import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { positionText } from '@headset-cloud/notifier/domain/feed-position.ts';
 import type { DeliveryDocument } from '@headset-cloud/notifier/store/documents.ts';
+import type { FeedPartitionDocument } from '@headset-cloud/notifier/store/feed.ts';
 import type { World } from './world.ts';
 
 const writtenTogether = 1000;
@@ -34,7 +35,10 @@ export async function fillEvents(world: World, count: number): Promise<void> {
 
 async function fill(store: Store, applicationId: string, count: number): Promise<void> {
   const deliveries = store.collection<DeliveryDocument>('deliveries');
-  const partitions = await store.collection<{ _id: number }>('feed_partitions').find({}).toArray();
+  // A platform without events yet continues with this epoch.
+  const known = store.collection<FeedPartitionDocument>('feed_partitions');
+  if ((await known.countDocuments()) === 0) await known.insertOne({ _id: 0, epoch: 2, offset: 0 });
+  const partitions = await known.find({}).toArray();
   const nowMs = Date.now();
   const expireAt = new Date(nowMs + keptMs);
   for (let i = 0; i < count; i += writtenTogether) {
