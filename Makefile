@@ -68,12 +68,12 @@ schemathesis: install ## API fuzz test: random calls generated from the OpenAPI 
 	@STACK=$(STACK) exec $(NODE) tests/schemathesis/main.ts
 
 .PHONY: fuzz
-fuzz: install ## Fuzz test of the doors: what is right, changed by a seed (DOOR=tokens, json, messages, stream, urls, webhooks or packages, SECONDS=10, SEED=…, ONLY=n, STACK, CAN_FAIL=1)
-	@STACK=$(STACK) exec $(NODE) tests/fuzz/$(if $(filter packages,$(DOOR)),packages,doors/main).ts
+fuzz: install ## Fuzz test of the listeners: what is right, changed by a seed (LISTENER=tokens, json, messages, stream, urls, webhooks or packages, SECONDS=10, SEED=…, ONLY=n, STACK, CAN_FAIL=1)
+	@STACK=$(STACK) exec $(NODE) tests/fuzz/$(if $(filter packages,$(LISTENER)),packages,listeners/main).ts
 
 .PHONY: fuzz-packages
-fuzz-packages: ## The same as make fuzz DOOR=packages
-	@$(MAKE) --no-print-directory fuzz DOOR=packages
+fuzz-packages: ## The same as make fuzz LISTENER=packages
+	@$(MAKE) --no-print-directory fuzz LISTENER=packages
 
 .PHONY: bench
 bench: install ## Speed and memory against their floors (STACK)

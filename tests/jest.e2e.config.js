@@ -13,12 +13,15 @@ const aboutProcesses = [
   'trace',
   'updates-crash',
 ];
+/** Files whose subject is the gateway, the listener for headsets or the command line: they do not depend on the stores. */
+const aboutEdges = ['hc', 'headset-tls', 'hostile-requests', 'issuer-trouble', 'tokens-and-tenants'];
+const edges = `/tests/e2e/(${aboutEdges.join('|')})\\.test\\.ts$`;
 const processes = `/tests/e2e/(${aboutProcesses.join('|')})\\.test\\.ts$`;
 const { STACK: stack, PROCESSES: count, FILES: files } = process.env;
 
 /**
- * Behaviour is tested with all services in one process, on the embedded stack and (STACK=real, PROCESSES=one) on
- * MongoDB, Kafka and S3. STACK=real without PROCESSES starts a process for each service; FILES=processes then runs only the
+ * Behaviour is tested with all services in one process, on the embedded stack and, where the stores matter, on MongoDB,
+ * Kafka and S3 (STACK=real, PROCESSES=one). STACK=real without PROCESSES starts a process for each service; FILES=processes then runs only the
  * files above.
  */
 export default suite(['<rootDir>/tests/e2e/**/*.test.ts'], {
@@ -34,7 +37,7 @@ export default suite(['<rootDir>/tests/e2e/**/*.test.ts'], {
     '/node_modules/',
     // No server is behind the embedded stack.
     ...(stack === 'real' ? [] : ['/tests/e2e/(outages|prepare)\\.test\\.ts$']),
-    ...(stack === 'real' && count === 'one' ? [processes] : []),
+    ...(stack === 'real' && count === 'one' ? [processes, edges] : []),
     ...(files === 'processes' ? [`/tests/e2e/(?!(?:${aboutProcesses.join('|')})\\.)[^/]*\\.test\\.ts$`] : []),
   ],
 });

@@ -180,10 +180,10 @@ export async function provideBase(
 
 export const ownBaseArchive = (cache: string) => join(cache, 'base.tar');
 
-/** Makes the base where there is none; `make image-base` makes it anew, with Debian's newest packages. */
-export async function ensureBase(cache: string, say: (line: string) => void, anew = false): Promise<void> {
+/** Makes the base where there is none; `make image-base` makes it again, with Debian's newest packages. */
+export async function ensureBase(cache: string, say: (line: string) => void, again = false): Promise<void> {
   const archive = ownBaseArchive(cache);
-  if (existsSync(archive) && !anew) return;
+  if (existsSync(archive) && !again) return;
   if (!hasProgram('mmdebstrap'))
     throw new Error(
       'mmdebstrap is missing (Debian: apt-get install mmdebstrap): it makes the base. Or set BASE.',

@@ -10,7 +10,7 @@ import type { ListenAddress, ServerSettings } from './settings.ts';
 export interface Running {
   readonly port: number;
   readonly adminPort: number;
-  /** Not ready at once; goes on serving for a time; open answers may end; then both ports close. */
+  /** Not ready at once; continues serving for a time; open answers may end; then both ports close. */
   stop(): Promise<void>;
 }
 

@@ -14,7 +14,7 @@ export interface ServerSettings {
   readonly metricsToken: string | undefined;
   /** The folder that the build made. */
   readonly dist: string;
-  /** How long it goes on serving, not ready, after SIGTERM; milliseconds. */
+  /** How long it continues serving, not ready, after SIGTERM; milliseconds. */
   readonly turnAwayMs: number;
   /** How long open answers may take after that; milliseconds. */
   readonly stopGraceMs: number;

@@ -209,7 +209,7 @@ describe('errors of the services', () => {
     );
   });
 
-  // withstands rest/errors-disclosure
+  // protects against rest/errors-disclosure
   test('a failure that is no DomainError reveals no details', async () => {
     suite.gateway.fakes.answers.sendOperation = async () => {
       throw new Error('mongodb://user:password@host');
@@ -242,7 +242,7 @@ describe('X-Request-Id', () => {
     const answer = await suite.gateway.request('GET', app, { headers: { 'x-request-id': id } });
     expect(answer.headers['x-request-id']).toBe(id);
   });
-  // withstands rest/header-injection, rest/log-injection
+  // protects against rest/header-injection, rest/log-injection
   test.each(['', 'x'.repeat(129), 'a b', 'a"b', 'ä'])('%p is replaced', async (id) => {
     const answer = await suite.gateway.request('GET', app, { headers: { 'x-request-id': id } });
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
@@ -250,7 +250,7 @@ describe('X-Request-Id', () => {
 });
 
 describe('observability', () => {
-  // withstands rest/log-disclosure
+  // protects against rest/log-disclosure
   test('a request is one log line with its route and ids, without body, token or query', async () => {
     suite.gateway.logs.length = 0;
     const secret = '{"mimiClientId":"m-1","mimiClientSecret":"hush-hush"}';

@@ -1,8 +1,8 @@
 import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import { BlockList } from 'node:net';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import { addressOf } from '@headset-cloud/kit/doors/address.ts';
-import { BodyRoom } from '@headset-cloud/kit/doors/body-room.ts';
+import { addressOf } from '@headset-cloud/kit/listeners/address.ts';
+import { BodyRoom } from '@headset-cloud/kit/listeners/body-room.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';

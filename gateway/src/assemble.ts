@@ -1,5 +1,5 @@
 import type { Clock, Time } from '@headset-cloud/kit/clock.ts';
-import type { Doors } from '@headset-cloud/kit/doors/http-door.ts';
+import type { Listeners } from '@headset-cloud/kit/listeners/http-listener.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { createFetch } from '@headset-cloud/kit/outbound/fetch.ts';
@@ -34,7 +34,7 @@ export function assembleGateway(
     /** Timers; absent: the machine's. */
     readonly time?: Time;
     readonly metrics: Registry;
-    readonly doors?: Doors;
+    readonly listeners?: Listeners;
     /** What clients take; absent: this is the only gateway. */
     readonly shares?: Shares;
   },
@@ -68,10 +68,10 @@ export function assembleGateway(
     logger,
     clock,
     metrics,
-    ...(host.doors && { proxies: host.doors.proxies }),
+    ...(host.listeners && { proxies: host.listeners.proxies }),
     shares: host.shares ?? createShares({ clock, together: false }),
   });
-  const server = createGatewayServer(gateway, config, logger, host.doors, host.time);
+  const server = createGatewayServer(gateway, config, logger, host.listeners, host.time);
   const watch = repeat("the look at the issuer's keys", issuerWatchMs, logger, async () => {
     await keys.look();
     return 0;

@@ -17,7 +17,7 @@ await main('gateway', async () => {
   const common = readConfig(hostConfig, process.env);
   const config = readConfig(gatewayConfig, process.env);
   const own = createProcess('gateway', common);
-  const { metrics, logger, doors, lifecycle } = own;
+  const { metrics, logger, listeners, lifecycle } = own;
   const security = openRpcSecurity(common, { logger, metrics, env: process.env }, 'gateway');
 
   await lifecycle.start(createTracing('gateway', process.env, metrics));
@@ -40,7 +40,7 @@ await main('gateway', async () => {
         clock: systemClock,
         metrics,
         shares,
-        doors,
+        listeners,
       }),
     );
   });

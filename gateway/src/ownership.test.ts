@@ -5,7 +5,7 @@ import { createOwnership } from './ownership.ts';
 
 /** Counts the questions about applications that are not known to be the client's. */
 function world(refuse: () => boolean = () => false) {
-  const counts = { strangers: 0, refused: 0, ended: 0 };
+  const counts = { unauthorizedCallers: 0, refused: 0, ended: 0 };
   const at = { ms: 0 };
   const answer = { error: undefined as DomainError | undefined };
   const authorize = async () => {
@@ -16,9 +16,9 @@ function world(refuse: () => boolean = () => false) {
     { authorizeApplication: authorize, authorizeDeveloper: authorize } as never,
     { now: () => at.ms },
     {
-      stranger: () => {
+      unauthorizedCaller: () => {
         if (refuse()) throw new DomainError('too_many_requests', 'Too many.');
-        counts.strangers += 1;
+        counts.unauthorizedCallers += 1;
         return { refused: () => void counts.refused++, end: () => void counts.ended++ };
       },
     },
@@ -28,26 +28,26 @@ function world(refuse: () => boolean = () => false) {
 
 const forbidden = new DomainError('application_forbidden', 'No such application.');
 
-test('whoever owned it a moment ago is no stranger; whoever lost it is one', async () => {
+test('the client that owned it a moment ago is authorized; the client that lost it is not', async () => {
   const { ownership, counts, at, answer } = world();
   await ownership('client', 'app');
   at.ms = 6000;
   await ownership('client', 'app');
-  expect(counts).toEqual({ strangers: 1, refused: 0, ended: 1 });
+  expect(counts).toEqual({ unauthorizedCallers: 1, refused: 0, ended: 1 });
   at.ms = 12_000;
   answer.error = forbidden;
   await expect(ownership('client', 'app')).rejects.toThrow('No such');
   await expect(ownership('client', 'app')).rejects.toThrow('No such');
-  expect(counts).toEqual({ strangers: 2, refused: 1, ended: 2 });
+  expect(counts).toEqual({ unauthorizedCallers: 2, refused: 1, ended: 2 });
 });
 
-test('a client without a developer is a stranger; a service that is away makes none', async () => {
+test('a client without a developer is unauthorized; a service that is away makes none', async () => {
   const { ownership, counts, answer } = world();
   answer.error = new DomainError('developer_not_registered', 'Not registered.');
   await expect(ownership('client', undefined)).rejects.toThrow('Not registered');
   answer.error = new DomainError('unavailable', 'away');
   await expect(ownership('client', 'app')).rejects.toThrow('away');
-  expect(counts).toEqual({ strangers: 2, refused: 1, ended: 2 });
+  expect(counts).toEqual({ unauthorizedCallers: 2, refused: 1, ended: 2 });
 });
 
 test('a question that was refused for its client’s sake is asked when it comes again', async () => {
@@ -57,7 +57,7 @@ test('a question that was refused for its client’s sake is asked when it comes
   for (const one of both) await expect(one).rejects.toThrow('Too many');
   full = false;
   expect(await ownership('client', 'app')).toEqual({ callsPerSecond: 1 });
-  expect(counts).toEqual({ strangers: 1, refused: 0, ended: 1 });
+  expect(counts).toEqual({ unauthorizedCallers: 1, refused: 0, ended: 1 });
 });
 
 describe('callers that share one lookup have their own deadlines', () => {
@@ -73,7 +73,7 @@ describe('callers that share one lookup have their own deadlines', () => {
     const ownership = createOwnership(
       { authorizeApplication: authorize, authorizeDeveloper: authorize } as never,
       time,
-      { stranger: () => ({ refused() {}, end() {} }) },
+      { unauthorizedCaller: () => ({ refused() {}, end() {} }) },
     );
     const call = (ms: number) => withDeadline(ms, () => ownership('client', 'app'), time);
     return { time, lookups, call };

@@ -4,7 +4,7 @@ import { isTooSlow, isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { LRUCache } from 'lru-cache';
-import type { ClientLimits, Shares, Stranger } from './shares/shares.ts';
+import type { ClientLimits, Shares, UnauthorizedCaller } from './shares/shares.ts';
 
 /** How long a confirmed ownership is cached; a withdrawal takes effect within this time. */
 const keepMs = 5000;
@@ -20,7 +20,7 @@ export type Ownership = (clientId: string, applicationId: string | undefined) =>
 export function createOwnership(
   applications: Pick<Client<typeof ApplicationsService>, 'authorizeApplication' | 'authorizeDeveloper'>,
   clock: Clock,
-  shares: Pick<Shares, 'stranger'>,
+  shares: Pick<Shares, 'unauthorizedCaller'>,
   size = 10_000,
 ): Ownership {
   // A wall clock that is set back must not prolong what is cached.
@@ -32,7 +32,7 @@ export function createOwnership(
 
   async function ask(
     key: string,
-    stranger: Stranger | undefined,
+    unauthorizedCaller: UnauthorizedCaller | undefined,
     clientId: string,
     applicationId: string | undefined,
   ) {
@@ -46,12 +46,12 @@ export function createOwnership(
       return limits;
     } catch (error) {
       if (!isTransient(error)) {
-        stranger?.refused();
+        unauthorizedCaller?.refused();
         kept.delete(key);
       }
       throw error;
     } finally {
-      stranger?.end();
+      unauthorizedCaller?.end();
       asking.delete(key);
     }
   }
@@ -76,8 +76,8 @@ export function createOwnership(
     if (!answer) {
       // Whoever owned it a while ago does not ask in vain, whatever else the client asks for. What this throws is
       // nobody else's answer.
-      const stranger = kept.has(key) ? undefined : shares.stranger(clientId);
-      answer = withoutDeadline(() => ask(key, stranger, clientId, applicationId));
+      const unauthorizedCaller = kept.has(key) ? undefined : shares.unauthorizedCaller(clientId);
+      answer = withoutDeadline(() => ask(key, unauthorizedCaller, clientId, applicationId));
       asking.set(key, answer);
     }
     return untilDeadline(answer);

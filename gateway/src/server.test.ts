@@ -78,7 +78,7 @@ describe('slow requests', () => {
     await waitFor('the connection to end', () => socket.destroyed);
     expect((await gateway.request('GET', app)).status).toBe(200);
   });
-  test('a client that goes on sending an unwanted body is cut off after its answer', async () => {
+  test('a client that continues sending an unwanted body is cut off after its answer', async () => {
     const time = createFakeTime();
     const own = await startTestGateway({}, { time });
     try {
@@ -120,13 +120,13 @@ describe('Expect: 100-continue', () => {
   });
 });
 
-// withstands rest/pipelining
+// protects against rest/pipelining
 test('one connection serves many requests, also pipelined', async () => {
   const answer = await gateway.raw(get() + get() + get('Connection: close\r\n'));
   expect(answer.match(/HTTP\/1\.1 200 /g)).toHaveLength(3);
 });
 
-// withstands rest/slow-reader
+// protects against rest/slow-reader
 test('a reader that stalls is cut off, and no further page of the list is read', async () => {
   const own = await startTestGateway({ SOCKET_STALL_TIMEOUT_MS: '1500' });
   const wide = 'x'.repeat(1_000_000);

@@ -3,16 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import { type Doors, defaultDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { listenOn } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
+import { defaultListeners, type Listeners } from '@headset-cloud/kit/listeners/http-listener.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Gateway } from './app.ts';
 import type { GatewayConfig } from './config.ts';
 import { requestId } from './http/request-id.ts';
 
 const maxHeaderBytes = 16 * 1024;
-/** How long an unwanted body may go on arriving after its answer; milliseconds. */
+/** How long an unwanted body may continue arriving after its answer; milliseconds. */
 const unwantedBodyMs = 2000;
 /** How long open requests may take to finish when nobody says for how long; milliseconds. */
 const defaultDrainMs = 4000;
@@ -41,7 +41,7 @@ export function createGatewayServer(
   gateway: Pick<Gateway, 'handler'>,
   config: GatewayServerConfig,
   logger: Logger,
-  doors: Doors = defaultDoors,
+  listeners: Listeners = defaultListeners,
   time: Time = systemTime,
 ): GatewayServer {
   const inHand = new Set<ServerResponse>();
@@ -75,7 +75,7 @@ export function createGatewayServer(
   // The reader of the body sends "100 Continue", after every earlier check has passed.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
-  doors.guard(server, 'api', ({ headers }) => ({
+  listeners.guard(server, 'api', ({ headers }) => ({
     'X-Request-Id': requestId(headers['x-request-id']),
     'Cache-Control': 'no-store',
   }));
@@ -93,7 +93,7 @@ export function createGatewayServer(
     turnAway() {
       if (state !== 'running') return;
       state = 'turning away';
-      // A client that keeps its connection would go on with this process, whatever a load balancer knows.
+      // A client that keeps its connection would continue with this process, whatever a load balancer knows.
       for (const res of inHand) if (!res.headersSent) res.setHeader('Connection', 'close');
     },
     async start() {
@@ -117,7 +117,7 @@ export function createGatewayServer(
   };
 }
 
-/** An answer may come before its request's body; a client that goes on sending is cut off. */
+/** An answer may come before its request's body; a client that continues sending is cut off. */
 function dropUnwantedBody(req: IncomingMessage, time: Time): void {
   if (req.complete) return;
   const timer = time.setTimeout(() => {

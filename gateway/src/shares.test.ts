@@ -50,7 +50,7 @@ test('a call beyond the limit does not reach a service, nor one without scope th
   expect(gateway.fakes.seen.filter(({ rpc }) => !rpc.startsWith('authorize'))).toEqual([]);
 });
 
-// withstands rest/call-flood
+// protects against rest/call-flood
 test('calls under way are limited until they end', async () => {
   limited({ callsUnderWay: 2 });
   const held = Promise.withResolvers<void>();
@@ -85,7 +85,7 @@ test('devices of an older release names no limits: there are none', async () => 
   for (let i = 0; i < 50; i++) expect((await gateway.request('GET', status)).status).toBe(200);
 });
 
-// withstands rest/unknown-flood
+// protects against rest/unknown-flood
 describe('applications that are not the client’s', () => {
   const ask = (id: string, client = 'client-1') => {
     const authorization = `Bearer ${gateway.token({ client_id: client })}`;
@@ -101,7 +101,7 @@ describe('applications that are not the client’s', () => {
     };
   });
 
-  test('are asked for at a low rate; the client’s own and other clients’ go on', async () => {
+  test('are asked for at a low rate; the client’s own and other clients’ continue', async () => {
     expect((await ask('app-1')).status).toBe(200);
     gateway.fakes.seen.length = 0;
     const answers = await Promise.all(Array.from({ length: 500 }, (_, n) => ask(`nope-${n}`)));
@@ -149,7 +149,7 @@ describe('every 429 is counted by its policy, and its log line says from where i
 describe('the log line of an answer has the address of the caller', () => {
   const lineOf = (status: number) => gateway.logs.find((line) => line['status'] === status);
 
-  // withstands rest/address-spoofed
+  // protects against rest/address-spoofed
   test.each([
     ['its own, where no proxy is trusted', new BlockList(), '127.0.0.1'],
     ['what a trusted proxy says', trusted(), '192.0.2.7'],

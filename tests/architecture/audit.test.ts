@@ -9,21 +9,21 @@ type Method = Awaited<ReturnType<typeof methodsOfProtos>>[number];
 const nameOf = (method: Method) => `${method.parent.typeName}/${method.name}`;
 
 /** The calls that integrators' requests and operators make. */
-const doorCalls = async () =>
+const listenerCalls = async () =>
   (await methodsOfProtos()).filter((method) =>
     namedCallers(method).some((caller) => caller === 'gateway' || caller === 'ctl'),
   );
 
-// withstands operators/unrecorded
+// protects against operators/unrecorded
 test('each change of integrators and operators is recorded, or says why not', async () => {
-  const changing = (await doorCalls()).filter(({ name }) => !reads.test(name)).map(nameOf);
+  const changing = (await listenerCalls()).filter(({ name }) => !reads.test(name)).map(nameOf);
   expect(changing.length).toBeGreaterThan(30);
   const told = [...Object.keys(recorded), ...Object.keys(notRecorded)];
   expect(told.sort()).toEqual(changing.sort());
 });
 
 test('no call of operators that changes something is without a record', async () => {
-  const ofOperators = (await doorCalls()).filter((method) => namedCallers(method).includes('ctl'));
+  const ofOperators = (await listenerCalls()).filter((method) => namedCallers(method).includes('ctl'));
   expect(ofOperators.length).toBeGreaterThan(30);
   const without = ofOperators.filter((method) => !reads.test(method.name)).map(nameOf);
   expect(without.filter((name) => !(name in recorded))).toEqual([]);

@@ -4,7 +4,7 @@ import { actualCallers, edges, methodsOfProtos, namedCallers, sourcesOfComponent
 
 const sources = sourcesOfComponents();
 
-// withstands services/too-many-rights
+// protects against services/too-many-rights
 test('the protos name for each call exactly those who make it', async () => {
   const methods = await methodsOfProtos();
   expect(methods.length).toBeGreaterThan(60);
@@ -31,8 +31,8 @@ test('a new caller, one that has gone, and one that only serves the call are tol
 
 test('the connections between services are these, and operators reach every admin port', async () => {
   const found = await edges();
-  const to = (from: string, door: string) =>
-    found.filter((edge) => edge.from === from && edge.door === door).map((edge) => edge.to);
+  const to = (from: string, listener: string) =>
+    found.filter((edge) => edge.from === from && edge.listener === listener).map((edge) => edge.to);
   const grpc = Object.fromEntries(['gateway', ...serviceNames].map((name) => [name, to(name, 'grpc')]));
   expect(grpc).toEqual({
     gateway: [
@@ -50,5 +50,5 @@ test('the connections between services are these, and operators reach every admi
   });
   expect(to('ctl', 'admin')).toEqual([...serviceNames].sort());
   expect(to('ctl', 'grpc')).toEqual([]);
-  expect(found.filter((edge) => edge.door === 'admin' && edge.from !== 'ctl')).toEqual([]);
+  expect(found.filter((edge) => edge.listener === 'admin' && edge.from !== 'ctl')).toEqual([]);
 });

@@ -13,13 +13,13 @@ export type Caller = (typeof serviceNames)[number] | 'gateway' | 'ctl';
 export const components: readonly Caller[] = ['gateway', ...serviceNames, 'ctl'];
 
 /** The way that a call takes: to a service's gRPC port, or to its admin port. */
-export type Door = 'grpc' | 'admin';
+export type Listener = 'grpc' | 'admin';
 
 /** One connection that the platform needs between its components. */
 export interface Edge {
   readonly from: Caller;
   readonly to: string;
-  readonly door: Door;
+  readonly listener: Listener;
 }
 
 /** Services for clients outside the platform, which have no callers in it. */
@@ -91,10 +91,10 @@ function servers(method: DescMethod, of: Sources): readonly string[] {
 export async function edges(): Promise<Edge[]> {
   const of = sourcesOfComponents();
   const found = (await methodsOfProtos()).flatMap((method) => {
-    const door: Door = method.parent.file.name.endsWith('/admin') ? 'admin' : 'grpc';
-    return namedCallers(method).flatMap((from) => servers(method, of).map((to) => ({ from, to, door })));
+    const listener: Listener = method.parent.file.name.endsWith('/admin') ? 'admin' : 'grpc';
+    return namedCallers(method).flatMap((from) => servers(method, of).map((to) => ({ from, to, listener })));
   });
-  const text = ({ from, to, door }: Edge) => `${from} ${to} ${door}`;
+  const text = ({ from, to, listener }: Edge) => `${from} ${to} ${listener}`;
   return [...new Map(found.map((edge) => [text(edge), edge])).values()].sort((a, b) =>
     text(a).localeCompare(text(b)),
   );

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { documentFile, doors, problems, render } from '../security/document.ts';
-import { door } from '../security/threats/threat.ts';
+import { documentFile, listeners, problems, render } from '../security/document.ts';
+import { listener } from '../security/threats/threat.ts';
 import { readProofs } from '../specification/proofs.ts';
 
 test('every threat of the table is withstood in a test, and no test names another', () => {
-  expect(problems(doors, readProofs('withstands'))).toEqual([]);
+  expect(problems(listeners, readProofs('protects against'))).toEqual([]);
 });
 
 test('tests/security/README.md is current (make generate writes it)', () => {
@@ -13,7 +13,7 @@ test('tests/security/README.md is current (make generate writes it)', () => {
 });
 
 describe('the check', () => {
-  const one = (text: string) => [door('a', 'A', 'nobody', text)];
+  const one = (text: string) => [listener('a', 'A', 'nobody', text)];
   const proof = { id: 'a/x', file: 'f', title: 't' };
   test('finds a threat without a test', () => {
     expect(problems(one('x: steals | a lock\ny: breaks | a wall'), [proof])).toEqual([

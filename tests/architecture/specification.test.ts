@@ -87,8 +87,8 @@ describe('proofs are read from comments', () => {
     [`${mark} a/1/x\ntest.each<[string, number]>([\n  ['(', 1], // (\n])('%s is', f);`, [['a/1/x', '%s is']]],
     [`${mark} a/1/x\nit.each<[string, () => A<B>]>([\n  [/[/']/, 1],\n])('%s is', f);`, [['a/1/x', '%s is']]],
     [`${mark} a/1/x\ndescribeOnStack('area', () => {`, [['a/1/x', 'area']]],
-    [`${mark} a/1/x\n// withstands b/y\ntest('both', f);`, [['a/1/x', 'both']]],
-    [`// withstands b/y\n${mark} a/1/x\ntest('both', f);`, [['a/1/x', 'both']]],
+    [`${mark} a/1/x\n// protects against b/y\ntest('both', f);`, [['a/1/x', 'both']]],
+    [`// protects against b/y\n${mark} a/1/x\ntest('both', f);`, [['a/1/x', 'both']]],
     [`test('none', f);`, []],
   ])('%j', (text, expected) => {
     expect(proofsOf(text, 'f').map((p) => [p.id, p.title])).toEqual(expected);

@@ -47,7 +47,7 @@ const site: Installation = {
   ],
 };
 
-// withstands supply/lock
+// protects against supply/lock
 describe('lock files', () => {
   it.each([
     ['package-lock.json', platform],
@@ -67,7 +67,7 @@ describe('lock files', () => {
     expect(Object.keys(licencesByHand).filter((name) => !needed.has(name))).toEqual([]);
   });
 
-  // withstands supply/versions
+  // protects against supply/versions
   it('every package.json names exact versions', () => {
     const folders = ['.', 'gateway', 'proto', 'tests', 'docs-site'].concat(
       readdirSync(join(root, 'services')).map((name) => `services/${name}`),
@@ -87,7 +87,7 @@ describe('lock files', () => {
   });
 });
 
-// withstands supply/lock
+// protects against supply/lock
 describe('a lock file with', () => {
   const sound = { version: '1.0.0', integrity: 'sha512-x', license: 'MIT' };
   const problems = (entry: Lock['packages'][string], path = 'node_modules/a') =>

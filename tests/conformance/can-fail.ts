@@ -80,7 +80,7 @@ export const sabotages: readonly Sabotage[] = [
   by('offers/start-repeated', 'start-repeats-work'),
   by('offers/only-loads-overtaken', 'overtakes-commands'),
   by('offers/start-of-remembered', 'silent-when-done'),
-  by('offers/start-of-remembered', 'dates-anew'),
+  by('offers/start-of-remembered', 'dates-again'),
   by('offers/held', 'hides-held'),
   by('offers/start-without-offer', 'start-needs-offer'),
   by('offers/interrupted-waits', 'resumes-by-itself'),
@@ -94,7 +94,7 @@ export const sabotages: readonly Sabotage[] = [
   by('once/remembered', 'forgets-ids'),
 
   by('drop/offered', 'starts-dropped'),
-  by('drop/anew', 'ignores-drop'),
+  by('drop/again', 'ignores-drop'),
   by('drop/started', 'ignores-drop'),
   by('drop/interrupted', 'starts-dropped'),
   by('drop/finished', 'drops-finished'),
@@ -179,7 +179,7 @@ export const sabotages: readonly Sabotage[] = [
 
   by('updates/installs', 'no-inventory'),
   by('updates/installs', 'authorizes-downloads'),
-  by('updates/resumed-after-cut', 'loads-anew'),
+  by('updates/resumed-after-cut', 'loads-again'),
   {
     rule: 'updates/resumed-after-kill',
     name: 'no parts after a restart',

@@ -69,7 +69,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       expect(await storage.head(key)).toBeUndefined();
     });
 
-    // withstands files/url-size
+    // protects against files/url-size
     it('refuses an upload whose length is not told', async () => {
       const key = uploadKey();
       const answer = await request(await signUpload(key, 4), {
@@ -82,7 +82,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       expect(await storage.head(key)).toBeUndefined();
     });
 
-    // withstands files/url-expired
+    // protects against files/url-expired
     it('refuses an expired URL with 403', async () => {
       const key = uploadKey();
       expect(await put(await signUpload(key, 4, secondsNow() - 10_000, 5), Buffer.from('four'))).toBe(403);
@@ -91,7 +91,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       expect((await get(await signDownload(there, secondsNow() - 10_000, 5))).status).toBe(403);
     });
 
-    // withstands files/url-changed
+    // protects against files/url-changed
     it('refuses a URL of which any part was changed, and one for another method, with 403', async () => {
       const key = await uploaded(Buffer.from('four'));
       const download = await signDownload(key);
@@ -119,7 +119,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       expect((await get(url, { range: 'bytes=10-' })).status).toBe(416);
     });
 
-    it('a load that is cut goes on where it was, also with another URL', async () => {
+    it('a load that is cut continues where it was, also with another URL', async () => {
       const content = randomBytes(4_000_000);
       const key = await uploaded(content);
       const controller = new AbortController();
@@ -140,7 +140,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       expect(Buffer.concat([...first, rest.body]).equals(content)).toBe(true);
     });
 
-    // withstands files/stall
+    // protects against files/stall
     it('an upload that is cut off is never taken for whole, and can be made again', async () => {
       const key = uploadKey();
       const url = new URL(await signUpload(key, 1_000_000));
@@ -174,7 +174,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       expect(contents.filter((content) => content.equals(body))).toHaveLength(1);
     });
 
-    // withstands files/swap
+    // protects against files/swap
     it('what was checked is sealed: a later upload to the same URL does not change it', async () => {
       const content = randomBytes(1000);
       const key = await uploaded(content);

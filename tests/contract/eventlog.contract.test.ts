@@ -207,7 +207,7 @@ function contract(stack: LogStack): void {
     const arrived = () => new Set([...a.events, ...b.events].map((e) => e.position)).size;
     await waitFor('all events', () => arrived() >= next * 40, patient);
     expect(a.events).toHaveLength(handledByFirst);
-    // In each key the second member goes on after what the first has finished.
+    // In each key the second member continues after what the first has finished.
     for (const values of Object.values(firstArrivals([...a.events, ...b.events]))) {
       expect([...values].sort((x, y) => x - y)).toEqual(numbers(next));
     }
@@ -320,7 +320,7 @@ function contract(stack: LogStack): void {
     expect(third).toBeGreaterThan(second);
   });
 
-  test('a group goes on where it was after a restart', async () => {
+  test('a group continues where it was after a restart', async () => {
     await log.publish(
       topic,
       numbers(50).map((n) => event(`k${n % 5}`, n)),
@@ -413,7 +413,7 @@ function contract(stack: LogStack): void {
     expect(next.values()).toEqual(['1', '2']);
   });
 
-  test('poison goes to the dead letters with its reason, and the rest goes on in order', async () => {
+  test('poison goes to the dead letters with its reason, and the rest continues in order', async () => {
     await log.publish(
       topic,
       numbers(20).map((n) => ({ ...event('k', n), headers: { kind: 'test' } })),
@@ -512,7 +512,7 @@ function contract(stack: LogStack): void {
     expect(first.position).toMatch(/^\d+:\d+$/);
   });
 
-  // withstands stores/large-event
+  // protects against stores/large-event
   test('an event that is too large is refused and nothing of its call is stored', async () => {
     const events = [event('k', 1), { key: 'k', value: Buffer.alloc(3 * 1024 * 1024) }];
     await expect(log.publish(topic, events)).rejects.toMatchObject({ code: 'body_too_large' });

@@ -18,12 +18,12 @@ jest.setTimeout(90_000);
 const patient = { timeoutMs: 30_000 };
 const password = 'the-password-of-cloud';
 
-/** A broker with one door for each of its certificates. */
+/** A broker with one listener for each of its certificates. */
 describeUnless(kafkaMissing(), 'Kafka by TLS and log-in', () => {
   let folder: string;
   let broker: KafkaBroker;
   let authority: Authority;
-  const doors = { GOOD: 0, EXPIRED: 0, MISNAMED: 0, MUTUAL: 0 };
+  const listeners = { GOOD: 0, EXPIRED: 0, MISNAMED: 0, MUTUAL: 0 };
   const open: EventLog[] = [];
   let logFile: number;
   const logged = () => readFileSync(join(folder, 'log'), 'utf8');
@@ -38,14 +38,14 @@ describeUnless(kafkaMissing(), 'Kafka by TLS and log-in', () => {
     folder = mkdtempSync(join(tmpdir(), 'kafka-security-'));
     authority = await createAuthority('the brokers’ authority');
     const [GOOD = 0, EXPIRED = 0, MISNAMED = 0, MUTUAL = 0] = await freePorts(4);
-    Object.assign(doors, { GOOD, EXPIRED, MISNAMED, MUTUAL });
+    Object.assign(listeners, { GOOD, EXPIRED, MISNAMED, MUTUAL });
     const good = await authority.issue(['localhost']);
     const past = { fromMs: Date.UTC(2020, 0), untilMs: Date.UTC(2020, 1) };
     broker = await startKafka({
       dir: join(folder, 'broker'),
-      doors: {
+      listeners: {
         users: { cloud: password },
-        doors: [
+        listeners: [
           { name: 'GOOD', port: GOOD, ...good },
           { name: 'EXPIRED', port: EXPIRED, ...(await authority.issue(['localhost'], past)) },
           { name: 'MISNAMED', port: MISNAMED, ...(await authority.issue(['kafka.example.com'])) },
@@ -71,12 +71,12 @@ describeUnless(kafkaMissing(), 'Kafka by TLS and log-in', () => {
   });
 
   /** The log of a process with these settings. */
-  function connect(door: keyof typeof doors, env: Record<string, string>): EventLog {
+  function connect(listener: keyof typeof listeners, env: Record<string, string>): EventLog {
     const logger = createLogger({ service: 'contract', level: 'info', destination: logFile });
     const tls = { KAFKA_TLS: 'on', KAFKA_TLS_CA_FILE: join(folder, 'ca.crt') };
     const settings = env['KAFKA_TLS'] === 'off' ? env : { ...tls, ...env };
     const log = connectKafka({
-      brokers: [`localhost:${doors[door]}`],
+      brokers: [`localhost:${listeners[listener]}`],
       clientId: 'contract',
       logger,
       replicationFactor: 1,
@@ -124,8 +124,8 @@ describeUnless(kafkaMissing(), 'Kafka by TLS and log-in', () => {
     await works(connect('MUTUAL', { KAFKA_TLS_CERT_FILE: cert, KAFKA_TLS_KEY_FILE: key }));
   });
 
-  // withstands stores/kafka
-  it.each<[string, keyof typeof doors, () => Record<string, string>, RegExp]>([
+  // protects against stores/kafka
+  it.each<[string, keyof typeof listeners, () => Record<string, string>, RegExp]>([
     [
       'a wrong password',
       'GOOD',
@@ -151,8 +151,8 @@ describeUnless(kafkaMissing(), 'Kafka by TLS and log-in', () => {
       () => ({ ...login(), KAFKA_TLS: 'off' }),
       /Closed connection|closed|ECONNRESET/,
     ],
-  ])('says why it is not ready: %s', async (_, door, env, reason) => {
-    const log = connect(door, env());
+  ])('says why it is not ready: %s', async (_, listener, env, reason) => {
+    const log = connect(listener, env());
     await waitFor('the reason', () => reason.test(log.notReady() ?? ''), patient);
     await expect(log.ensureTopics(['t'])).rejects.toMatchObject({
       code: 'unavailable',

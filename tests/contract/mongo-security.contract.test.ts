@@ -66,8 +66,8 @@ describeUnless(whyNoMongo(), 'MongoDB by TLS and log-in', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const uri = (door: keyof typeof ports, { ca = 'ca.crt', pass = password } = {}) =>
-    `mongodb://cloud:${pass}@localhost:${ports[door]}/?directConnection=true&tls=true&tlsCAFile=${join(folder, ca)}`;
+  const uri = (listener: keyof typeof ports, { ca = 'ca.crt', pass = password } = {}) =>
+    `mongodb://cloud:${pass}@localhost:${ports[listener]}/?directConnection=true&tls=true&tlsCAFile=${join(folder, ca)}`;
 
   it('reads and writes', async () => {
     const connection = await connectMongo({ uri: uri('good'), appName: 'contract', databasePrefix: 'tls-' });
@@ -81,7 +81,7 @@ describeUnless(whyNoMongo(), 'MongoDB by TLS and log-in', () => {
     }
   });
 
-  // withstands stores/mongodb
+  // protects against stores/mongodb
   it.each<[string, keyof typeof ports, { ca?: string; pass?: string }, RegExp]>([
     ['an expired certificate', 'expired', {}, /certificate has expired/],
     ['a certificate of another name', 'misnamed', {}, /not in the cert's altnames: DNS:mongo\.example\.com/],
@@ -91,10 +91,14 @@ describeUnless(whyNoMongo(), 'MongoDB by TLS and log-in', () => {
       { ca: 'other.crt' },
       /unable to (get local issuer|verify the first) certificate|self-signed/,
     ],
-  ])('says why it is not ready: %s', async (_, door, more, reason) => {
+  ])('says why it is not ready: %s', async (_, listener, more, reason) => {
     // As a service does while it starts: it lives, is not ready, and says what it waits for.
     const startUp = createStartUp(createLogger({ level: 'silent' }));
-    const connection = openMongo({ uri: uri(door, more), appName: 'contract', whenReachable: startUp.retry });
+    const connection = openMongo({
+      uri: uri(listener, more),
+      appName: 'contract',
+      whenReachable: startUp.retry,
+    });
     const waiting = connection.database('one').whenReachable?.('the database', async () => {});
     const stopped = expect(waiting).rejects.toThrow('stopped before the start was complete');
     try {

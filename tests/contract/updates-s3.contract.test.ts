@@ -99,7 +99,7 @@ describeUnless(missing, 'updates on S3', () => {
     expect((await look())?.reason).toBe('');
   });
 
-  it('while S3 is away uploads are unavailable and leave nothing behind; lists and updates go on', async () => {
+  it('while S3 is away uploads are unavailable and leave nothing behind; lists and updates continue', async () => {
     await upload('4', await makeApk({ versionName: '4' }));
     const count = async () =>
       Promise.all(
@@ -237,7 +237,7 @@ describeUnless(missing, 'updates on S3', () => {
     }
   });
 
-  // withstands files/swap
+  // protects against files/swap
   it('a file put to the URL of a deliverable version changes nothing that is delivered, and is removed', async () => {
     const apk = await makeApk({ versionName: '6' });
     const { urls } = await ask('6', apk.length);

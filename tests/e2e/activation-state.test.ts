@@ -1,6 +1,6 @@
 import { endlessPackage } from '@headset-cloud/demo/headset/work.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import jwt from 'jsonwebtoken';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
@@ -75,7 +75,7 @@ describeOnStack('what an application sees of a headset', () => {
     locationUpdateDate: null,
   };
 
-  // withstands headsets/other-epoch
+  // protects against headsets/other-epoch
   it('an app’s answer belongs to the activation in which it was given, whenever it comes', async () => {
     await first.activate(device);
     const { headset } = await session(1);
@@ -115,7 +115,7 @@ describeOnStack('what an application sees of a headset', () => {
     expect(JSON.stringify(next.integrator.received.map(({ body }) => body))).not.toContain('in time');
   });
 
-  // withstands callbacks/other-customer
+  // protects against callbacks/other-customer
   it('the next application gets nothing of the former one’s apps, which run until the headset has taken the change', async () => {
     await first.activate(device);
     const headset = first.headset(device);
@@ -142,7 +142,7 @@ describeOnStack('what an application sees of a headset', () => {
     expect(told()).not.toContain('of the former application');
   });
 
-  // withstands rest/former-application
+  // protects against rest/former-application
   it('the next application sees nothing of before, whatever comes late, and then what is its own', async () => {
     await first.activate(device);
     const { headset } = await session(1);
@@ -205,7 +205,7 @@ describeOnStack('what an application sees of a headset', () => {
     expect(headset.ids('start')).not.toContain(work);
     const after = await session(1);
     expect(after.welcome.activation).toMatchObject({ applicationId: next.applicationId });
-    // Its hello held nothing: so it is offered anew, behind what else waits.
+    // Its hello held nothing: so it is offered again, behind what else waits.
     await waitFor('the offer', () => after.headset.ids('offer').includes(work));
     for (const id of after.headset.ids('offer')) after.headset.ready(id);
     await waitFor('the start', () => after.headset.ids('start').includes(work));

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { Activate } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { admin, createTenant, describeOnStack, imei, type Tenant } from './harness.ts';
@@ -103,7 +103,7 @@ describeOnStack('activation', () => {
     expect(await slots(tenant)).toBe(0);
   });
 
-  // withstands rest/imei
+  // protects against rest/imei
   it('refuses a device that the contract does not name, or no longer names', async () => {
     const tenant = await newTenant({ devices: 2 });
     const [named, other] = tenant.devices;
@@ -118,7 +118,7 @@ describeOnStack('activation', () => {
   });
 
   // proves api/8/client-id-in-use
-  // withstands rest/client-id
+  // protects against rest/client-id
   it('a client id is unique on the platform, and free again after the deactivation', async () => {
     const one = await newTenant({ devices: 2 });
     const two = await newTenant({ devices: 1 });
@@ -169,7 +169,7 @@ describeOnStack('activation', () => {
     expect(await activation(tenant, device)).toMatchObject({ clientId: second });
   });
 
-  it.each(['stranger', 'same developer'])(
+  it.each(['other developer', 'same developer'])(
     'activated by another application (%s): 403 for every call on the device, and nothing changes',
     async (kind) => {
       const owner = await newTenant({ devices: 1 });

@@ -29,7 +29,7 @@ describeOnStack('the record of who did what', () => {
   const listed = async (...filters: string[]): Promise<ShownRecord[]> =>
     (await ctlJson('audit', 'list', '--application', tenant.applicationId, ...filters)).records;
 
-  // withstands operators/record-values
+  // protects against operators/record-values
   it("an integrator's change of settings names client, token, address, request and fields, and no value", async () => {
     const requestId = `audit-${randomBytes(6).toString('hex')}`;
     const url = `${tenant.integrator.url}?password=do-not-show`;

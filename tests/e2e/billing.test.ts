@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ctl, ctlJson } from './ctl.ts';
 import { ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
@@ -245,7 +245,7 @@ describeOnStack('billing', () => {
     }),
   );
 
-  // withstands stores/false-usage
+  // protects against stores/false-usage
   it(
     'counts the same usage once, and refuses other content under its id',
     inOneMonth(async () => {

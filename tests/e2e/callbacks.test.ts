@@ -61,7 +61,7 @@ describeOnStack('callbacks', () => {
     (await admin().notifier.listDeliveries({ applicationId: of.applicationId })).deliveries;
 
   // proves cb/6/signature, cb/6/application-header, cb/7/post
-  // withstands callbacks/forged
+  // protects against callbacks/forged
   it('are POSTed as JSON to the very address, with the application and both signatures over the very bytes', async () => {
     const taking = await receiver(() => 200);
     const fromMs = Date.now();
@@ -132,7 +132,7 @@ describeOnStack('callbacks', () => {
     },
   );
 
-  // withstands callbacks/ssrf-redirect
+  // protects against callbacks/ssrf-redirect
   it('a redirect is not followed', async () => {
     const elsewhere = await startReceiver(() => 200);
     receivers.push(elsewhere);
@@ -147,7 +147,7 @@ describeOnStack('callbacks', () => {
     expect(elsewhere.arrivals).toEqual([]);
   });
 
-  // withstands callbacks/endless-answer
+  // protects against callbacks/endless-answer
   it('an answer without end, or cut off, does not hold up the callbacks', async () => {
     const chatty = await receiver(() => (response) => {
       response.writeHead(200);
@@ -267,7 +267,7 @@ describeOnStack('callbacks', () => {
     ]);
   });
 
-  // withstands callbacks/dead-server
+  // protects against callbacks/dead-server
   it('one integrator’s dead server does not hold up another’s', async () => {
     const other = await createTenant();
     try {
@@ -296,7 +296,7 @@ describeOnStack('callbacks', () => {
     }
   });
 
-  // withstands callbacks/ssrf-addresses, callbacks/ssrf-spellings
+  // protects against callbacks/ssrf-addresses, callbacks/ssrf-spellings
   it.each([
     ...['http://10.0.0.1/', 'http://192.168.1.1:8080/', 'http://169.254.169.254/latest/meta-data'],
     ...['http://0.0.0.0/', 'http://[::ffff:10.0.0.1]/', 'http://[fd00::1]/', 'http://0x0a000001/'],

@@ -71,7 +71,7 @@ describeOnStack('cancelling', () => {
     const headset = tenant.headset(device);
     headset.connect();
     expect(await tenant.ended(body.transactionId)).toMatchObject({ result: 'success' });
-    // Activated anew, commands are untouched by the floor below them.
+    // Activated again, commands are untouched by the floor below them.
     await tenant.activate(device);
     expect(await tenant.ended(await tenant.command(device))).toMatchObject({ result: 'success' });
     expect(headset.effects.has(command)).toBe(false);

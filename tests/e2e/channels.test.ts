@@ -157,20 +157,20 @@ describeOnStack('channels', () => {
     expect(new Set(callbacks.map(({ body }) => body.deviceId))).toEqual(new Set([deviceId]));
   });
 
-  // withstands sora/other-device
+  // protects against sora/other-device
   it('a device of another application is not named', async () => {
-    const [one, stranger] = [await sora(), await createTenant()];
-    const headset = stranger.headset();
+    const [one, otherTenant] = [await sora(), await createTenant()];
+    const headset = otherTenant.headset();
     headset.connect();
-    await stranger.ended(await stranger.activate());
+    await otherTenant.ended(await otherTenant.activate());
     const { channelId } = (await create(one.version)).body;
-    const deviceId = stranger.devices[0]?.deviceId;
+    const deviceId = otherTenant.devices[0]?.deviceId;
     await one.sora.created(one.sora.join(channelId, { deviceId })).send();
     expect((await told(channelId, 1))[0]?.body.deviceId).toBeNull();
-    await stranger.close();
+    await otherTenant.close();
   });
 
-  // withstands sora/secret, sora/replay
+  // protects against sora/secret, sora/replay
   it('a repeated event is one callback; a wrong secret is 401; an unknown channel is not forwarded', async () => {
     const [one, other] = [await sora(), await sora()];
     const { channelId } = (await create(one.version)).body;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
@@ -160,7 +160,7 @@ describeOnStack('minimum client versions', () => {
       const refused = await tenant.call(400, method, below(0) + path, body, key);
       expect(refused.body).toEqual({ message: tooOld('9.000.99') });
       expect(await tenant.transactions()).toEqual(before);
-      // Judged anew: the refusal was not kept under the key.
+      // Judged again: the refusal was not kept under the key.
       expect((await tenant.call(400, method, below(0) + path, body, key)).body).toEqual(refused.body);
     },
   );

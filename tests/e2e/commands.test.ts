@@ -163,7 +163,7 @@ describeOnStack('commands', () => {
     });
   });
 
-  // withstands rest/json-nesting
+  // protects against rest/json-nesting
   it('nesting reaches the headset up to a bound, and is 400 beyond it', async () => {
     for (const depth of [1, 10, 50]) {
       const command = await sent(`{"package":"a","launchType":"activity","extras":${nested(depth)}}`);
@@ -174,7 +174,7 @@ describeOnStack('commands', () => {
     }
   });
 
-  // withstands rest/json-prototype
+  // protects against rest/json-prototype
   it('names such as __proto__ and constructor are names like any other', async () => {
     const extras =
       '{"__proto__":{"polluted":true},"constructor":1,"toString":"x","":2,"a.b":3,"$set":{"a":1}}';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect as http2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { mintToken } from '@headset-cloud/demo/headset/identity.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeadsetLinkService } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
@@ -10,10 +10,10 @@ import { instancesWanted } from './instances.ts';
 
 /** Streams without a hello; a longer test by hand takes more. */
 const crowdOfStreams = Number(process.env['CROWD'] || 1000);
-/** A door's name and address, and the status of a newcomer's request for a path. */
-type Door = [string, () => string, string, number];
+/** A listener's name and address, and the status of a newcomer's request for a path. */
+type Listener = [string, () => string, string, number];
 
-describeOnStack('crowds at the doors', () => {
+describeOnStack('crowds at the listeners', () => {
   let tenant: Tenant;
   let attacker: Tenant;
   const sockets: Socket[] = [];
@@ -47,9 +47,9 @@ describeOnStack('crowds at the doors', () => {
       () => 0,
     );
 
-  const files: Door = ['files', () => stack.filesUrl, '/a', 403];
-  // withstands rest/crowd, sora/crowd
-  it.each<Door>([
+  const files: Listener = ['files', () => stack.filesUrl, '/a', 403];
+  // protects against rest/crowd, sora/crowd
+  it.each<Listener>([
     ['the API', () => stack.apiUrl, '/v1/applications/a', 401],
     ["Sora's webhooks", () => stack.soraWebhookUrl, '/webhooks/sora/a', 405],
     // With S3 the platform serves no files itself.
@@ -60,7 +60,7 @@ describeOnStack('crowds at the doors', () => {
     expect(await tenant.ended(await tenant.command())).toMatchObject({ result: 'success' });
   });
 
-  // withstands headsets/crowd
+  // protects against headsets/crowd
   it('headsets: a thousand connections without a stream keep nobody out', async () => {
     await crowd(`http://${stack.deviceLinkUrl}`, 1000);
     const newcomer = await createTenant();
@@ -70,7 +70,7 @@ describeOnStack('crowds at the doors', () => {
     await newcomer.close();
   });
 
-  // withstands headsets/crowd
+  // protects against headsets/crowd
   it('headsets: streams without a hello keep nobody out (CROWD=5000)', async () => {
     const authorization = `Bearer ${mintToken(attacker.devices[0] as HeadsetKeyFile, 'headset-cloud/device-link', Date.now())}`;
     let ended = 0;

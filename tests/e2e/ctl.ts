@@ -11,14 +11,14 @@ export interface CtlRun {
   readonly err: string;
 }
 
-/** Runs `ctl` as an operator does: a process of its own, on the doors of the running platform. */
+/** Runs `ctl` as an operator does: a process of its own, on the listeners of the running platform. */
 export function ctl(...args: string[]): Promise<CtlRun> {
-  return ctlWith(doors(), ...args);
+  return ctlWith(listeners(), ...args);
 }
 
 /** `ctl` whose standard input is `input`, with more of an environment. */
 export function ctlFed(input: Readable, env: Record<string, string>, ...args: string[]): Promise<CtlRun> {
-  return run(input, { ...doors(), ...env }, args);
+  return run(input, { ...listeners(), ...env }, args);
 }
 
 /** `ctl` with an environment of the test's own. */
@@ -26,7 +26,7 @@ export function ctlWith(env: Record<string, string>, ...args: string[]): Promise
   return run(undefined, env, args);
 }
 
-function doors(): Record<string, string> {
+function listeners(): Record<string, string> {
   return {
     DEVICES_ADMIN: stack.admin.devices,
     TRANSACTIONS_ADMIN: stack.admin.transactions,

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { ctl, ctlJson } from './ctl.ts';
 import { admin, ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 
-/** A usage that billing knows already, with other content: the one poison that comes in by a public door. */
+/** A usage that billing knows already, with other content: the one poison that comes in by a public listener. */
 describeOnStack('dead letters', () => {
   let tenant: Tenant;
   beforeEach(async () => {

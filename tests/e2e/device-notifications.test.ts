@@ -209,7 +209,7 @@ describeOnStack('notifications from headsets', () => {
     expect(received(wrong)).toEqual([]);
   });
 
-  // withstands headsets/report-values
+  // protects against headsets/report-values
   it('a clock that runs ahead is held to the time of arrival', async () => {
     const fromMs = Date.now();
     const [one] = await arrived(say(signal, { occurredAtMs: fromMs + 3_600_000 }));
@@ -268,7 +268,7 @@ describeOnStack('notifications from headsets', () => {
     }
   });
 
-  // withstands callbacks/other-customer
+  // protects against callbacks/other-customer
   it('of what an earlier application’s time brought a later application hears nothing', async () => {
     const earlier = await createTenant({ devices: 1 });
     const [device] = earlier.devices;

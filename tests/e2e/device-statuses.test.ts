@@ -64,7 +64,7 @@ describeOnStack('device statuses in pages', () => {
   });
 
   // proves ext/device-statuses/cursor
-  // withstands rest/other-application
+  // protects against rest/other-application
   it('a cursor of another application, or of other filters, is 400; devices of others are never listed', async () => {
     const { cursor } = await page('?limit=1');
     const other = await createTenant();
@@ -75,7 +75,7 @@ describeOnStack('device statuses in pages', () => {
       [tenant, '?cursor=nothing'],
     ] as const) {
       const { body } = await of.call(400, 'GET', `/device_statuses${query}`);
-      expect(body.message).toContain('leave it out to begin anew');
+      expect(body.message).toContain('leave it out to begin again');
     }
     await other.close();
   });

@@ -26,7 +26,7 @@ describeOnStack('secrets that a headset is sent', () => {
     ]);
   }
 
-  // withstands stores/ended-secret
+  // protects against stores/ended-secret
   it('wait in transactions alone, and are nowhere once their transactions have ended', async () => {
     const { deviceId } = own;
     const secrets = ['of-an-access-point-81', 'of-a-wifi-network-82', 'of-a-commands-extras-83'];

@@ -14,18 +14,18 @@ import { goodClaims, issuerKey, plain, sign } from './tokens.ts';
 
 describeOnStack('the calls of the extensions', () => {
   let tenant: Tenant;
-  let stranger: Tenant;
+  let otherTenant: Tenant;
   let app: string;
   const routes = extensionRoutes();
   beforeAll(async () => {
     tenant = await createTenant();
-    stranger = await createTenant();
+    otherTenant = await createTenant();
     app = `/v1/applications/${tenant.applicationId}`;
   });
-  afterAll(() => Promise.all([tenant.close(), stranger.close()]));
+  afterAll(() => Promise.all([tenant.close(), otherTenant.close()]));
 
   // proves ext/contract/refusals
-  // withstands rest/token-none, rest/token-expired
+  // protects against rest/token-none, rest/token-expired
   it('answer 401 without a token, with one that has ended and with garbage', async () => {
     const { privateKey } = issuerKey();
     const ended = { ...goodClaims(tenant.clientId), exp: Math.floor(Date.now() / 1000) - 120 };
@@ -44,7 +44,7 @@ describeOnStack('the calls of the extensions', () => {
     }
   });
 
-  // withstands rest/scope
+  // protects against rest/scope
   it('need their scope, and nothing else', async () => {
     const scopes = allScopes.split(' ');
     for (const { method, path, body, scope, answers } of routes) {
@@ -60,11 +60,11 @@ describeOnStack('the calls of the extensions', () => {
     }
   });
 
-  // withstands rest/other-application
+  // protects against rest/other-application
   it('of an application of another developer are 403, as for one that does not exist', async () => {
     for (const applicationId of [tenant.applicationId, `none-${randomBytes(4).toString('hex')}`]) {
       for (const { method, path, body } of routes) {
-        const answer = await stranger.api.call(method, `/v1/applications/${applicationId}${path}`, body);
+        const answer = await otherTenant.api.call(method, `/v1/applications/${applicationId}${path}`, body);
         expect([path, answer.status, answer.body]).toEqual([
           path,
           403,
@@ -84,7 +84,7 @@ describeOnStack('the calls of the extensions', () => {
     await api.close();
   });
 
-  // withstands rest/path-unknown
+  // protects against rest/path-unknown
   it('have no other method: 403, before the token is looked at', async () => {
     for (const path of new Set(routes.map((route) => route.path))) {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'PROPFIND']) {

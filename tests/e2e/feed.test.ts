@@ -126,7 +126,7 @@ describeOnStack('the event feed', () => {
   });
 
   // proves ext/feed/cursors
-  // withstands rest/other-events
+  // protects against rest/other-events
   it('refuses cursors that are unknown, changed, of another application or of other filters, and says how to go on', async () => {
     const [tenant, stranger] = await Promise.all([createTenant(), createTenant()]);
     const { cursor } = await readAll(tenant);
@@ -187,7 +187,7 @@ describeOnStack('deliveries', () => {
   });
 
   // proves ext/deliveries/force
-  // withstands rest/other-events
+  // protects against rest/other-events
   it('that never failed need force, and those of another application are not found', async () => {
     const [tenant, stranger] = await Promise.all([createTenant(), createTenant()]);
     const activation = await tenant.activate();

@@ -93,7 +93,7 @@ describeOnStack('files from headsets', () => {
   });
 
   // proves cb/3/file-path
-  // withstands headsets/other-file
+  // protects against headsets/other-file
   it('a path upwards, and one that names another application or device, is refused', async () => {
     const other = await createTenant();
     await other.call(200, 'PATCH', '', {
@@ -125,7 +125,7 @@ describeOnStack('files from headsets', () => {
     expect((await told(file)).body).toEqual(end(file, 'failure', messages.noUrl));
   });
 
-  // withstands callbacks/signed-url-answer
+  // protects against callbacks/signed-url-answer
   it.each<[string, FileStore['answer']]>([
     ['400', (response) => response.writeHead(400).end()],
     ['500', (response) => response.writeHead(500).end()],

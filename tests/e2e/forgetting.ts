@@ -99,7 +99,7 @@ export function ctlOf(own: OwnPlatform, ...args: string[]) {
   );
 }
 
-/** Has the platform's process, or that of the service, killed at that failpoint while `work` goes on. */
+/** Has the platform's process, or that of the service, killed at that failpoint while `work` continues. */
 export async function killedAt<T>(
   own: OwnPlatform,
   service: string,

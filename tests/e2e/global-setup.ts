@@ -10,8 +10,8 @@ import { instancesWanted, ofEveryService } from './instances.ts';
 
 declare global {
   var headsetStack: Stack | undefined;
-  /** The doors in front of several instances. */
-  var headsetDoors: Network | undefined;
+  /** The listeners in front of several instances. */
+  var headsetListeners: Network | undefined;
 }
 
 /** Processes that are started from the sources of an earlier release (`make mixed`). */
@@ -69,7 +69,7 @@ export default async function setup(): Promise<void> {
   const { issuerUrl, tokenUrl, filesUrl, admin, adminUrls, oneProcess } = stack;
   process.env['HEADSET_STACK'] = JSON.stringify({
     ...{ kind, oneProcess, dataDir, issuerUrl, tokenUrl, filesUrl, admin, adminUrls },
-    ...(await doorsTo(stack)),
+    ...(await listenersTo(stack)),
     clientsFile: join(dataDir, 'issuer-clients.json'),
     ...(stack.backing && { backing: addressesOf(stack.backing) }),
   });
@@ -80,14 +80,16 @@ function addressesOf({ mongodbUri, kafkaBrokers, s3Environment }: Backing): Shar
 }
 
 /** Where clients connect to; with several instances of a service, their connections take turns. */
-async function doorsTo(stack: Stack): Promise<Pick<Stack, 'apiUrl' | 'deviceLinkUrl' | 'soraWebhookUrl'>> {
+async function listenersTo(
+  stack: Stack,
+): Promise<Pick<Stack, 'apiUrl' | 'deviceLinkUrl' | 'soraWebhookUrl'>> {
   const { apiUrl, deviceLinkUrl, soraWebhookUrl } = stack;
   if (stack.gatewayAddresses.length === 1) return { apiUrl, deviceLinkUrl, soraWebhookUrl };
-  const doors = createNetwork();
-  globalThis.headsetDoors = doors;
+  const listeners = createNetwork();
+  globalThis.headsetListeners = listeners;
   return {
-    apiUrl: `http://${await doors.door('integrators>gateway', stack.gatewayAddresses)}`,
-    deviceLinkUrl: await doors.door('headsets>device-link', stack.deviceLinkUrls),
-    soraWebhookUrl: `http://${await doors.door('sora>communication', stack.soraWebhookAddresses)}`,
+    apiUrl: `http://${await listeners.listener('integrators>gateway', stack.gatewayAddresses)}`,
+    deviceLinkUrl: await listeners.listener('headsets>device-link', stack.deviceLinkUrls),
+    soraWebhookUrl: `http://${await listeners.listener('sora>communication', stack.soraWebhookAddresses)}`,
   };
 }

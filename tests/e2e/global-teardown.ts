@@ -8,7 +8,7 @@ import { secretsInLogs } from './log-secrets.ts';
 export default async function teardown(): Promise<void> {
   const stack = globalThis.headsetStack;
   if (!stack) return;
-  await globalThis.headsetDoors?.close();
+  await globalThis.headsetListeners?.close();
   await stack.stop();
   const found = await secretsInLogs(stack.dataDir);
   if (process.env['KEEP']) process.stderr.write(`\nKept: ${stack.dataDir}\n`);

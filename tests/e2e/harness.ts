@@ -13,7 +13,6 @@ import {
   type Admin,
   type AdminAddresses,
   createAdmin,
-  type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
@@ -21,6 +20,7 @@ import { type Backing, type SharedBacking, shareBacking } from '@headset-cloud/d
 import type { IssuerClient } from '@headset-cloud/demo/stack/stack.ts';
 import { callbackCheck, callbackNameOf } from '@headset-cloud/gateway/openapi/callbacks.ts';
 import { answerCheck } from '@headset-cloud/gateway/testing/contract.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { describeUnless } from '../support/skip.ts';
 import { noteSecret, noteSecretsIn } from './log-secrets.ts';
@@ -213,7 +213,7 @@ export async function createTenant(
         identity: device,
         server: stack.deviceLinkUrl,
         stateDir: mkdtempSync(join(stack.dataDir, 'headset-')),
-        backoff: { firstMs: 50, longestMs: 500 },
+        backoff: { firstMs: 50, maxMs: 500 },
         ...more,
       });
       headsets.push(headset);

@@ -85,13 +85,13 @@ describeOnStack('hc: logging in', () => {
       code: 3,
       err: expect.stringContaining('cannot be reached at http://127.0.0.1:9'),
     });
-    const stranger = await createTenant();
-    const other = await laptop.run(['--application', stranger.applicationId, 'events']);
+    const otherTenant = await createTenant();
+    const other = await laptop.run(['--application', otherTenant.applicationId, 'events']);
     expect(other).toMatchObject({
       code: 1,
       err: expect.stringContaining("an application of this client's developer"),
     });
-    await stranger.close();
+    await otherTenant.close();
   });
 
   itUnless(missingTools('script'))(

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
-import { type HeadsetIdentity, readIdentities } from '@headset-cloud/demo/headset/identity.ts';
+import { readIdentities } from '@headset-cloud/demo/headset/identity.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { ctl, ctlJson } from './ctl.ts';
@@ -22,11 +23,11 @@ describeOnStack('the keys of headsets', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const deviceOf = (n: number) => tenant.devices[n] as HeadsetIdentity;
+  const deviceOf = (n: number) => tenant.devices[n] as HeadsetKeyFile;
   const online = (headset: Headset) => waitFor('a session', () => headset.sessionEpoch > 0);
 
   /** A headset that tries again at once, whatever wait it is asked for. */
-  const impatient = (device: HeadsetIdentity) =>
+  const impatient = (device: HeadsetKeyFile) =>
     tenant.headset(device, { behaviour: { faults: ['ignores-retry-after'] } });
 
   /** Why the cloud ends sessions of the headset, and how it refuses its streams. */
@@ -46,13 +47,13 @@ describeOnStack('the keys of headsets', () => {
     };
   }
 
-  // withstands headsets/removed-key
+  // protects against headsets/removed-key
   it('one is changed without a gap: the second is registered, the first revoked, its session ends', async () => {
     const { deviceId, keyId: oldKey } = deviceOf(0);
     const file = join(folder, 'new.key.json');
     const generated = await ctl('headset-keys', 'generate', deviceId, '--name', 'since May', '--out', file);
     expect([generated.exitCode, generated.err]).toEqual([0, '']);
-    const [fresh] = readIdentities(file) as [HeadsetIdentity];
+    const [fresh] = readIdentities(file) as [HeadsetKeyFile];
     const third = await ctl('headset-keys', 'generate', deviceId, '--out', join(folder, 'third.key.json'));
     expect([third.exitCode, third.err]).toEqual([1, expect.stringContaining('has 2 keys')]);
 
@@ -78,8 +79,8 @@ describeOnStack('the keys of headsets', () => {
     expect(other.reasons).toEqual([]);
   });
 
-  // withstands headsets/shared-key
-  it('one of another device is refused, and its holder goes on speaking for that one alone', async () => {
+  // protects against headsets/shared-key
+  it('one of another device is refused, and its holder continues speaking for that one alone', async () => {
     const [thief, owner] = [deviceOf(2), deviceOf(1)];
     const file = join(folder, 'of-another.pub.pem');
     writeFileSync(

@@ -26,9 +26,9 @@ describeOnStack('headsets over TLS that device-link ends itself', () => {
   });
 
   it('a headset that trusts another authority, and one without TLS, do not get in', async () => {
-    const stranger = (await createAuthority('another')).ca;
+    const otherAuthority = (await createAuthority('another')).ca;
     for (const headset of [
-      platform.headset({ ca: stranger }),
+      platform.headset({ ca: otherAuthority }),
       platform.headset({ ca: undefined as unknown as string }),
     ]) {
       const ended = new Promise<string>((resolve) => {

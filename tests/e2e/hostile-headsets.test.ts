@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { constants, connect as http2 } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import { Client, credentials, status } from '@grpc/grpc-js';
-import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { HeadsetLinkService } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import jwt from 'jsonwebtoken';
@@ -81,8 +81,8 @@ describeOnStack('hostile headsets', () => {
     return `Bearer ${text}.${createHmac('sha256', key).update(text).digest('base64url')}`;
   };
 
-  // withstands headsets/token-none, headsets/token-forged, headsets/token-times, headsets/token-audience
-  // withstands headsets/token-names, headsets/other-device-token
+  // protects against headsets/token-none, headsets/token-forged, headsets/token-times, headsets/token-audience
+  // protects against headsets/token-names, headsets/other-device-token
   it.each<[string, () => string | undefined]>([
     ['no token', () => undefined],
     ['garbage', () => 'Bearer garbage'],
@@ -118,7 +118,7 @@ describeOnStack('hostile headsets', () => {
     expect(headset.received).toEqual([]);
   });
 
-  // withstands rest/token-of-headset, headsets/token-audience
+  // protects against rest/token-of-headset, headsets/token-audience
   it('an API token is no headset’s token, and a headset’s token none of the API', async () => {
     connect(`Bearer ${await tenant.api.token()}`).hello();
     await (open[0] as RawHeadset).ended(status.UNAUTHENTICATED);
@@ -126,14 +126,14 @@ describeOnStack('hostile headsets', () => {
     expect(answer.status).toBe(401);
   });
 
-  // withstands headsets/protocol
+  // protects against headsets/protocol
   it('a first message that is no hello ends with INVALID_ARGUMENT', async () => {
     const headset = connect(token(attacker));
     headset.ready(1);
     await headset.ended(status.INVALID_ARGUMENT);
   });
 
-  // withstands headsets/hello
+  // protects against headsets/hello
   it.each<[string, object, status]>([
     ['of another version', { protocolVersion: 2 }, status.FAILED_PRECONDITION],
     ['without a version', { protocolVersion: 0 }, status.FAILED_PRECONDITION],
@@ -148,7 +148,7 @@ describeOnStack('hostile headsets', () => {
     expect(headset.received).toEqual([]);
   });
 
-  // withstands headsets/protocol, headsets/large-message
+  // protects against headsets/protocol, headsets/large-message
   it.each<[string, (headset: RawHeadset) => void, status]>([
     ['a second hello', (h) => h.hello(), status.INVALID_ARGUMENT],
     ['bytes that are no message', (h) => h.sendBytes(Buffer.alloc(64, 0xff)), status.INVALID_ARGUMENT],
@@ -178,7 +178,7 @@ describeOnStack('hostile headsets', () => {
     await session();
   });
 
-  // withstands headsets/other-transaction
+  // protects against headsets/other-transaction
   it('ready for another device’s transaction is answered with drop and starts nothing', async () => {
     const headset = await session();
     const [first] = await victim.transactions();
@@ -190,7 +190,7 @@ describeOnStack('hostile headsets', () => {
     expect((await headset.next('drop')).reason).toBe(drop.reason);
   });
 
-  // withstands headsets/other-result
+  // protects against headsets/other-result
   it('results, answers and holding of another device’s transactions are acknowledged and change nothing', async () => {
     const list = await victim.transactions();
     const headset = connect(token(attacker));
@@ -227,7 +227,7 @@ describeOnStack('hostile headsets', () => {
     await tenant.ended(Number(offer.transactionId));
   });
 
-  // withstands headsets/report-values
+  // protects against headsets/report-values
   it('values that make no sense in a report are left out, and the report is acknowledged', async () => {
     const headset = connect(token(attacker));
     headset.hello();
@@ -273,7 +273,7 @@ describeOnStack('hostile headsets', () => {
     });
   });
 
-  // withstands headsets/bomb
+  // protects against headsets/bomb
   it.each(['with a token', 'without a token'])(
     'a compressed message that grows to 64 MiB is refused, %s',
     async (who) => {
@@ -304,7 +304,7 @@ describeOnStack('hostile headsets', () => {
     },
   );
 
-  // withstands headsets/stream-flood
+  // protects against headsets/stream-flood
   it('one connection opens no more streams than its limit, and floods of resets leave others alone', async () => {
     const flood = http2(`http://${stack.deviceLinkUrl}`);
     flood.on('error', () => {});
@@ -325,14 +325,14 @@ describeOnStack('hostile headsets', () => {
     flood.destroy();
   });
 
-  // withstands headsets/other-service
+  // protects against headsets/other-service
   it.each([
     '/headset.device_link.v1.DeliveryService/Deliver',
     '/headset.devices.v1.DevicesService/ActivateDevice',
     '/headset.devices.v1.DevicesAdminService/ListDevelopers',
     '/headset.transactions.v1.TransactionsService/CreateTransaction',
     '/headset.device_link.v1.HeadsetLinkService/Nothing',
-  ])('the headsets’ door does not serve %s', async (method) => {
+  ])('the headsets’ listener does not serve %s', async (method) => {
     const client = new Client(stack.deviceLinkUrl, credentials.createInsecure());
     const bytes = (b: Buffer) => b;
     const code = await new Promise((resolve) => {

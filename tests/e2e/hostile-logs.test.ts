@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mintToken } from '@headset-cloud/demo/headset/identity.ts';
-import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
 import { rawRequest } from './raw-http.ts';
@@ -26,7 +26,7 @@ describeOnStack('hostile values and the logs', () => {
     return readdirSync(folder).flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'));
   };
 
-  // withstands rest/log-injection, headsets/log-injection, sora/log-injection
+  // protects against rest/log-injection, headsets/log-injection, sora/log-injection
   it('make no line and no field: what is told of them is within one field of one JSON object', async () => {
     const escaped = encodeURIComponent(value);
     const token = await tenant.api.token();

@@ -28,7 +28,7 @@ describeOnStack('hostile paths', () => {
         .join('')}\r\n`,
     ]);
 
-  // withstands rest/path-tricks
+  // protects against rest/path-tricks
   it.each([
     ...['OWN/../VICTIM', 'OWN/./../VICTIM', 'OWN/%2e%2e/VICTIM', 'OWN/%2E./VICTIM', 'OWN/%252e%252e/VICTIM'],
     ...[
@@ -84,7 +84,7 @@ describeOnStack('hostile paths', () => {
     expect(await everything()).toEqual(before);
   });
 
-  // withstands rest/path-tricks
+  // protects against rest/path-tricks
   it.each([
     '../../VICTIM/devices/DEVICE',
     '%2e%2e%2f%2e%2e%2fVICTIM%2fdevices%2fDEVICE',
@@ -102,7 +102,7 @@ describeOnStack('hostile paths', () => {
     expect(await everything()).toEqual(before);
   });
 
-  // withstands rest/headers-override
+  // protects against rest/headers-override
   it('headers that name another method, path, host or caller change nothing', async () => {
     const before = await everything();
     const own = `/v1/applications/${attacker.applicationId}`;

@@ -47,8 +47,8 @@ describeOnStack('hostile requests', () => {
     plain(method, app + path, { authorization, 'content-type': 'application/json', ...headers }, body);
   const member = (good: object, more: string) => `${JSON.stringify(good).slice(0, -1)},${more}}`;
 
-  // withstands rest/json-broken, rest/json-prototype, rest/json-duplicate, rest/json-nesting
-  // withstands rest/json-texts, rest/mass-assignment
+  // protects against rest/json-broken, rest/json-prototype, rest/json-duplicate, rest/json-nesting
+  // protects against rest/json-texts, rest/mass-assignment
   it.each<[string, (good: object) => string | Buffer]>([
     ['empty', () => ''],
     ['white space', () => ' \n'],
@@ -88,7 +88,7 @@ describeOnStack('hostile requests', () => {
     }
   });
 
-  // withstands rest/operators-body
+  // protects against rest/operators-body
   it('operators in place of a text are 400, in every field', async () => {
     const command = { package: 'a', classpath: 'b', action: 'c', launchType: 'activity' };
     const fields: [string, string, Record<string, unknown>][] = [
@@ -119,7 +119,7 @@ describeOnStack('hostile requests', () => {
     expect((await tenant.call(400, 'POST', on, secret)).body).toEqual(invalid);
   });
 
-  // withstands rest/operators-query, rest/path-tricks
+  // protects against rest/operators-query, rest/path-tricks
   it('operators in queries are 400, in paths 403 or 404, and unknown parameters change nothing', async () => {
     const operator = encodeURIComponent('{"$gt":""}');
     for (const name of ['deviceId', 'completionStatus', 'order', 'sortBy', 'perPage', 'page']) {
@@ -139,7 +139,7 @@ describeOnStack('hostile requests', () => {
     }
   });
 
-  // withstands rest/operators-text, rest/json-texts
+  // protects against rest/operators-text, rest/json-texts
   it('texts that look like operators are texts', async () => {
     const own = await createTenant();
     try {
@@ -154,7 +154,7 @@ describeOnStack('hostile requests', () => {
     }
   });
 
-  // withstands rest/json-broken
+  // protects against rest/json-broken
   it.each([
     ['none', undefined],
     ['text/plain', 'text/plain'],
@@ -170,7 +170,7 @@ describeOnStack('hostile requests', () => {
     }
   });
 
-  // withstands rest/large-body
+  // protects against rest/large-body
   it('a compressed body is 400, and a small one that would grow is never unpacked', async () => {
     const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024, ' '));
     for (const [method, path] of calls()) {
@@ -179,7 +179,7 @@ describeOnStack('hostile requests', () => {
     }
   });
 
-  // withstands rest/large-body
+  // protects against rest/large-body
   it('a body of 1 MiB is 413, announced or not', async () => {
     const body = `{"clientId":"${'x'.repeat(1024 * 1024)}"}`;
     for (const [method, path] of calls()) {
@@ -208,14 +208,14 @@ describeOnStack('hostile requests', () => {
     return [answer.status, JSON.parse(answer.text)];
   };
 
-  // withstands rest/slow-body
+  // protects against rest/slow-body
   it('a body that comes too slowly is 408', async () => {
     const drops = Array.from({ length: 60 }, () => ' ');
     const slow = await rawRequest([head(`Content-Length: 1000\r\n\r\n`), ...drops], { pauseMs: 200 });
     expect(refusal(slow)).toEqual([408, { message: 'The request did not arrive in time.' }]);
   });
 
-  // withstands rest/slow-body
+  // protects against rest/slow-body
   it('a body that breaks off does nothing', async () => {
     const cut = await rawRequest([head(`Content-Length: 1000\r\n\r\n${command}`)], { end: true });
     expect([0, 400]).toContain(cut.status);
@@ -223,14 +223,14 @@ describeOnStack('hostile requests', () => {
     expect([0, 400]).toContain((await rawRequest([head(chunks)], { end: true })).status);
   });
 
-  // withstands rest/slow-headers
+  // protects against rest/slow-headers
   it('headers that come too slowly are 408', async () => {
     const drops = Array.from({ length: 60 }, (_, i) => `X-A${i}: 1\r\n`);
     const slow = await rawRequest([head(''), ...drops], { pauseMs: 200 });
     expect(refusal(slow)).toEqual([408, { message: 'The request did not arrive in time.' }]);
   });
 
-  // withstands rest/large-headers
+  // protects against rest/large-headers
   it('a flood of headers is 431', async () => {
     const tooLarge = { message: 'The request headers are too large.' };
     const many = Array.from({ length: 3000 }, (_, i) => `X-${i}: ${i}\r\n`).join('');
@@ -242,7 +242,7 @@ describeOnStack('hostile requests', () => {
     ]);
   });
 
-  // withstands rest/smuggling, rest/http-nonsense
+  // protects against rest/smuggling, rest/http-nonsense
   it.each<[string, () => string]>([
     ['no HTTP at all', () => '\u0016\u0003\u0001\u0002\u0000\u0001'],
     ['an HTTP/2 preface', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
@@ -262,7 +262,7 @@ describeOnStack('hostile requests', () => {
     expect(refusal(await rawRequest([text()]))).toEqual([400, invalidHttp]);
   });
 
-  // withstands rest/smuggled-request
+  // protects against rest/smuggled-request
   it('a request hidden in the body of another is never answered, and does nothing', async () => {
     const hidden = `${head(`Content-Length: ${command.length}\r\n\r\n`)}${command}`;
     const get = (more: string) =>
@@ -293,7 +293,7 @@ describeOnStack('hostile requests', () => {
     }
   });
 
-  // withstands rest/header-injection
+  // protects against rest/header-injection
   it('line breaks in what comes back in headers begin no header', async () => {
     const breaks = '\r\nSet-Cookie: a=b\r\n\r\n';
     const path = encodeURIComponent(breaks);
@@ -311,7 +311,7 @@ describeOnStack('hostile requests', () => {
     }
   });
 
-  // withstands rest/http-nonsense
+  // protects against rest/http-nonsense
   it('no Host is 400; a strange one, an absolute address and a query full of nonsense do no harm', async () => {
     const none = await rawRequest([`GET ${app} HTTP/1.1\r\nAuthorization: ${authorization}\r\n\r\n`]);
     expect(refusal(none)).toEqual([400, { message: 'The Host header is missing.' }]);
@@ -325,7 +325,7 @@ describeOnStack('hostile requests', () => {
     expect([0, 403]).toContain(tunnel.status);
   });
 
-  // withstands rest/half-requests
+  // protects against rest/half-requests
   it('hundreds of requests that stop halfway do not keep others from being answered', async () => {
     await waitFor('a call to be answered before any of them', async () => {
       let ended = 0;
@@ -341,7 +341,7 @@ describeOnStack('hostile requests', () => {
     });
   });
 
-  // withstands rest/body-flood
+  // protects against rest/body-flood
   it('large bodies under way have a bound: one client’s excess gets 503 with Retry-After, small bodies pass', async () => {
     const bytes = 1_048_576;
     const head = [

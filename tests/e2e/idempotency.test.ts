@@ -66,7 +66,7 @@ describeOnStack('Idempotency-Key', () => {
     },
   );
 
-  // withstands rest/repeat
+  // protects against rest/repeat
   it('repeats at the same moment are one call', async () => {
     const key = randomUUID();
     const before = (await tenant.transactions()).length;
@@ -114,7 +114,7 @@ describeOnStack('Idempotency-Key', () => {
     await send(201, activation, randomUUID());
   });
 
-  it('deactivation: a repeat answers the same after the device was activated anew, and leaves it activated', async () => {
+  it('deactivation: a repeat answers the same after the device was activated again, and leaves it activated', async () => {
     const key = randomUUID();
     const first = await send(201, deactivation, key);
     expect((await send(201, deactivation, key)).body).toEqual(first.body);
@@ -123,7 +123,7 @@ describeOnStack('Idempotency-Key', () => {
     expect((await tenant.call(200, 'GET', `/devices/${device}`)).body).toMatchObject({ activated: true });
   });
 
-  // withstands rest/repeat
+  // protects against rest/repeat
   it.each([activation, command, patch])('$name: another body with the key is 422', async (call) => {
     const key = randomUUID();
     await send(call.status, call, key);
@@ -157,7 +157,7 @@ describeOnStack('Idempotency-Key', () => {
     expect((await tenant.call(201, 'GET', escaped, undefined, header)).body).toEqual(first.body);
   });
 
-  it('a 4xx answer is not kept: the call can be mended under the same key', async () => {
+  it('a 4xx answer is not kept: the call can be fixed under the same key', async () => {
     const away = tenant.devices[1]?.deviceId;
     const path = `/devices/${away}/commands`;
     const header = { 'idempotency-key': randomUUID() };
@@ -185,7 +185,7 @@ describeOnStack('Idempotency-Key', () => {
     }
   });
 
-  // withstands rest/other-answer
+  // protects against rest/other-answer
   it('another path, method or client is another scope of the key', async () => {
     const key = randomUUID();
     const header = { 'idempotency-key': key };
@@ -196,12 +196,12 @@ describeOnStack('Idempotency-Key', () => {
     expect(two.body).not.toEqual(one.body);
     const three = await tenant.call(201, 'DELETE', `/devices/${third?.deviceId}`, undefined, header);
     expect(three.body).not.toEqual(one.body);
-    const stranger = await createTenant();
+    const otherTenant = await createTenant();
     try {
-      await stranger.call(200, 'PATCH', '', patch.body, header);
+      await otherTenant.call(200, 'PATCH', '', patch.body, header);
       await tenant.call(200, 'PATCH', '', patch.other, header);
     } finally {
-      await stranger.close();
+      await otherTenant.close();
     }
   });
 

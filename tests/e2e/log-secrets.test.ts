@@ -22,7 +22,7 @@ describe('secrets in the logs of a run', () => {
     return secretsInLogs(folder);
   };
 
-  // withstands operators/run-secrets
+  // protects against operators/run-secrets
   it.each([
     ['an issued key', '{"key":"A0b1C2d3E4f5G6h7"}', 'a secret of the run'],
     ['a secret of a body', '{"detail":"got of-a-body-0123456"}', 'a secret of the run'],

@@ -120,7 +120,7 @@ describeOnStack('notices', () => {
   }, 90_000);
 
   // proves ext/notices/itself
-  // withstands callbacks/notice-loop
+  // protects against callbacks/notice-loop
   it('without an address, and about the address itself, notices are in the feed only', async () => {
     const broken = await startReceiver(() => 503);
     receivers.push(broken);

@@ -97,7 +97,7 @@ describeOnStack('observability', () => {
     const pending = async (applicationId = '') =>
       (await admin().notifier.listDeliveries({ applicationId, status: 'pending', limit: 1000 })).deliveries
         .length;
-    // Headsets of earlier tests may be found offline meanwhile: all that is pending is counted, by both doors.
+    // Headsets of earlier tests may be found offline meanwhile: all that is pending is counted, by both listeners.
     const counted = () =>
       waitFor('the gauge to agree with the list', async () => {
         const before = await pending();

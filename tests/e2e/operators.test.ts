@@ -206,7 +206,7 @@ describeOnStack('operators', () => {
     const headset = new Headset({
       identity: identity as never,
       server: stack.deviceLinkUrl,
-      backoff: { firstMs: 10, longestMs: 50 },
+      backoff: { firstMs: 10, maxMs: 50 },
     });
     const refused = new Promise((resolve) => headset.once('offline', (_, details) => resolve(details)));
     headset.connect();
@@ -248,7 +248,7 @@ describeOnStack('operators', () => {
     const nothing = await ctlWith({}, '--admin', 'http://127.0.0.1:1', 'devices', 'list');
     expect([nothing.exitCode, nothing.out]).toEqual([3, '']);
     expect(nothing.err).toBe(
-      'Cannot reach the operators’ door of devices at http://127.0.0.1:1 (ECONNREFUSED).\n'.replace(
+      'Cannot reach the operators’ listener of devices at http://127.0.0.1:1 (ECONNREFUSED).\n'.replace(
         '’',
         "'",
       ) +
@@ -262,11 +262,11 @@ describeOnStack('operators', () => {
   it('the API’s address instead of the operators’ is told so', async () => {
     const run = await ctlWith({ ADMIN_URL: stack.apiUrl }, 'devices', 'list');
     expect([run.exitCode, run.out]).toEqual([3, '']);
-    expect(run.err).toMatch(/is not the operators' door of devices.*--devices-admin/);
+    expect(run.err).toMatch(/is not the operators' listener of devices.*--devices-admin/);
   });
 
-  // withstands operators/other-door
-  it('the operators’ door is not served on the API’s port, nor the API on the operators’', async () => {
+  // protects against operators/other-listener
+  it('the operators’ listener is not served on the API’s port, nor the API on the operators’', async () => {
     const tenant: Tenant = await createTenant();
     const authorization = `Bearer ${await tenant.api.token()}`;
     const calls = [

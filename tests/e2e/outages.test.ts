@@ -54,7 +54,7 @@ describeOnStack('outages behind the platform', () => {
     headset = new Headset({
       identity,
       server: stack.deviceLinkUrl,
-      backoff: { firstMs: 50, longestMs: 500 },
+      backoff: { firstMs: 50, maxMs: 500 },
     });
     headset.connect();
     const activation = await api.app('POST', `/devices/${deviceId}`, { clientId: 'outage' });
@@ -92,14 +92,14 @@ describeOnStack('outages behind the platform', () => {
   };
   const deadLetters = async () => {
     const { transactions, devices, notifier, billing, connectivity } = stack.admin;
-    const doors = {
+    const listeners = {
       TRANSACTIONS_ADMIN: transactions,
       DEVICES_ADMIN: devices,
       NOTIFIER_ADMIN: notifier,
       BILLING_ADMIN: billing,
       CONNECTIVITY_ADMIN: connectivity,
     };
-    const run = await ctlWith(doors, '--json', 'dead-letters', 'list');
+    const run = await ctlWith(listeners, '--json', 'dead-letters', 'list');
     expect(run).toMatchObject({ exitCode: 0, err: '' });
     return JSON.parse(run.out).deadLetters ?? [];
   };
@@ -164,7 +164,7 @@ describeOnStack('outages behind the platform', () => {
   );
 
   itWhereKillable(
-    'sets a poison event aside, shows it to the operator, and goes on with the rest',
+    'sets a poison event aside, shows it to the operator, and continues with the rest',
     async () => {
       const kafka = new Kafka({
         clientId: 'poison',
@@ -226,7 +226,7 @@ describeOnStack('outages behind the platform', () => {
   );
 
   itWhereKillable(
-    'goes on accepting while Kafka is away, and delivers everything afterwards',
+    'continues accepting while Kafka is away, and delivers everything afterwards',
     async () => {
       await stack.backing?.kafka?.kill();
       const ids: number[] = [];

@@ -82,7 +82,7 @@ export async function openOwnPlatform(
     },
     headset(more = {}) {
       const made = new Headset({
-        ...{ identity, server: stack.deviceLinkUrl, backoff: { firstMs: 50, longestMs: 500 } },
+        ...{ identity, server: stack.deviceLinkUrl, backoff: { firstMs: 50, maxMs: 500 } },
         stateDir: mkdtempSync(join(folder, 'headset-')),
         ...(ca && { ca }),
         ...more,

@@ -135,7 +135,7 @@ describeFresh('services that start before their databases and topics are prepare
     await api.app('PATCH', '', { deviceEvent: integrator.url });
     integrator.keys.push((await api.app('POST', '/refresh_authkey')).body.authenticationKey);
     headset = new Headset({
-      ...{ identity, server: stack.deviceLinkUrl, backoff: { firstMs: 50, longestMs: 500 } },
+      ...{ identity, server: stack.deviceLinkUrl, backoff: { firstMs: 50, maxMs: 500 } },
     });
     headset.connect();
     const activation = await api.app('POST', `/devices/${deviceId}`, { clientId: 'prepare' });

@@ -18,7 +18,7 @@ const received = (headset: Headset, kind: string) =>
   });
 const times = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-/** The races that part B of docs/rules.md closes, driven on purpose, through the doors an integrator has. */
+/** The races that part B of docs/rules.md closes, driven on purpose, through the listeners an integrator has. */
 describeOnStack('races', () => {
   let tenant: Tenant;
   beforeAll(async () => {

@@ -108,7 +108,7 @@ describeOnStack('a recovery whose process is killed', () => {
   const once = (n: number) => new Map(lost.map((id) => [id, n]));
 
   // proves ext/deliveries/recover
-  it('anywhere in the middle: the next start goes on, and each is sent again once', async () => {
+  it('anywhere in the middle: the next start continues, and each is sent again once', async () => {
     const from = arrivals.length;
     third = 204;
     const id = await begin();

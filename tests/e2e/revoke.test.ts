@@ -80,7 +80,7 @@ describeOnStack('what a headset has started when its connection is cut', () => {
     expect(await tenant.status(first)).toBe('processed');
   });
 
-  it('goes on at a client that does not know revoke, and its result is told', async () => {
+  it('continues at a client that does not know revoke, and its result is told', async () => {
     const headset = await online(2, { downloadBytesPerSecond: 200_000, knowsRevoke: false });
     const [first, second] = [await update(2), await update(2)];
     await started(headset, first);

@@ -11,7 +11,7 @@ import { describeOnStack, stack as suiteStack } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 import type { Receiver } from './receiver.ts';
 
-/** The processes that seal, in the order of the change; of devices one stays, so that reads go on. */
+/** The processes that seal, in the order of the change; of devices one stays, so that reads continue. */
 const waves: readonly (readonly string[])[] = suiteStack.oneProcess
   ? [['platform']]
   : [['devices'], ['devices-2', 'transactions', 'updates', 'communication']];
@@ -71,7 +71,7 @@ describeOnStack('a change of SECRET_KEY', () => {
       await own.stack.ready(60_000, names);
     }
   }
-  const doors = () => ({
+  const listeners = () => ({
     DEVICES_ADMIN: own.stack.admin.devices,
     TRANSACTIONS_ADMIN: own.stack.admin.transactions,
     UPDATES_ADMIN: own.stack.admin.updates,
@@ -79,7 +79,7 @@ describeOnStack('a change of SECRET_KEY', () => {
     BILLING_ADMIN: own.stack.admin.billing,
     OPERATOR: 'Kim',
   });
-  const ctl = (...args: string[]) => ctlWith(doors(), 'secrets', ...args);
+  const ctl = (...args: string[]) => ctlWith(listeners(), 'secrets', ...args);
   /** A command whose callbacks are signed with the integrator's key. */
   async function commandIsVerified(): Promise<void> {
     let id = 0;
@@ -100,7 +100,7 @@ describeOnStack('a change of SECRET_KEY', () => {
     }
   }
 
-  it('goes on while every process learns the next key, and then seals by it', async () => {
+  it('continues while every process learns the next key, and then seals by it', async () => {
     await roll(former, next);
     await commandIsVerified();
     await roll(next, former);
@@ -156,7 +156,7 @@ describeOnStack('a change of SECRET_KEY', () => {
   // ADR 0044
   it('who moved what to which key is on record', async () => {
     const recorded = async () => {
-      const { exitCode, out } = await ctlWith(doors(), '--json', 'audit', 'list', '--actor', 'Kim');
+      const { exitCode, out } = await ctlWith(listeners(), '--json', 'audit', 'list', '--actor', 'Kim');
       return exitCode === 0 ? (JSON.parse(out).records as { action: string; target: string }[]) : [];
     };
     const target = `devices/authentication keys/${keyIdOf(next)}`;

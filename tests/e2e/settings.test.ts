@@ -111,7 +111,7 @@ describeOnStack('settings', () => {
   });
 
   // proves api/4/new-key
-  // withstands callbacks/key-change
+  // protects against callbacks/key-change
   it('a new key is in use at once: the next callback bears it, and the old key is no good for it', async () => {
     const own = await newTenant();
     await own.activate();

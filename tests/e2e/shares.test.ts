@@ -23,7 +23,7 @@ describeOnStack('what one client may take', () => {
   const until = (wanted: number) =>
     waitFor(`a call to be answered ${wanted}`, async () => (await status(tenant)) === wanted);
 
-  // withstands rest/call-flood
+  // protects against rest/call-flood
   test('a contract sets the rate of its client; another client is not touched, and defaults come back', async () => {
     expect((await limit('--calls-per-second 1 --calls-burst 1')).exitCode).toBe(0);
     await until(429);
@@ -44,7 +44,7 @@ describeOnStack('what one client may take', () => {
     });
   });
 
-  // withstands rest/call-flood
+  // protects against rest/call-flood
   test('a device beyond its rate of changes is refused; nothing is made', async () => {
     expect((await limit('--device-changes-per-second 1')).exitCode).toBe(0);
     const device = tenant.devices[0]?.deviceId ?? '';
@@ -64,7 +64,7 @@ describeOnStack('what one client may take', () => {
     await limit('--default-limits');
   });
 
-  // withstands rest/device-flood
+  // protects against rest/device-flood
   test('a device takes no more unprocessed transactions than its contract says, until some have ended', async () => {
     const device = other.devices[0]?.deviceId ?? '';
     const put = `contracts put ${other.applicationId} --limit 10 --device-unprocessed 20`;
@@ -94,7 +94,7 @@ describeOnStack('what one client may take', () => {
     expect(await unprocessed()).toBe(20);
   });
 
-  // withstands files/upload-flood
+  // protects against files/upload-flood
   test('a version whose upload was asked for 20 times takes no 21st, and others are not touched', async () => {
     const asked = (of: Tenant, name: string) =>
       of.api.app('POST', '/apps', { package: name, version: '1.0.0', fileSize: 10 });

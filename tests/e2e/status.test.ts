@@ -141,7 +141,7 @@ describeOnStack('device status', () => {
     await waitFor('the next session', () => headset.sessionEpoch > epoch);
     send(500, ago(0), { batteryPercentage: 10, power: 'started' });
     const mixed = await eventually(3, 'the other part of the report', (s) => s['power'] === 'started');
-    // The new session dates the network status anew.
+    // The new session dates the network status again.
     expect(mixed).toEqual({ ...newer, power: 'started', powerUpdateDate: date, networkUpdateDate: date });
   });
 

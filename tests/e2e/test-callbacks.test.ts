@@ -51,7 +51,7 @@ describeOnStack('test callbacks', () => {
   });
 
   // proves ext/test-callbacks/told
-  // withstands callbacks/test-endless
+  // protects against callbacks/test-endless
   it('a receiver answers 10 MB: the result has the beginning of the answer', async () => {
     const large = await startReceiver(() => (response) => response.end(Buffer.alloc(10_485_760, 'z')));
     receivers.push(large);
@@ -62,7 +62,7 @@ describeOnStack('test callbacks', () => {
   });
 
   // proves ext/test-callbacks/limit
-  // withstands callbacks/test-flood
+  // protects against callbacks/test-flood
   it('six at the same time: at least one is 429 with Retry-After, and another application is served', async () => {
     const open: (() => void)[] = [];
     const slow = await startReceiver(() => (response) => void open.push(() => response.end()));

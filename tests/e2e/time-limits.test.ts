@@ -65,7 +65,7 @@ describeOnStack('what never answers', () => {
     return Number(/^headset_sessions(?:\{[^}]*\})? (\d+)/m.exec(await body.text())?.[1]);
   };
 
-  // withstands callbacks/slow-answer
+  // protects against callbacks/slow-answer
   it('an integrator’s server that hangs is cut off at the time limit, and is sent the same again', async () => {
     const order: string[] = [];
     const hanging = await own.receiver((_, earlier) => {
@@ -92,7 +92,7 @@ describeOnStack('what never answers', () => {
   });
 
   // proves ext/test-callbacks/told
-  // withstands callbacks/test-endless
+  // protects against callbacks/test-endless
   it('a test callback to a server that never answers ends at the time limit, and the result has the reason', async () => {
     const never = await own.receiver(() => () => {});
     const test = { type: 'notify-boot', destination: 'deviceEvent', verify: true };

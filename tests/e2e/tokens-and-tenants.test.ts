@@ -14,7 +14,7 @@ import { goodClaims, issuerKey, plain, sign } from './tokens.ts';
 
 describeOnStack('tokens and tenants', () => {
   let tenant: Tenant;
-  let stranger: Tenant;
+  let otherTenant: Tenant;
   let routes: Route[];
   let app: string;
   /** Everything the tenant has, as it reads it. */
@@ -25,12 +25,12 @@ describeOnStack('tokens and tenants', () => {
   ];
   beforeAll(async () => {
     tenant = await createTenant();
-    stranger = await createTenant();
+    otherTenant = await createTenant();
     app = `/v1/applications/${tenant.applicationId}`;
     const transactionId = await tenant.activate();
     routes = everyRoute(tenant.devices[0]?.deviceId ?? '', transactionId, `app-${tenant.applicationId}`);
   });
-  afterAll(() => Promise.all([tenant.close(), stranger.close()]));
+  afterAll(() => Promise.all([tenant.close(), otherTenant.close()]));
 
   describe('an access token', () => {
     const now = Math.floor(Date.now() / 1000);
@@ -57,7 +57,7 @@ describeOnStack('tokens and tenants', () => {
       return `${text}.${createSign('sha256').update(text).sign(key, 'base64url')}`;
     };
 
-    // withstands rest/token-elsewhere
+    // protects against rest/token-elsewhere
     it('counts in the Authorization header alone: not in a query, a body, a cookie or another header', async () => {
       const token = genuine({});
       const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -85,9 +85,9 @@ describeOnStack('tokens and tenants', () => {
       expect((await plain('GET', app, { authorization: `Bearer ${token()}` })).status).toBe(200);
     });
 
-    // withstands rest/token-none, rest/token-unsigned, rest/token-confusion, rest/token-foreign-key
-    // withstands rest/token-key-id, rest/token-altered, rest/token-expired, rest/token-future, rest/token-issuer
-    // withstands rest/token-audience, rest/token-client, rest/token-huge
+    // protects against rest/token-none, rest/token-unsigned, rest/token-confusion, rest/token-foreign-key
+    // protects against rest/token-key-id, rest/token-altered, rest/token-expired, rest/token-future, rest/token-issuer
+    // protects against rest/token-audience, rest/token-client, rest/token-huge
     it.each<[string, () => string | undefined]>([
       ['none', () => undefined],
       ['an empty header', () => ''],
@@ -176,7 +176,7 @@ describeOnStack('tokens and tenants', () => {
   // proves api/1/scope-per-operation
   describe('scopes', () => {
     const scopes = allScopes.split(' ');
-    // withstands rest/scope
+    // protects against rest/scope
     it.each(scopes)('a token without %s: 403 for exactly the calls that need it', async (missing) => {
       const api = tenant.apiWith(scopes.filter((s) => s !== missing).join(' '));
       for (const { method, path, scope, body } of routes.filter((r) => r.scope === missing)) {
@@ -208,12 +208,12 @@ describeOnStack('tokens and tenants', () => {
 
   describe('another tenant', () => {
     // proves api/8/403-application
-    // withstands rest/other-application
+    // protects against rest/other-application
     it('of another developer gets 403 on every call of the application, as for one that does not exist', async () => {
       const before = await everything();
       for (const applicationId of [tenant.applicationId, `none-${randomBytes(4).toString('hex')}`]) {
         for (const { method, path, body } of routes) {
-          const answer = await stranger.api.call(method, `/v1/applications/${applicationId}${path}`, body);
+          const answer = await otherTenant.api.call(method, `/v1/applications/${applicationId}${path}`, body);
           expect([answer.status, answer.body]).toEqual([
             403,
             { message: 'The application is not registered.' },
@@ -223,30 +223,30 @@ describeOnStack('tokens and tenants', () => {
       expect(await everything()).toEqual(before);
     });
 
-    // withstands rest/other-device
+    // protects against rest/other-device
     it('cannot reach a device through its own application', async () => {
       const before = await everything();
       const on = `/devices/${tenant.devices[0]?.deviceId}`;
       for (const [method, path, body] of [
         ['GET', on],
         ['GET', `${on}/status`],
-        ['POST', on, { clientId: `app-${stranger.applicationId}` }],
+        ['POST', on, { clientId: `app-${otherTenant.applicationId}` }],
         ['DELETE', on],
         ['PUT', `${on}/commands`, { package: 'a', launchType: 'activity' }],
       ] as const) {
-        expect((await stranger.call(403, method, path, body)).body).toEqual({
+        expect((await otherTenant.call(403, method, path, body)).body).toEqual({
           message: 'The device is activated by another application.',
         });
       }
       expect(await everything()).toEqual(before);
-      expect(await stranger.transactions()).toEqual([]);
+      expect(await otherTenant.transactions()).toEqual([]);
     });
 
-    // withstands rest/other-cancel
+    // protects against rest/other-cancel
     it('cannot cancel on a device that another application has activated', async () => {
       const before = await everything();
       const on = `/devices/${tenant.devices[0]?.deviceId}`;
-      const answer = await stranger.api.app('DELETE', `${on}/transactions`);
+      const answer = await otherTenant.api.app('DELETE', `${on}/transactions`);
       expect(await everything()).toEqual(before);
       // Specification API 4; cws_api.yaml documents it for this call too.
       expect([answer.status, answer.body]).toEqual([
@@ -277,7 +277,7 @@ describeOnStack('tokens and tenants', () => {
 
   describe('paths', () => {
     const unknown = { message: 'There is no such path or method.' };
-    // withstands rest/path-unknown
+    // protects against rest/path-unknown
     it.each([
       ...[
         '/',
@@ -309,7 +309,7 @@ describeOnStack('tokens and tenants', () => {
       }
     });
 
-    // withstands rest/path-unknown
+    // protects against rest/path-unknown
     it('a method that a path does not have is 403, before the token is looked at', async () => {
       const has = (path: string, method: string) =>
         routes.some((r) => r.path === path && r.method === method);
@@ -331,11 +331,11 @@ describeOnStack('tokens and tenants', () => {
       statuses.push((await plain('PUT', '/v1/applications/none/devices/x/status')).status);
       statuses.push((await plain('PUT', none)).status);
       statuses.push((await tenant.apiWith('cws:device:read').call('PUT', none, 'bad')).status);
-      statuses.push((await stranger.api.call('PUT', none, 'bad')).status);
-      statuses.push((await stranger.api.app('PUT', '/devices/x/commands', 'bad')).status);
-      statuses.push((await stranger.api.app('PUT', `/devices/${imei()}/commands`, 'bad')).status);
+      statuses.push((await otherTenant.api.call('PUT', none, 'bad')).status);
+      statuses.push((await otherTenant.api.app('PUT', '/devices/x/commands', 'bad')).status);
+      statuses.push((await otherTenant.api.app('PUT', `/devices/${imei()}/commands`, 'bad')).status);
       const command = { package: 'a', launchType: 'activity' };
-      statuses.push((await stranger.api.app('PUT', `/devices/${imei()}/commands`, command)).status);
+      statuses.push((await otherTenant.api.app('PUT', `/devices/${imei()}/commands`, command)).status);
       expect(statuses).toEqual([403, 405, 401, 403, 403, 404, 400, 403]);
     });
   });

@@ -66,7 +66,7 @@ describeOnStack('one trace', () => {
     headset = new Headset({
       identity,
       server: traced.deviceLinkUrl,
-      backoff: { firstMs: 50, longestMs: 500 },
+      backoff: { firstMs: 50, maxMs: 500 },
     });
     run = async (method, path, body, traceId) => {
       const traceparent = `00-${traceId}-${randomBytes(8).toString('hex')}-01`;

@@ -225,12 +225,12 @@ describeOnStack('transactions', () => {
     },
   );
 
-  // withstands rest/other-transaction
+  // protects against rest/other-transaction
   it('another application’s transaction is 404 and in no list, also for the same developer', async () => {
-    const stranger = await createTenant();
+    const otherTenant = await createTenant();
     const sibling = await createTenant({ sameDeveloperAs: tenant });
     try {
-      for (const other of [stranger, sibling]) {
+      for (const other of [otherTenant, sibling]) {
         const theirs = await other.activate();
         expect((await tenant.call(404, 'GET', `/transactions/${theirs}`)).body).toEqual(unknown);
         expect((await other.call(404, 'GET', `/transactions/${all[0]?.transactionId}`)).body).toEqual(
@@ -241,7 +241,7 @@ describeOnStack('transactions', () => {
       }
       expect(await tenant.transactions()).toEqual(all);
     } finally {
-      await stranger.close();
+      await otherTenant.close();
       await sibling.close();
     }
   });

@@ -127,7 +127,7 @@ describeOnStack('make up', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const operators = () => ({ CTL_DOORS_FILE: join(dataDir, 'doors.json') });
+  const operators = () => ({ CTL_ADDRESSES_FILE: join(dataDir, 'addresses.json') });
   const demo = () => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
   /** A line of "Try next", as it would be pasted. */
   const line = (run: Run, start: string): string => {
@@ -194,41 +194,45 @@ describeOnStack('make up', () => {
     await stop(first);
   }, 180_000);
 
-  it('continues where it was, on other ports and with the settings of the file that SETTINGS names', async () => {
-    const before = demo();
-    const file = join(folder, 'my.settings');
-    const adminToken = 'a-token-for-this-test';
-    writeFileSync(
-      file,
-      `# mine\nADMIN_TOKEN=${adminToken}\n\nLOG_LEVEL=warn\nNOTIFIER_BACKOFF_FIRST_MS=77\n`,
-    );
-    const second = up({ DATA_DIR: dataDir, PORT: String(otherPort), SETTINGS: file });
-    await untilReady(second);
-    expect(demo()).toEqual({
-      ...before,
-      apiUrl: `http://127.0.0.1:${otherPort}`,
-      tokenUrl: `http://127.0.0.1:${otherPort + 1}/token`,
-      deviceLinkUrl: `127.0.0.1:${otherPort + 2}`,
-      integratorUrl: `http://127.0.0.1:${otherPort + 3}/callbacks`,
-    });
-    const list = JSON.parse(await shell(`${line(second, 'TOKEN=')}\n${line(second, 'curl -s "')}`));
-    // Activation and command of both runs, and the command that was pasted.
-    expect(list.transactions).toHaveLength(5);
-
-    expect(second.output).toContain(
-      `settings of ${file}: ADMIN_TOKEN, LOG_LEVEL (in place of info), NOTIFIER_BACKOFF_FIRST_MS\n`,
-    );
-    expect(second.output).not.toContain(adminToken);
-    expect((await ctlWith(operators(), 'status')).exitCode).toBe(4);
-    const status = await ctlWith({ ...operators(), ADMIN_TOKEN: adminToken }, '--json', 'status');
-    expect(status.exitCode).toBe(0);
-    // Each process of the platform has answered with the token.
-    expect(status.out).not.toContain('answers 401');
-    await stop(second);
-  }, 180_000);
-
   // What `make up` decides about its demo application does not depend on the stack.
   const itOnEmbedded = stack.kind === 'embedded' ? it : it.skip;
+
+  itOnEmbedded(
+    'continues where it was, on other ports and with the settings of the file that SETTINGS names',
+    async () => {
+      const before = demo();
+      const file = join(folder, 'my.settings');
+      const adminToken = 'a-token-for-this-test';
+      writeFileSync(
+        file,
+        `# mine\nADMIN_TOKEN=${adminToken}\n\nLOG_LEVEL=warn\nNOTIFIER_BACKOFF_FIRST_MS=77\n`,
+      );
+      const second = up({ DATA_DIR: dataDir, PORT: String(otherPort), SETTINGS: file });
+      await untilReady(second);
+      expect(demo()).toEqual({
+        ...before,
+        apiUrl: `http://127.0.0.1:${otherPort}`,
+        tokenUrl: `http://127.0.0.1:${otherPort + 1}/token`,
+        deviceLinkUrl: `127.0.0.1:${otherPort + 2}`,
+        integratorUrl: `http://127.0.0.1:${otherPort + 3}/callbacks`,
+      });
+      const list = JSON.parse(await shell(`${line(second, 'TOKEN=')}\n${line(second, 'curl -s "')}`));
+      // Activation and command of both runs, and the command that was pasted.
+      expect(list.transactions).toHaveLength(5);
+
+      expect(second.output).toContain(
+        `settings of ${file}: ADMIN_TOKEN, LOG_LEVEL (in place of info), NOTIFIER_BACKOFF_FIRST_MS\n`,
+      );
+      expect(second.output).not.toContain(adminToken);
+      expect((await ctlWith(operators(), 'status')).exitCode).toBe(4);
+      const status = await ctlWith({ ...operators(), ADMIN_TOKEN: adminToken }, '--json', 'status');
+      expect(status.exitCode).toBe(0);
+      // Each process of the platform has answered with the token.
+      expect(status.out).not.toContain('answers 401');
+      await stop(second);
+    },
+    180_000,
+  );
 
   itOnEmbedded(
     'leaves alone what the user has set, and says what that means',
@@ -318,9 +322,9 @@ describeOnStack('make up', () => {
       expect(made.applicationId).not.toBe(demo().applicationId);
 
       writeFileSync(join(elsewhere, 'demo.json'), '{"applicationId":');
-      const mended = up({ DATA_DIR: elsewhere });
-      await untilReady(mended);
-      await stop(mended);
+      const fixed = up({ DATA_DIR: elsewhere });
+      await untilReady(fixed);
+      await stop(fixed);
     },
     180_000,
   );

@@ -133,7 +133,7 @@ describeOnStack('software and firmware', () => {
     expect(apps).toContainEqual({ package: name, version: '1.2.0' });
   });
 
-  it('a load that is cut goes on where it was, with a new URL when the old one has expired', async () => {
+  it('a load that is cut continues where it was, with a new URL when the old one has expired', async () => {
     const name = newPackage();
     await upload(
       name,
@@ -193,7 +193,7 @@ describeOnStack('software and firmware', () => {
   });
 
   // proves api/5/upload-content-type
-  // withstands files/url-size
+  // protects against files/url-size
   it('the URL takes only the type and the size that were agreed', async () => {
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1' });
@@ -342,9 +342,9 @@ describeOnStack('software and firmware', () => {
     await listedOnce(name, ['1.0.0']);
   });
 
-  // withstands files/bomb, files/archive-tricks
+  // protects against files/bomb, files/archive-tricks
   it.each(['a bomb', 'a record of zip64 at 2^64', 'a symbolic link'])(
-    '%s is refused with its reason, and the platform goes on',
+    '%s is refused with its reason, and the platform continues',
     async (what) => {
       const name = newPackage();
       const version = '1';
@@ -392,7 +392,7 @@ describeOnStack('software and firmware', () => {
   });
 
   // proves api/5/upload-other-developer
-  // withstands rest/other-package
+  // protects against rest/other-package
   it('a package of another developer is refused for upload, update and list; of two at once one gets it', async () => {
     const other = await createTenant({ configure: false });
     const name = newPackage();
@@ -413,7 +413,7 @@ describeOnStack('software and firmware', () => {
     await other.close();
   });
 
-  // withstands rest/other-package
+  // protects against rest/other-package
   it('a package whose only file was refused is free for another developer, who keeps it once its own is accepted', async () => {
     const other = await createTenant({ configure: false });
     const name = newPackage();
@@ -436,7 +436,7 @@ describeOnStack('software and firmware', () => {
     await other.close();
   });
 
-  it('a repeat under an Idempotency-Key answers a URL signed anew, another body is 422', async () => {
+  it('a repeat under an Idempotency-Key answers a URL signed again, another body is 422', async () => {
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1' });
     const key = { 'idempotency-key': randomBytes(8).toString('hex') };

@@ -79,7 +79,7 @@ export interface ReadFeed {
   /** As one reader got them, who followed it during the faults. */
   readonly followed: readonly string[];
   /** As somebody got them who read all of it at the end. */
-  readonly anew: readonly string[];
+  readonly again: readonly string[];
   /** Answers that were neither events nor a reason to try again. */
   readonly refusals: readonly string[];
 }

@@ -32,7 +32,7 @@ export interface RunOptions {
   /** Number of instances of every service and the gateway, on the real stack. */
   readonly instances: number;
   readonly load: LoadOptions;
-  /** After the rounds the load goes on until it has done this much, because a slow machine takes longer. */
+  /** After the rounds the load continues until it has done this much, because a slow machine takes longer. */
   readonly atLeast?: Amount;
   readonly effectMs: number;
   /** The wait at the end stops after half of this without progress, and in any case after five times; milliseconds. */

@@ -5,7 +5,6 @@ import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/inte
 import {
   type Admin,
   createAdmin,
-  type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
@@ -13,6 +12,7 @@ import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { type Storage, startStorage } from '@headset-cloud/demo/sora/storage.ts';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import { ofEveryService } from '../e2e/instances.ts';
@@ -162,8 +162,8 @@ export async function startWorld(options: {
   });
   const stack: Stack = {
     ...started,
-    apiUrl: `http://${await network.door('integrators>gateway', started.gatewayAddresses)}`,
-    soraWebhookUrl: `http://${await network.door('sora>communication', started.soraWebhookAddresses)}`,
+    apiUrl: `http://${await network.listener('integrators>gateway', started.gatewayAddresses)}`,
+    soraWebhookUrl: `http://${await network.listener('sora>communication', started.soraWebhookAddresses)}`,
   };
   const failing = new Set<string>();
   let calm = false;
@@ -226,17 +226,17 @@ export async function startWorld(options: {
   }
   const controlPorts = await freePorts(2);
   // Each process connects to another instance first; headsets that lose it connect to the next.
-  const doors = await Promise.all(
+  const listeners = await Promise.all(
     controlPorts.map((_, i) => {
       const urls = stack.deviceLinkUrls.map((_, j, all) => all[(i + j) % all.length] as string);
-      return network.door(`headsets-${i + 1}>device-link`, urls);
+      return network.listener(`headsets-${i + 1}>device-link`, urls);
     }),
   );
   const headsets = controlPorts.map((controlPort, i) =>
     manageHeadsets({
       name: `headsets-${i + 1}`,
       dir: dataDir,
-      server: doors[i] as string,
+      server: listeners[i] as string,
       controlPort,
       devices: [
         ...tenants.flatMap((t) => t.devices.filter((_, d) => d % 2 === i)),

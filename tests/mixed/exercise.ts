@@ -19,7 +19,7 @@ export interface ExerciseOptions {
   /** Names the versions of the processes in findings. */
   readonly label: string;
   /** The device-link to which the headset connects; default: any. */
-  readonly door?: string;
+  readonly listener?: string;
   /** Time-out of a call or a transaction. */
   readonly patienceMs?: number;
 }
@@ -34,7 +34,7 @@ const contentType = 'application/vnd.android.package-archive';
  */
 export async function exercise(options: ExerciseOptions): Promise<boolean> {
   const { world, findings, label } = options;
-  const headset = world.newHeadset(options.door);
+  const headset = world.newHeadset(options.listener);
   const device = `/devices/${headset.deviceId}`;
   const at = (method: string, path: string, body?: unknown) => call(options, method, path, body);
   const begin = async (what: string, method: string, path: string, body?: unknown): Promise<Begun> => {

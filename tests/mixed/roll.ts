@@ -28,21 +28,25 @@ export async function roll(to: Version, options: RollOptions): Promise<Check[]> 
     const started = Date.now();
     const violations: string[] = [];
     let waiting = 0;
-    const once = async (how: string, door?: string) => {
+    const once = async (how: string, listener?: string) => {
       const label = `${part} ${how}`;
-      const all = await exercise({ ...options, label, ...(door && { door }) }).catch((error: Error) => {
-        violations.push(error.message);
-        return true;
-      });
+      const all = await exercise({ ...options, label, ...(listener && { listener }) }).catch(
+        (error: Error) => {
+          violations.push(error.message);
+          return true;
+        },
+      );
       if (!all) waiting += 1;
     };
     const other = to === 'today' ? "the release's" : "today's";
     const own = to === 'today' ? "today's" : "the release's";
     await world.swap(part, to, async () => {
-      const doors = part === 'device-link' ? world.doors() : [undefined];
+      const listeners = part === 'device-link' ? world.listeners() : [undefined];
       // A headset connects to each of the two, so calls for the other's headset are forwarded.
       await Promise.all(
-        doors.map((door, i) => once(`${own} beside ${other}${door ? ` (${i + 1})` : ''}`, door)),
+        listeners.map((listener, i) =>
+          once(`${own} beside ${other}${listener ? ` (${i + 1})` : ''}`, listener),
+        ),
       );
     });
     await once(own);

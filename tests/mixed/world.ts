@@ -7,12 +7,12 @@ import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/inte
 import {
   type Admin,
   createAdmin,
-  type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
 import { SoraSimulator } from '@headset-cloud/demo/sora/simulator.ts';
 import { startStack } from '@headset-cloud/demo/stack/stack.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
 import { createNetwork } from '../faults/network/network.ts';
 import { withoutLimits } from '../support/limits.ts';
@@ -29,10 +29,10 @@ export interface World {
   readonly api: ApiClient;
   readonly integrator: IntegratorServer;
   readonly sora: SoraSimulator;
-  /** A new device of the contract and its headset, which connects to `door` (default: any device-link). */
-  newHeadset(door?: string): Headset;
+  /** A new device of the contract and its headset, which connects to `listener` (default: any device-link). */
+  newHeadset(listener?: string): Headset;
   /** The addresses for headsets of the device-link processes that run now. */
-  doors(): string[];
+  listeners(): string[];
   version(part: Part): Version;
   /** Starts the part's other version, does `meanwhile` while both run, then stops the former one. */
   swap(part: Part, to: Version, meanwhile?: () => Promise<void>, env?: Record<string, string>): Promise<void>;
@@ -84,12 +84,12 @@ export async function startWorld(options: {
     return createAdmin({ devices, transactions, notifier, updates, connectivity, communication, billing });
   };
   const network = createNetwork();
-  const apiUrl = `http://${await network.door('integrators>gateway', stack.gatewayAddresses)}`;
-  const anyDoor = await network.door('headsets>device-link', stack.deviceLinkUrls);
+  const apiUrl = `http://${await network.listener('integrators>gateway', stack.gatewayAddresses)}`;
+  const anyListener = await network.listener('headsets>device-link', stack.deviceLinkUrls);
   const integrator = await startIntegrator({ keep: Number.POSITIVE_INFINITY });
   const sora = await startSora(
     admin(),
-    `http://${await network.door('sora>communication', stack.soraWebhookAddresses)}`,
+    `http://${await network.listener('sora>communication', stack.soraWebhookAddresses)}`,
   );
   const devices: HeadsetKeyFile[] = [];
   for (let i = 0; i < options.headsets; i++) devices.push(await provisionDevice(admin(), drawImei()));
@@ -106,18 +106,18 @@ export async function startWorld(options: {
   const headsets: Headset[] = [];
   const world: World = {
     ...{ applicationId, api, integrator, sora },
-    newHeadset(door = anyDoor) {
+    newHeadset(listener = anyListener) {
       const identity = devices.pop();
       if (!identity) throw new Error('more headsets are needed than the option headsets says');
       const headset = new Headset({
-        ...{ identity, server: door, stateDir: mkdtempSync(join(dataDir, 'headset-')) },
-        backoff: { firstMs: 50, longestMs: 500 },
+        ...{ identity, server: listener, stateDir: mkdtempSync(join(dataDir, 'headset-')) },
+        backoff: { firstMs: 50, maxMs: 500 },
       });
       headsets.push(headset);
       headset.connect();
       return headset;
     },
-    doors: () =>
+    listeners: () =>
       stack.deviceLinkUrls.filter(
         (_, i) => stack.processes[i === 0 ? 'device-link' : `device-link-${i + 1}`]?.running,
       ),
@@ -137,7 +137,7 @@ export async function startWorld(options: {
       if (!went || how !== '0') findings.add('processes', `${from} got SIGTERM and ended with ${how}`);
     },
     async setAside() {
-      const lists = admin().deadLetters.map((door) => door.listDeadLetters({ limit: 1000 }));
+      const lists = admin().deadLetters.map((listener) => listener.listDeadLetters({ limit: 1000 }));
       return (await Promise.all(lists)).flatMap((list) => list.deadLetters);
     },
     async stop() {

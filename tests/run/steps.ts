@@ -114,7 +114,7 @@ export const slowSteps: readonly Step[] = [
   program('conformance kit against the simulated headset', 'tests/conformance/self.ts', {
     env: { CAN_FAIL: '0' },
   }),
-  program('fuzz test of the listeners, embedded', 'tests/fuzz/doors/main.ts', {
+  program('fuzz test of the listeners, embedded', 'tests/fuzz/listeners/main.ts', {
     env: { STACK: 'embedded', SECONDS: '10', SEED: fuzzSeed },
   }),
   program('fuzz test of packages', 'tests/fuzz/packages.ts', { env: { SECONDS: '10', SEED: fuzzSeed } }),
@@ -164,7 +164,7 @@ export const longSteps: readonly Step[] = [
   program('API fuzz test, MongoDB and Kafka', 'tests/schemathesis/main.ts', {
     env: { STACK: 'real', SEED: fuzzSeed },
   }),
-  program('fuzz test of the listeners, MongoDB and Kafka', 'tests/fuzz/doors/main.ts', {
+  program('fuzz test of the listeners, MongoDB and Kafka', 'tests/fuzz/listeners/main.ts', {
     env: { STACK: 'real', SECONDS: '60', SEED: fuzzSeed },
   }),
   crash('crash test, nine processes: its judge finds seeded faults', { STACK: 'real', CAN_FAIL: 'only' }),

@@ -18,7 +18,7 @@ export function prepareTool(): Tool {
   const digest = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 16);
   const folder = join(root, '.cache', `schemathesis-${digest}`);
   const program = join(folder, 'bin', 'st');
-  // Written last: a folder that an interrupted install left is made anew.
+  // Written last: a folder that an interrupted install left is made again.
   const done = join(folder, 'installed');
   const python = findPython();
   if (typeof python !== 'string') return python;

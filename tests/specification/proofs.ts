@@ -3,10 +3,10 @@ import { join, relative, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
 const folders = ['gateway', 'services', 'tests', 'docs-site/tests'];
-/** Fuzz tests of doors are no test files. */
-const fuzzedDoors = join(root, 'tests/fuzz/doors');
+/** Fuzz tests of listeners are no test files. */
+const fuzzedListeners = join(root, 'tests/fuzz/listeners');
 
-/** A test that says which line of the specification it proves, or which attack it withstands. */
+/** A test that says which line of the specification it proves, or which attack it protects against. */
 export interface Proof {
   readonly id: string;
   /** From the project's root. */
@@ -14,15 +14,15 @@ export interface Proof {
   readonly title: string;
 }
 
-/** What a comment says that its test does: it proves a line of the specification, or withstands an attack. */
-export type Claim = 'proves' | 'withstands';
+/** What a comment says that its test does: it proves a line of the specification, or protects against an attack. */
+export type Claim = 'proves' | 'protects against';
 
 /**
  * The proofs that test files name. A test or describe names them in comments directly above it, found
  * without running it:
  *
  *     // proves api/5/extras-limit, api/8/400-body
- *     // withstands rest/json-nesting
+ *     // protects against rest/json-nesting
  *     test('extras have at most 4096 bytes …
  */
 export function readProofs(claim: Claim = 'proves'): Proof[] {
@@ -37,7 +37,7 @@ function testFiles(folder: string): string[] {
     if (entry.name === 'node_modules') return [];
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return testFiles(path);
-    return entry.name.endsWith('.test.ts') || folder === fuzzedDoors ? [path] : [];
+    return entry.name.endsWith('.test.ts') || folder === fuzzedListeners ? [path] : [];
   });
 }
 

@@ -136,8 +136,8 @@ const entries: readonly Entry[] = [
   },
   { name: 'the last release beside today', args: ['tests/mixed/main.ts'], env: { SUITE: '0' } },
   {
-    name: 'fuzz test of the doors, MongoDB and Kafka',
-    args: ['tests/fuzz/doors/main.ts'],
+    name: 'fuzz test of the listeners, MongoDB and Kafka',
+    args: ['tests/fuzz/listeners/main.ts'],
     env: { STACK: 'real' },
     says: noServers,
   },

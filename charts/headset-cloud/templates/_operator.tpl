@@ -1,4 +1,4 @@
-{{/* A container in which ctl reaches every component's door, but its name and args; arguments: root, name, component, secrets. */}}
+{{/* A container in which ctl reaches every component's listener, but its name and args; arguments: root, name, component, secrets. */}}
 {{- define "hc.operator.container" -}}
 image: {{ include "hc.image" .root.Values.image | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}

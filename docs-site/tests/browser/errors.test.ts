@@ -81,7 +81,7 @@ describe('error boundary', () => {
       const again = page.getByRole('button', { name: /もう一度試してください.*Try again/ });
       await again.click();
       await page.getByText('An error occurred').waitFor();
-      // What was wrong is mended: now it renders.
+      // What was wrong is fixed: now it renders.
       await page.evaluate((path) => {
         const loader = (
           window as unknown as {
@@ -155,7 +155,7 @@ describe('loading', () => {
       page.on('framenavigated', (frame) => {
         if (frame === page.mainFrame()) loads++;
       });
-      const mend = front.on(/^\/component---src-templates-document[^/]*\.js$/, fails);
+      const fix = front.on(/^\/component---src-templates-document[^/]*\.js$/, fails);
       await goTo(page, about);
       const box = page.locator('.load-failure');
       await box.waitFor();
@@ -164,7 +164,7 @@ describe('loading', () => {
       assert.equal(complaints.filter((one) => one.startsWith('warning: The page')).length, 1);
       // The text is there all the same.
       assert.equal(await page.locator('h1', { hasText: '概要' }).isVisible(), true);
-      mend();
+      fix();
       await box.getByRole('button', { name: /Retry/ }).click();
       await hydrated(page);
       assert.equal(await box.count(), 0);

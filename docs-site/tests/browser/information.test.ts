@@ -136,7 +136,7 @@ describe('announcements', () => {
     'a document that takes too long fails, and the page answers meanwhile',
     { ...desktop, before: heldTimer(parseTimeoutMs) },
     async ({ page, front }) => {
-      const mend = front.on(address, markdown('*a_'.repeat(8000)));
+      const fix = front.on(address, markdown('*a_'.repeat(8000)));
       const worker = page.waitForEvent('worker');
       await page.goto('/information');
       await hydrated(page);
@@ -147,7 +147,7 @@ describe('announcements', () => {
       await runHeldTimer(page);
       await page.getByText(new RegExp(ja.information.tooComplex)).waitFor();
       await ended;
-      mend();
+      fix();
       await page.locator('.information__error').getByRole('button', { name: /Retry/ }).click();
       await page.locator('.information .prose').waitFor();
     },
@@ -179,10 +179,10 @@ describe('announcements', () => {
       `a parser whose script ${what} is a failure; Retry loads it`,
       desktop,
       async ({ page, front }) => {
-        const mend = front.on(parser, answer);
+        const fix = front.on(parser, answer);
         await page.goto('/information');
         await page.getByText(new RegExp(ja.information.noParser)).waitFor();
-        mend();
+        fix();
         await page.locator('.information__error').getByRole('button', { name: /Retry/ }).click();
         await page.locator('.information .prose').waitFor();
       },
@@ -345,13 +345,13 @@ describe('announcements', () => {
     await loaded(page);
   });
   disturbed('a failure is shown with its reason; Retry loads it', desktop, async ({ page, front }) => {
-    const mend = front.on(address, replies('no', { status: 404 }));
+    const fix = front.on(address, replies('no', { status: 404 }));
     await page.goto('/information');
     const error = page.locator('.information__error');
     await error.waitFor();
     assert.match(await error.innerText(), /An error occurred/);
     assert.match(await error.innerText(), /404/);
-    mend();
+    fix();
     await error.getByRole('button', { name: /Retry/ }).click();
     await page.locator('.information .prose').waitFor();
     assert.equal(await error.count(), 0);

@@ -122,7 +122,7 @@ describe('a fragment that is not what the address promises', () => {
 
 describe('where the network is down', () => {
   const down = (front: Front) => front.on(/^\/(?:page-data\/)?docs\//, fails);
-  disturbed('a click stays on the page and says so; Retry goes on', desktop, async ({ page, front }) => {
+  disturbed('a click stays on the page and says so; Retry continues', desktop, async ({ page, front }) => {
     await page.goto('/information');
     await hydrated(page);
     const up = down(front);
@@ -206,13 +206,13 @@ describe('a page that came without its data', () => {
       `whose script ${chunk} does not come, says so and offers to load again`,
       desktop,
       async ({ page, front }) => {
-        const mend = front.on(new RegExp(`^/${chunk}-[^/]*\\.js$`), fails);
+        const fix = front.on(new RegExp(`^/${chunk}-[^/]*\\.js$`), fails);
         await page.goto(about);
         const box = page.locator('.load-failure');
         await box.waitFor();
         assert.match(await box.innerText(), /一部の機能/);
         assert.equal(await page.locator('h1', { hasText: '概要' }).isVisible(), true);
-        mend();
+        fix();
         await box.getByRole('button', { name: '再読み込み' }).click();
         await hydrated(page);
         assert.equal(await box.count(), 0);

@@ -119,11 +119,11 @@ describe('search', () => {
     assert.ok(paths.includes('API リファレンス › アプリケーション設定の更新 › 応答 200'));
   });
   disturbed('a failed index is told of and can be tried again', phone, async ({ page, front }) => {
-    const mend = front.on(/^\/search\.json$/, fails);
+    const fix = front.on(/^\/search\.json$/, fails);
     await open(page);
     await page.getByRole('button', { name: 'ドキュメントを検索' }).click();
     await status(page).getByText('検索の準備に失敗しました。').waitFor();
-    mend();
+    fix();
     await page.getByRole('button', { name: '再試行' }).click();
     await status(page).getByText('検索できます').waitFor();
   });
@@ -152,11 +152,11 @@ describe('search', () => {
     desktop,
     async ({ page, front }) => {
       await open(page);
-      const mend = front.on(/\.js$/, fails);
+      const fix = front.on(/\.js$/, fails);
       await page.keyboard.press('/');
       await status(page).getByText('検索の準備に失敗しました。').waitFor();
       assert.equal(await page.locator('.status--crash').count(), 0);
-      mend();
+      fix();
       await page.getByRole('button', { name: '再試行' }).click();
       await status(page).getByText('検索できます').waitFor();
     },

@@ -87,7 +87,7 @@ for (const language of ['bash', 'js', 'python'] as const) {
         /did not end within 1 s/,
       );
     });
-    test('goes on with what earlier samples defined', async () => {
+    test('continues with what earlier samples defined', async () => {
       const first = { bash: 'value=7', js: 'const value = 7;', python: 'value = 7' };
       const second = { bash: 'echo "$value"', js: 'console.log(value);', python: 'print(value)' };
       const source = inAll('one', first) + inAll('two', second) + block('text', 'output="two"', '7');

@@ -9,7 +9,7 @@ import { npmEnvironment } from '../support/npm.ts';
 
 const run = promisify(execFile);
 
-/** Kept between runs; nothing of it is committed. Not in .cache: Gatsby empties that when it builds anew. */
+/** Kept between runs; nothing of it is committed. Not in .cache: Gatsby empties that when it builds again. */
 const cache = resolve(import.meta.dirname, '../../node_modules/.cache/samples');
 
 /** The frameworks that readers are told to install. */
@@ -41,7 +41,7 @@ export async function findFlask(): Promise<Tool> {
   });
 }
 
-/** The folder of `hc`, installed from its package as a reader does; made anew, since it is of this source. */
+/** The folder of `hc`, installed from its package as a reader does; made again, since it is of this source. */
 export async function findHc(): Promise<Tool> {
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-hc-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -139,7 +139,7 @@ describe('server: addresses', () => {
     assert.equal(response.status, 200);
     assert.equal(await response.text(), '文書');
   });
-  // withstands site/traversal
+  // protects against site/traversal
   test('routes are resolved by the build’s list only', () => {
     assert.deepEqual(
       routeOf('/constructor', (file) => Object.hasOwn(contents, file)),
@@ -149,7 +149,7 @@ describe('server: addresses', () => {
 });
 
 describe('server: methods, compression, caching', () => {
-  // withstands site/methods
+  // protects against site/methods
   test('only GET and HEAD are answered', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
       const response = await get('/a', { method });
@@ -223,7 +223,7 @@ describe('server: methods, compression, caching', () => {
 });
 
 describe('server: headers', () => {
-  // withstands site/scripts
+  // protects against site/scripts
   test('every answer bears the policies', async () => {
     for (const [path, init] of [
       ['/a', {}],
@@ -450,7 +450,7 @@ describe('server: operation', () => {
       /SITE_LISTEN: port \d+ is taken/,
     );
   });
-  test('told to stop, it goes on serving for TURN_AWAY_MS while it is not ready', async () => {
+  test('told to stop, it continues serving for TURN_AWAY_MS while it is not ready', async () => {
     const waits: number[] = [];
     const timeOver = Promise.withResolvers<void>();
     const own = await start(settings({ TURN_AWAY_MS: '1000' }), (ms) => {

@@ -12,7 +12,7 @@ const fieldText = (dom: ReturnType<typeof show>['dom'], anchor: string) => {
   return ownText(element);
 };
 
-// withstands site/document-html
+// protects against site/document-html
 test('HTML and script in any text of the document are text', () => {
   const evil = '<img src=x onerror=alert(1)><script>alert(2)</script>"\'>';
   const { dom, html, page } = show(

@@ -142,7 +142,7 @@ test('every sample of curl and Node sends the same request, with the example of 
   assert.ok(sent.filter((one) => one.body).length >= 14);
 });
 
-test('each call that takes an Idempotency-Key is shown with one that is drawn anew, and no other call', async () => {
+test('each call that takes an Idempotency-Key is shown with one that is drawn again, and no other call', async () => {
   const page = await renderReal('cws_api');
   const document = readFileSync(resolve(openapi, 'cws_api.yaml'), 'utf8');
   const takers = document.split('$ref: "#/components/parameters/IdempotencyKey"').length - 1;

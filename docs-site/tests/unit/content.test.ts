@@ -206,13 +206,13 @@ describe('guides', () => {
 });
 
 describe('descriptions', () => {
-  // withstands site/announcement-html
+  // protects against site/announcement-html
   test('HTML in them is text', () => {
     const html = renderMarkdown('a <script>alert(1)</script> b\n\n<img src=x onerror=alert(1)>\n');
     assert.doesNotMatch(html, /<script|<img/);
     assert.match(html, /&lt;script&gt;/);
   });
-  // withstands site/announcement-html
+  // protects against site/announcement-html
   test('dangerous addresses are no links', () => {
     for (const address of [
       'javascript:alert(1)',

@@ -8,7 +8,7 @@ afterEach(() => gateway.stop());
 const status = `/v1/applications/app-1/devices/status`;
 const manyCalls = 64;
 
-// withstands rest/overload
+// protects against rest/overload
 test('of more calls than a service does in time, some are refused at once and the others done', async () => {
   // The service ends its calls itself, long before the deadline.
   gateway = await startTestGateway({ UPSTREAM_DEADLINE_MS: '60000' });

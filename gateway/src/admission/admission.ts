@@ -28,7 +28,7 @@ export function createAdmission(services: Iterable<string>, metrics: Registry): 
   for (const service of limits.keys()) refused.inc({ service }, 0);
   new Gauge({
     name: 'headset_gateway_calls_under_way_limit',
-    help: 'Most calls that this gateway lets go on at the same time: falls while the service answers too late.',
+    help: 'Most calls that this gateway lets continue at the same time: falls while the service answers too late.',
     labelNames: ['service'],
     registers: [metrics],
     collect() {

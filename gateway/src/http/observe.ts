@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net';
 import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { addressOf } from '@headset-cloud/kit/doors/address.ts';
 import { toDomainError } from '@headset-cloud/kit/errors.ts';
+import { addressOf } from '@headset-cloud/kit/listeners/address.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { Middleware } from 'koa';

@@ -42,7 +42,7 @@ describe('settings', () => {
     ]);
   });
 
-  // withstands rest/scope
+  // protects against rest/scope
   test('PATCH by a token that may not read leaves out the key', async () => {
     const answered = async (scope: string) => {
       const headers = { authorization: `Bearer ${suite.gateway.token({ scope })}` };
@@ -83,7 +83,7 @@ describe('settings', () => {
   );
 
   // proves api/5/settings-url
-  // withstands callbacks/scheme
+  // protects against callbacks/scheme
   test.each([
     { deviceEvent: long(256) },
     { deviceEvent: `${long(255)}\u{1f600}` },

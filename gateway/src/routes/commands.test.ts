@@ -49,7 +49,7 @@ test('the devices service gets the complete command, and the answer names its tr
   });
 });
 
-// withstands rest/header-injection
+// protects against rest/header-injection
 test('Location escapes the application id', async () => {
   const answer = await suite.gateway.request('PUT', path.replace('app-1', encodeURIComponent('アプリ')), {
     body: '{"launchType":"activity"}',
@@ -182,7 +182,7 @@ test('nesting of 64 is accepted', async () => {
   expect(command()?.extrasJson).toBe(extras);
 });
 
-// withstands rest/header-injection
+// protects against rest/header-injection
 test('a long detail is cut to 256 characters', async () => {
   const answer = await put(`{"launchType":"activity","${'x'.repeat(5000)}":1}`);
   expect(answer.headers['x-error-detail']).toHaveLength(256);

@@ -32,14 +32,14 @@ test('filters and limit reach the service; what is not known is null', async () 
   });
 });
 
-test('a cursor goes on behind the device, with the same filters alone', async () => {
+test('a cursor continues behind the device, with the same filters alone', async () => {
   suite.fakes.answers.findDeviceStatuses = async () => ({ found: [], nextAfterDeviceId: deviceId });
   const { cursor } = JSON.parse((await get('?batteryBelow=20')).text);
   suite.fakes.seen.length = 0;
   expect((await get(`?batteryBelow=20&limit=3&cursor=${cursor}`)).status).toBe(200);
   expect(asked()?.afterDeviceId).toBe(deviceId);
   const message =
-    'The query parameter cursor is not of this list. Repeat the filters of the call that answered it, or leave it out to begin anew.';
+    'The query parameter cursor is not of this list. Repeat the filters of the call that answered it, or leave it out to begin again.';
   for (const query of [
     ...[`?cursor=${cursor}`, `?batteryBelow=21&cursor=${cursor}`, `?batteryBelow=20&cursor=${cursor}x`],
     ...['?cursor=x', '?cursor=..%2f', '?cursor=%00', `?cursor=${'A'.repeat(64)}`],

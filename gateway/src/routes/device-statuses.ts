@@ -28,7 +28,7 @@ function deviceOf(list: string, cursor: string): string {
   if (deviceId !== undefined && its === list && cursorOf(list, deviceId) === cursor) return deviceId;
   throw new DomainError(
     'invalid_argument',
-    'The query parameter cursor is not of this list. Repeat the filters of the call that answered it, or leave it out to begin anew.',
+    'The query parameter cursor is not of this list. Repeat the filters of the call that answered it, or leave it out to begin again.',
   );
 }
 

@@ -30,7 +30,7 @@ test('PATCH sets what is given, removes what is null, leaves what is missing', a
   expect([asked()?.set?.noticeEvent, asked()?.remove]).toEqual([undefined, []]);
 });
 
-// withstands callbacks/scheme, rest/mass-assignment
+// protects against callbacks/scheme, rest/mass-assignment
 test.each([
   [{ noticeEvent: '' }, '/noticeEvent must not be empty.'],
   [{ noticeEvent: 'ftp://a.test/' }, '/noticeEvent must be an http or https URL.'],

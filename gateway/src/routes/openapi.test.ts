@@ -47,7 +47,7 @@ describe.each(documentNames)('%s', (name) => {
   });
 });
 
-// withstands rest/path-unknown
+// protects against rest/path-unknown
 test.each([
   'cws_api',
   'cws_api.yml',
@@ -70,8 +70,8 @@ test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('%s is an unknown method', async
 });
 
 // proves ext/catalogue/documents-limit
-// withstands rest/documents-flood
-test('one address gets 100 at once, then 429 that says when to come back, and calls with a token go on', async () => {
+// protects against rest/documents-flood
+test('one address gets 100 at once, then 429 that says when to come back, and calls with a token continue', async () => {
   const gateway = await startTestGateway();
   const url = `http://127.0.0.1:${gateway.server.port}/v1/openapi/cws_presigned_url.json`;
   try {

@@ -12,7 +12,7 @@ import {
 import { SharesService } from '@headset-cloud/proto/gateway/v1/shares_pb.ts';
 import { type Shares, type ToldShare, tellEveryMs } from './shares.ts';
 
-/** How often the names are resolved anew; milliseconds. */
+/** How often the names are resolved again; milliseconds. */
 const resolveEveryMs = 5000;
 /** A gateway that does not take what it is told within this time is told the next; milliseconds. */
 const deadlineMs = 1000;

@@ -20,7 +20,7 @@ export interface ToldShare extends Heard {
 }
 
 /** An application of which it is not known whether it is the client's, while devices is asked. */
-export interface Stranger {
+export interface UnauthorizedCaller {
   /** It is not: this counts. */
   refused(): void;
   /** There is an answer. */
@@ -32,7 +32,7 @@ export interface Shares {
   /** Admits a call of a client to an application; the returned function ends it. */
   enter(clientId: string, applicationId: string, limits: ClientLimits): () => void;
   /** Admits the question whether an application is the client's. */
-  stranger(clientId: string): Stranger;
+  unauthorizedCaller(clientId: string): UnauthorizedCaller;
   /** Admits a changing call for a device. */
   change(clientId: string, deviceId: string, limits: ClientLimits): void;
   /** Ends an interval of `tellEveryMs`: what the other gateways have to know. */
@@ -50,7 +50,7 @@ const mostShares = 100_000;
  * Questions of a client for applications that turn out not to be its own: each costs devices a call, and the
  * client's share at an application is known only afterwards. One that is set up wrongly does not come near it.
  */
-const strangers = { perSecond: 50, burst: 200 };
+const unauthorizedCallers = { perSecond: 50, burst: 200 };
 /** Such questions at the same time. */
 const mostStrangers = 200;
 /** Changing calls for a device that may come at once, in seconds of its rate. */
@@ -92,12 +92,15 @@ export function createShares(options: {
         share.underWay -= 1;
       };
     },
-    stranger(clientId) {
-      const share = shareOf(`r ${clientId}`, strangers);
+    unauthorizedCaller(clientId) {
+      const share = shareOf(`r ${clientId}`, unauthorizedCallers);
       share.ask();
       if (together) active.set(share, mostStrangers);
       if (!share.hasRoom(mostStrangers, nowMs()) || share.bucket.waitMs > 0) {
-        throw refusals.strangers(strangers.perSecond, Math.max(share.bucket.waitMs, tellEveryMs));
+        throw refusals.unauthorizedCallers(
+          unauthorizedCallers.perSecond,
+          Math.max(share.bucket.waitMs, tellEveryMs),
+        );
       }
       share.underWay += 1;
       return {

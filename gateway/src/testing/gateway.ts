@@ -1,7 +1,7 @@
 import { type BlockList, connect } from 'node:net';
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
-import { defaultDoors } from '@headset-cloud/kit/doors/http-door.ts';
+import { defaultListeners } from '@headset-cloud/kit/listeners/http-listener.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -63,7 +63,7 @@ export async function startTestGateway(
   const metrics = new Registry();
   const server = assembleGateway(config, {
     ...{ channel: () => channel, logger, clock: time, time, metrics },
-    doors: { ...defaultDoors, ...(proxies && { proxies }) },
+    listeners: { ...defaultListeners, ...(proxies && { proxies }) },
   });
   try {
     await server.start();

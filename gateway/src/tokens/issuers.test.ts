@@ -64,7 +64,7 @@ describe.each(names)('%s', (name) => {
     expect(scopes).toContain('cws:device:read');
   });
 
-  // withstands rest/token-audience
+  // protects against rest/token-audience
   test.each([
     ['another audience', { aud: 'https://other.example.com' }],
     ['a list of other audiences', { aud: ['https://other.example.com'] }],

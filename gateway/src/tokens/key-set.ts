@@ -16,7 +16,7 @@ export interface KeySetOptions {
   readonly cooldownMs?: number;
   /** Wait after a failed fetch; milliseconds. */
   readonly retryMs?: number;
-  /** Keys older than this are fetched again, while requests go on using the old ones. */
+  /** Keys older than this are fetched again, while requests continue using the old ones. */
   readonly maxAgeMs?: number;
   readonly timeoutMs?: number;
   readonly limitBytes?: number;

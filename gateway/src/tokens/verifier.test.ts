@@ -19,7 +19,7 @@ const audience = 'https://api.test';
 const nowS = 1_800_000_000;
 let rsa: TestKey;
 let ec: TestKey;
-let stranger: TestKey;
+let foreignKey: TestKey;
 let small: TestKey;
 let issuer: TestIssuer;
 let nowMs: number;
@@ -45,7 +45,7 @@ const newVerifier = (options: { jwksUri?: string; limitBytes?: number; timeoutMs
 beforeAll(() => {
   rsa = testKey('rsa-1', 'RS256');
   ec = testKey('ec-1', 'ES256');
-  stranger = testKey('rsa-1', 'RS256');
+  foreignKey = testKey('rsa-1', 'RS256');
   small = testKey('small', 'RS256', 1024);
 });
 
@@ -108,9 +108,9 @@ describe('a good token', () => {
   });
 });
 
-// withstands rest/token-unsigned, rest/token-confusion, rest/token-foreign-key, rest/token-key-id
-// withstands rest/token-altered, rest/token-weak-key
-// withstands rest/token-future
+// protects against rest/token-unsigned, rest/token-confusion, rest/token-foreign-key, rest/token-key-id
+// protects against rest/token-altered, rest/token-weak-key
+// protects against rest/token-future
 // rule A24
 describe('a hostile token is refused', () => {
   const pem = () => rsa.publicKey.export({ type: 'spki', format: 'pem' }) as string;
@@ -124,7 +124,7 @@ describe('a hostile token is refused', () => {
     ['HS256 with the public key as secret', () => hmac({ alg: 'HS256', kid: 'rsa-1' }, pem())],
     ['HS256 that claims to be RS256', () => hmac({ alg: 'RS256', kid: 'rsa-1' }, pem())],
     ['no signature', () => unsigned({ alg: 'RS256', kid: 'rsa-1' }, claims())],
-    ['a stranger with a known key id', () => signToken(stranger, claims())],
+    ['another key with a known key id', () => signToken(foreignKey, claims())],
     [
       'a changed payload',
       () => {
@@ -155,8 +155,11 @@ describe('a hostile token is refused', () => {
     ['a key of another kind by its id', () => signToken(rsa, claims(), { kid: 'ec-1' })],
     ['a key id that is a path', () => signToken(rsa, claims(), { kid: '../../dev/null' })],
     ['a key id that is a property', () => signToken(rsa, claims(), { kid: '__proto__' })],
-    ['its own key (jwk)', () => signToken(stranger, claims(), { jwk: publicJwk(stranger) })],
-    ['its own key set (jku)', () => signToken(stranger, claims(), { kid: 'x', jku: `${issuer.url}/other` })],
+    ['its own key (jwk)', () => signToken(foreignKey, claims(), { jwk: publicJwk(foreignKey) })],
+    [
+      'its own key set (jku)',
+      () => signToken(foreignKey, claims(), { kid: 'x', jku: `${issuer.url}/other` }),
+    ],
     ['critical extensions', () => signToken(rsa, claims(), { crit: ['b64'], b64: false })],
     ['two parts', () => 'a.b'],
     ['no JSON', () => 'e30.e30.e30'],
@@ -214,7 +217,7 @@ describe('the cache of verified tokens', () => {
     await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
-  // withstands rest/token-withdrawn-key
+  // protects against rest/token-withdrawn-key
   test('forgets tokens of a key that the issuer has withdrawn', async () => {
     const token = signToken(rsa, claims());
     await verifier.verify(token);
@@ -236,7 +239,7 @@ describe("the issuer's keys", () => {
     expect(issuer.jwksFetches).toBe(1);
   });
 
-  // withstands rest/key-flood
+  // protects against rest/key-flood
   test('a flood of unknown key ids causes one fetch in the cooldown', async () => {
     await verifier.verify(signToken(rsa, claims()));
     nowMs += 10_000;
@@ -282,14 +285,14 @@ describe("the issuer's keys", () => {
     expect((await verifier.verify(token)).clientId).toBe('client-1');
   });
 
-  // withstands rest/key-flood
+  // protects against rest/key-flood
   test('a flood of wrong signatures causes one fetch in the cooldown, also while the issuer is away', async () => {
     const direct = newVerifier({ jwksUri: `${issuer.url}/jwks` });
     await direct.verify(signToken(rsa, claims()));
     nowMs += 10_000;
     const flood = async () => {
       for (let i = 0; i < 30; i++) {
-        const token = signToken(stranger, claims({ jti: String(i) }));
+        const token = signToken(foreignKey, claims({ jti: String(i) }));
         await expect(direct.verify(token)).rejects.toMatchObject({ code: 'unauthenticated' });
       }
     };

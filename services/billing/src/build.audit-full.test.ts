@@ -23,7 +23,7 @@ const publish = (...ids: string[]) =>
 const lag = () => world.log.lag('billing-audit', topics.audit);
 const failing = async () => (await world.metrics('headset_audit_store_failing'))[0];
 
-test('shows in readiness and the metric, keeps every record in the log, and goes on by itself', async () => {
+test('shows in readiness and the metric, keeps every record in the log, and continues by itself', async () => {
   await publish('before');
   await waitFor('the first', async () => (await lag()) === 0);
   expect([world.notReady(), await failing()]).toEqual([undefined, 'headset_audit_store_failing 0']);

@@ -65,7 +65,7 @@ test('a record goes 800 days after its change, and not before', async () => {
   );
 });
 
-test('the list goes on from page to page while the records behind it are deleted', async () => {
+test('the list continues from page to page while the records behind it are deleted', async () => {
   const days = [1, 2, 3, 4, 5];
   await publish(...days.map((day): [string, number] => [`day-${day}`, todayMs + day * dayMs]));
   const first = await listed({ limit: 2 });

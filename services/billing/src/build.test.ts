@@ -162,7 +162,7 @@ test('usage that comes late stands in the month in which it was used', async () 
   expect(await bill(11)).toMatchObject({ devices: [] });
 });
 
-// withstands stores/false-usage
+// protects against stores/false-usage
 test('the same id with other content changes nothing and goes to the dead letters; the rest is kept', async () => {
   await world.use(usage('u1'));
   await world.use(usage('u2'), usage('u1', { durationMs: 50n * hour }), usage('u1'), usage('u3'));

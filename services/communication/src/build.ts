@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { createAuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
+import { backoffMs } from '@headset-cloud/kit/backoff.ts';
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { createForgetMarks, forgetMarksCollection } from '@headset-cloud/kit/forget/marks.ts';
@@ -124,18 +125,17 @@ export function buildCommunication(
     minRate: config.COMMUNICATION_UPLOAD_MIN_RATE,
     time: stallTime,
   });
-  const backoffMs = (failures: number) =>
-    Math.min(
-      config.COMMUNICATION_BACKOFF_MAX_MS,
-      config.COMMUNICATION_BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 30),
-    ) *
-    (0.5 + Math.random() / 2);
+  const backoffBounds = {
+    firstMs: config.COMMUNICATION_BACKOFF_FIRST_MS,
+    maxMs: config.COMMUNICATION_BACKOFF_MAX_MS,
+  };
+  const pauseMs = (failures: number) => backoffMs(failures, backoffBounds);
   const worker = new RecordingWorker({
     ...{ recordings, connections, endpoints, events, devices, uploader, clock, logger, failpoints, log },
     archives: createArchiveReader(archiveAgent, stallMs, stallTime),
     requestSignedUrls: createRequestSignedUrls(ctx.channel('notifier')),
-    backoffMs,
-    pause: (failures, signal) => systemTime.sleep(backoffMs(failures), { signal }).catch(() => {}),
+    backoffMs: pauseMs,
+    pause: (failures, signal) => systemTime.sleep(pauseMs(failures), { signal }).catch(() => {}),
     partBytes: config.COMMUNICATION_PART_BYTES,
     uploadAttempts: config.COMMUNICATION_UPLOAD_ATTEMPTS,
     signedUrlAttempts: config.COMMUNICATION_SIGNED_URL_ATTEMPTS,
@@ -182,7 +182,7 @@ export function buildCommunication(
     maxBytes: config.COMMUNICATION_WEBHOOK_MAX_BYTES,
     logger,
     onAnswer: metrics.webhook,
-    ...(ctx.doors && { doors: ctx.doors }),
+    ...(ctx.listeners && { listeners: ctx.listeners }),
   });
   let started = false;
 

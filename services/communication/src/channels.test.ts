@@ -206,7 +206,7 @@ describe('operators', () => {
     });
   });
 
-  // withstands operators/secrets-shown
+  // protects against operators/secrets-shown
   test('never see a secret again', async () => {
     const put = await world.admin.putEndpoint(endpoint('a', { connectionLimit: 50_000 }));
     await create();

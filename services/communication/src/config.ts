@@ -141,7 +141,7 @@ export const communicationConfig = {
     max: 100,
   }),
   COMMUNICATION_SIGNED_URL_RENEWALS: integer({
-    doc: 'How often signed URLs that a storage refuses (expired) are asked anew for one recording.',
+    doc: 'How often signed URLs that a storage refuses (expired) are asked again for one recording.',
     example: '5',
     default: 5,
     min: 0,

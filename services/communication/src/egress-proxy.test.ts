@@ -21,7 +21,7 @@ test("Sora's archive is read and the integrator's storage written through the pr
   expect(ports()).toEqual(new Set([portOf(use.studio.sora.archiveUrl), portOf(use.studio.storage.origin)]));
 });
 
-test('a proxy that refuses delays a recording, and it goes on when the proxy works again', async () => {
+test('a proxy that refuses delays a recording, and it continues when the proxy works again', async () => {
   proxy.conduct = { status: 403 };
   const recording = use.studio.record();
   await use.studio.tell(recording);

@@ -78,7 +78,7 @@ test('a stop releases the recording at once', async () => {
   expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1, 2, 3]);
 });
 
-test('an instance whose claim expired during the work goes on, because no other instance has claimed it', async () => {
+test('an instance whose claim expired during the work continues, because no other instance has claimed it', async () => {
   await use.studio.world.restart({ COMMUNICATION_RECORDINGS_AT_ONCE: 4 });
   const recording = use.studio.recordParts(3);
   const begun: number[] = [];
@@ -88,7 +88,7 @@ test('an instance whose claim expired during the work goes on, because no other 
   };
   await use.studio.tell(recording);
   await waitFor('the slow part', () => begun.includes(2));
-  // Far past the claim, while the search for recordings goes on.
+  // Far past the claim, while the search for recordings continues.
   use.studio.world.nowMs += 100_000;
   await use.studio.notification(recording);
   expect(begun).toEqual([1, 2, 3]);

@@ -95,7 +95,7 @@ describe('any wrong answer of the integrator’s endpoint ends in the specified 
     expect(use.studio.world.asked).toHaveLength(1);
   });
 
-  // withstands callbacks/ssrf-signed-urls
+  // protects against callbacks/ssrf-signed-urls
   test.each(['http://10.0.0.1/', 'http://169.254.169.254/latest', 'http://[::1]:9/'])(
     'a URL that points inside the network: %s',
     async (inside) => {
@@ -107,7 +107,7 @@ describe('any wrong answer of the integrator’s endpoint ends in the specified 
   );
   const storageSigns = (body: Body) => use.studio.storage.sign(body);
 
-  // withstands callbacks/ssrf-redirect
+  // protects against callbacks/ssrf-redirect
   test('redirects of a storage are not followed, and new URLs are requested a bounded number of times', async () => {
     let followed = 0;
     use.studio.storage.trouble = ({ file }) => {

@@ -12,14 +12,14 @@ const callbackOf = (event: string) =>
   );
 const traceOf = async ({ id }: { id: string }) => (await use.studio.world.traces())[id];
 
-test('the trace of a webhook goes on in its callback, in the event and its header', async () => {
+test('the trace of a webhook continues in its callback, in the event and its header', async () => {
   const trace = traceparent();
   const [connection] = use.studio.connections;
   if (connection) await use.studio.sora.created(connection).send({ traceparent: trace });
   expect(await traceOf(await callbackOf('connection.created'))).toEqual([trace, trace]);
 });
 
-test('the trace of the webhook that completes a recording goes on in its notification', async () => {
+test('the trace of the webhook that completes a recording continues in its notification', async () => {
   const recording = use.studio.sora.record(use.studio.connections);
   const traces = recording.webhooks.map(traceparent);
   for (const [i, webhook] of recording.webhooks.entries()) {
@@ -29,7 +29,7 @@ test('the trace of the webhook that completes a recording goes on in its notific
   expect(await traceOf(notification)).toEqual([traces.at(-1), traces.at(-1)]);
 });
 
-test('the sweeper, a restart later, goes on with the trace that was stored', async () => {
+test('the sweeper, a restart later, continues with the trace that was stored', async () => {
   const trace = traceparent();
   const [connection] = use.studio.connections;
   use.studio.world.cutAt = 'communication.event-applied';

@@ -41,7 +41,7 @@ const settled = () =>
   });
 const taken = async () => (await endpointCounts(world))['one'];
 
-// withstands sora/credentials
+// protects against sora/credentials
 test('an event is forwarded completely, without credentials, in the order of the channel', async () => {
   const connection = join({ deviceId: imei });
   const created = sora.created(connection);
@@ -116,7 +116,7 @@ test('all five events are forwarded, no others', async () => {
   ]);
 });
 
-// withstands sora/other-device
+// protects against sora/other-device
 describe('a device is named only if the connection says so and it is the application’s own', () => {
   test.each([
     ['the application has it', { deviceId: imei }, imei],
@@ -155,7 +155,7 @@ test('an archive’s event waits for earlier failed events of its connection', a
   ]);
 });
 
-// withstands sora/secret
+// protects against sora/secret
 test('a wrong secret, no secret and an unknown endpoint are 401, and nothing is stored', async () => {
   const hook = sora.created(join());
   expect(await hook.send({ secret: 'secret-of-two-0123456789' })).toBe(401);
@@ -165,14 +165,14 @@ test('a wrong secret, no secret and an unknown endpoint are 401, and nothing is 
   expect(await world.store.collection('events').countDocuments({})).toBe(0);
 });
 
-// withstands sora/secret-old
+// protects against sora/secret-old
 test('a rotated secret is valid at once, and the old one no longer', async () => {
   await world.admin.putEndpoint(endpoint('one', { webhookSecret: 'another-secret-0123456789' }));
   expect(await sora.created(join()).send()).toBe(401);
   expect(await sora.created(join()).send({ secret: 'another-secret-0123456789' })).toBe(200);
 });
 
-// withstands sora/form
+// protects against sora/form
 test.each([
   ['another path', 'POST', '/webhooks/sora', '{}', 404],
   ['another method', 'GET', '/webhooks/sora/one', undefined, 405],
@@ -190,7 +190,7 @@ test.each([
   expect(answer.statusCode).toBe(status);
 });
 
-// withstands sora/path
+// protects against sora/path
 test.each(['one%2f', 'one%00', '..%2fone', '__proto__', 'one;two', `${'o'.repeat(100)}`])(
   'the endpoint %s is none, even with a right secret: nothing is stored',
   async (name) => {
@@ -204,7 +204,7 @@ test.each(['one%2f', 'one%00', '..%2fone', '__proto__', 'one;two', `${'o'.repeat
   },
 );
 
-// withstands sora/content
+// protects against sora/content
 test.each<[string, (event: string) => string | Buffer]>([
   ['__proto__', (event) => `{"__proto__":{"deviceId":"${imei}"},${event}}`],
   ['operators as names', (event) => `{"$where":"1","a.b":{"$ne":null},"":1,${event}}`],
@@ -240,7 +240,7 @@ test('a body of exactly the limit is accepted', async () => {
   expect(answer.statusCode).toBe(200);
 });
 
-// withstands sora/other-endpoint
+// protects against sora/other-endpoint
 test('an unknown channel, or another endpoint’s, is recorded and not forwarded', async () => {
   await world.admin.putEndpoint(endpoint('two'));
   expect(await sora.created({ ...join(), channelId: 'unknown' }).send()).toBe(200);
@@ -254,7 +254,7 @@ test('an unknown channel, or another endpoint’s, is recorded and not forwarded
   expect(await world.callbacks()).toEqual([]);
 });
 
-// withstands sora/replay
+// protects against sora/replay
 test('repeats of a webhook are one event: recognised by its id, or by its content if it has none', async () => {
   const hook = sora.created(join());
   const again = sora.updated(join());
@@ -373,7 +373,7 @@ describe('usage', () => {
     else expect(usage.durationMs % 1000).toBe(0);
   });
 
-  // withstands sora/content
+  // protects against sora/content
   test.each<[string, object]>([
     ...[1e308, 1e300, 1e18, -1e300].map((time): [string, object] => [
       `times of ${time} s`,
@@ -598,7 +598,7 @@ test('while the service turns callers away, webhooks are stored and answered wit
   expect(await sora.created(join()).send()).toBe(200);
 });
 
-// withstands sora/bodies
+// protects against sora/bodies
 test('large bodies that stay away leave room for small ones, and for large ones again when they end', async () => {
   const post = async (bytes: number) => {
     const answer = await request(`${world.webhookUrl()}/webhooks/sora/one`, {

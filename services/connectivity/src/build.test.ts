@@ -185,7 +185,7 @@ test('mobile networks and unknown targets are not listed', async () => {
   expect(sent).toEqual([]);
 });
 
-test("devices' refusal goes on as it is", async () => {
+test("devices' refusal continues as it is", async () => {
   refusal = new DomainError('device_activated_by_other', 'The device is activated by another application.');
   await expect(client.readState({ caller, deviceId })).rejects.toMatchObject({
     code: 'device_activated_by_other',

@@ -16,7 +16,7 @@ import { withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
 import { repeatable } from '@headset-cloud/proto/common/v1/repeatable_pb.ts';
 import { exitCodes } from './exit-codes.ts';
 
-/** The services that have an operators' door. */
+/** The services that have an operators' listener. */
 export type AdminService =
   | 'devices'
   | 'transactions'
@@ -63,17 +63,20 @@ const ownPorts: Record<AdminProcess, string> = {
   billing: 'http://127.0.0.1:9108',
 };
 
-/** Where `make up` writes the doors of the platform that it runs; CTL_DOORS_FILE names another. */
-const doorsFile = resolve(import.meta.dirname, '../../../.data/doors.json');
+/** Where `make up` writes the addresses of the platform that it runs; CTL_ADDRESSES_FILE names another. */
+const addressesFile = resolve(import.meta.dirname, '../../../.data/addresses.json');
 
-/** The doors that `make up` has written, by process; none where nothing runs. */
-function writtenDoors(env: Env): Readonly<Record<string, string>> {
+/** The listeners that `make up` has written, by process; none where nothing runs. */
+function writtenAddresses(env: Env): Readonly<Record<string, string>> {
   try {
-    return JSON.parse(readFileSync(env['CTL_DOORS_FILE'] || doorsFile, 'utf8')) as Record<string, string>;
+    return JSON.parse(readFileSync(env['CTL_ADDRESSES_FILE'] || addressesFile, 'utf8')) as Record<
+      string,
+      string
+    >;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return {};
     const reason = (cause as Error).message;
-    throw new CliError(exitCodes.usage, `The file of the doors cannot be read: ${reason}`, { cause });
+    throw new CliError(exitCodes.usage, `The file of the listeners cannot be read: ${reason}`, { cause });
   }
 }
 
@@ -85,15 +88,15 @@ function givenAddress(service: AdminProcess, options: ConnectionOptions, env: En
 }
 
 /**
- * Addresses to try for a process: those that a setting names, divided by commas. Without a setting: the door that
+ * Addresses to try for a process: those that a setting names, divided by commas. Without a setting: the listener that
  * `make up` has written, then the usual addresses on this machine.
  */
 export function adminAddresses(service: AdminProcess, options: ConnectionOptions, env: Env): string[] {
   const given = givenAddress(service, options, env);
   if (given === undefined) {
-    const written = writtenDoors(env);
-    const door = written[service] ?? written['platform'];
-    return door ? [door] : [...new Set([onePort, ownPorts[service]])];
+    const written = writtenAddresses(env);
+    const listener = written[service] ?? written['platform'];
+    return listener ? [listener] : [...new Set([onePort, ownPorts[service]])];
   }
   const addresses = given.split(',').map((address) => address.trim());
   const wrong = addresses.find((one) => !/^https?:\/\/[^/]/i.test(one) || !URL.canParse(one));
@@ -118,7 +121,7 @@ export interface Instance {
 }
 
 /**
- * All processes of a service: several where `make up` has written several doors for it, or where the name in the last
+ * All processes of a service: several where `make up` has written several listeners for it, or where the name in the last
  * address that a setting names has several addresses, as a headless Service of Kubernetes has.
  */
 export async function instancesOf(
@@ -138,7 +141,7 @@ export async function instancesOf(
   }
   const numbered = new RegExp(`^${service}-(\\d+)$`);
   const numberOf = (name: string) => Number(numbered.exec(name)?.[1]);
-  const further = Object.entries(writtenDoors(env)).filter(([name]) => numbered.test(name));
+  const further = Object.entries(writtenAddresses(env)).filter(([name]) => numbered.test(name));
   further.sort(([a], [b]) => numberOf(a) - numberOf(b));
   return [first, ...further.map(([name, address]) => ({ name, addresses: [address] }))];
 }
@@ -304,7 +307,7 @@ function explain(
   const unknown = (exitCode: number, failure: string) => new UnknownOutcome(exitCode, failure, method, error);
   if (network) {
     const failure =
-      `Cannot reach the operators' door of ${service} at ${where} (${network}).\n` +
+      `Cannot reach the operators' listener of ${service} at ${where} (${network}).\n` +
       `Start the platform (make up; on Kubernetes see whether a pod of ${service} runs), or name the right address with ${address}.`;
     return neverReached(error)
       ? new CliError(exitCodes.unreachable, failure, { cause: error })
@@ -321,14 +324,14 @@ function explain(
     case Code.Unauthenticated:
       return new CliError(
         exitCodes.unauthenticated,
-        `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file; on Kubernetes start the operators' pod anew, which then has the present one.`,
+        `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file; on Kubernetes start the operators' pod again, which then has the present one.`,
       );
     case Code.Unimplemented:
     // No operators' call has this error; the public API gives it for every unknown path.
     case Code.PermissionDenied:
       return new CliError(
         exitCodes.unreachable,
-        `What answers at ${where} is not the operators' door of ${service}. Name the right address with ${address}.`,
+        `What answers at ${where} is not the operators' listener of ${service}. Name the right address with ${address}.`,
       );
     default:
       return refusals.includes(code)

@@ -4,6 +4,6 @@ import { cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
 export const exitCodes = {
   /** Refused `status`: a process is not ready, or one of them is not reached. */
   ...cliExitCodes,
-  /** `status`: all services are ready, but go on without something outside. */
+  /** `status`: all services are ready, but continue without something outside. */
   warnings: 5,
 } as const;

@@ -1,21 +1,21 @@
-import { type Door, openDoor } from './testing/door.ts';
+import { type Listener, openListener } from './testing/listener.ts';
 import { run } from './testing/run.ts';
 
 const imei = '356938035643809';
 /** Colour, line break, C1's start of a control sequence, bidirectional mark, line separator, an invisible tag. */
 const foreign = '\u001b[31mred\r\nfalse  line\u009b2J\u202eabc\u2028\u{e0041}';
 const visible = String.raw`\u001b[31mred\u000d\u000afalse  line\u009b2J\u202eabc\u2028\udb40\udc41`;
-let door: Door;
+let listener: Listener;
 
-afterEach(() => door.close());
+afterEach(() => listener.close());
 
-const ctl = (args: string) => run(args, { ADMIN_URL: door.url });
+const ctl = (args: string) => run(args, { ADMIN_URL: listener.url });
 
-// withstands operators/terminal
+// protects against operators/terminal
 describe('what others have written is shown without its control characters', () => {
   test('in tables: every row is one line, and the columns stay aligned', async () => {
     const actor = { clientId: 'acme', tokenId: foreign, requestId: 'r1' };
-    door = await openDoor({
+    listener = await openListener({
       audit: { records: [{ actor, action: foreign }, { action: 'b' }], nextCursor: foreign },
     });
     const { out } = await ctl('audit list');
@@ -27,7 +27,7 @@ describe('what others have written is shown without its control characters', () 
   });
 
   test('in single values, also where a field has several of them', async () => {
-    door = await openDoor({
+    listener = await openListener({
       device: {
         clientVersion: foreign,
         keyIds: ['k1', 'k2'],
@@ -51,25 +51,27 @@ describe('what others have written is shown without its control characters', () 
   });
 
   test("in a transaction's end", async () => {
-    door = await openDoor({ transaction: { transaction: { transactionId: 42n }, endMessage: foreign } });
+    listener = await openListener({
+      transaction: { transaction: { transactionId: 42n }, endMessage: foreign },
+    });
     const { out } = await ctl('transactions show 42');
     expect(out).toContain(`end message         ${visible}\nattempts `);
   });
 
   test('in what a service refuses with', async () => {
-    door = await openDoor({ missing: `No device ${foreign}.` });
+    listener = await openListener({ missing: `No device ${foreign}.` });
     expect(await ctl(`devices show ${imei}`)).toEqual({ code: 1, out: '', err: `No device ${visible}.\n` });
   });
 
   test('in why a process is not ready', async () => {
-    door = await openDoor({ notReady: [foreign] });
+    listener = await openListener({ notReady: [foreign] });
     const { out } = await ctl('status');
     expect(out).toContain(`no     `);
     expect(out.split('\n').filter((line) => line.endsWith(visible))).toHaveLength(out.split('\n').length - 2);
   });
 
   test('in JSON, which has the values as they are', async () => {
-    door = await openDoor({ transaction: { endMessage: foreign } });
+    listener = await openListener({ transaction: { endMessage: foreign } });
     const { out } = await ctl('transactions show 42 --json');
     expect(JSON.parse(out).endMessage).toBe(foreign);
     expect(out).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);

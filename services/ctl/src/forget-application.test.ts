@@ -1,9 +1,9 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import { type Door, openDoor } from './testing/door.ts';
+import { type Listener, openListener } from './testing/listener.ts';
 import { run } from './testing/run.ts';
 
-let door: Door;
-afterEach(() => door.close());
+let listener: Listener;
+afterEach(() => listener.close());
 
 /** An application with transactions 1 to 5 in pages of two, and callbacks. */
 function platform({ open = 0, pending = 0, devices = '' } = {}) {
@@ -59,12 +59,12 @@ function platform({ open = 0, pending = 0, devices = '' } = {}) {
   };
 }
 
-const ctl = (args: string) => run(args, { ADMIN_URL: door.url });
+const ctl = (args: string) => run(args, { ADMIN_URL: listener.url });
 const forget = (more = '') => ctl(`applications forget app --reference R-1${more}`);
 
 test('devices goes first, communication after notifier has waited, all in one run, and the table says how much of what', async () => {
   const { answers, calls, runs, left, callbacks } = platform();
-  door = await openDoor({ forgetApplication: answers });
+  listener = await openListener({ forgetApplication: answers });
   const { code, out, err } = await forget();
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect([left.size, callbacks(), runs.size]).toEqual([0, 0, 1]);
@@ -79,7 +79,7 @@ test('devices goes first, communication after notifier has waited, all in one ru
 
 test('--dry-run removes nothing and counts the same', async () => {
   const { answers, calls, left } = platform();
-  door = await openDoor({ forgetApplication: answers });
+  listener = await openListener({ forgetApplication: answers });
   const { code, out } = await forget(' --dry-run');
   expect([code, calls, left.size]).toEqual([0, [], 5]);
   expect(out).toMatch(/^SERVICE +WHAT +WOULD REMOVE/);
@@ -87,7 +87,7 @@ test('--dry-run removes nothing and counts the same', async () => {
 });
 
 test('the report as JSON names the application', async () => {
-  door = await openDoor({ forgetApplication: platform().answers });
+  listener = await openListener({ forgetApplication: platform().answers });
   const { out } = await ctl('--json applications forget app --reference R-1 --dry-run');
   expect(JSON.parse(out)).toMatchObject({ applicationId: 'app', dryRun: true });
 });
@@ -99,20 +99,20 @@ test('devices, unprocessed transactions and callbacks to be delivered refuse it 
     [{ pending: 3 }, '3 callbacks of app are not delivered'],
   ] as const) {
     const { answers, calls } = platform(of);
-    door = await openDoor({ forgetApplication: answers });
+    listener = await openListener({ forgetApplication: answers });
     const { code, out, err } = await forget();
     expect([code, out, calls]).toEqual([1, '', []]);
     expect(err).toContain(words);
-    await door.close();
+    await listener.close();
   }
-  door = await openDoor({ forgetApplication: platform({ open: 2, pending: 3 }).answers });
+  listener = await openListener({ forgetApplication: platform({ open: 2, pending: 3 }).answers });
   expect((await forget(' --end-open')).code).toBe(0);
 }, 15_000);
 
 test('a service that is away leaves its part, is named, and is asked when the command is run again', async () => {
   const away = platform();
   away.setAway(true);
-  door = await openDoor({ forgetApplication: away.answers });
+  listener = await openListener({ forgetApplication: away.answers });
   const { code, out, err } = await forget();
   expect(code).not.toBe(0);
   expect(err).toMatch(/^Not done in communication: .*Run it again: ctl applications forget app/);

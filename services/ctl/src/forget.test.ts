@@ -1,12 +1,12 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { ForgetDeviceRequest as ForgetCallbacks } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import type { ForgetDeviceRequest as ForgetTransactions } from '@headset-cloud/proto/transactions/v1/admin_pb.ts';
-import { type Door, openDoor } from './testing/door.ts';
+import { type Listener, openListener } from './testing/listener.ts';
 import { run } from './testing/run.ts';
 
 const imei = '356938035643809';
-let door: Door;
-afterEach(() => door.close());
+let listener: Listener;
+afterEach(() => listener.close());
 
 /** Transactions 1 to `left.length` in pages of two, each with one callback. */
 function platform(left: Set<bigint>, { pending = new Set<bigint>(), open = 0 } = {}) {
@@ -55,12 +55,12 @@ function platform(left: Set<bigint>, { pending = new Set<bigint>(), open = 0 } =
   };
 }
 
-const ctl = (args: string) => run(args, { ADMIN_URL: door.url });
+const ctl = (args: string) => run(args, { ADMIN_URL: listener.url });
 const forget = (more = '') => ctl(`devices forget ${imei} --reference R-1${more}`);
 
 test('each page goes after its callbacks, and the table says how much of what', async () => {
   const { left, callbacks, calls, named, forget: answers } = platform(new Set([1n, 2n, 3n, 4n, 5n]));
-  door = await openDoor({ forget: answers });
+  listener = await openListener({ forget: answers });
   const { code, out, err } = await forget();
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect([left.size, callbacks.size]).toEqual([0, 0]);
@@ -80,7 +80,7 @@ test('each page goes after its callbacks, and the table says how much of what', 
 
 test('--dry-run removes nothing and counts the same', async () => {
   const { left, callbacks, forget: answers } = platform(new Set([1n, 2n, 3n]));
-  door = await openDoor({ forget: answers });
+  listener = await openListener({ forget: answers });
   const { code, out } = await forget(' --dry-run');
   expect(code).toBe(0);
   expect(out).toMatch(/^SERVICE +WHAT +WOULD REMOVE/);
@@ -91,7 +91,7 @@ test('--dry-run removes nothing and counts the same', async () => {
 test('what is still to be delivered is left and told, and goes when the command is run again', async () => {
   const pending = new Set([2n]);
   const { left, forget: answers } = platform(new Set([1n, 2n, 3n]), { pending });
-  door = await openDoor({ forget: answers });
+  listener = await openListener({ forget: answers });
   const { code, err } = await forget();
   expect([code, [...left]]).toEqual([1, [2n]]);
   expect(err).toContain('are left, because callbacks');
@@ -102,7 +102,7 @@ test('what is still to be delivered is left and told, and goes when the command 
 
 test('unprocessed transactions refuse it before anything is removed', async () => {
   const { left, forget: answers } = platform(new Set([1n]), { open: 1 });
-  door = await openDoor({ forget: answers });
+  listener = await openListener({ forget: answers });
   const { code, out, err } = await forget();
   expect([code, out, left.size]).toEqual([1, '', 1]);
   expect(err).toContain('--end-open');
@@ -111,13 +111,13 @@ test('unprocessed transactions refuse it before anything is removed', async () =
 test('all pages are looked at for unprocessed ones, also while notifier is away', async () => {
   const away = platform(new Set([1n, 2n, 3n]), { open: 1 });
   away.setAway(true);
-  door = await openDoor({ forget: away.forget });
+  listener = await openListener({ forget: away.forget });
   const { code, err } = await forget();
   expect([code, err]).toEqual([1, expect.stringContaining('--end-open')]);
 });
 
 test('why a service left its part is one cell of the table', async () => {
-  door = await openDoor({ forget: platform(new Set([1n])).forget });
+  listener = await openListener({ forget: platform(new Set([1n])).forget });
   const { out } = await ctl(
     `--communication-admin http://127.0.0.1:2 devices forget ${imei} --reference R-1`,
   );
@@ -129,7 +129,7 @@ test('why a service left its part is one cell of the table', async () => {
 test('a service that is away leaves its part, is named, and is asked when the command is run again', async () => {
   const away = platform(new Set([1n]));
   away.setAway(true);
-  door = await openDoor({ forget: away.forget });
+  listener = await openListener({ forget: away.forget });
   const { code, out, err } = await forget();
   expect(code).not.toBe(0);
   expect(err).toMatch(/^Not done in notifier: /);
@@ -141,6 +141,6 @@ test('a service that is away leaves its part, is named, and is asked when the co
 });
 
 test('a reference is demanded', async () => {
-  door = await openDoor();
+  listener = await openListener();
   expect((await ctl(`devices forget ${imei}`)).code).toBe(2);
 });

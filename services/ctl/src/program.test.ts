@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { platformVersion } from '@headset-cloud/kit/build-info.ts';
 import { ago } from '@headset-cloud/kit/testing/fakes.ts';
-import { type Door, openDoor, thumbprint } from './testing/door.ts';
+import { type Listener, openListener, thumbprint } from './testing/listener.ts';
 import { run } from './testing/run.ts';
 
-let door: Door;
+let listener: Listener;
 let directory: string;
 const imei = '356938035643809';
 
@@ -15,14 +15,14 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'ctl-'));
 });
 afterEach(async () => {
-  await door?.close();
+  await listener?.close();
   rmSync(directory, { recursive: true });
 });
 
-const ctl = (args: string, env: Record<string, string> = { ADMIN_URL: door.url }) => run(args, env);
+const ctl = (args: string, env: Record<string, string> = { ADMIN_URL: listener.url }) => run(args, env);
 
 test('answers are tables, and with --json JSON for programs', async () => {
-  door = await openDoor();
+  listener = await openListener();
   expect(await ctl('developers list')).toEqual({
     code: 0,
     out: 'DEVELOPER  NAME  CLIENTS\nacme       Acme  one, two\n',
@@ -59,7 +59,7 @@ test.each([
   ['recordings list --application app', 'R1         uploading  app          -        0/9'],
   ['recordings list --limit 1', 'No recordings.'],
 ])('%s', async (args, shown) => {
-  door = await openDoor();
+  listener = await openListener();
   const { code, out, err } = await ctl(args);
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(out).toContain(shown);
@@ -67,7 +67,7 @@ test.each([
 
 describe('headset keys', () => {
   test('are listed with name, registration and last use', async () => {
-    door = await openDoor();
+    listener = await openListener();
     expect((await ctl(`headset-keys list ${imei}`)).out).toBe(
       [
         'KEY  NAME            REGISTERED                LAST USED',
@@ -79,7 +79,7 @@ describe('headset keys', () => {
   });
 
   test('are listed of all devices of an application, or of a developer, application by application and page by page', async () => {
-    door = await openDoor({ applications: ['a', 'b'] });
+    listener = await openListener({ applications: ['a', 'b'] });
     const { code, out } = await ctl('headset-keys list --developer acme');
     const key = 'k1   at the factory  1970-01-01T00:00:01.000Z  1970-01-01T00:00:02.000Z';
     const none = '-    -               -                         -';
@@ -100,7 +100,7 @@ describe('headset keys', () => {
   test.each(['', ` ${imei} --developer acme`, ' --developer ', ` ${imei} --device ${imei}`])(
     'whose are to be listed is told once: "%s"',
     async (flags) => {
-      door = await openDoor({ applications: ['a'] });
+      listener = await openListener({ applications: ['a'] });
       expect(await ctl(`headset-keys list${flags}`)).toMatchObject({
         ...{ code: 2, out: '' },
         err: expect.stringMatching(
@@ -111,42 +111,42 @@ describe('headset keys', () => {
   );
 
   test('are generated with a name, and revoked one by one', async () => {
-    door = await openDoor({ keyIdOf: thumbprint });
+    listener = await openListener({ keyIdOf: thumbprint });
     const path = join(directory, 'key.json');
     expect((await ctl(`headset-keys generate ${imei} --name spare --out ${path}`)).code).toBe(0);
-    expect(door.keyNames).toEqual(['spare']);
+    expect(listener.keyNames).toEqual(['spare']);
     expect((await ctl(`headset-keys revoke ${imei} k1`)).out).toBe('revoked  k1\n');
-    expect(door.removedKeys).toEqual(['k1']);
+    expect(listener.removedKeys).toEqual(['k1']);
   });
 
   test('all of a developer are shown by --dry-run, and revoked application by application, page by page', async () => {
-    door = await openDoor({ applications: ['a', 'b'] });
+    listener = await openListener({ applications: ['a', 'b'] });
     const dry = await ctl('headset-keys revoke-all --developer acme --dry-run');
     expect(dry.out).toContain('4 of 4 devices would be revoked.');
-    expect(door.removedKeys).toEqual([]);
+    expect(listener.removedKeys).toEqual([]);
     const { out } = await ctl('headset-keys revoke-all --developer acme');
     expect(out).toContain('4 of 4 devices revoked.');
-    expect(door.removedKeys).toEqual(['a-1', 'a-2', 'b-1', 'b-2']);
+    expect(listener.removedKeys).toEqual(['a-1', 'a-2', 'b-1', 'b-2']);
   });
 
   test('all of a device, or of an application, as JSON', async () => {
-    door = await openDoor();
+    listener = await openListener();
     const { out } = await ctl(`headset-keys revoke-all --device ${imei} --json`);
     expect(JSON.parse(out).devices).toEqual([{ deviceId: imei, keyIds: ['k1', 'k2'] }]);
     await ctl('headset-keys revoke-all --application app');
-    expect(door.removedKeys).toEqual([imei, 'app-1', 'app-2']);
+    expect(listener.removedKeys).toEqual([imei, 'app-1', 'app-2']);
   });
 
   test.each(['', ' --device 1 --developer x', ' --developer '])(
     'whose are to be revoked is told by exactly one flag: "%s"',
     async (flags) => {
-      door = await openDoor({ applications: ['a'] });
+      listener = await openListener({ applications: ['a'] });
       const { code, err } = await ctl(`headset-keys revoke-all${flags}`);
       expect({ code, err }).toEqual({
         code: 2,
         err: 'Give one of --device, --application and --developer.\n',
       });
-      expect(door.removedKeys).toEqual([]);
+      expect(listener.removedKeys).toEqual([]);
     },
   );
 });
@@ -156,7 +156,7 @@ describe('hardware models', () => {
     'hardware put HS-1 --shape box --name One --camera landscape:front:1920x1080 --camera portrait:left:2x3';
 
   test('are put with their cameras and listed', async () => {
-    door = await openDoor();
+    listener = await openListener();
     expect(await ctl(put)).toEqual({
       code: 0,
       out: [
@@ -189,29 +189,29 @@ describe('hardware models', () => {
   });
 
   test('an empty list says how to add a model', async () => {
-    door = await openDoor();
+    listener = await openListener();
     expect((await ctl('hardware list')).out).toContain('ctl hardware put IDENTIFIER');
   });
 });
 
 describe('a device', () => {
   test('is put with a destination, without one it stays', async () => {
-    door = await openDoor();
+    listener = await openListener();
     expect((await ctl(`devices put ${imei} --destination Osaka`)).out).toContain('destination   Osaka');
     expect((await ctl(`devices put ${imei}`)).out).toContain('destination   (unchanged)');
     expect((await ctl(`devices put ${imei} --destination `)).out).toContain('destination   -');
   });
 
-  // withstands headsets/copied-identity
+  // protects against headsets/copied-identity
   test('is shown as probably used by two headsets', async () => {
-    door = await openDoor({ device: { keyIds: ['k1'], sharedIdentity: true } });
+    listener = await openListener({ device: { keyIds: ['k1'], sharedIdentity: true } });
     expect((await ctl(`devices show ${imei}`)).out).toContain(
       'keys          k1\nidentity      probably used by two headsets\n',
     );
   });
 
   test('is shown with what its headset reported', async () => {
-    door = await openDoor({
+    listener = await openListener({
       device: {
         ...{ keyIds: ['k1', 'k2'], activated: true, applicationId: 'app', clientVersion: '3.4.0' },
         ...{ headsetNetwork: 'connectivity_offline', headsetNetworkAtMs: 5000n },
@@ -254,7 +254,7 @@ describe('a device', () => {
 
 test('a contract of thousands of IMEIs is shown whole, read page by page', async () => {
   const contract = Array.from({ length: 2000 }, (_, n) => String(356938035000000 + n));
-  door = await openDoor({ contract });
+  listener = await openListener({ contract });
   const { out } = await ctl('contracts show app --json');
   expect(JSON.parse(out)).toEqual({
     contract: { applicationId: 'app', activationLimit: 0, deviceIds: contract, activated: 0 },
@@ -264,25 +264,25 @@ test('a contract of thousands of IMEIs is shown whole, read page by page', async
 });
 
 test('a contract of thousands of IMEIs is put in parts', async () => {
-  door = await openDoor();
+  listener = await openListener();
   const path = join(directory, 'imeis');
   writeFileSync(path, Array.from({ length: 2500 }, (_, n) => 356938035000000 + n).join('\n'));
   const { code } = await ctl(`contracts put app --limit 9 --add-file ${path} --remove ${imei}`);
   expect(code).toBe(0);
-  expect(door.contractCalls.map((call) => call.addDeviceIds.length)).toEqual([1000, 1000, 500]);
-  expect(door.contractCalls.map((call) => call.removeDeviceIds.length)).toEqual([1, 0, 0]);
-  expect(new Set(door.contractCalls.map((call) => call.activationLimit))).toEqual(new Set([9]));
+  expect(listener.contractCalls.map((call) => call.addDeviceIds.length)).toEqual([1000, 1000, 500]);
+  expect(listener.contractCalls.map((call) => call.removeDeviceIds.length)).toEqual([1, 0, 0]);
+  expect(new Set(listener.contractCalls.map((call) => call.activationLimit))).toEqual(new Set([9]));
   // Only the first part changes the limit.
-  expect(door.contractCalls.map((call) => call.keepActivationLimit)).toEqual([false, true, true]);
+  expect(listener.contractCalls.map((call) => call.keepActivationLimit)).toEqual([false, true, true]);
 });
 
 describe('what a change of a contract does not name stays as it is', () => {
   test('the limit of devices, also where the service is of a version that sets what it is given', async () => {
-    door = await openDoor({ contract: [imei], contractLimit: 7 });
+    listener = await openListener({ contract: [imei], contractLimit: 7 });
     expect((await ctl(`contracts put app --add ${imei}`)).code).toBe(0);
     expect((await ctl('contracts put app --calls-per-second 5')).code).toBe(0);
     expect((await ctl('contracts put app --limit 0')).code).toBe(0);
-    expect(door.contractCalls.map((call) => [call.keepActivationLimit, call.activationLimit])).toEqual([
+    expect(listener.contractCalls.map((call) => [call.keepActivationLimit, call.activationLimit])).toEqual([
       [true, 7],
       [true, 7],
       [false, 0],
@@ -293,22 +293,22 @@ describe('what a change of a contract does not name stays as it is', () => {
   test.each([`--add ${imei}`, `--add ${imei} --dry-run`])(
     'a first contract needs a limit: contracts put app %s',
     async (options) => {
-      door = await openDoor();
+      listener = await openListener();
       expect(await ctl(`contracts put app ${options}`)).toEqual({
         ...{ code: 2, out: '' },
         err: 'The application app has no contract yet: its first one needs a limit, for example ctl contracts put app --limit 10\n',
       });
-      expect(door.contractCalls).toEqual([]);
+      expect(listener.contractCalls).toEqual([]);
     },
   );
 
   test('a command line that names no change is refused', async () => {
-    door = await openDoor({ contract: [imei] });
+    listener = await openListener({ contract: [imei] });
     expect(await ctl('contracts put app')).toMatchObject({
       ...{ code: 2, out: '' },
       err: expect.stringContaining('Nothing to change: give --limit, --add,'),
     });
-    expect(door.contractCalls).toEqual([]);
+    expect(listener.contractCalls).toEqual([]);
   });
 });
 
@@ -318,7 +318,7 @@ describe('a change of a contract is only shown in a dry run', () => {
   const change = `--limit 9 --add ${first} ${imei} --remove ${second} 350000000000000 --dry-run`;
 
   test('of an application with a contract', async () => {
-    door = await openDoor({ contract: named });
+    listener = await openListener({ contract: named });
     const { code, out } = await ctl(`contracts put app ${change}`);
     expect(code).toBe(0);
     expect(out).toMatch(/limit +0 → 9\n/);
@@ -330,25 +330,25 @@ describe('a change of a contract is only shown in a dry run', () => {
     expect(contract).toMatchObject({ activationLimit: 9 });
     expect(contract.deviceIds).toContain(imei);
     expect(contract.deviceIds).not.toContain(second);
-    expect(door.contractCalls).toEqual([]);
+    expect(listener.contractCalls).toEqual([]);
   });
 
   test('of one that has none', async () => {
-    door = await openDoor();
+    listener = await openListener();
     expect((await ctl(`contracts put app ${change}`)).out).toMatch(/limit +9 \(there is no contract yet\)/);
-    expect(door.contractCalls).toEqual([]);
+    expect(listener.contractCalls).toEqual([]);
   });
 });
 
 test('plans and usage reach billing as they were given', async () => {
-  door = await openDoor();
+  listener = await openListener();
   await ctl(`plans put app ${imei} --video basic-100 --speech ja`);
   await ctl(`plans put app ${imei} --video none --speech none`);
   await ctl('usage add u1 app --kind speech --started 2026-11-10T12:00:00+09:00 --duration-ms 90000');
   await ctl(
     `usage add u2 app --device ${imei} --kind video --started 2026-11-10T03:00:00.001Z --duration-ms 0`,
   );
-  expect(door.billingCalls).toEqual([
+  expect(listener.billingCalls).toEqual([
     {
       applicationId: 'app',
       deviceId: imei,
@@ -377,7 +377,7 @@ test('plans and usage reach billing as they were given', async () => {
 });
 
 test('a bill is shown completely, and a refusal is reported', async () => {
-  door = await openDoor();
+  listener = await openListener();
   const { out } = await ctl('bill show app --month 2026-04');
   expect(out).toBe(
     [
@@ -398,10 +398,10 @@ test('a bill is shown completely, and a refusal is reported', async () => {
   });
 });
 
-// withstands operators/key-file
+// protects against operators/key-file
 describe('a generated key', () => {
   test('is written for its owner alone, and its public half is registered', async () => {
-    door = await openDoor({ keyIdOf: thumbprint });
+    listener = await openListener({ keyIdOf: thumbprint });
     const path = join(directory, 'key.json');
     const { code, out } = await ctl(`devices keys generate ${imei} --out ${path}`);
     expect(code).toBe(0);
@@ -411,25 +411,25 @@ describe('a generated key', () => {
     expect(out).toContain(file.keyId);
     expect(out).not.toContain('PRIVATE');
     const signature = createSign('sha256').update('text').sign(file.privateKeyPem);
-    const registered = door.keys.get(imei) ?? '';
+    const registered = listener.keys.get(imei) ?? '';
     expect(createVerify('sha256').update('text').verify(registered, signature)).toBe(true);
   });
 
   test('is never written over another', async () => {
-    door = await openDoor({ keyIdOf: thumbprint });
+    listener = await openListener({ keyIdOf: thumbprint });
     const path = join(directory, 'key.json');
     writeFileSync(path, 'precious');
     const { code, err } = await ctl(`devices keys generate ${imei} --out ${path}`);
     expect(code).toBe(2);
     expect(err).toContain('Choose another with --out');
     expect(readFileSync(path, 'utf8')).toBe('precious');
-    expect(door.keys.size).toBe(0);
+    expect(listener.keys.size).toBe(0);
   });
 
   test.each(['silent', 'failing'] as const)(
     'keeps its file while it is unknown whether the key is registered: the service is %s',
     async (trouble) => {
-      door = await openDoor({ trouble, keyIdOf: thumbprint });
+      listener = await openListener({ trouble, keyIdOf: thumbprint });
       const path = join(directory, 'key.json');
       const patience = trouble === 'silent' ? ' --timeout-ms 100' : '';
       const { code, err } = await ctl(`headset-keys generate ${imei} --out ${path}${patience}`);
@@ -443,7 +443,7 @@ describe('a generated key', () => {
   );
 
   test('leaves no file when the key could not be registered', async () => {
-    door = await openDoor();
+    listener = await openListener();
     const path = join(directory, 'key.json');
     const { code, err } = await ctl(`devices keys generate ${imei} --out ${path}`);
     expect({ code, err }).toEqual({ code: 1, err: 'The thing does not exist. Put it first.\n' });
@@ -454,9 +454,9 @@ describe('a generated key', () => {
 test.each(['-yr4q5W-09Q_wFq6m8OIOqoRyP2zPFdKuChEg5rhk1k', '--h4q5W-09Q_wFq6m8OIOqoRyP2zPFdKuChEg5rhk1k'])(
   'a key id that looks like an option is removed as any other: %s',
   async (keyId) => {
-    door = await openDoor();
+    listener = await openListener();
     const { code, out } = await ctl(`devices keys remove ${imei} ${keyId} --json`);
-    expect({ code, answer: JSON.parse(out), removed: door.removedKeys }).toEqual({
+    expect({ code, answer: JSON.parse(out), removed: listener.removedKeys }).toEqual({
       code: 0,
       answer: {},
       removed: [keyId],
@@ -465,7 +465,7 @@ test.each(['-yr4q5W-09Q_wFq6m8OIOqoRyP2zPFdKuChEg5rhk1k', '--h4q5W-09Q_wFq6m8OIO
 );
 
 test('an endpoint is put with the secret of a file, and listed', async () => {
-  door = await openDoor();
+  listener = await openListener();
   const path = join(directory, 'secret');
   writeFileSync(path, 'a-secret-of-sora\n');
   const put =
@@ -475,7 +475,7 @@ test('an endpoint is put with the secret of a file, and listed', async () => {
     out: 'endpoint   one\nversion    2024.1.0\nsignaling  wss://sora.example.com\narchive    -\ntaken      0/5\n',
     err: '',
   });
-  expect(door.endpoints.map(({ webhookSecret }) => webhookSecret)).toEqual(['a-secret-of-sora']);
+  expect(listener.endpoints.map(({ webhookSecret }) => webhookSecret)).toEqual(['a-secret-of-sora']);
   expect((await ctl('sora endpoints list')).out).toBe(
     'ENDPOINT  VERSION             TAKEN  SIGNALING               ARCHIVE\n' +
       'one       2024.1.0 (default)  0/5    wss://sora.example.com  -\n',
@@ -499,7 +499,7 @@ describe('how much a list shows is a number from 1 to 1000', () => {
     'usage list app --month 2026-11',
   ];
   test.each(lists)('ctl %s', async (list) => {
-    door = await openDoor();
+    listener = await openListener();
     for (const limit of ['0', '-1', '1001', '99999999999', '1e2']) {
       const { code, out, err } = await ctl(`${list} --limit ${limit}`);
       expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -508,7 +508,7 @@ describe('how much a list shows is a number from 1 to 1000', () => {
   });
 
   test('every list that takes one is among these', async () => {
-    door = await openDoor();
+    listener = await openListener();
     const words = (text: string) =>
       [...text.slice(text.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+) /gm)].map(([, word]) => word ?? '');
     const limited: string[] = [];
@@ -525,7 +525,7 @@ describe('how much a list shows is a number from 1 to 1000', () => {
 });
 
 test('the help of audit says what can be filtered, with an example, and names the actions', async () => {
-  door = await openDoor();
+  listener = await openListener();
   const { out } = await ctl('audit --help');
   expect(out).toContain('by actor, application, developer, device, action and time');
   expect(out).toContain('$ ctl audit list --application acme-field --actor kim --action PutContract --from');
@@ -541,7 +541,7 @@ test('the help of audit says what can be filtered, with an example, and names th
 
 describe('failures say what to do, each with its exit code', () => {
   test('what the service refuses: 1', async () => {
-    door = await openDoor();
+    listener = await openListener();
     expect(await ctl('contracts show app')).toEqual({
       code: 1,
       out: '',
@@ -569,18 +569,18 @@ describe('failures say what to do, each with its exit code', () => {
     'developers list --admin nowhere',
     `devices keys add ${imei} /nonexistent/key.pem`,
   ])('a wrong command line: 2 (%s)', async (args) => {
-    door = await openDoor();
+    listener = await openListener();
     const { code, out, err } = await ctl(args);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).not.toBe('');
   });
 
   test('no service at the address: 3, with the address and what to start', async () => {
-    door = await openDoor();
-    await door.close();
+    listener = await openListener();
+    await listener.close();
     const { code, err } = await ctl('developers list');
     expect(code).toBe(3);
-    expect(err).toContain(door.url);
+    expect(err).toContain(listener.url);
     expect(err).toContain('make up');
   });
 
@@ -591,7 +591,7 @@ describe('failures say what to do, each with its exit code', () => {
     ['failing', 'developers list', 'it is safe to repeat.'],
     ['failing', 'applications create --developer acme', 'a repeat may take effect again.'],
   ] as const)('a service that is %s, at %s: %s', async (trouble, args, advice) => {
-    door = await openDoor({ trouble, keyIdOf: () => 'k1' });
+    listener = await openListener({ trouble, keyIdOf: () => 'k1' });
     const pem = join(directory, 'key.pem');
     writeFileSync(pem, 'a PEM');
     const { code, err } = await ctl(
@@ -603,17 +603,17 @@ describe('failures say what to do, each with its exit code', () => {
   });
 
   test('another service at the address: 3', async () => {
-    door = await openDoor({ only: 'devices' });
+    listener = await openListener({ only: 'devices' });
     const { code, err } = await ctl('deliveries list');
     expect(code).toBe(3);
-    expect(err).toContain("is not the operators' door of notifier");
+    expect(err).toContain("is not the operators' listener of notifier");
   });
 
-  // withstands operators/token
+  // protects against operators/token
   test('a missing or wrong token: 4; with the right one it works', async () => {
-    door = await openDoor({ token: 'the-right-token' });
+    listener = await openListener({ token: 'the-right-token' });
     expect((await ctl('developers list')).code).toBe(4);
-    const env = { ADMIN_URL: door.url };
+    const env = { ADMIN_URL: listener.url };
     expect((await ctl('developers list', { ...env, ADMIN_TOKEN: 'wrong' })).code).toBe(4);
     expect((await ctl('developers list', { ...env, ADMIN_TOKEN: 'the-right-token' })).code).toBe(0);
     const path = join(directory, 'token');
@@ -629,19 +629,19 @@ test.each([
   ['--operator', 'developers list --operator \u200b', {}],
   ['OPERATOR', 'developers list', { OPERATOR: '' }],
 ])('an empty name of the operator is refused, as of an empty $USER: %s, %s', async (source, args, given) => {
-  door = await openDoor();
-  const { code, out, err } = await ctl(args, { ADMIN_URL: door.url, ...given });
+  listener = await openListener();
+  const { code, out, err } = await ctl(args, { ADMIN_URL: listener.url, ...given });
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain(source);
   expect(err).toContain('is empty. Say who you are, for the audit records, for example --operator kim.');
 });
 
 test('the most specific address wins', async () => {
-  door = await openDoor();
+  listener = await openListener();
   const nobody = 'http://127.0.0.1:1';
-  expect((await ctl('developers list', { ADMIN_URL: nobody, DEVICES_ADMIN: door.url })).code).toBe(0);
-  expect((await ctl(`developers list --admin ${door.url}`, { DEVICES_ADMIN: nobody })).code).toBe(0);
-  expect((await ctl(`developers list --admin ${nobody} --devices-admin ${door.url}`, {})).code).toBe(0);
+  expect((await ctl('developers list', { ADMIN_URL: nobody, DEVICES_ADMIN: listener.url })).code).toBe(0);
+  expect((await ctl(`developers list --admin ${listener.url}`, { DEVICES_ADMIN: nobody })).code).toBe(0);
+  expect((await ctl(`developers list --admin ${nobody} --devices-admin ${listener.url}`, {})).code).toBe(0);
 });
 
 test('--help lists the commands, with examples', async () => {
@@ -652,24 +652,27 @@ test('--help lists the commands, with examples', async () => {
 
 describe('all dead deliveries of an application', () => {
   test('are sent again, each once, though they die again', async () => {
-    door = await openDoor({ dead: ['n1', 'n2', 'n3'] });
+    listener = await openListener({ dead: ['n1', 'n2', 'n3'] });
     expect(await ctl('deliveries redeliver --dead-of app')).toEqual({
       code: 0,
       out: '3 are sent again.\n',
       err: '',
     });
-    expect(door.redelivered).toEqual(['n1', 'n2', 'n3']);
+    expect(listener.redelivered).toEqual(['n1', 'n2', 'n3']);
   });
 
   test('are sent again although some fail; counts and failures are reported, and the exit code is 1', async () => {
-    door = await openDoor({ dead: ['n1', 'n2', 'n3', 'n4'], refused: { n2: 'conflict', n3: 'unavailable' } });
+    listener = await openListener({
+      dead: ['n1', 'n2', 'n3', 'n4'],
+      refused: { n2: 'conflict', n3: 'unavailable' },
+    });
     expect(await ctl('deliveries redeliver --dead-of app')).toEqual({
       ...{ code: 1, out: '' },
       err: expect.stringMatching(
         /^n2: Not now\.\nn3: notifier at \S+ is not available: Not now\..*\n2 sent again, 2 failed\.\n$/,
       ),
     });
-    expect(door.redelivered).toEqual(['n1', 'n4']);
+    expect(listener.redelivered).toEqual(['n1', 'n4']);
     const { code, out } = await ctl('deliveries redeliver --dead-of app --json');
     expect([code, JSON.parse(out)]).toEqual([
       1,
@@ -690,32 +693,32 @@ describe('all dead deliveries of an application', () => {
 
   test('are not tried any more while the service is away', async () => {
     const refused = Object.fromEntries(['n2', 'n3', 'n4'].map((id) => [id, 'unavailable' as const]));
-    door = await openDoor({ dead: ['n1', 'n2', 'n3', 'n4', 'n5', 'n6'], refused });
+    listener = await openListener({ dead: ['n1', 'n2', 'n3', 'n4', 'n5', 'n6'], refused });
     const { code, err } = await ctl('deliveries redeliver --dead-of app');
     expect([code, err.split('\n').at(-2)]).toEqual([1, '1 sent again, 3 failed, 2 not tried.']);
-    expect(door.redelivered).toEqual(['n1']);
+    expect(listener.redelivered).toEqual(['n1']);
   });
 
   test('are only shown in a dry run', async () => {
-    door = await openDoor({ dead: ['n1', 'n2'] });
+    listener = await openListener({ dead: ['n1', 'n2'] });
     expect((await ctl('deliveries redeliver --dead-of app --dry-run')).out).toMatch(
       /n1 .*oldest\nn2 .*oldest\n$/,
     );
     expect((await ctl('deliveries redeliver n1 --dry-run')).out).toMatch(/status +dead/);
-    expect(door.redelivered).toEqual([]);
+    expect(listener.redelivered).toEqual([]);
   });
 
   test('are not mixed with named ones', async () => {
-    door = await openDoor();
+    listener = await openListener();
     for (const args of ['', ' n1 --dead-of app']) {
       expect(await ctl(`deliveries redeliver${args}`)).toMatchObject({ code: 2 });
     }
-    expect(door.redelivered).toEqual([]);
+    expect(listener.redelivered).toEqual([]);
   });
 });
 
 test('transactions are found by application, state and age', async () => {
-  door = await openDoor();
+  listener = await openListener();
   const found = async (args: string) => {
     const { out } = await ctl(`transactions find ${args} --json`);
     return JSON.parse(out).transactions[0];
@@ -733,7 +736,7 @@ test('transactions are found by application, state and age', async () => {
 });
 
 test('deliveries are listed newest first, or oldest first', async () => {
-  door = await openDoor();
+  listener = await openListener();
   expect((await ctl('deliveries list --status pending')).out).toContain('newest');
   expect((await ctl('deliveries list --status pending --oldest')).out).toContain('oldest');
 });

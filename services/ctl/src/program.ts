@@ -50,7 +50,7 @@ Examples:
     $ ctl contracts put acme-field --add-file - < imeis.txt
     $ ctl firmware put com.vendor.firmware 9.002.0 - --size $(wc -c < firmware.bin) < firmware.bin
 
-  Look after what goes on:
+  Look after what continues:
     $ ctl status
     $ ctl transactions list 356938035643809 --open
     $ ctl transactions find --application acme-field --status published --older-than 1h
@@ -60,7 +60,7 @@ Examples:
     $ ctl deliveries redeliver --dead-of acme-field --dry-run
     $ ctl artifacts list --package com.example.app
     $ ctl dead-letters list
-    $ ctl dead-letters replay ID --reason "mended in 0.2.0"
+    $ ctl dead-letters replay ID --reason "fixed in 0.2.0"
 
   See who changed what:
     $ ctl audit list --application acme-field --from 2026-11-24
@@ -83,7 +83,7 @@ Examples:
     $ ctl bill show acme-field --month 2026-11
 
 Addresses:
-  Without any, the doors that make up has written to .data/doors.json (CTL_DOORS_FILE names another file), else
+  Without any, the addresses that make up has written to .data/addresses.json (CTL_ADDRESSES_FILE names another file), else
   http://127.0.0.1:9100 (the whole platform in one process), then the services' own ports
   (devices 9101, transactions 9102, notifier 9104, updates 9105, connectivity 9106,
   communication 9107, billing 9108).
@@ -105,7 +105,7 @@ export async function runCtl(
   const program = new Command('ctl')
     .description("The operators' command line of Headset Cloud (rule C17).")
     .version(platformVersion(), '--version', 'print the version')
-    .option('--admin <url>', "the operators' door of all services")
+    .option('--admin <url>', "the operators' listener of all services")
     .option('--devices-admin <url>', "devices' own")
     .option('--transactions-admin <url>', "transactions' own")
     .option('--notifier-admin <url>', "notifier's own")

@@ -23,7 +23,7 @@ export interface Session {
   readonly terminal: Terminal;
   /** The files that the command line names. */
   readonly files: Files;
-  /** Calls a service's operators' door. */
+  /** Calls a service's operators' listener. */
   call<S extends DescService, A>(
     service: AdminService,
     description: S,

@@ -16,7 +16,7 @@ import {
 } from '@headset-cloud/proto/updates/v1/admin_pb.ts';
 import { Registry } from 'prom-client';
 import { runCtl } from './program.ts';
-import { type Door, openDoor, thumbprint } from './testing/door.ts';
+import { type Listener, openListener, thumbprint } from './testing/listener.ts';
 
 /** Files by standard input and output, as the operators' pod needs them: its root is read-only. */
 
@@ -27,10 +27,10 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-async function opened(options: Parameters<typeof openDoor>[0] = {}): Promise<Door> {
-  const door = await openDoor(options);
-  stops.push(() => door.close());
-  return door;
+async function opened(options: Parameters<typeof openListener>[0] = {}): Promise<Listener> {
+  const listener = await openListener(options);
+  stops.push(() => listener.close());
+  return listener;
 }
 
 async function ctl(url: string, input: string | Readable, ...args: string[]) {
@@ -61,39 +61,48 @@ const ended = (child: ChildProcess) =>
 
 describe('text from standard input', () => {
   test('a public key, IMEIs and the secret of webhooks', async () => {
-    const door = await opened({ keyIdOf: () => 'k1' });
-    expect(await ctl(door.url, 'a PEM\n', 'headset-keys', 'add', imei, '-')).toMatchObject({ code: 0 });
-    expect(door.keys.get(imei)).toBe('a PEM\n');
+    const listener = await opened({ keyIdOf: () => 'k1' });
+    expect(await ctl(listener.url, 'a PEM\n', 'headset-keys', 'add', imei, '-')).toMatchObject({ code: 0 });
+    expect(listener.keys.get(imei)).toBe('a PEM\n');
     const put = ['contracts', 'put', 'app', '--limit', '2', '--add-file', '-'];
-    expect(await ctl(door.url, `${imei}\n356938035643817\n`, ...put)).toMatchObject({ code: 0 });
-    expect(door.contractCalls.map((call) => call.addDeviceIds)).toEqual([[imei, '356938035643817']]);
+    expect(await ctl(listener.url, `${imei}\n356938035643817\n`, ...put)).toMatchObject({ code: 0 });
+    expect(listener.contractCalls.map((call) => call.addDeviceIds)).toEqual([[imei, '356938035643817']]);
     const endpoint = ['sora', 'endpoints', 'put', 'one', '--signaling-url', 'wss://sora.example.com'];
     const secret = ['--sora-version', '2024.1.0', '--limit', '5', '--secret-file', '-'];
-    expect(await ctl(door.url, 'a-secret\n', ...endpoint, ...secret)).toMatchObject({ code: 0 });
-    expect(door.endpoints[0]?.webhookSecret).toBe('a-secret');
+    expect(await ctl(listener.url, 'a-secret\n', ...endpoint, ...secret)).toMatchObject({ code: 0 });
+    expect(listener.endpoints[0]?.webhookSecret).toBe('a-secret');
   });
 
   test('the admin token, also for a command of several calls', async () => {
-    const door = await opened({ token: 'the-right-token', dead: ['n1', 'n2'] });
+    const listener = await opened({ token: 'the-right-token', dead: ['n1', 'n2'] });
     const command = ['--token-file', '-', 'deliveries', 'redeliver', '--dead-of', 'app'];
-    expect(await ctl(door.url, 'the-right-token\n', ...command)).toMatchObject({ code: 0 });
-    expect(door.redelivered).toEqual(['n1', 'n2']);
+    expect(await ctl(listener.url, 'the-right-token\n', ...command)).toMatchObject({ code: 0 });
+    expect(listener.redelivered).toEqual(['n1', 'n2']);
   });
 
   test('that is empty is told, with what it may be', async () => {
-    const door = await opened({ keyIdOf: () => 'k1' });
-    expect(await ctl(door.url, '', 'headset-keys', 'add', imei, '-')).toEqual({
+    const listener = await opened({ keyIdOf: () => 'k1' });
+    expect(await ctl(listener.url, '', 'headset-keys', 'add', imei, '-')).toEqual({
       code: 2,
       out: '',
       err: 'The public key cannot be read: standard input is empty. kubectl exec passes it on with -i only.\n',
     });
-    expect(door.keys.size).toBe(0);
+    expect(listener.keys.size).toBe(0);
   });
 
   test('serves one option only', async () => {
-    const door = await opened({ token: 'the-right-token', keyIdOf: () => 'k1' });
+    const listener = await opened({ token: 'the-right-token', keyIdOf: () => 'k1' });
     const { code, err } = await ctl(
-      ...([door.url, 'the-right-token\n', '--token-file', '-', 'headset-keys', 'add', imei, '-'] as const),
+      ...([
+        listener.url,
+        'the-right-token\n',
+        '--token-file',
+        '-',
+        'headset-keys',
+        'add',
+        imei,
+        '-',
+      ] as const),
     );
     expect([code, err]).toEqual([2, expect.stringMatching(/^Standard input cannot be both .* and .*\n$/)]);
   });
@@ -101,40 +110,40 @@ describe('text from standard input', () => {
 
 describe('a generated key on standard output', () => {
   test('is all that stands there; what else there is to say goes to standard error', async () => {
-    const door = await opened({ keyIdOf: thumbprint });
-    const { code, out, err } = await ctl(door.url, '', 'headset-keys', 'generate', imei, '--out', '-');
+    const listener = await opened({ keyIdOf: thumbprint });
+    const { code, out, err } = await ctl(listener.url, '', 'headset-keys', 'generate', imei, '--out', '-');
     expect(code).toBe(0);
     const file = JSON.parse(out);
     expect(file).toEqual({ deviceId: imei, keyId: expect.any(String), privateKeyPem: expect.any(String) });
-    expect(door.keys.has(imei)).toBe(true);
+    expect(listener.keys.has(imei)).toBe(true);
     expect(err).toContain(file.keyId);
     expect(err).not.toContain('PRIVATE');
   });
 
   test('is of no use when it could not be registered, which is told', async () => {
-    const door = await opened();
-    const { code, err } = await ctl(door.url, '', 'headset-keys', 'generate', imei, '--out', '-');
+    const listener = await opened();
+    const { code, err } = await ctl(listener.url, '', 'headset-keys', 'generate', imei, '--out', '-');
     expect(code).toBe(1);
     expect(err).toContain('The thing does not exist.');
     expect(err).toContain('The key that was written is not registered: throw it away.');
   });
 
   test('is not registered when nobody takes it', async () => {
-    const door = await opened({ keyIdOf: thumbprint });
-    const child = spawned(door.url, ['headset-keys', 'generate', imei, '--out', '-']);
+    const listener = await opened({ keyIdOf: thumbprint });
+    const child = spawned(listener.url, ['headset-keys', 'generate', imei, '--out', '-']);
     child.stdout?.destroy();
     const err = textOf(child.stderr as Readable);
     expect(await ended(child)).toBe(1);
     expect(await err).toBe(
       'Standard output was closed before the key was written to it. The key is not registered.\n',
     );
-    expect(door.keys.size).toBe(0);
+    expect(listener.keys.size).toBe(0);
   });
 });
 
 test('a reader that closes the output, as head does, ends ctl in silence with exit code 0', async () => {
-  const door = await opened();
-  const child = spawned(door.url, ['devices', 'list', '--limit', '1000']);
+  const listener = await opened();
+  const child = spawned(listener.url, ['devices', 'list', '--limit', '1000']);
   child.stdout?.destroy();
   const err = textOf(child.stderr as Readable);
   expect(await ended(child)).toBe(0);
@@ -142,8 +151,8 @@ test('a reader that closes the output, as head does, ends ctl in silence with ex
 });
 
 test('a failure of the command shows in the exit code although the reader is gone', async () => {
-  const door = await opened({ dead: ['n1', 'n2'], refused: { n1: 'conflict' } });
-  const child = spawned(door.url, ['--json', 'deliveries', 'redeliver', '--dead-of', 'app']);
+  const listener = await opened({ dead: ['n1', 'n2'], refused: { n1: 'conflict' } });
+  const child = spawned(listener.url, ['--json', 'deliveries', 'redeliver', '--dead-of', 'app']);
   child.stdout?.destroy();
   const err = textOf(child.stderr as Readable);
   expect(await ended(child)).toBe(1);
@@ -153,10 +162,10 @@ test('a failure of the command shows in the exit code although the reader is gon
 // A device of Linux that behaves as a file on a full disk.
 const itOnLinux = existsSync('/dev/full') ? it : it.skip;
 itOnLinux('output that cannot be written is an error', async () => {
-  const door = await opened();
+  const listener = await opened();
   const full = openSync('/dev/full', 'w');
   try {
-    const child = spawned(door.url, ['devices', 'list', '--limit', '1000'], full);
+    const child = spawned(listener.url, ['devices', 'list', '--limit', '1000'], full);
     const err = textOf(child.stderr as Readable);
     expect(await ended(child)).toBe(1);
     expect(await err).toBe('Not everything could be written to standard output (ENOSPC).\n');
@@ -193,7 +202,7 @@ describe('a firmware from standard input', () => {
 
   test.each([
     ['ends early', content.slice(0, 9), `The firmware ended after 9 of ${content.length} bytes`],
-    ['goes on', `${content}!`, `The firmware has more than ${content.length} bytes`],
+    ['continues', `${content}!`, `The firmware has more than ${content.length} bytes`],
     ['is another one', content.toUpperCase(), 'The firmware has another SHA-256'],
   ])('that %s is not stored', async (_, input, told) => {
     const updates = await openUpdates();
@@ -246,7 +255,7 @@ describe('a firmware from standard input', () => {
   });
 });
 
-/** The doors of updates: its calls, and a storage that stores what is as long as it was said to be. */
+/** The listeners of updates: its calls, and a storage that stores what is as long as it was said to be. */
 async function openUpdates(there?: string, storing?: 'refuses' | 'away') {
   const stored: string[] = [];
   const storage: Server = createServer(async (request, response) => {
@@ -270,7 +279,7 @@ async function openUpdates(there?: string, storing?: 'refuses' | 'away') {
     state: content === undefined ? ArtifactState.UPLOADING : ArtifactState.DELIVERABLE,
     sha256: content === undefined ? '' : sha256(content),
   });
-  const door = createAdminServer({
+  const listener = createAdminServer({
     service: 'updates',
     listen: { host: '127.0.0.1', port: 0 },
     token: undefined,
@@ -285,11 +294,11 @@ async function openUpdates(there?: string, storing?: 'refuses' | 'away') {
     notReady: () => [],
     logger: createLogger({ service: 'test', level: 'silent' }),
   });
-  await door.start();
+  await listener.start();
   stops.push(async () => {
-    await door.stop();
+    await listener.stop();
     storage.closeAllConnections();
     await new Promise((resolve) => storage.close(resolve));
   });
-  return { url: `http://127.0.0.1:${door.port()}`, stored };
+  return { url: `http://127.0.0.1:${listener.port()}`, stored };
 }

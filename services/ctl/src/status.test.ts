@@ -5,26 +5,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { platformVersion } from '@headset-cloud/kit/build-info.ts';
 import { instancesOf } from './connection.ts';
-import { type Door, openDoor } from './testing/door.ts';
+import { type Listener, openListener } from './testing/listener.ts';
 import { run } from './testing/run.ts';
 
-let door: Door;
+let listener: Listener;
 let directory: string;
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'ctl-'));
 });
 afterEach(async () => {
-  await door?.close();
+  await listener?.close();
   rmSync(directory, { recursive: true });
 });
 
-const ctl = (args: string, env: Record<string, string> = { ADMIN_URL: door.url }) => run(args, env);
+const ctl = (args: string, env: Record<string, string> = { ADMIN_URL: listener.url }) => run(args, env);
 
 describe('status', () => {
   test('shows one process that is the whole platform once', async () => {
     const nowMs = Date.UTC(2026, 0, 1);
-    door = await openDoor({ clock: { now: () => nowMs } });
+    listener = await openListener({ clock: { now: () => nowMs } });
     const earliestUptimeMs = process.uptime() * 1000;
     const { code, out } = await ctl('status');
     const latestUptimeMs = process.uptime() * 1000;
@@ -40,9 +40,9 @@ describe('status', () => {
   });
 
   test('shows each of several processes, why one is not ready, and which cannot be reached', async () => {
-    door = await openDoor({ service: 'devices', notReady: ['starting: waits for the indexes'] });
+    listener = await openListener({ service: 'devices', notReady: ['starting: waits for the indexes'] });
     const away = 'http://127.0.0.1:2';
-    const { code, out, err } = await ctl(`--admin ${away} --devices-admin ${door.url} status --json`, {});
+    const { code, out, err } = await ctl(`--admin ${away} --devices-admin ${listener.url} status --json`, {});
     expect([code, err]).toEqual([1, 'Not all services are ready.\n']);
     const { services } = JSON.parse(out);
     expect(services).toHaveLength(9);
@@ -59,9 +59,9 @@ describe('status', () => {
     });
   });
 
-  test('shows what ready processes go on without: exit code 5, so that a script can tell it from not ready', async () => {
+  test('shows what ready processes continue without: exit code 5, so that a script can tell it from not ready', async () => {
     const warning = { name: 'storage_unavailable', message: 'bucket b at AWS, eu-1: not found' };
-    door = await openDoor({ warnings: [warning, { name: 'other', message: 'too' }] });
+    listener = await openListener({ warnings: [warning, { name: 'other', message: 'too' }] });
     const { code, out, err } = await ctl('status');
     expect([code, err]).toEqual([5, 'All services are ready, with warnings.\n']);
     expect(out).toMatch(
@@ -70,7 +70,7 @@ describe('status', () => {
     const json = await ctl('status --json');
     expect([json.code, JSON.parse(json.out).services[0].warnings[0]]).toEqual([5, warning]);
     const away = 'http://127.0.0.1:2';
-    expect((await ctl(`--admin ${away} --devices-admin ${door.url} status`, {})).code).toBe(1);
+    expect((await ctl(`--admin ${away} --devices-admin ${listener.url} status`, {})).code).toBe(1);
   });
 
   test('names the time-out of a process that hangs', async () => {
@@ -104,7 +104,7 @@ describe('status', () => {
     const away = await ctl('status', { ADMIN_URL: 'http://127.0.0.1:2' });
     expect([away.code, away.err]).toEqual([3, expect.stringMatching(/^No process can be asked\. Start the/)]);
     expect(away.out).toContain('ECONNREFUSED');
-    door = await openDoor({ notReady: ['MongoDB'] });
+    listener = await openListener({ notReady: ['MongoDB'] });
     expect((await ctl('status')).code).toBe(1);
     expect((await ctl('status --nonsense')).code).toBe(2);
     expect((await ctl('--help')).out).toMatch(
@@ -113,7 +113,7 @@ describe('status', () => {
   });
 
   test('needs the admin token, as all calls do', async () => {
-    door = await openDoor({ token: 'a token of sixteen' });
+    listener = await openListener({ token: 'a token of sixteen' });
     const refused = await ctl('status');
     expect([refused.code, refused.err]).toEqual([
       4,
@@ -121,8 +121,8 @@ describe('status', () => {
     ]);
     expect(refused.out).toContain('answers 401: it does not accept the admin token');
     const other = await ctl('developers list');
-    expect([other.code, other.err]).toEqual([4, expect.stringContaining("start the operators' pod anew")]);
-    const { code } = await ctl('status', { ADMIN_URL: door.url, ADMIN_TOKEN: 'a token of sixteen' });
+    expect([other.code, other.err]).toEqual([4, expect.stringContaining("start the operators' pod again")]);
+    const { code } = await ctl('status', { ADMIN_URL: listener.url, ADMIN_TOKEN: 'a token of sixteen' });
     expect(code).toBe(0);
   });
 });
@@ -154,26 +154,26 @@ describe('processes behind one name, as the pods of a headless Service', () => {
   });
 
   test('a command goes to the next address where the first name is not known', async () => {
-    door = await openDoor();
-    const { out } = await ctl(`--admin http://no-such-name.invalid:9100,${door.url} developers list`, {});
+    listener = await openListener();
+    const { out } = await ctl(`--admin http://no-such-name.invalid:9100,${listener.url} developers list`, {});
     expect(out).toContain('acme');
-    expect((await ctl(`--admin ${door.url},nonsense developers list`, {})).code).toBe(2);
+    expect((await ctl(`--admin ${listener.url},nonsense developers list`, {})).code).toBe(2);
   });
 });
 
 test('a process that stops beside a ready one of its service is no failure', async () => {
-  door = await openDoor({ service: 'notifier' });
-  const second = await openDoor({ service: 'notifier', notReady: ['shutting down'] });
+  listener = await openListener({ service: 'notifier' });
+  const second = await openListener({ service: 'notifier', notReady: ['shutting down'] });
   try {
     const names = ['gateway', 'devices', 'transactions', 'device-link', 'updates', 'connectivity'];
-    const doors = Object.fromEntries(
-      [...names, 'communication', 'billing', 'notifier'].map((name) => [name, door.url]),
+    const listeners = Object.fromEntries(
+      [...names, 'communication', 'billing', 'notifier'].map((name) => [name, listener.url]),
     );
-    const file = join(directory, 'doors.json');
-    const code = async () => (await ctl('status', { CTL_DOORS_FILE: file })).code;
-    writeFileSync(file, JSON.stringify({ ...doors, 'notifier-2': second.url }));
+    const file = join(directory, 'addresses.json');
+    const code = async () => (await ctl('status', { CTL_ADDRESSES_FILE: file })).code;
+    writeFileSync(file, JSON.stringify({ ...listeners, 'notifier-2': second.url }));
     expect(await code()).toBe(0);
-    writeFileSync(file, JSON.stringify({ ...doors, 'billing-2': second.url, notifier: second.url }));
+    writeFileSync(file, JSON.stringify({ ...listeners, 'billing-2': second.url, notifier: second.url }));
     expect(await code()).toBe(1);
   } finally {
     await second.close();
@@ -181,17 +181,17 @@ test('a process that stops beside a ready one of its service is no failure', asy
 });
 
 test('a process that has gone beside a ready one of its service, and that DNS still names, is asked again', async () => {
-  const file = join(directory, 'doors.json');
-  let doors: Record<string, string> = {};
+  const file = join(directory, 'addresses.json');
+  let listeners: Record<string, string> = {};
   // The first time, all addresses have been read before a process is asked.
-  const onStatus = () => writeFileSync(file, JSON.stringify(doors));
-  door = await openDoor({ service: 'notifier', onStatus });
+  const onStatus = () => writeFileSync(file, JSON.stringify(listeners));
+  listener = await openListener({ service: 'notifier', onStatus });
   const names = ['gateway', 'devices', 'transactions', 'device-link', 'updates', 'connectivity'];
-  doors = Object.fromEntries(
-    [...names, 'communication', 'billing', 'notifier'].map((name) => [name, door.url]),
+  listeners = Object.fromEntries(
+    [...names, 'communication', 'billing', 'notifier'].map((name) => [name, listener.url]),
   );
-  writeFileSync(file, JSON.stringify({ ...doors, 'notifier-2': 'http://127.0.0.1:2' }));
-  const { code, out } = await ctl('status --json', { CTL_DOORS_FILE: file });
+  writeFileSync(file, JSON.stringify({ ...listeners, 'notifier-2': 'http://127.0.0.1:2' }));
+  const { code, out } = await ctl('status --json', { CTL_ADDRESSES_FILE: file });
   expect([code, JSON.parse(out).services.at(0)]).toEqual([
     0,
     expect.not.objectContaining({ silent: expect.anything() }),
@@ -199,16 +199,16 @@ test('a process that has gone beside a ready one of its service, and that DNS st
 });
 
 test('status reads every instance of a service that make up has written', async () => {
-  door = await openDoor({ service: 'notifier' });
-  const second = await openDoor({ service: 'notifier', notReady: ['draining'] });
+  listener = await openListener({ service: 'notifier' });
+  const second = await openListener({ service: 'notifier', notReady: ['draining'] });
   try {
-    const file = join(directory, 'doors.json');
-    const env = { CTL_DOORS_FILE: file };
-    const doors = {
-      ...{ 'notifier-10': 'http://127.0.0.1:2', 'notifier-2': second.url, notifier: door.url },
+    const file = join(directory, 'addresses.json');
+    const env = { CTL_ADDRESSES_FILE: file };
+    const listeners = {
+      ...{ 'notifier-10': 'http://127.0.0.1:2', 'notifier-2': second.url, notifier: listener.url },
       ...{ 'gateway-2': 'http://127.0.0.1:2', gateway: 'http://127.0.0.1:2' },
     };
-    writeFileSync(file, JSON.stringify(doors));
+    writeFileSync(file, JSON.stringify(listeners));
     const status = async (args: string) => {
       const { services } = JSON.parse((await ctl(`${args}status --json`, env)).out);
       return (services as { service: string; ready: boolean; reason: string }[])
@@ -234,17 +234,17 @@ test('status reads every instance of a service that make up has written', async 
   }
 });
 
-test('without addresses the doors are those that make up has written', async () => {
-  door = await openDoor();
-  const file = join(directory, 'doors.json');
-  const env = { CTL_DOORS_FILE: file };
-  writeFileSync(file, JSON.stringify({ devices: door.url, gateway: 'http://127.0.0.1:2' }));
+test('without addresses the listeners are those that make up has written', async () => {
+  listener = await openListener();
+  const file = join(directory, 'addresses.json');
+  const env = { CTL_ADDRESSES_FILE: file };
+  writeFileSync(file, JSON.stringify({ devices: listener.url, gateway: 'http://127.0.0.1:2' }));
   expect((await ctl('developers list', env)).out).toContain('acme');
   expect((await ctl('status --json', env)).out).toContain('http://127.0.0.1:2: ECONNREFUSED');
   writeFileSync(file, '{');
-  expect((await ctl('status', { ...env, ADMIN_URL: door.url })).code).toBe(0);
+  expect((await ctl('status', { ...env, ADMIN_URL: listener.url })).code).toBe(0);
   expect(await ctl('developers list', env)).toMatchObject({
     code: 2,
-    err: expect.stringContaining('The file of the doors cannot be read'),
+    err: expect.stringContaining('The file of the listeners cannot be read'),
   });
 });

@@ -24,7 +24,7 @@ interface Uploaded {
 
 let directory: string;
 let storage: Server;
-let door: ReturnType<typeof createAdminServer>;
+let listener: ReturnType<typeof createAdminServer>;
 let uploads: Uploaded[];
 /** What the storage answers to the PUT. */
 let answer: { status: number; text: string };
@@ -51,7 +51,7 @@ beforeEach(async () => {
     sizeBytes: 10n,
     updatedAtMs: 1000n,
   };
-  door = createAdminServer({
+  listener = createAdminServer({
     service: 'updates',
     listen: { host: '127.0.0.1', port: 0 },
     token: undefined,
@@ -93,17 +93,17 @@ beforeEach(async () => {
     notReady: () => [],
     logger: createLogger({ service: 'test', level: 'silent' }),
   });
-  await door.start();
+  await listener.start();
 });
 
 afterEach(async () => {
-  await door.stop();
+  await listener.stop();
   storage.closeAllConnections();
   await new Promise((resolve) => storage.close(resolve));
   rmSync(directory, { recursive: true });
 });
 
-const ctl = (...args: string[]) => run(args, { ADMIN_URL: `http://127.0.0.1:${door.port()}` });
+const ctl = (...args: string[]) => run(args, { ADMIN_URL: `http://127.0.0.1:${listener.port()}` });
 
 const put = (version: string, ...more: string[]) =>
   ctl('firmware', 'put', 'com.vendor.fw', version, join(directory, 'fw.bin'), ...more);

@@ -1,6 +1,6 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { createClient, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
+import { generateHeadsetKey, type HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { BillingAdminService } from '@headset-cloud/proto/billing/v1/admin_pb.ts';
 import { CommunicationAdminService } from '@headset-cloud/proto/communication/v1/admin_pb.ts';
 import { DevicesAdminService } from '@headset-cloud/proto/devices/v1/admin_pb.ts';
@@ -52,22 +52,12 @@ export function createAdmin(addresses: AdminAddresses, token?: string, more: rea
 }
 export type Admin = ReturnType<typeof createAdmin>;
 
-/** A headset's own key file, as `ctl devices keys generate` writes it. */
-export interface HeadsetKeyFile {
-  readonly deviceId: string;
-  readonly keyId: string;
-  readonly privateKeyPem: string;
-}
-
 /** Registers a device with its own key. */
 export async function provisionDevice(admin: Admin, deviceId: string): Promise<HeadsetKeyFile> {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { file, publicKeyPem } = generateHeadsetKey(deviceId);
   await admin.devices.putDevice({ deviceId });
-  const { keyId } = await admin.devices.addHeadsetKey({
-    deviceId,
-    publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-  });
-  return { deviceId, keyId, privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+  await admin.devices.addHeadsetKey({ deviceId, publicKeyPem });
+  return file;
 }
 
 /** A developer's application with a contract over some devices. */

@@ -1,8 +1,8 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { monotonicMs, systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
-import { Connections, countTurnedAway } from '@headset-cloud/kit/doors/connections.ts';
-import { defaultDoors } from '@headset-cloud/kit/doors/http-door.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
+import { Connections, countTurnedAway } from '@headset-cloud/kit/listeners/connections.ts';
+import { defaultListeners } from '@headset-cloud/kit/listeners/http-listener.ts';
 import { raisedBy } from '@headset-cloud/kit/raised.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
@@ -24,11 +24,11 @@ import { withdraw } from './grpc/withdraw.ts';
 import { createAuthenticator } from './link/authenticate.ts';
 import { createActivationReader } from './link/current-activation.ts';
 import { Displacements } from './link/displacements.ts';
-import { Door } from './link/door.ts';
 import { takeFirstLease } from './link/first-lease.ts';
 import { SessionHub } from './link/hub.ts';
 import { createKeyCheck } from './link/key-check.ts';
 import { createLimiter } from './link/limiter.ts';
+import { Listener } from './link/listener.ts';
 import { createDisplacementCounter, createMetrics, createStreamRefusals } from './link/metrics.ts';
 import { Peers } from './link/peers.ts';
 import { Rejudge } from './link/rejudge.ts';
@@ -114,12 +114,12 @@ export function buildDeviceLink(
     {
       most: config.DEVICE_LINK_MAX_SESSIONS + config.DEVICE_LINK_MAX_WAITING,
       mostOfAddress: config.DEVICE_LINK_CONNECTIONS_OF_ADDRESS ?? Number.POSITIVE_INFINITY,
-      proxies: (ctx.doors ?? defaultDoors).proxies,
+      proxies: (ctx.listeners ?? defaultListeners).proxies,
     },
     countTurnedAway(ctx.metrics)('headsets'),
     { clock: time, youngMs: config.DEVICE_LINK_HELLO_DEADLINE_MS * youngShare },
   );
-  const door = new Door({
+  const listener = new Listener({
     authenticate: createAuthenticator({
       keys,
       audience: config.DEVICE_LINK_AUDIENCE,
@@ -174,18 +174,18 @@ export function buildDeviceLink(
     },
   });
   const keyCheck = createKeyCheck({
-    sessions: () => [...door.judged(), ...hub.all()],
+    sessions: () => [...listener.judged(), ...hub.all()],
     keys,
     logger,
     everyMs: config.DEVICE_LINK_KEY_CHECK_MS,
   });
-  const proxyHeader = wantsProxyHeader(config, ctx.doors ?? defaultDoors);
+  const proxyHeader = wantsProxyHeader(config, ctx.listeners ?? defaultListeners);
   const tls = openHeadsetTls(config, { logger, metrics: ctx.metrics, connections });
   const link = new RpcServer([], logger, streamOptions(config), undefined, {
     ...(tls ?? { mode: 'plaintext', connections }),
     proxyHeader,
   });
-  link.server.addService({ connect: connectMethod }, { connect: door.connect });
+  link.server.addService({ connect: connectMethod }, { connect: listener.connect });
 
   const alone = () => self.address() === '';
   const deps: DeliveryDeps = { hub, directory, peers, alone };
@@ -213,7 +213,7 @@ export function buildDeviceLink(
         rejudge.all();
       }
       await hub.releaseEnded();
-      await door.giveBackDoubtful();
+      await listener.giveBackDoubtful();
       await peers.prune();
     } catch (error) {
       logger.error({ err: error }, 'the lease of this instance could not be prolonged');
@@ -247,7 +247,7 @@ export function buildDeviceLink(
         time.setInterval(() => void renew(), leaseMs / 3),
         time.setInterval(() => {
           hub.sweep();
-          door.sweep();
+          listener.sweep();
           void rejudge.turn();
         }, sweepEveryMs),
       );
@@ -263,7 +263,7 @@ export function buildDeviceLink(
       // Not waited for: a store that does not answer must not hold up the drain.
       const pollsStopped = Promise.all([offlineReports.stop(), keyCheck.stop()]);
       const drained = hub.drain(forMs * drainShare);
-      door.drain();
+      listener.drain();
       await drained;
       const leftMs = forMs - (time.monotonicNow() - beganMs);
       await link.stop(Math.min(limits.closeGraceMs, Math.max(0, leftMs * drainShare)));

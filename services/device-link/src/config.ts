@@ -14,11 +14,11 @@ export const deviceLinkConfig = {
     default: 'headset-cloud/device-link',
   }),
   DEVICE_LINK_TLS_CERT_FILE: text({
-    doc: 'File with the certificate chain (PEM) that headsets are shown: DEVICE_LINK_LISTEN then speaks TLS only (1.2 and newer). Read anew when it changes; not set: plaintext, for a layer-4 proxy that ends TLS.',
+    doc: 'File with the certificate chain (PEM) that headsets are shown: DEVICE_LINK_LISTEN then speaks TLS only (1.2 and newer). Read again when it changes; not set: plaintext, for a layer-4 proxy that ends TLS.',
     example: '/etc/headset-cloud/headsets/tls.crt',
   }),
   DEVICE_LINK_TLS_KEY_FILE: text({
-    doc: 'File with the private key of DEVICE_LINK_TLS_CERT_FILE (PEM). Read anew when it changes.',
+    doc: 'File with the private key of DEVICE_LINK_TLS_CERT_FILE (PEM). Read again when it changes.',
     example: '/etc/headset-cloud/headsets/tls.key',
   }),
   DEVICE_LINK_SESSION_AGE_MS: integer({

@@ -103,7 +103,7 @@ describe('a session that has moved', () => {
   });
 });
 
-describe('a session that goes on', () => {
+describe('a session that continues', () => {
   it('is judged again now and then, and is not sent the same twice', async () => {
     const a = await world.start({ DEVICE_LINK_REJUDGE_MS: 200 });
     world.onOnline = async (request) => ({ offers: request.again ? [offer(1), offer(2)] : [offer(1)] });

@@ -252,7 +252,7 @@ describe('cut off by a crash', () => {
   );
 
   test.each(['devices.activated', 'devices.created', 'devices.settled'])(
-    'after %s a repeat with the Idempotency-Key goes on where it stopped: one transaction',
+    'after %s a repeat with the Idempotency-Key continues where it stopped: one transaction',
     async (point) => {
       await provision(world, { limit: 1 });
       world.cutAt = point;

@@ -19,7 +19,7 @@ describe('ownership', () => {
     expect((await authorize('dev-client', 'app')).developerId).toBe('dev');
     await expect(authorize('client2', 'app')).rejects.toMatchObject({ code: 'application_forbidden' });
     await expect(authorize('dev-client', 'nope')).rejects.toMatchObject({ code: 'application_forbidden' });
-    await expect(authorize('stranger', 'app')).rejects.toMatchObject({ code: 'developer_not_registered' });
+    await expect(authorize('unknown', 'app')).rejects.toMatchObject({ code: 'developer_not_registered' });
   });
 
   test('a client belongs to one developer; a put replaces the clients of its own', async () => {
@@ -80,7 +80,7 @@ describe('settings', () => {
     await expect(call).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
-  // withstands callbacks/ssrf-addresses, callbacks/ssrf-spellings
+  // protects against callbacks/ssrf-addresses, callbacks/ssrf-spellings
   test.each([
     ...['http://10.0.0.1/', 'https://192.168.1.1:8443/a', 'http://172.16.0.1', 'http://127.0.0.1:3000/'],
     ...[
@@ -179,7 +179,7 @@ describe('settings', () => {
     }
   });
 
-  // withstands stores/sealed
+  // protects against stores/sealed
   test('a new key replaces the old before the answer, has 256 bits, and is sealed at rest', async () => {
     const first = await world.applications.refreshAuthenticationKey({ caller });
     const second = await world.applications.refreshAuthenticationKey({ caller });
@@ -325,7 +325,7 @@ describe('provisioning', () => {
     });
   });
 
-  // withstands headsets/weak-key
+  // protects against headsets/weak-key
   test('headset keys: only P-256 public keys, under their thumbprint, as device-link gets them', async () => {
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const publicKeyPem = publicKey.export({ format: 'pem', type: 'spki' }).toString();

@@ -79,7 +79,7 @@ describe('not associated', () => {
     );
   });
 
-  // withstands headsets/other-epoch
+  // protects against headsets/other-epoch
   test('a file of an earlier activation is refused, even of the same application; one from before a reset is not', async () => {
     await world.devices.resetDevice({ caller: callerOf('app'), deviceId: imei(0) });
     expect((await ask({ epoch: 1 })).refusal).toBe(UrlRefusal.UNSPECIFIED);

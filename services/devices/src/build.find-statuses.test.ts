@@ -86,7 +86,7 @@ test('a battery is judged as far as the application may read it', async () => {
   expect(theirs.found).toEqual([]);
 });
 
-test('a filter that hardly any of many devices matches costs a bounded look, and goes on behind it', async () => {
+test('a filter that hardly any of many devices matches costs a bounded look, and continues behind it', async () => {
   await activate(0);
   const devices = world.store.collection<{ _id: string }>('devices');
   const [template] = await devices.find({ _id: imei(0) }, {}).toArray();

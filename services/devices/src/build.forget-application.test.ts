@@ -91,7 +91,7 @@ test('an application that has a device is refused, also while its deactivation i
   });
   expect(await stored()).toMatchObject({ settings: { deviceEvent: 'https://example.com/events' } });
   world.cutAt = undefined;
-  // The sweeper goes on with what was cut.
+  // The sweeper continues with what was cut.
   world.nowMs += 60_000;
   await waitFor('the work to be done', async () => {
     const found = await world.store

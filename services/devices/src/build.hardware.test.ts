@@ -77,7 +77,7 @@ describe('hardware properties', () => {
   });
 
   test('who may ask: a client whose developer’s application has the device activated', async () => {
-    await expect(properties('stranger')).rejects.toMatchObject({
+    await expect(properties('unknown')).rejects.toMatchObject({
       code: 'developer_not_registered',
       message: 'The developer is not registered.',
     });

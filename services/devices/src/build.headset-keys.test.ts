@@ -22,7 +22,7 @@ async function add(name = '', id = deviceId): Promise<string> {
 
 const list = async () => (await world.admin.listHeadsetKeys({ deviceId })).keys;
 
-// withstands headsets/weak-key
+// protects against headsets/weak-key
 test('a device has two keys at most, so that one can be changed without a gap; a third is refused', async () => {
   const first = await add('at the factory');
   const createdAtMs = BigInt(world.nowMs);
@@ -171,7 +171,7 @@ test('keys are listed of all devices that an application has activated, in pages
   await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
 });
 
-// withstands headsets/shared-key
+// protects against headsets/shared-key
 describe('a key that another device has', () => {
   const publicKeyPem = pem();
   const addTo = (id: string) => world.admin.addHeadsetKey({ deviceId: id, publicKeyPem });

@@ -66,7 +66,7 @@ test('refused calls publish nothing', async () => {
   expect(await kinds()).toEqual([[1, ACTIVATED]]);
 });
 
-test('while the log is away calls go on; afterwards the events come, in order', async () => {
+test('while the log is away calls continue; afterwards the events come, in order', async () => {
   world.logFailure = new DomainError('unavailable', 'away');
   await activate();
   await deactivate();

@@ -105,7 +105,7 @@ test('it survives a change of application; only the application that has the dev
   expect(await told()).toEqual(['other 2 online 2000']);
 });
 
-// withstands headsets/copied-identity
+// protects against headsets/copied-identity
 test('operators see that two headsets probably use one identity, until a session begins without that', async () => {
   const shown = async () => (await world.admin.getDevice({ deviceId: imei(0) })).device?.sharedIdentity;
   await handled(hello(1));

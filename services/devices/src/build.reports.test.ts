@@ -143,7 +143,7 @@ test('which software is the newest is decided by report ids, whatever a wrong cl
   expect((await status())?.firmwareVersion).toBe('at the next hello');
 });
 
-// withstands stores/poison
+// protects against stores/poison
 test('results, unknown devices and unknown words cause no writes; undecodable bytes become dead letters', async () => {
   const result = {
     case: 'report' as const,

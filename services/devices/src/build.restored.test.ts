@@ -105,7 +105,7 @@ describe('a database that was restored from a backup, after it was raised', () =
     ]);
   });
 
-  it('work that a change has left pending goes on, at the raised epoch', async () => {
+  it('work that a change has left pending continues, at the raised epoch', async () => {
     world.cutAt = 'devices.activated';
     await activate('app').catch(() => {});
     world.cutAt = undefined;

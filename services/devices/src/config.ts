@@ -6,7 +6,7 @@ import { mostFileBytes } from './domain/upload.ts';
 /** Keys of the devices service. */
 export const devicesConfig = {
   DESTINATIONS: choice({
-    doc: 'Which destinations an integrator may register: `any` (http and https), or `https` only. Destinations that are registered already go on.',
+    doc: 'Which destinations an integrator may register: `any` (http and https), or `https` only. Destinations that are registered already continue.',
     example: 'https',
     default: 'any',
     words: ['any', 'https'],

@@ -246,7 +246,7 @@ describe('the embedded database', () => {
     expect(ids()).toHaveLength(rounds);
   }, 30_000);
 
-  // withstands stores/files
+  // protects against stores/files
   it('is readable for its owner only, also what an earlier version left open', async () => {
     const modes = (folder: string) =>
       readdirSync(folder)

@@ -169,7 +169,7 @@ describe('documents of callers are copies', () => {
     expect(again?.outbox).toEqual([{ due: minutes(1) }, { due: minutes(2) }]);
   });
 
-  it('a cursor goes on, in order and without repeating, while documents come and go', async () => {
+  it('a cursor continues, in order and without repeating, while documents come and go', async () => {
     await fill();
     const seen: number[] = [];
     for await (const job of jobs.find({ device: 'device-1' }, { sort: { number: 1 } })) {

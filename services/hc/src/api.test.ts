@@ -138,7 +138,7 @@ test('a call over the share is made again after the time that the API names', as
   expect(calls).toBe(2);
 });
 
-// withstands hc/redirect
+// protects against hc/redirect
 test('redirects are not followed, with the token or the secret', async () => {
   const heard: unknown[] = [];
   const other = createServer((request, response) => {

@@ -28,7 +28,7 @@ const words = () => [
 ];
 
 describe('hc login', () => {
-  // withstands hc/credentials-file
+  // protects against hc/credentials-file
   test('stores what the API took, for the user alone, with the secret of standard input', async () => {
     const { code, out } = await run(words(), home(), { input: `${secret}\n` });
     expect(code).toBe(0);
@@ -75,7 +75,7 @@ describe('hc login', () => {
     expect(existsSync(file())).toBe(false);
   });
 
-  // withstands hc/secret-shown
+  // protects against hc/secret-shown
   test('asks for the secret at a terminal without showing it', async () => {
     const keys = new EventEmitter();
     const modes: boolean[] = [];
@@ -97,7 +97,7 @@ describe('hc login', () => {
     expect(JSON.parse(readFileSync(file(), 'utf8')).clientSecret).toBe(secret);
   });
 
-  // withstands hc/secret-shown
+  // protects against hc/secret-shown
   test('has no option for the secret', async () => {
     const { code, err } = await run([...words(), '--client-secret', 'x'], home());
     expect([code, err]).toEqual([2, expect.stringContaining("unknown option '--client-secret'")]);
@@ -172,7 +172,7 @@ describe('the credentials', () => {
     });
   });
 
-  // withstands hc/credentials-file
+  // protects against hc/credentials-file
   test('of a file that others may read are refused, before anything is sent', async () => {
     await store('{}', 0o644);
     cloud.asked.length = 0;
@@ -188,7 +188,7 @@ describe('the credentials', () => {
     expect(err).not.toContain('half');
   });
 
-  // withstands hc/plain-http
+  // protects against hc/plain-http
   test.each(['http://api.example.com', 'http://127.0.0.1.example.com', 'http://10.0.0.1:8080'])(
     'do not go to %s, which is plain http beyond this machine',
     async (HC_TOKEN_URL) => {

@@ -108,7 +108,7 @@ function readStored(env: Env, profile: string): Partial<StoredCredentials> {
   }
   throw new CliError(
     cliExitCodes.usage,
-    `The file of the credentials, ${path}, is damaged. Run hc login, which writes it anew.`,
+    `The file of the credentials, ${path}, is damaged. Run hc login, which writes it again.`,
   );
 }
 

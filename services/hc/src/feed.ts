@@ -66,7 +66,7 @@ export function readFeed(
   });
 }
 
-/** True where a cursor cannot be gone on with: the answer says that one has to read without it. */
+/** True where a cursor cannot be continued with: the answer says that one has to read without it. */
 export function isLostCursor(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 400 && /read without after/i.test(error.message);
 }

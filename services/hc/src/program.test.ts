@@ -47,7 +47,7 @@ const event = (n: number) => ({
   ...{ createdAt: `2026-01-01T00:00:0${n}.000Z`, body: `{"n":${n}}` },
 });
 
-// withstands hc/terminal
+// protects against hc/terminal
 describe('what others have written is shown without its control characters', () => {
   test('in tables: every row is one line', async () => {
     await answering(() => ({ body: { deliveries: [{ ...delivery, webhookId: foreign }], cursor: foreign } }));
@@ -115,7 +115,7 @@ describe('events', () => {
     return { body: { events, cursor: String(from + events.length), more: from + events.length < 5 } };
   };
 
-  test('are read over several pages, up to the limit, with the cursor to go on', async () => {
+  test('are read over several pages, up to the limit, with the cursor to continue', async () => {
     await answering(feed);
     const { out } = await run('events --limit 3', cloud.env);
     expect(out.split('\n').map((line) => line.split('  ')[3] ?? line)).toEqual([

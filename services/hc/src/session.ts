@@ -1,3 +1,4 @@
+import { longestBackoffMs } from '@headset-cloud/kit/backoff.ts';
 import { type Column, type Terminal, table } from '@headset-cloud/kit/cli/output.ts';
 import { createFiles, type Files } from '@headset-cloud/kit/cli/standard-streams.ts';
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
@@ -83,7 +84,7 @@ export async function pause(ms: number, stop: AbortSignal, time: Time = systemTi
 }
 
 /** Longest wait between two tries of a call; milliseconds. */
-const longestWaitMs = 30_000;
+const waits = { firstMs: 500, maxMs: 30_000 };
 
 /**
  * Makes a call until it succeeds, as something that runs for hours does: what may pass is told once, and again when it
@@ -105,7 +106,7 @@ export async function patiently<T>(
       const message = error.message.replace(/, request [\w.-]+/, '');
       if (message !== told) note(`${message}\nTrying again until it answers.`);
       told = message;
-      await pause(Math.min(error.retryAfterMs ?? 500 * 2 ** tries, longestWaitMs), stop);
+      await pause(Math.min(error.retryAfterMs ?? longestBackoffMs(tries + 1, waits), waits.maxMs), stop);
     }
   }
   return undefined;

@@ -4,15 +4,15 @@ import { pino } from 'pino';
 import { Gauge } from 'prom-client';
 import { type AdminServerOptions, adminTokensOf, createAdminServer } from './admin-server.ts';
 import { untilDeadline } from './deadline.ts';
-import { defaultDoors } from './doors/http-door.ts';
+import { defaultListeners } from './listeners/http-listener.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { createMetrics } from './process-metrics.ts';
 
-/** Which names the admin door answers to (docs/rules.md, rule C17). */
+/** Which names the admin listener answers to (docs/rules.md, rule C17). */
 
-const doors: { stop(): Promise<void> }[] = [];
+const listeners: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
-  for (const door of doors.splice(0)) await door.stop();
+  for (const listener of listeners.splice(0)) await listener.stop();
 });
 
 async function opened(token: string | undefined, more: Partial<AdminServerOptions> = {}) {
@@ -27,11 +27,11 @@ async function opened(token: string | undefined, more: Partial<AdminServerOption
     ...more,
   });
   await server.start();
-  doors.push({ stop: async () => void (await server.stop(0)) });
+  listeners.push({ stop: async () => void (await server.stop(0)) });
   return server;
 }
 
-async function door(token: string | undefined, more: Partial<AdminServerOptions> = {}) {
+async function listener(token: string | undefined, more: Partial<AdminServerOptions> = {}) {
   const server = await opened(token, more);
   return (host: string, headers: Record<string, string> = {}, path = '/status') =>
     new Promise<number>((resolve, reject) => {
@@ -62,9 +62,9 @@ it('shows the other values while one of them hangs', async () => {
   expect(text).not.toMatch(/^hanging{/m);
 });
 
-// withstands operators/host
+// protects against operators/host
 it('without a token it answers to names of this machine only', async () => {
-  const call = await door(undefined);
+  const call = await listener(undefined);
   for (const host of [
     'localhost',
     'localhost:9100',
@@ -88,17 +88,17 @@ it('without a token it answers to names of this machine only', async () => {
   }
 });
 
-// withstands operators/token
+// protects against operators/token
 it('with a token the name does not count, and the token does', async () => {
-  const call = await door('a-token-of-the-test');
+  const call = await listener('a-token-of-the-test');
   expect(await call('devices.headset.svc')).toBe(401);
   expect(await call('devices.headset.svc', { authorization: 'Bearer a-token-of-the-test' })).toBe(200);
   expect(await call('devices.headset.svc', {}, '/readyz')).toBe(200);
 });
 
-// withstands operators/host
+// protects against operators/host
 it('an absolute-form target is read as its path, and its host counts instead of the header', async () => {
-  const call = await door(undefined);
+  const call = await listener(undefined);
   expect(await call('localhost', {}, 'http://localhost:9100/status')).toBe(200);
   expect(await call('other.example', {}, 'http://localhost:9100/metrics?x=1')).toBe(200);
   expect(await call('localhost', {}, 'http://evil.example.com/status')).toBe(421);
@@ -111,15 +111,15 @@ function logged() {
   return { lines, logger: logger as unknown as Logger };
 }
 
-// withstands operators/token, operators/host, operators/log-flood
+// protects against operators/token, operators/host, operators/log-flood
 it('counts each refusal by its reason, and logs from where, the first at once and no flood', async () => {
   const [metrics, others] = [createMetrics('test'), createMetrics('test')];
   const { lines, logger } = logged();
   const proxies = new BlockList();
   proxies.addAddress('127.0.0.1');
-  const doors = { ...defaultDoors, proxies };
-  const secured = await door('a-token-of-the-test', { metrics, logger, doors });
-  const local = await door(undefined, { metrics: others, logger, doors });
+  const listeners = { ...defaultListeners, proxies };
+  const secured = await listener('a-token-of-the-test', { metrics, logger, listeners });
+  const local = await listener(undefined, { metrics: others, logger, listeners });
   for (let i = 0; i < 20; i++) {
     await secured('x', { 'x-forwarded-for': `192.0.2.${i}` }, '/status?secret=1');
     await secured('x', { authorization: 'Bearer the-token-of-nobody' });
@@ -142,9 +142,9 @@ it('counts each refusal by its reason, and logs from where, the first at once an
   expect(JSON.stringify(lines)).not.toContain('token-of-nobody');
 });
 
-// withstands operators/metrics-token
+// protects against operators/metrics-token
 it('takes the token before its own everywhere, and that of the metrics for them only', async () => {
-  const call = await door('a-token-of-the-test', {
+  const call = await listener('a-token-of-the-test', {
     tokenBefore: 'the-token-until-now',
     metricsToken: 'for-prometheus-only',
   });

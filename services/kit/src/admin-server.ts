@@ -10,11 +10,11 @@ import { platformVersion } from './build-info.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { ConfigError, type ListenAddress } from './config.ts';
 import { withDeadline } from './deadline.ts';
-import { addressOf } from './doors/address.ts';
-import { type Doors, defaultDoors, doorTimes } from './doors/http-door.ts';
 import { errorCatalogue, toDomainError } from './errors.ts';
 import { closeNow, listenOn, portOf } from './http-listen.ts';
 import type { Component, Warning } from './lifecycle.ts';
+import { addressOf } from './listeners/address.ts';
+import { defaultListeners, type Listeners, listenerTimes } from './listeners/http-listener.ts';
 import type { Logger } from './logger.ts';
 import { createRefusals } from './refusals.ts';
 import type { RpcBinding } from './rpc/types.ts';
@@ -45,10 +45,10 @@ export interface AdminServerOptions {
   readonly metrics: Registry;
   /** Reasons why the process is not ready; empty when it is. */
   readonly notReady: () => string[];
-  /** What it goes on without; absent: nothing is watched. */
+  /** What it continues without; absent: nothing is watched. */
   readonly warnings?: () => Warning[];
   readonly logger: Logger;
-  readonly doors?: Doors;
+  readonly listeners?: Listeners;
   /** For how long a value of /metrics may be looked for; milliseconds. */
   readonly scrapeMs?: number;
 }
@@ -62,16 +62,16 @@ export interface ProcessStatus {
   readonly startedAtMs: number;
   /** Why it is not ready; empty when it is. */
   readonly notReady: readonly string[];
-  /** What it goes on without; absent in release 0.1.0. */
+  /** What it continues without; absent in release 0.1.0. */
   readonly warnings?: readonly Warning[];
 }
 
 /**
  * The admin port (rules C17, C18): /livez, /readyz with the reasons, /metrics, /status (ProcessStatus), and
- * the operators' door over Connect. It never shares a port with the public API.
+ * the operators' listener over Connect. It never shares a port with the public API.
  */
 export function createAdminServer(options: AdminServerOptions): Component & { port(): number } {
-  const { listen, token, metrics, notReady, logger, doors = defaultDoors } = options;
+  const { listen, token, metrics, notReady, logger, listeners = defaultListeners } = options;
   if (!token && !['127.0.0.1', '::1', 'localhost'].includes(listen.host)) {
     throw new ConfigError([
       {
@@ -95,7 +95,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
   const tellRefusal = createRefusals(
     new Counter({
       name: 'headset_admin_refused_total',
-      help: 'Requests at the admin port that were refused: without a token, with a wrong one, or to a name that the door does not answer to.',
+      help: 'Requests at the admin port that were refused: without a token, with a wrong one, or to a name that the listener does not answer to.',
       labelNames: ['reason'],
       registers: [metrics],
     }),
@@ -104,7 +104,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
   );
   const refused = (why: Parameters<typeof tellRefusal>[0], request: IncomingMessage) => {
     const [path = ''] = request.url?.split('?') ?? [];
-    tellRefusal(why, { address: addressOf(request, doors.proxies), path });
+    tellRefusal(why, { address: addressOf(request, listeners.proxies), path });
   };
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -115,7 +115,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
         response,
         421,
         'text/plain',
-        `This door answers to localhost, 127.0.0.1 and [::1] only; set ADMIN_TOKEN, and it answers to every name.\n`,
+        `This listener answers to localhost, 127.0.0.1 and [::1] only; set ADMIN_TOKEN, and it answers to every name.\n`,
       );
     }
     const path = request.url?.split('?')[0];
@@ -154,7 +154,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
       const text = await withDeadline(options.scrapeMs ?? defaultScrapeMs, () => metrics.metrics());
       return send(response, 200, metrics.contentType, text);
     }
-    withActor(operatorOf(request, doors.proxies), () => connect(request, response));
+    withActor(operatorOf(request, listeners.proxies), () => connect(request, response));
   };
 
   let server: Server | undefined;
@@ -162,13 +162,13 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
     name: 'admin port',
     port: () => portOf(server),
     async start() {
-      const starting = createServer({ ...doorTimes, keepAliveTimeout: idleMs }, (request, response) => {
+      const starting = createServer({ ...listenerTimes, keepAliveTimeout: idleMs }, (request, response) => {
         answer(request, response).catch((error) => {
           logger.error({ err: error }, 'admin request failed');
           if (!response.headersSent) send(response, 500, 'text/plain', 'Internal error.\n');
         });
       });
-      doors.guard(starting, 'admin');
+      listeners.guard(starting, 'admin');
       await listenOn(starting, listen, 'ADMIN_LISTEN');
       server = starting;
     },

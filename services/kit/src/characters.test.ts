@@ -12,7 +12,7 @@ test.each([
   expect(isLongerThan(text, most)).toBe(is);
 });
 
-// withstands headsets/report-values, stores/headset-content
+// protects against headsets/report-values, stores/headset-content
 test.each([
   ['', 3, ''],
   ['abc', 3, 'abc'],

@@ -1,6 +1,6 @@
 import { address, choice, integer, text } from './config.ts';
-import { doorConfig } from './doors/config.ts';
 import { kafkaSecurityConfig } from './eventlog/kafka-security.ts';
+import { listenerConfig } from './listeners/config.ts';
 import { rpcSecurityConfig } from './rpc/security.ts';
 
 /** Keys that every process of the platform knows. */
@@ -12,12 +12,12 @@ export const commonConfig = {
     words: ['debug', 'info', 'warn', 'error', 'silent'],
   }),
   ADMIN_LISTEN: address({
-    doc: "Where health, metrics and the operators' door listen; beyond loopback only with ADMIN_TOKEN.",
+    doc: "Where health, metrics and the operators' listener listen; beyond loopback only with ADMIN_TOKEN.",
     example: '127.0.0.1:9100',
     default: { host: '127.0.0.1', port: 9100 },
   }),
   ADMIN_TOKEN: text({
-    doc: "Bearer token of the operators' door; none on loopback.",
+    doc: "Bearer token of the operators' listener; none on loopback.",
     example: 'a-long-random-text',
     secret: true,
     random: true,
@@ -40,9 +40,9 @@ export const commonConfig = {
     pattern: /^\S{16,}$/,
     form: 'at least 16 characters without spaces',
   }),
-  ...doorConfig,
+  ...listenerConfig,
   TURN_AWAY_MS: integer({
-    doc: 'How long a process that is told to stop goes on serving while it reports not ready, so that load balancers and callers switch to other instances first; milliseconds.',
+    doc: 'How long a process that is told to stop continues serving while it reports not ready, so that load balancers and callers switch to other instances first; milliseconds.',
     example: '5000',
     default: 0,
     min: 0,
@@ -101,7 +101,7 @@ export const addressConfig = {
     max: 600_000,
   }),
   RPC_KEEPALIVE_TIMEOUT_MS: integer({
-    doc: 'A connection whose keepalive ping is unanswered for this long is closed and opened anew; milliseconds.',
+    doc: 'A connection whose keepalive ping is unanswered for this long is closed and opened again; milliseconds.',
     example: '5000',
     default: 5000,
     min: 100,
@@ -152,7 +152,7 @@ export const addressConfig = {
 /** Keys of a process that runs one service on MongoDB and Kafka. */
 export const distributedConfig = {
   RPC_CONNECTION_AGE_MS: integer({
-    doc: 'How old a connection of another service may become; then its calls end, and it is opened anew by DNS. So an added pod gets calls after this and the lifetime of the DNS answer; milliseconds.',
+    doc: 'How old a connection of another service may become; then its calls end, and it is opened again by DNS. So an added pod gets calls after this and the lifetime of the DNS answer; milliseconds.',
     example: '60000',
     default: 60_000,
     min: 100,

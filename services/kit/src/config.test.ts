@@ -72,7 +72,7 @@ describe('in production', () => {
     return undefined;
   };
 
-  // withstands services/production
+  // protects against services/production
   it('a value that is for trials is refused, with the reason and an example', () => {
     expect(problem({ ISSUER: 'http://id.example.com' })).toContain(
       'ISSUER: "http://id.example.com" is refused in production: it must begin with https:. The issuer. Example: ISSUER=https://id.example.com',
@@ -81,7 +81,7 @@ describe('in production', () => {
     expect(readConfig(keys, { ISSUER: 'http://id.example.com' }).ISSUER).toBe('http://id.example.com');
   });
 
-  // withstands stores/example-secrets
+  // protects against stores/example-secrets
   it('a secret is neither the example nor a few characters repeated, and is not shown', () => {
     expect(problem({ TOKEN: 'a-long-random-text' })).toContain(
       'TOKEN: the value is the example of the documentation',
@@ -97,7 +97,7 @@ describe('NODE_ENV', () => {
     expect(readConfig(spec, { NODE_ENV: word })).toEqual({ LEASE_MS: 15_000 });
   });
 
-  // withstands services/production
+  // protects against services/production
   it.each(['prod', 'Production', 'production ', 'trial', ''])(
     'is refused as "%s", with the three words, beside what else is wrong',
     (word) => {

@@ -103,7 +103,7 @@ export function requireTime(): void {
   if (left !== undefined && left <= 0) throw late();
 }
 
-/** The result of `work`, or `deadline_exceeded` at the deadline; the work itself goes on. */
+/** The result of `work`, or `deadline_exceeded` at the deadline; the work itself continues. */
 export function untilDeadline<T>(work: Promise<T>): Promise<T> {
   const scope = current();
   return scope ? scope.limit(work) : work;

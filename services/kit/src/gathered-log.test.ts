@@ -28,7 +28,7 @@ test('the first of a kind is told at once, the others together once a time, with
       examples: [{ address: '192.0.2.1' }, { address: '192.0.2.2' }, { address: '192.0.2.3' }],
     },
   ]);
-  // The time begins anew with each line.
+  // The time begins again with each line.
   tell({ reason: 'token' }, { address: '192.0.2.200' });
   expect(lines).toHaveLength(2);
   await time.advance(1000);
@@ -54,7 +54,7 @@ test('kinds do not hide each other, and a kind that was quiet for the time is ne
   expect(lines[2]).toEqual({ reason: 'host', address: '192.0.2.1' });
 });
 
-// withstands operators/log-flood
+// protects against operators/log-flood
 test('kinds and texts from outside take bounded memory and few lines', async () => {
   const { lines, tell } = gathered(5);
   const long = 'x'.repeat(1_000_000);

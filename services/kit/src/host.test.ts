@@ -34,7 +34,7 @@ describe('an unexpected error ends a process with 1 and one log line', () => {
     expect(ended(body)).toEqual(unexpected('lost'));
   });
 
-  // withstands operators/passwords-logged
+  // protects against operators/passwords-logged
   test('without the passwords of the addresses that it names', () => {
     const error = `new TypeError('no answer of mongodb://user:hidden@one:1,two:2/?x=y or https://a/b@c')`;
     expect(ended(`throw Object.assign(${error}, { uri: 'mongodb://user:hidden@one' })`)).toEqual(

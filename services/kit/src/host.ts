@@ -132,7 +132,7 @@ export async function hostService(
   const common = sealing ?? readConfig(hostConfig, env);
   const build = definition.configure(env);
   const own = createProcess(name, common);
-  const { metrics, logger, doors, startUp, lifecycle } = own;
+  const { metrics, logger, listeners, startUp, lifecycle } = own;
   const security = openRpcSecurity(common, { logger, metrics, env }, name);
 
   await lifecycle.start(createTracing(name, env, metrics));
@@ -170,7 +170,7 @@ export async function hostService(
     failpoints,
     instanceId: `${name}-${randomUUID().slice(0, 8)}`,
     schema: common.SCHEMA,
-    doors,
+    listeners,
     starting: startUp,
   });
   const sealed = service.sealed &&

@@ -76,7 +76,7 @@ describe('one deadline for the whole stop', () => {
   });
 });
 
-test('a process that is told to stop reports not ready and goes on serving before it stops', async () => {
+test('a process that is told to stop reports not ready and continues serving before it stops', async () => {
   const time = createFakeTime();
   const lifecycle = new Lifecycle(logger, { turnAwayMs: 100 }, time);
   const steps: string[] = [];

@@ -1,7 +1,7 @@
 import { systemTime, type Time, type Timer } from './clock.ts';
 import type { Logger } from './logger.ts';
 
-/** Something outside that a process cannot use, though it is ready: what works without it goes on. */
+/** Something outside that a process cannot use, though it is ready: what works without it continues. */
 export interface Warning {
   /** What is wrong, for programs: `storage_unavailable`. */
   readonly name: string;
@@ -22,7 +22,7 @@ export interface Component {
   notReady?(): string | undefined;
   /** For `ctl status`. Readiness is not touched: every instance would be taken out at once. */
   warnings?(): readonly Warning[];
-  /** Called before the process stops: tells callers to use another instance, and goes on serving. */
+  /** Called before the process stops: tells callers to use another instance, and continues serving. */
   turnAway?(): void;
 }
 
@@ -53,7 +53,7 @@ export class Lifecycle {
   #complete = false;
 
   /**
-   * `turnAwayMs`: how long all components go on serving, not ready, before they stop. `stopGraceMs`: how long
+   * `turnAwayMs`: how long all components continue serving, not ready, before they stop. `stopGraceMs`: how long
    * all of them together may then take to stop. `waitsFor`: what an unfinished start waits for.
    */
   constructor(
@@ -99,7 +99,7 @@ export class Lifecycle {
     return [waits ? `starting: ${waits}` : 'starting', ...reasons];
   }
 
-  /** What the process goes on without. */
+  /** What the process continues without. */
   warnings(): Warning[] {
     return this.#running.flatMap((c) => c.warnings?.() ?? []);
   }

@@ -31,7 +31,7 @@ const shown = {
 const toJSON = () => ({ name: 'n', ...secrets });
 const failure = (more: object) => Object.assign(new Error('failed'), more);
 
-// withstands operators/logged-fields
+// protects against operators/logged-fields
 test.each<[string, object, object]>([
   ['its own fields', { ...secrets, name: 'n' }, { ...shown, name: 'n' }],
   ['a field of it', { request: { ...secrets, name: 'n' } }, { request: { ...shown, name: 'n' } }],
@@ -44,7 +44,7 @@ test.each<[string, object, object]>([
   expect(await line()).toEqual({ ...expected, message: 'told' });
 });
 
-// withstands operators/logged-fields
+// protects against operators/logged-fields
 test.each([
   ['', secrets],
   [' of what it was about', { request: secrets }],
@@ -64,7 +64,7 @@ test.each([
   expect(error).toMatchObject(more);
 });
 
-// withstands operators/logged-fields
+// protects against operators/logged-fields
 test('secrets are in no line of a logger that has them as its own', async () => {
   logger.child({ ...secrets, of: { ...secrets } }).info('told');
   expect(await line()).toEqual({ ...shown, of: shown, message: 'told' });

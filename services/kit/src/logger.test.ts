@@ -16,7 +16,7 @@ import { Registry } from 'prom-client';
 import { createLogger } from './logger.ts';
 import { waitFor } from './testing/wait.ts';
 
-it('lines that nobody reads are dropped beyond a bound, and counted; then logging goes on', async () => {
+it('lines that nobody reads are dropped beyond a bound, and counted; then logging continues', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'logger-'));
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
@@ -91,7 +91,7 @@ itOnFullDisk(
 );
 
 itOnFullDisk.each([
-  ['goes on, and ends when it is done', 'await new Promise((done) => log.flush(done)); log.info("b");', 0],
+  ['continues, and ends when it is done', 'await new Promise((done) => log.flush(done)); log.info("b");', 0],
   ['ends by a failure', 'log.info("b"); throw new Error("failed");', 1],
   [
     'ends by a second failure after the first',

@@ -20,7 +20,7 @@ test('the key is drawn once, for its owner only, and kept', () => {
   expect(readdirSync(folder)).toEqual(['secret.key']);
 });
 
-// withstands stores/empty-key
+// protects against stores/empty-key
 test.each(['', '\n', 'a short key'])('a file with %j is refused by its name, and stays', (content) => {
   writeFileSync(file, content);
   let refused: unknown;

@@ -16,7 +16,7 @@ export function createMetrics(service: string): Registry {
   return metrics;
 }
 
-/** Whether the process is ready, and what it goes on without, for alerts: nothing but monitoring asks for it everywhere. */
+/** Whether the process is ready, and what it continues without, for alerts: nothing but monitoring asks for it everywhere. */
 export function showReadiness(
   metrics: Registry,
   state: { notReady(): readonly string[]; warnings(): readonly Warning[] },
@@ -31,7 +31,7 @@ export function showReadiness(
   });
   new Gauge({
     name: 'headset_warnings',
-    help: 'What this process goes on without, by the name that `ctl status` shows.',
+    help: 'What this process continues without, by the name that `ctl status` shows.',
     labelNames: ['warning'],
     registers: [metrics],
     collect() {

@@ -2,9 +2,9 @@ import type { Registry } from 'prom-client';
 import { adminTokensOf, createAdminServer } from './admin-server.ts';
 import { commonConfig } from './common-config.ts';
 import type { ConfigOf } from './config.ts';
-import { doorConfig, doorLimits } from './doors/config.ts';
-import { type Doors, openDoors } from './doors/http-door.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
+import { listenerConfig, listenerLimits } from './listeners/config.ts';
+import { type Listeners, openListeners } from './listeners/http-listener.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { createMetrics, showReadiness } from './process-metrics.ts';
 import type { RpcBinding } from './rpc/types.ts';
@@ -19,19 +19,19 @@ export const processConfig = {
   METRICS_TOKEN: commonConfig.METRICS_TOKEN,
   TURN_AWAY_MS: commonConfig.TURN_AWAY_MS,
   STOP_GRACE_MS: commonConfig.STOP_GRACE_MS,
-  ...doorConfig,
+  ...listenerConfig,
 } as const;
 
-/** What every process of the platform has around its work: log, metrics, doors, start and end. */
+/** What every process of the platform has around its work: log, metrics, listeners, start and end. */
 export interface PlatformProcess {
   readonly metrics: Registry;
   /** Without the name of a service. */
   readonly rootLogger: Logger;
   readonly logger: Logger;
-  readonly doors: Doors;
+  readonly listeners: Listeners;
   readonly startUp: StartUp;
   readonly lifecycle: Lifecycle;
-  /** The process cannot go on: it stops, and `run` throws this. */
+  /** The process cannot continue: it stops, and `run` throws this. */
   fail(error: Error): void;
   /** Opens the port of operators and monitoring, with these calls of ctl. */
   serveAdmin(bindings: readonly RpcBinding[]): Promise<void>;
@@ -47,7 +47,7 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
   const metrics = createMetrics(service);
   const rootLogger = createLogger({ level: config.LOG_LEVEL, metrics });
   const logger = rootLogger.child({ service });
-  const doors = openDoors(doorLimits(config), metrics);
+  const listeners = openListeners(listenerLimits(config), metrics);
   const startUp = createStartUp(logger);
   const lifecycle = new Lifecycle(logger, {
     turnAwayMs: config.TURN_AWAY_MS,
@@ -60,12 +60,12 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
   const ended = Promise.race([untilSignal(), fatal.promise]);
   ended.catch(() => {}).finally(() => startUp.stop());
   return {
-    ...{ metrics, rootLogger, logger, doors, startUp, lifecycle },
+    ...{ metrics, rootLogger, logger, listeners, startUp, lifecycle },
     fail: (error) => fatal.reject(error),
     serveAdmin: (bindings) =>
       lifecycle.start(
         createAdminServer({
-          ...{ service, bindings, metrics, logger, doors },
+          ...{ service, bindings, metrics, logger, listeners },
           listen: config.ADMIN_LISTEN,
           ...adminTokensOf(config),
           notReady: () => lifecycle.notReady(),

@@ -9,7 +9,7 @@ export const raiseStep = 1_000_000_000;
 /** How far a database was raised after restores from a backup: one document; none before the first. */
 interface RaisedDocument {
   _id: string;
-  /** The sum of all raises; numbers that begin anew begin above it. */
+  /** The sum of all raises; numbers that begin again begin above it. */
   by: number;
 }
 

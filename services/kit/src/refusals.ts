@@ -1,11 +1,11 @@
 import type { Counter } from 'prom-client';
 import { createGatheredLog, type Fields } from './gathered-log.ts';
 
-/** Tells that a door has refused somebody. `who`: what is known of them, for the log. */
+/** Tells that a listener has refused somebody. `who`: what is known of them, for the log. */
 export type Refusals<Reason extends string> = (reason: Reason, who: Fields) => void;
 
 /**
- * Counts the refusals of a door, each by its reason, and logs them gathered, one kind a reason. `write` gets the
+ * Counts the refusals of a listener, each by its reason, and logs them gathered, one kind a reason. `write` gets the
  * fields of a line.
  */
 export function createRefusals<const Reason extends string>(

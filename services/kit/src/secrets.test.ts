@@ -48,7 +48,7 @@ test('an error names the key that is not configured, and no secret', () => {
   expect(keyIdOf(next)).toMatch(/^[0-9a-f]{12}$/);
 });
 
-// withstands stores/sealed-moved
+// protects against stores/sealed-moved
 test('another purpose, a changed byte and a short value do not open', () => {
   const both = createSecretBox(next, [old]);
   const sealed = both.seal('text', purpose);

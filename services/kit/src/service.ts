@@ -1,10 +1,10 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from './clock.ts';
 import { type ConfigOf, type ConfigSpec, readConfig } from './config.ts';
-import type { Doors } from './doors/http-door.ts';
 import type { EventLog } from './eventlog/types.ts';
 import type { Failpoints } from './failpoints.ts';
 import type { Component } from './lifecycle.ts';
+import type { Listeners } from './listeners/http-listener.ts';
 import type { Logger } from './logger.ts';
 import type { Channel, RpcBinding } from './rpc/types.ts';
 import type { SealedPlace } from './sealed/places.ts';
@@ -54,8 +54,8 @@ export interface ServiceContext {
    * by services/prepare, for which the start waits.
    */
   readonly schema?: 'run' | 'wait';
-  /** Limits of the process's doors for HTTP; absent: the defaults. */
-  readonly doors?: Doors;
+  /** Limits of the process's listeners for HTTP; absent: the defaults. */
+  readonly listeners?: Listeners;
   /** The start that the host runs; absent where nothing in it takes long. */
   readonly starting?: Starting;
 }

@@ -45,9 +45,7 @@ import { OriginPools } from './http/pools.ts';
 import { UndiciRequester } from './http/requester.ts';
 import { UndiciSender } from './http/sender.ts';
 import { createMetrics } from './metrics.ts';
-import { Deaths } from './notices/deaths.ts';
 import { Notices } from './notices/notices.ts';
-import { Outages } from './notices/outages.ts';
 import { Recoveries } from './own/recoveries.ts';
 import { Attempts } from './scheduling/attempts.ts';
 import { ChangeWriter } from './scheduling/change-writer.ts';
@@ -64,7 +62,7 @@ import type { DeliveryDocument } from './store/documents.ts';
 import { createFeedStore } from './store/feed.ts';
 import { createForgetStore } from './store/forget.ts';
 import { deliveriesCollection, idempotencyCollection, recoveriesCollection } from './store/indexes.ts';
-import { createDeathStore, createNoticeStore, createOutageStore } from './store/notices.ts';
+import { createNoticeStore } from './store/notices.ts';
 import { createOwnDeliveries } from './store/own-deliveries.ts';
 import { MongoProbeStore } from './store/probes.ts';
 import { createRecoveryStore, type RecoveryDocument } from './store/recoveries.ts';
@@ -144,8 +142,10 @@ export function buildNotifier(
     backoff: { firstMs: config.NOTIFIER_BACKOFF_FIRST_MS, maxMs: config.NOTIFIER_BACKOFF_MAX_MS },
     limit,
   };
-  const outageStore = createOutageStore(ctx.store, clock);
-  const metrics = createMetrics(ctx.metrics, store, outageStore, clock);
+  const noticeStore = createNoticeStore(ctx.store, kept, clock);
+  const afterMs = config.NOTIFIER_NOTICE_AFTER_MS;
+  const failing = () => noticeStore.countOutages(clock.now() - afterMs);
+  const metrics = createMetrics(ctx.metrics, store, failing, clock);
   const destinations = createDestinations(ctx.channel('devices'));
   const readiness = new ReadinessCheck({ time, store, writer, finished, unrecorded, leaseMs });
   const attempts = new Attempts({
@@ -172,25 +172,16 @@ export function buildNotifier(
   const marks = createForgetMarks(ctx.store, clock);
   const forgottenApplications = createForgottenApplications(marks, clock);
   const notices = new Notices({
-    store: createNoticeStore(ctx.store, kept, clock),
+    ...{ store: noticeStore, deliveries: store, destinations, forgottenApplications, metrics, time, logger },
     scheduler: { foundWork: (lane) => scheduler.foundWork(lane) },
-    ...{ destinations, forgottenApplications, metrics, logger, failpoints: ctx.failpoints },
-  });
-  const outages = new Outages({
-    ...{ store: outageStore, notices, time, logger, failpoints: ctx.failpoints },
-    afterMs: config.NOTIFIER_NOTICE_AFTER_MS,
-  });
-  const deaths = new Deaths({
-    store: createDeathStore(ctx.store, clock),
-    ...{ notices, time, logger, failpoints: ctx.failpoints },
-    everyMs: config.NOTIFIER_NOTICE_EVERY_MS,
+    ...{ afterMs, everyMs: config.NOTIFIER_NOTICE_EVERY_MS },
   });
   const probes = new MongoProbeStore(ctx.store, limit.maxAgeMs + limit.graceMs, clock);
   const healths = new DestinationHealths({
     logger,
     random,
     time,
-    watch: outages,
+    watch: notices,
     rules: {
       maxInFlight: config.NOTIFIER_PER_DESTINATION_IN_FLIGHT,
       failingAfter: config.NOTIFIER_FAILING_AFTER,
@@ -272,17 +263,13 @@ export function buildNotifier(
       scheduler.start();
       audit.start();
       recoveries.start();
-      outages.start();
-      deaths.start();
+      notices.start();
       subscription = await ctx.log.subscribe({ topic: topics.notifications, group, handle });
     },
     async stop(forMs = 4000) {
       const endsAtMs = time.monotonicNow() + forMs;
       scheduler.retire();
-      await Promise.all([
-        subscription?.close(),
-        ...[audit.stop(), recoveries.stop(), outages.stop(), deaths.stop()],
-      ]);
+      await Promise.all([subscription?.close(), ...[audit.stop(), recoveries.stop(), notices.stop()]]);
       tests.close();
       await Promise.all([subscription?.close(), audit.stop()]);
       await Promise.all([scheduler.stop(Math.max(0, endsAtMs - time.monotonicNow())), signedUrls.close()]);

@@ -162,7 +162,7 @@ export const notifierConfig = {
     productionMin: 60_000,
   }),
   NOTIFIER_NOTICE_EVERY_MS: integer({
-    doc: "How long an application's callbacks that are given up gather before one notice tells of them, in milliseconds.",
+    doc: 'Length of the interval whose callbacks that were given up are one notice for their application, in milliseconds.',
     example: '60000',
     default: 60_000,
     min: 10,

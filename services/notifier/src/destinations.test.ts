@@ -152,7 +152,7 @@ test('without an address, and while devices is away, callbacks wait without usin
   expect((await notifier.admin.getDelivery({ notificationId: 'n-1' })).delivery?.attempts).toBe(1);
 });
 
-// withstands callbacks/ssrf-addresses, callbacks/ssrf-spellings
+// protects against callbacks/ssrf-addresses, callbacks/ssrf-spellings
 test.each([
   ...['http://127.0.0.1', 'http://[::ffff:127.0.0.1]', 'http://0x7f.1', 'http://0', 'http://localhost'],
   ...['http://2130706433', 'http://0177.0.0.1', 'http://127.1', 'http://[::ffff:7f00:1]', 'http://[::]'],
@@ -170,7 +170,7 @@ test.each([
   expect(server.arrivals).toHaveLength(0);
 });
 
-// withstands callbacks/ssrf-rebinding
+// protects against callbacks/ssrf-rebinding
 test('a name that turns to an internal address after a delivery (DNS rebinding) is refused at connect', async () => {
   const server = await use.integrator();
   let address = '127.0.0.1';

@@ -62,7 +62,7 @@ test('signed URLs are asked for through the proxy, too', async () => {
   expect(proxy.asked).toEqual([`93.184.215.14:${port}`]);
 });
 
-// withstands callbacks/ssrf-proxy
+// protects against callbacks/ssrf-proxy
 test('a test callback goes through the proxy, too, and not to a private address', async () => {
   const { server, port, notifier } = await behindProxy();
   const send = (applicationId: string) =>
@@ -80,7 +80,7 @@ test('a test callback goes through the proxy, too, and not to a private address'
   expect(proxy.asked).toHaveLength(1);
 });
 
-// withstands callbacks/ssrf-proxy
+// protects against callbacks/ssrf-proxy
 test('a private address is refused before the proxy is asked, and the delivery says so', async () => {
   const { lastError } = await behindProxy();
   use.world.destinations.set('a-2', { url: 'http://internal.example/', authenticationKey: key });

@@ -1,7 +1,6 @@
 /**
  * Where tests may stop this service (kit/failpoints.ts): stored, to be sent without a record, answered with 2xx,
- * outcome stored, a part of a recovery sent again; of notices: an outage stored or gone on with, a notice decided, stored
- * as a delivery, what it counts unmarked, all done.
+ * outcome stored, a part of a recovery sent again.
  */
 export const notifierFailpoints = [
   'notifier.stored',
@@ -9,9 +8,4 @@ export const notifierFailpoints = [
   'notifier.sent',
   'notifier.marked',
   'notifier.recovered',
-  'notifier.outage',
-  'notifier.owed',
-  'notifier.noticed',
-  'notifier.unmarked',
-  'notifier.settled',
 ] as const;

@@ -122,7 +122,7 @@ test('several instances on one database send each callback once and keep the ord
   }
 });
 
-// withstands callbacks/large-backlog
+// protects against callbacks/large-backlog
 test('large callbacks to a server that hangs take no more memory than many small ones, and all arrive', async () => {
   const held = Promise.withResolvers<void>();
   let asked = 0;

@@ -6,7 +6,7 @@ import { createMetrics } from './metrics.ts';
 test('attempts are 0 by each outcome before the first, so that a scrape sees the first one', async () => {
   const registry = new Registry();
   const backlog = async () => ({ count: 0, oldestCreatedAtMs: undefined });
-  createMetrics(registry, { backlog }, { countTold: async () => 0 }, systemClock);
+  createMetrics(registry, { backlog }, async () => 0, systemClock);
   const text = await registry.getSingleMetricAsString('headset_callback_attempts_total');
   expect(text.split('\n').filter((line) => !line.startsWith('#'))).toEqual(
     ['delivered', 'failed', 'gone'].map(
@@ -22,7 +22,7 @@ test('while the database is away, what it would tell is left out, and only that'
     if (away) throw new DomainError('unavailable', 'away');
     return { count: 2, oldestCreatedAtMs: 1000 };
   };
-  createMetrics(registry, { backlog }, { countTold: async () => 0 }, { now: () => 4000 });
+  createMetrics(registry, { backlog }, async () => 0, { now: () => 4000 });
   const values = async () =>
     (await registry.metrics()).split('\n').filter((line) => line.startsWith('headset_callback'));
   const others = (line: string) => !/_due/.test(line);

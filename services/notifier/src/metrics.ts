@@ -2,7 +2,7 @@ import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { setOrLeaveOut, sharedLook } from '@headset-cloud/kit/set-or-leave-out.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { noticeTypes } from './domain/notice.ts';
-import type { DeliveryStore, OutageStore } from './ports.ts';
+import type { DeliveryStore } from './ports.ts';
 
 export interface NotifierMetrics {
   /** By outcome: delivered, failed, gone. */
@@ -23,7 +23,8 @@ export interface NotifierMetrics {
 export function createMetrics(
   registry: Registry,
   store: Pick<DeliveryStore, 'backlog'>,
-  outages: Pick<OutageStore, 'countTold'>,
+  /** Number of settings whose endpoint has failed for long. */
+  failing: () => Promise<number>,
   clock: Clock,
 ): NotifierMetrics {
   const backlog = sharedLook(() => store.backlog());
@@ -51,7 +52,7 @@ export function createMetrics(
     help: 'Settings of applications whose address has taken no callback for NOTIFIER_NOTICE_AFTER_MS. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
-      await setOrLeaveOut(this, {}, () => outages.countTold());
+      await setOrLeaveOut(this, {}, failing);
     },
   });
   const notices = new Counter({

@@ -20,7 +20,7 @@ async function stateOf(deliveryId: string, applicationId = 'a-1') {
   return found?.delivery?.state;
 }
 
-// withstands callbacks/answer-secrets
+// protects against callbacks/answer-secrets
 test('each attempt is told with its status, its reason in words and the beginning of the answer, without the key', async () => {
   let n = 0;
   const server = await use.integrator(() => {

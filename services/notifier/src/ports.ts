@@ -7,7 +7,7 @@ import type {
   Order,
   SignedUrlsSetting,
 } from './domain/delivery.ts';
-import type { Death, Notice } from './domain/notice.ts';
+import type { Dead, Notice, Outage } from './domain/notice.ts';
 import type { AttemptResult } from './domain/outcome.ts';
 import type { Probe } from './domain/time-limit.ts';
 import type { Deadline } from './http/deadline.ts';
@@ -337,64 +337,20 @@ export interface ForgottenApplications {
   isKnownEverywhere(applicationId: string): Promise<boolean>;
 }
 
-/** Where notices become deliveries (ADR 0055). */
+/** Notices as deliveries, and what they are made of (ADR 0055). */
 export interface NoticeStore {
-  /** False: it is there already. */
+  /** Stores a notice as a delivery. False: it is stored already. */
   insert(notice: Notice): Promise<boolean>;
-  /** Deliveries of a lane that wait, counted up to a bound. */
+  /** Pending deliveries of a lane, counted up to a limit. */
   waiting(lane: string): Promise<number>;
-}
-
-/** A setting whose address takes nothing, as all instances know it. */
-export interface Outage {
-  readonly lane: string;
-  readonly occasion: string;
-  /** Since 1970. */
-  readonly sinceMs: number;
-  /** How long it has lasted, by monotonic clocks, from its first to its last failed attempt. */
-  readonly forMs: number;
-  /** The notice about it is decided. */
-  readonly told: boolean;
-  /** It is over; the notice about that is decided. */
-  readonly ended: boolean;
-  /** Decided notices that may not be stored yet, in their order. */
-  readonly owed: readonly Notice[];
-}
-
-/** Each lane has one outage at most; a change is made only of the occasion that it is meant for. */
-export interface OutageStore {
-  all(): Promise<Outage[]>;
-  /** Those that are told and not over. */
-  countTold(): Promise<number>;
-  /** Stores a new outage, or answers the one that is there. */
-  join(lane: string, fresh: Pick<Outage, 'occasion' | 'sinceMs' | 'forMs'>): Promise<Outage>;
-  /** It has lasted so long; undefined: it is over. */
-  goOn(lane: string, occasion: string, forMs: number): Promise<Outage | undefined>;
-  /** False: it is told, or over. */
-  tell(lane: string, occasion: string, notice: Notice): Promise<boolean>;
-  /** Ends one that is told. False: it is over already. */
-  end(lane: string, occasion: string, notice: Notice): Promise<boolean>;
-  /** Removes one that is not told. False: it is told, or over. */
-  drop(lane: string, occasion: string): Promise<boolean>;
-  /** What it owed is stored. */
-  settle(outage: Outage): Promise<void>;
-}
-
-/** A notice about deliveries that were given up, and which ones it counts. */
-export interface Telling {
-  readonly ids: readonly string[];
-  readonly notice: Notice;
-}
-
-export interface DeathStore {
-  /** The first application by id after `after` with deliveries that were given up and are not told. */
-  next(after: string): Promise<string | undefined>;
-  stateOf(applicationId: string): Promise<{ readonly number: number; readonly telling: Telling | undefined }>;
-  /** In the order in which they were given up. */
-  untold(applicationId: string, limit: number): Promise<Death[]>;
-  /** False: the number went on, or something is being told. */
-  tell(applicationId: string, number: number, telling: Telling): Promise<boolean>;
-  unmark(ids: readonly string[]): Promise<void>;
-  /** The number goes on. */
-  settle(applicationId: string, number: number): Promise<void>;
+  /** Each lane has one at most. */
+  outages(): Promise<Outage[]>;
+  /** Number of outages that began at `beforeMs` or earlier. */
+  countOutages(beforeMs: number): Promise<number>;
+  /** Returns the outage of a lane. If there is none, stores one that began at `atMs`. */
+  failed(lane: string, atMs: number): Promise<Outage>;
+  /** Removes this outage, not a later one of its lane. */
+  end(outage: Outage): Promise<void>;
+  /** Deliveries that were given up from `fromMs` on and before `toMs`, in the order of their end. */
+  dead(fromMs: number, toMs: number): AsyncIterable<Dead>;
 }

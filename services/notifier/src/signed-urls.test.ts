@@ -197,7 +197,7 @@ describe('an answer that is not the promised one', () => {
   });
 });
 
-// withstands callbacks/slow-answer
+// protects against callbacks/slow-answer
 describe('an endpoint that plays for time is given up when the total time is over', () => {
   const env = { NOTIFIER_TOTAL_TIMEOUT_MS: '200' };
   test('it never answers', async () => {
@@ -250,7 +250,7 @@ test('a closed connection fails the request, and it is not sent again', async ()
   expect(connections).toBe(1);
 });
 
-// withstands callbacks/ssrf-addresses
+// protects against callbacks/ssrf-addresses
 test.each(['http://127.0.0.1', 'http://10.0.0.1', 'http://169.254.169.254', 'http://[::1]'])(
   'an address inside the network is refused: %s',
   async (address) => {

@@ -107,7 +107,7 @@ test.each([
   expect(seen[1]?.request.headers['x-tlpf-test']).toBe('true');
 });
 
-// withstands callbacks/test-secrets
+// protects against callbacks/test-secrets
 test('a receiver that answers with what it got and knows: neither key nor signature comes back', async () => {
   const secrets: string[] = [];
   const seen = await receiver((request, response) => {
@@ -137,7 +137,7 @@ test('of the answer 1 KiB is told, whole characters only', async () => {
   expect(told.attempt).toMatchObject({ answer: `ab${'写'.repeat(340)}`, answerCut: true });
 });
 
-// withstands callbacks/test-endless
+// protects against callbacks/test-endless
 test('10 MB, an answer without end and one that never comes are told in time', async () => {
   const time = createFakeTime(Date.now());
   const notifier = await world.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '600' }, { time });
@@ -170,7 +170,7 @@ test('a redirect is not followed', async () => {
   expect(seen).toHaveLength(1);
 });
 
-// withstands callbacks/ssrf-addresses
+// protects against callbacks/ssrf-addresses
 test('an address that is not public is refused in words, a closed port and an unknown name as well', async () => {
   const seen = await receiver((_, response) => response.end());
   const strict = await world.start({ NOTIFIER_ALLOW_ADDRESSES: '192.0.2.1/32' });
@@ -219,7 +219,7 @@ test('over TLS its facts are told; a certificate that nobody vouches for is a re
   });
 });
 
-// withstands callbacks/test-flood
+// protects against callbacks/test-flood
 test('five of an application are under way at most, each for a second at least; then another may begin', async () => {
   let isSlow = true;
   const release: (() => void)[] = [];

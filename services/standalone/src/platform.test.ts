@@ -53,7 +53,7 @@ describe('one process on MongoDB and Kafka', () => {
   });
 });
 
-// withstands stores/empty-key
+// protects against stores/empty-key
 test.each(['', 'short'])(
   'a secret.key with %j stops the embedded default before it opens its data',
   async (key) => {

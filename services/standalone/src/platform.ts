@@ -113,7 +113,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const { shared, embedded, config, env, ofGateway, builds } = readSettings(given);
   const secrets = secretKeysOf(shared ?? keysOf(embedded as StandaloneConfig));
   const own = createProcess('platform', config);
-  const { metrics, rootLogger: root, logger, doors, startUp, lifecycle } = own;
+  const { metrics, rootLogger: root, logger, listeners, startUp, lifecycle } = own;
   const security = shared && openRpcSecurity(shared, { logger, metrics, env }, 'device-link', 'gateway');
   tellStores(logger, embedded?.DATA_DIR, env);
   // What the process writes is for its own user: secrets, tokens of the demo, files of the stores.
@@ -171,7 +171,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       failpoints,
       instanceId: `${name}-${randomUUID().slice(0, 8)}`,
       exclusive: embedded !== undefined,
-      doors,
+      listeners,
     };
   };
   const services = definitions.flatMap(({ name }, index) => builds[index]?.(context(name)) ?? []);
@@ -212,7 +212,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
         logger: root.child({ service: 'gateway' }),
         clock: systemClock,
         metrics,
-        doors,
+        listeners,
         shares,
       }),
     );

@@ -36,7 +36,7 @@ const kinds: Kind[] = [
 describe.each(kinds)('a secret of the operation $case', (kind) => {
   const create = () => world.create({ operationId: operationOf(kind.case).id, operation: { kind } });
 
-  // withstands stores/ended-secret
+  // protects against stores/ended-secret
   it('is kept for the headset until its result, and no longer', async () => {
     const id = await create();
     for (const session of [1n, 2n]) {

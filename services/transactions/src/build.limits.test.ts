@@ -94,7 +94,7 @@ describe('unprocessed transactions', () => {
     expect(await create({ transactionId: 500n })).toBe(id);
   });
 
-  // withstands rest/device-flood
+  // protects against rest/device-flood
   test('a flood over many devices fills an application to its limit', async () => {
     const over = (n: number) => ({ deviceId: deviceAt(n % 50), applicationUnprocessedLimit: 100 });
     expect(await flood(400, over)).toBe(100);

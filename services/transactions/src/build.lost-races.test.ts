@@ -163,7 +163,7 @@ describe('a transaction that more than one judgement, session or permit is about
       expect(await world.status(first)).toBe('ACCEPTED');
     });
 
-    it('where a slow judgement goes on when the headset has started what it held as offered', async () => {
+    it('where a slow judgement continues when the headset has started what it held as offered', async () => {
       const [first, second] = [await create(), await create()];
       // Its start is lost with the connection.
       expect(await world.accept(first, 1n)).toMatchObject({ start: true });

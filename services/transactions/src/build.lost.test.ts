@@ -109,7 +109,7 @@ describe('a transaction that a headset has lost', () => {
     });
   });
 
-  it('at a client that does not know revoke is canceled where a newer one was made, and goes on otherwise', async () => {
+  it('at a client that does not know revoke is canceled where a newer one was made, and continues otherwise', async () => {
     const [first, other] = [await create(), await world.create()];
     await world.accept(first, 1n);
     await world.accept(other, 1n);
@@ -121,7 +121,7 @@ describe('a transaction that a headset has lost', () => {
     expect(await world.accept(other, 2n)).toMatchObject({ start: true });
   });
 
-  it('goes on where what was made after it never ran, or is another operation', async () => {
+  it('continues where what was made after it never ran, or is another operation', async () => {
     const first = await create();
     await world.accept(first, 1n);
     await world.judgeOnline(2n);

@@ -334,7 +334,7 @@ describe('a reset', () => {
   });
 
   it.each([HeldState.OFFERED, HeldState.STARTED])(
-    'goes on where the headset still holds it (%d)',
+    'continues where the headset still holds it (%d)',
     async (state) => {
       const id = await started();
       for (let epoch = 6n; epoch < 12n; epoch += 1n) {

@@ -80,7 +80,7 @@ describe('a transaction that a headset has started and the cloud wishes to cance
     expect(await world.status(first)).toBe('ACCEPTED');
   });
 
-  it('goes on at a client that does not know revoke', async () => {
+  it('continues at a client that does not know revoke', async () => {
     const { first, sent } = await superseded(false);
     expect(sent).toMatchObject({ starts: [first], revocations: [] });
     expect(await world.accept(first, 2n)).toMatchObject({ start: true });

@@ -10,7 +10,7 @@ import { checksHere } from './testing/checks-here.ts';
 import { hostilePackages, longCheck } from './testing/hostile-packages.ts';
 import { callerOf, World } from './testing/world.ts';
 
-/** Hostile packages through the service's own doors: a call for a URL, and the PUT to it. */
+/** Hostile packages through the service's own listeners: a call for a URL, and the PUT to it. */
 const worlds: World[] = [];
 async function open(
   checks: { ownProcesses: true } | { contents: RunningContentChecks },
@@ -46,8 +46,8 @@ async function upload(
 const state = async (world: World, version: string) =>
   (await world.admin.listArtifacts({ package: app })).artifacts.find((one) => one.version === version);
 
-// withstands files/bomb, files/archive-tricks
-test('every hostile package is refused with its reason, leaves no file, and the service goes on', async () => {
+// protects against files/bomb, files/archive-tricks
+test('every hostile package is refused with its reason, leaves no file, and the service continues', async () => {
   const world = await open({ contents: checksHere });
   const versions = hostilePackages({ package: app, version: '' }).map((_, i) => `1.0.${i}`);
   const judge = async (version: string, i: number) => {
@@ -102,7 +102,7 @@ test('a package whose check takes too long is refused', async () => {
   });
 });
 
-// withstands files/check-queue
+// protects against files/check-queue
 test('one developer’s many bad files leave another’s alone, and all are refused in the end', async () => {
   const checks = createContentChecks({ atOnce: 2, timeoutMs: 150_000 });
   const goOn = Promise.withResolvers<void>();

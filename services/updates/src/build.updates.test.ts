@@ -320,7 +320,7 @@ test('a ticket gets its headset a URL that serves ranges, and a new one when tha
   expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(bytes)).toBe(true);
 });
 
-// withstands headsets/other-ticket
+// protects against headsets/other-ticket
 test('a ticket is refused from another headset, changed, and when its artifact was withdrawn', async () => {
   await putApp('com.example.a', '1.0');
   const ticket = await ticketFor();

@@ -281,7 +281,7 @@ test('a package of release 0.1.0 without an accepted version is held by an open 
   );
 });
 
-// withstands files/upload-flood
+// protects against files/upload-flood
 test('a developer has at most 200 open uploads; a request beyond takes no name', async () => {
   const ask = (name: string, developer: 'a' | 'b' = 'a') =>
     world.updates.requestUpload({
@@ -314,7 +314,7 @@ async function taken(many: number, ask: (i: number) => Promise<unknown>): Promis
   return done.filter((one) => one === 'taken').length;
 }
 
-// withstands files/upload-flood
+// protects against files/upload-flood
 test('the limits of open uploads hold for requests at once, of a version and of a developer', async () => {
   expect(await taken(30, () => requestUpload())).toBe(20);
   const others = (i: number) =>
@@ -371,7 +371,7 @@ test('the largest size that is allowed is allowed', async () => {
   expect((await requestUpload('1', 1_073_741_824)).urls).toHaveLength(1);
 });
 
-test('a repeat under an Idempotency-Key signs anew for the same upload; another body is refused', async () => {
+test('a repeat under an Idempotency-Key signs again for the same upload; another body is refused', async () => {
   const key = callerOf('a', 'key-1');
   const first = await requestUpload('1.0.0', 10, key);
   world.nowMs += 60_000;
@@ -423,7 +423,7 @@ test('a withdrawn version stays withdrawn: it is neither installed nor uploaded 
 });
 
 test('a client without a developer is refused with the error of devices', async () => {
-  const caller = { clientId: 'stranger', applicationId: 'app' };
+  const caller = { clientId: 'unknown', applicationId: 'app' };
   await expect(requestUpload('1', 1, caller)).rejects.toMatchObject({ code: 'developer_not_registered' });
 });
 

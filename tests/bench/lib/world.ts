@@ -6,7 +6,6 @@ import { type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
 import {
   type Admin,
   createAdmin,
-  type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
@@ -18,6 +17,7 @@ import {
   type StackKind,
   startStack,
 } from '@headset-cloud/demo/stack/stack.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { withoutLimits } from '../../support/limits.ts';
 import { closedWithTheBench } from './cleanup.ts';

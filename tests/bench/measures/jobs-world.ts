@@ -1,5 +1,5 @@
-import type { HeadsetKeyFile } from '@headset-cloud/demo/provision.ts';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker, type Worker } from '../lib/worker.ts';

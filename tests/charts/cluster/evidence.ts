@@ -12,22 +12,22 @@ import { gatherBills, gatherUsage } from '../../faults/gather-usage.ts';
 import { effectsIn } from '../../faults/headsets.ts';
 import { staying } from '../../faults/load/target.ts';
 import type { Integrators } from './integrators.ts';
-import type { Doors } from './platform.ts';
+import type { Listeners } from './platform.ts';
 import type { Ended } from './pods.ts';
 
 /** What the crash test's judge looks at, of a run without Sora. */
 export async function gatherEvidence(options: {
   readonly integrators: Integrators;
-  readonly doors: Doors;
+  readonly listeners: Listeners;
   readonly dataDir: string;
   readonly unfinished: readonly string[];
   /** When the load began and ended; milliseconds since 1970. */
   readonly load: { readonly fromMs: number; readonly toMs: number };
   readonly ended: readonly Ended[];
 }): Promise<Evidence> {
-  const { integrators, doors, load, ended } = options;
+  const { integrators, listeners, load, ended } = options;
   const { tenants, integrator, headsets, files } = integrators;
-  const { admin } = doors;
+  const { admin } = listeners;
   const transactions: ListedTransaction[] = [];
   const settings: FinalSetting[] = [];
   const applications: Evidence['applications'][number][] = [];

@@ -2,8 +2,9 @@ import { randomInt } from 'node:crypto';
 import { type ApiAnswer, type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
 import { type FileStore, startFileStore } from '@headset-cloud/demo/integrator/file-store.ts';
 import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/integrator/server.ts';
-import { type HeadsetKeyFile, provisionApplication, provisionDevice } from '@headset-cloud/demo/provision.ts';
+import { provisionApplication, provisionDevice } from '@headset-cloud/demo/provision.ts';
 import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type HeadsetProcess, manageHeadsets } from '../../faults/headsets.ts';
 import { FeedReader } from '../../faults/load/feed-reader.ts';
@@ -12,7 +13,7 @@ import { activate } from '../../faults/load/loops.ts';
 import { surroundings } from '../../faults/load/operations.ts';
 import { Said } from '../../faults/load/said.ts';
 import type { Tenant } from '../../faults/world.ts';
-import type { Doors } from './platform.ts';
+import type { Listeners } from './platform.ts';
 
 /** One attempt of a call that changes something. */
 export interface Attempt {
@@ -44,13 +45,13 @@ const headsetFlags = [
 ];
 
 export async function startIntegrators(options: {
-  readonly doors: Doors;
+  readonly listeners: Listeners;
   /** This machine's address for callbacks and files. */
   readonly host: string;
   readonly dataDir: string;
 }): Promise<Integrators> {
-  const { doors, host, dataDir } = options;
-  const { admin, client: credentials } = doors;
+  const { listeners, host, dataDir } = options;
+  const { admin, client: credentials } = listeners;
   const [integrator, files] = await Promise.all([
     startIntegrator({ host, keep: Number.POSITIVE_INFINITY }),
     startFileStore(host),
@@ -68,7 +69,7 @@ export async function startIntegrators(options: {
       activationLimit: devicesEach,
       deviceIds: devices.map(({ deviceId }) => deviceId),
     });
-    const { apiUrl, tokenUrl } = doors;
+    const { apiUrl, tokenUrl } = listeners;
     const api = createApiClient({ apiUrl, tokenUrl, applicationId, ...credentials });
     const deviceEvent = integrator.url;
     const settings = { deviceEvent, fileUploadEvent: integrator.url, fileUploadGetUrl: files.signUrl };
@@ -82,7 +83,7 @@ export async function startIntegrators(options: {
       noting(api, attempts),
       () => ++order,
       { anyOff: false, anyWasOff: false },
-      // As the guide asks of integrators. Attempts that are given up, but go on, would fill the client's connections.
+      // As the guide asks of integrators. Attempts that are given up, but continue, would fill the client's connections.
       { patienceMs: 8000, polite: true },
     );
     const feed = new FeedReader(applicationId, api);
@@ -90,7 +91,7 @@ export async function startIntegrators(options: {
   }
   const headsets = (await freePorts(2)).map((controlPort, i) =>
     manageHeadsets({
-      ...{ name: `headsets-${i + 1}`, dir: dataDir, server: doors.headsets, controlPort },
+      ...{ name: `headsets-${i + 1}`, dir: dataDir, server: listeners.headsets, controlPort },
       devices: tenants.flatMap((t) => t.devices.filter((_, d) => d % 2 === i)),
       content: surroundings,
       // Apps of the second process answer commands.

@@ -4,7 +4,7 @@ import type { LoggedLine } from './pod-logs.ts';
 const brokenOff = /Received RST_STREAM with code|Write error: |"code":"(EPIPE|ECONNRESET|ERR_STREAM_\w+)"/;
 
 /**
- * True for a server error of release 0.1.0 that is mended since: to its processes a call that was cut off while the
+ * True for a server error of release 0.1.0 that is fixed since: to its processes a call that was cut off while the
  * called process ended, and a socket of the database that did, are internal errors, 500 without Retry-After. Either its
  * gateway says so of this request, or one of its services does, and the request's gateway passed a service's error on.
  * `lines`: the gateway's line of the request, and what other pods logged as an error at that time.

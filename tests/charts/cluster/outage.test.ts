@@ -10,7 +10,7 @@ import { allReady } from './disturbances.ts';
 import { loadImage } from './images.ts';
 import { type Integrators, startIntegrators } from './integrators.ts';
 import { makeNamespace, type Namespace } from './namespace.ts';
-import { applyStores, components, deploy, openDoors, releaseName, trialValues } from './platform.ts';
+import { applyStores, components, deploy, openListeners, releaseName, trialValues } from './platform.ts';
 import { type PodsWatch, watchEnds } from './pods.ts';
 
 /** Number of calls while both stores are away, at most one each second. */
@@ -44,8 +44,8 @@ describeAtLength(
       const { adminToken } = await applyStores(namespace, backing);
       watch = watchEnds(cluster, namespace, components);
       await deploy(namespace, 'install', trialValues(namespace, backing, images, 1));
-      const doors = await openDoors(namespace, adminToken);
-      integrators = await startIntegrators({ doors, host: cluster.host, dataDir });
+      const listeners = await openListeners(namespace, adminToken);
+      integrators = await startIntegrators({ listeners, host: cluster.host, dataDir });
     }, 600_000);
     afterAll(async () => {
       watch?.close();
@@ -55,7 +55,7 @@ describeAtLength(
       rmSync(dataDir, { recursive: true, force: true });
     });
 
-    it('while Kafka alone is away pods stay ready, a new gateway finds the services, calls are accepted, and all goes on by itself', async () => {
+    it('while Kafka alone is away pods stay ready, a new gateway finds the services, calls are accepted, and all continues by itself', async () => {
       const { tenants, integrator } = integrators as Integrators;
       const { api, devices } = tenants[0] as Integrators['tenants'][number];
       const deviceId = devices[0]?.deviceId as string;
@@ -97,7 +97,7 @@ describeAtLength(
       await waitFor('all callbacks', () => ids.every(ended), { timeoutMs: 120_000 });
     }, 1_200_000);
 
-    it('calls are refused with a time to come back, no pod restarts, nothing is lost, and all goes on by itself', async () => {
+    it('calls are refused with a time to come back, no pod restarts, nothing is lost, and all continues by itself', async () => {
       const { tenants, integrator, headsetsOf } = integrators as Integrators;
       const { api, devices } = tenants[0] as Integrators['tenants'][number];
       const deviceId = devices[0]?.deviceId as string;

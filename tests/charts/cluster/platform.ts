@@ -119,7 +119,7 @@ export async function whatIsWrong(namespace: Namespace): Promise<string> {
 }
 
 /** How the machine that runs the test reaches a release: addresses of Services and pods. */
-export interface Doors {
+export interface Listeners {
   readonly apiUrl: string;
   readonly tokenUrl: string;
   /** host:port of the headsets' Service. */
@@ -132,7 +132,7 @@ export interface Doors {
   metrics(): Promise<string>;
 }
 
-export async function openDoors(namespace: Namespace, adminToken: string): Promise<Doors> {
+export async function openListeners(namespace: Namespace, adminToken: string): Promise<Listeners> {
   const { items } = JSON.parse(await namespace.kubectl(['get', 'services', '--output', 'json']));
   const clusterIp = (name: string): string =>
     items.find((one: { metadata: { name: string } }) => one.metadata.name === `${releaseName}-${name}`)?.spec

@@ -12,7 +12,7 @@ import { missingForImages } from '../image/staged.ts';
 import { type Cluster, componentOf, describeAtLength, givenCluster, type Pod } from './cluster.ts';
 import { type Docker, startDocker, whyNoDocker } from './docker.ts';
 import { makeNamespace, type Namespace } from './namespace.ts';
-import { applyStores, components, openDoors, releaseName, trialValues } from './platform.ts';
+import { applyStores, components, openListeners, releaseName, trialValues } from './platform.ts';
 
 const missing = () => realStackMissing() ?? missingForImages() ?? whyNoDocker() ?? missingTools('skaffold');
 
@@ -106,7 +106,7 @@ describeAtLength(
 
       const before = await developed(namespace);
       expect(before.map(componentOf).sort()).toEqual([...components].sort());
-      const { apiUrl } = await openDoors(namespace, adminToken);
+      const { apiUrl } = await openListeners(namespace, adminToken);
       const answer = async () => {
         const answered = await fetch(`${apiUrl}/v0`).catch(() => undefined);
         return answered?.text();

@@ -20,7 +20,7 @@ import { type LoadedImage, loadImage } from './images.ts';
 import { type Integrators, startIntegrators } from './integrators.ts';
 import { isOfLastRelease } from './last-release.ts';
 import { makeNamespace, type Namespace } from './namespace.ts';
-import { applyStores, components, deploy, openDoors, trialValues } from './platform.ts';
+import { applyStores, components, deploy, openListeners, trialValues } from './platform.ts';
 import { keepLogs, type PodLogs } from './pod-logs.ts';
 import { type PodsWatch, watchEnds } from './pods.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
@@ -80,8 +80,8 @@ describeOnCluster(
       // In the last release services that seal nothing demand the key, too.
       const secrets = { ...forOld.secrets, secretKeyForAll: true };
       await deploy(namespace, 'install', { ...forOld, secrets });
-      const doors = await openDoors(namespace, adminToken);
-      const options = { doors, host: cluster.host, dataDir };
+      const listeners = await openListeners(namespace, adminToken);
+      const options = { listeners, host: cluster.host, dataDir };
       integrators = await startIntegrators(options);
       traffic = await startTraffic(integrators, seed);
       const loadFromMs = Date.now();
@@ -111,7 +111,7 @@ describeOnCluster(
       const open = await settle(adminToken);
       const gathered = await gatherEvidence({
         ...{ integrators, dataDir, load, unfinished: open, ended: watch.ended },
-        doors: await openDoors(namespace, adminToken),
+        listeners: await openListeners(namespace, adminToken),
       });
       const evidence = { ...gathered, serverErrors: ownErrors(gathered.serverErrors, kept, old) };
       writeFileSync(join(dataDir, 'evidence.json'), JSON.stringify(evidence));
@@ -140,7 +140,7 @@ describeOnCluster(
       let open: string[] = [];
       let arrived = -1;
       const isQuiet = async () => {
-        const { admin, metrics } = await openDoors(namespace, adminToken);
+        const { admin, metrics } = await openListeners(namespace, adminToken);
         open = await unfinished({ ...all, admin, metrics }).catch((error: Error) => [error.message]);
         const before = arrived;
         arrived = all.integrator.arrivals.length;

@@ -11,7 +11,7 @@ import { makeNamespace, type Namespace } from './namespace.ts';
 import { applyStores, components, deploy, releaseName, trialValues } from './platform.ts';
 import { watchEnds } from './pods.ts';
 
-/** Components of which a pod is replaced: each kind of door. */
+/** Components of which a pod is replaced: each kind of listener. */
 const replaced = ['gateway', 'transactions', 'device-link'];
 
 /** Time between two samples of the kubelet, over which the processor time is measured. */

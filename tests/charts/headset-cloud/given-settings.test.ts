@@ -139,14 +139,14 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(gateway).toContainEqual({ name: 'OIDC_AUDIENCE', value: issuerAudience });
   });
 
-  it("the operators' pod has the door of every process that ctl status asks", () => {
+  it("the operators' pod has the listener of every process that ctl status asks", () => {
     const operator = resources(scenarios['production']).find((r) => r.kind === 'CronJob') as Resource;
     const env: Given[] = operator['spec'].jobTemplate.spec.template.spec.containers[0].env;
     for (const component of Object.keys(ownSettings)) {
       const name = `${component.toUpperCase().replace('-', '_')}_ADMIN`;
       // A ready pod first; where there is none, one that is not.
-      const doors = [`http://trial-${component}:9100`, `http://trial-${component}-admin:9100`];
-      expect(env).toContainEqual({ name, value: doors.join(',') });
+      const listeners = [`http://trial-${component}:9100`, `http://trial-${component}-admin:9100`];
+      expect(env).toContainEqual({ name, value: listeners.join(',') });
     }
   });
 

@@ -198,7 +198,7 @@ describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
 describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
   const without = (keys: readonly string[], ...left: string[]) => keys.filter((key) => !left.includes(key));
   const before = secret('headset-cloud', '7');
-  /** What Helm says; nothing where it goes on. */
+  /** What Helm says; nothing where it continues. */
   const saidTo = (cluster: Cluster, values: object) =>
     resourcesIn(cluster, 'values-production.yaml', values).then(
       () => '',
@@ -300,7 +300,7 @@ describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
     },
   );
 
-  it('goes on where all keys are there, and where a Secret is still to be made', async () => {
+  it('continues where all keys are there, and where a Secret is still to be made', async () => {
     const whole = { ...rpc(tls), ...secret('headsets', '1', ['tls.crt', 'tls.key']) };
     const values = { ...secretPrefix, 'headsets.tls.secret': 'headsets' };
     expect(await resourcesIn(whole, 'values-production.yaml', values)).not.toEqual([]);

@@ -62,7 +62,7 @@ describeWith(['helm'], 'the chart', () => {
 
   it('is the same each time', () => {
     const again = scenarios['production, everything on'];
-    // Other values are rendered anew.
+    // Other values are rendered again.
     expect(render({ ...again, values: { ...everything, global: {} } })).toBe(render(again));
   });
 

@@ -22,7 +22,7 @@ const read = (of: Rendering) =>
   parseAllDocuments(render(of), { version: '1.1' })
     .map((document) => document.toJS() as Resource | null)
     .filter((resource): resource is Resource => resource !== null)
-    // Generated anew each time.
+    // Generated again each time.
     .filter(({ kind }) => kind !== 'Secret');
 
 describeWith(['helm'], 'names', () => {

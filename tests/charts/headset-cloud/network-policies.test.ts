@@ -1,4 +1,4 @@
-import { type Door, edges as edgesOfProtos } from '../../architecture/callers.ts';
+import { edges as edgesOfProtos, type Listener } from '../../architecture/callers.ts';
 import { describeWith } from '../../support/skip.ts';
 import { chartYaml, componentOf, type Resource, resources } from './chart.ts';
 import { scenarios } from './scenarios.ts';
@@ -65,17 +65,17 @@ describeWith(['helm'], 'NetworkPolicies', () => {
 
   it('the list is what the protocols name, and operators’ calls go to every service', async () => {
     const named = await edgesOfProtos();
-    const of = (door: Door) =>
+    const of = (listener: Listener) =>
       named
-        .filter((edge) => edge.door === door)
+        .filter((edge) => edge.listener === listener)
         .map(({ from, to }) => `${from} → ${to}`)
         .sort();
     expect(of('grpc')).toEqual(edges);
     const services = Object.keys(chartYaml('files/components.yaml')).filter(
       (name) => !['gateway', 'site'].includes(name),
     );
-    const doors = services.map((name) => `ctl → ${name}`);
-    expect(of('admin').filter((edge) => !doors.includes(edge))).toEqual([]);
+    const listeners = services.map((name) => `ctl → ${name}`);
+    expect(of('admin').filter((edge) => !listeners.includes(edge))).toEqual([]);
   });
 
   it("the components' own list of calls is the list", () => {
@@ -85,14 +85,14 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(own).toEqual(edges);
   });
 
-  // withstands services/network
+  // protects against services/network
   it.each(names)('%s: callers may leave and arrive exactly as the list says', (name) => {
     const found = resourcesOf(name);
     expect(allowed(found, 'egress', 9000)).toEqual(edges);
     expect(allowed(found, 'ingress', 9000)).toEqual(edges);
   });
 
-  // withstands services/network
+  // protects against services/network
   it.each(names)('%s: every pod is denied everything first, and its component has one policy', (name) => {
     const found = resourcesOf(name);
     const deny = policies(found).filter((policy) => about(policy) === '');

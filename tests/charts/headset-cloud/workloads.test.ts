@@ -55,7 +55,7 @@ describeWith(['helm'], 'workloads', () => {
     },
   );
 
-  // withstands supply/image-rights
+  // protects against supply/image-rights
   it('no ServiceAccount has a token, and only updates may have an identity', () => {
     const accounts = kind(resources(scenarios['production, everything on']), 'ServiceAccount');
     expect(accounts.map((r) => componentOf(r.metadata.labels)).sort()).toEqual(
@@ -257,7 +257,7 @@ describeWith(['helm'], 'workloads', () => {
     };
     const first = job({});
     expect(job({ components: { devices: { replicas: 3 } } })).toEqual(first);
-    // It may have failed because of a Secret that is mended now.
+    // It may have failed because of a Secret that is fixed now.
     expect(job({ secrets: { revision: '2' } }).name).not.toBe(first.name);
     const other = job({ kafka: { partitions: 16 } });
     expect(other.name).not.toBe(first.name);

@@ -258,7 +258,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining('ADVERTISE_ADDRESS') });
   });
 
-  // withstands supply/image-content
+  // protects against supply/image-content
   itIfLong('has the same digest whenever and wherever it is staged and built (with TEST_LONG=1)', () => {
     expect(made[0]?.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect({ ...made[1], archive: '', sbom: '' }).toEqual({ ...made[0], archive: '', sbom: '' });
@@ -272,7 +272,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(made[0]?.compressedBytes).toBeLessThanOrEqual(mostBytes);
   });
 
-  // withstands supply/image-rights
+  // protects against supply/image-rights
   it('runs as a numeric user, in production, by the arguments alone', () => {
     expect(image.config).toMatchObject({
       User: '65532:65532',
@@ -283,7 +283,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(image.config.Cmd).toBeUndefined();
   });
 
-  // withstands supply/image
+  // protects against supply/image
   it('has no shell and no program but Node, and nothing that its user may write', () => {
     expect([...inside.keys()].filter((path) => shells.test(path))).toEqual([]);
     const programs = [...inside.values()].filter(
@@ -344,7 +344,7 @@ describeUnless(missing, 'the image of all processes', () => {
       );
   });
 
-  // withstands supply/image-content
+  // protects against supply/image-content
   it('has a bill of materials, in it and beside it, of packages, Node and the base', () => {
     const beside = readFileSync(made[0]?.sbom ?? '');
     expect(inside.get('app/sbom.cdx.json')?.data.equals(beside)).toBe(true);

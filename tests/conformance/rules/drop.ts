@@ -19,8 +19,8 @@ export const drop: readonly Rule[] = [
     },
   },
   {
-    id: 'drop/anew',
-    sentence: 'do not start it, unless a later session offers it anew',
+    id: 'drop/again',
+    sentence: 'do not start it, unless a later session offers it again',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = stage.id();
@@ -31,7 +31,7 @@ export const drop: readonly Rule[] = [
       const next = await stage.afterCut(link);
       mustHold(stage, next, {});
       await next.run(id, stage.command());
-      must(stage.effects(id) === 1, `offered anew it has ${stage.effects(id)} effects`);
+      must(stage.effects(id) === 1, `offered again it has ${stage.effects(id)} effects`);
     },
   },
   {
@@ -52,7 +52,7 @@ export const drop: readonly Rule[] = [
   {
     id: 'drop/interrupted',
     sentence:
-      'STARTED, interrupted by a restart, no effect yet | store its content anew, ready | work in its turn | forget, delete parts',
+      'STARTED, interrupted by a restart, no effect yet | store its content again, ready | work in its turn | forget, delete parts',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = await stage.startHeldUpdate(link);

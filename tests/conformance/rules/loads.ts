@@ -30,7 +30,7 @@ export const list = (gets: readonly FileRequest[]) => gets.map(({ from }) => fro
 export const loads: readonly Rule[] = [
   {
     id: 'updates/resumed-after-cut',
-    sentence: 'go on with Range: bytes=<size of the file>-',
+    sentence: 'continue with Range: bytes=<size of the file>-',
     prove: async (stage) => {
       const { success, gets, effects } = await load(stage, (_, n) => (n <= 3 ? { cutAfter: part } : 'well'));
       must(success && effects === 1, `success ${success}, ${effects} effects`);
@@ -42,7 +42,7 @@ export const loads: readonly Rule[] = [
   },
   {
     id: 'updates/range-ignored',
-    sentence: 'the whole file comes: begin anew at 0',
+    sentence: 'the whole file comes: begin again at 0',
     prove: async (stage) => {
       const { success, gets } = await load(stage, (_, n) => (n === 1 ? { cutAfter: part } : 'whole'));
       must(success && gets.length === 2, `success ${success}, after ${gets.length} GETs`);
@@ -50,7 +50,7 @@ export const loads: readonly Rule[] = [
   },
   {
     id: 'updates/range-refused',
-    sentence: '416, or another start or total size | delete the file, begin anew',
+    sentence: '416, or another start or total size | delete the file, begin again',
     prove: async (stage) => {
       const { success, gets, effects } = await load(stage, (_, n) => {
         if (n === 1) return { cutAfter: part };
@@ -62,7 +62,7 @@ export const loads: readonly Rule[] = [
   },
   {
     id: 'updates/ranges-refused',
-    sentence: 'delete the file, begin anew; counts as a wrong hash',
+    sentence: 'delete the file, begin again; counts as a wrong hash',
     seconds: 6,
     prove: async (stage) => {
       stage.files.answer = () => ({ status: 416 });
@@ -136,7 +136,7 @@ export const loads: readonly Rule[] = [
   {
     id: 'updates/wrong-hash',
     sentence:
-      'Wrong: delete it and load anew; after the third time the transaction fails. Nothing that was not checked is ever installed.',
+      'Wrong: delete it and load again; after the third time the transaction fails. Nothing that was not checked is ever installed.',
     prove: async (stage) => {
       const { link, id, success, gets } = await load(stage, () => 'wrong-bytes');
       must(stage.effects(id) === 0, 'a file whose hash is wrong was installed');
@@ -160,7 +160,7 @@ export const loads: readonly Rule[] = [
   {
     id: 'updates/server-trouble',
     sentence:
-      '408, 429, 5xx, nothing for 30 s, cut off | wait (1 s, doubled each time, 30 s at most), go on where it was',
+      '408, 429, 5xx, nothing for 30 s, cut off | wait (1 s, doubled each time, 30 s at most), continue where it was',
     prove: async (stage) => {
       const { link, success, gets } = await load(stage, (_, n) => {
         if (n === 1) return { cutAfter: part };
@@ -247,7 +247,7 @@ export const loads: readonly Rule[] = [
   },
   {
     id: 'updates/expired-address',
-    sentence: "One whose expires_at_ms (by the server's clock) has passed is not used again: ask anew.",
+    sentence: "One whose expires_at_ms (by the server's clock) has passed is not used again: ask again.",
     prove: async (stage) => {
       let asked = 0;
       // By the headset's own clock, which is three days behind, the address would be valid for days.

@@ -142,7 +142,7 @@ export const offers: readonly Rule[] = [
   {
     id: 'offers/start-repeated',
     sentence:
-      'STARTED, waits for its turn or loads | store its content anew, ready | nothing … nothing: the report is on its way',
+      'STARTED, waits for its turn or loads | store its content again, ready | nothing … nothing: the report is on its way',
     prove: async (stage) => {
       stage.cloud.acknowledges = false;
       const link = await stage.begin();

@@ -31,7 +31,8 @@ export const updates: readonly Rule[] = [
   },
   {
     id: 'updates/resumed-after-kill',
-    sentence: 'after a restart of the headset it goes on, from its part, with the start of the next session',
+    sentence:
+      'after a restart of the headset it continues, from its part, with the start of the next session',
     prove: async (stage) => {
       const link = await stage.begin();
       const id = await stage.startHeldUpdate(link);
@@ -42,7 +43,7 @@ export const updates: readonly Rule[] = [
         const before = stage.files.of('GET').length;
         next = await stage.afterKill();
         next.start(id);
-        await next.until('the load to go on', () => stage.files.of('GET').length > before);
+        await next.until('the load to continue', () => stage.files.of('GET').length > before);
       }
       stage.files.release();
       const { value } = await next.result(id);

@@ -8,11 +8,11 @@ import { type IntegratorServer, startIntegrator } from '@headset-cloud/demo/inte
 import {
   type Admin,
   createAdmin,
-  type HeadsetKeyFile,
   provisionApplication,
   provisionDevice,
 } from '@headset-cloud/demo/provision.ts';
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { imei, ownBacking, stack as suiteStack } from '../harness.ts';
 import { type Backups, createBackups } from './backups.ts';
@@ -142,7 +142,7 @@ export async function startDrill(): Promise<Drill> {
       const { deviceId } = identity;
       const headset = new Headset({
         ...{ identity, server: stack.deviceLinkUrl, stateDir: folder },
-        backoff: { firstMs: 50, longestMs: 500 },
+        backoff: { firstMs: 50, maxMs: 500 },
       });
       headsets.add(headset);
       headset.on('online', (epoch) => sessions.set(deviceId, Math.max(epoch, sessions.get(deviceId) ?? 0)));

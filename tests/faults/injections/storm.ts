@@ -15,10 +15,10 @@ export async function storm(
   names: KafkaNames,
   { group, topic, forMs }: Extract<Fault, { kind: 'storm' }>,
 ): Promise<string[]> {
-  const kafka = new Kafka({ brokers: brokers.split(','), clientId: 'stranger', logLevel: logLevel.NOTHING });
+  const kafka = new Kafka({ brokers: brokers.split(','), clientId: 'unknown', logLevel: logLevel.NOTHING });
   const untilMs = performance.now() + forMs;
   let joined = 0;
-  const stranger = async (): Promise<void> => {
+  const foreignConsumer = async (): Promise<void> => {
     while (performance.now() < untilMs) {
       const consumer = kafka.consumer({ groupId: names.group(group, topic), sessionTimeout: 6000 });
       consumer.on(consumer.events.GROUP_JOIN, () => {
@@ -40,6 +40,6 @@ export async function storm(
       }
     }
   };
-  await Promise.all([stranger(), stranger()]);
+  await Promise.all([foreignConsumer(), foreignConsumer()]);
   return [`${joined} joined`];
 }

@@ -40,10 +40,10 @@ function undelivered({ applicationId, followed }: ReadFeed, { arrivals, notDeliv
 }
 
 /** Compares a reader through all faults with a reader at the end: same events, in the same order for each subject. */
-function unstable({ applicationId, followed, anew }: ReadFeed): string[] {
-  const twice = [followed, anew].flatMap(repeated);
+function unstable({ applicationId, followed, again }: ReadFeed): string[] {
+  const twice = [followed, again].flatMap(repeated);
   const feed = `in the feed of ${applicationId}`;
-  const [then, now] = [Map.groupBy(followed, subjectOf), Map.groupBy(anew, subjectOf)];
+  const [then, now] = [Map.groupBy(followed, subjectOf), Map.groupBy(again, subjectOf)];
   const different = [...new Set([...then.keys(), ...now.keys()])].flatMap((subject) => {
     const [before, after] = [then.get(subject) ?? [], now.get(subject) ?? []];
     const at = before.length > after.length ? after.length : before.findIndex((id, i) => after[i] !== id);

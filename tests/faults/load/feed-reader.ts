@@ -8,7 +8,7 @@ const patienceMs = 5000;
 const unansweredAfterMs = 120_000;
 
 /**
- * A reader of an application's event feed, which goes on from its cursor whatever happens to the platform: the second
+ * A reader of an application's event feed, which continues from its cursor whatever happens to the platform: the second
  * witness beside the integrator's server.
  */
 export class FeedReader {
@@ -36,13 +36,13 @@ export class FeedReader {
   /** What it has after reading on to the end, and what somebody gets who reads all of it now, 97 at a time. */
   async both(): Promise<ReadFeed> {
     while (await this.#read(this.#ids, 100)) {}
-    const anew = new FeedReader(this.#applicationId, this.#api);
-    while (await anew.#read(anew.#ids, 97)) {}
+    const again = new FeedReader(this.#applicationId, this.#api);
+    while (await again.#read(again.#ids, 97)) {}
     return {
       applicationId: this.#applicationId,
       followed: [...this.#ids],
-      anew: anew.#ids,
-      refusals: [...this.#refusals, ...anew.#refusals],
+      again: again.#ids,
+      refusals: [...this.#refusals, ...again.#refusals],
     };
   }
 

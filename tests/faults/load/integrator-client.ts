@@ -136,7 +136,7 @@ export class IntegratorClient {
       }, patienceMs);
     });
     try {
-      // An attempt that is given up goes on in the server, as after a client's disconnect.
+      // An attempt that is given up continues in the server, as after a client's disconnect.
       return await Promise.race([sent.catch(() => undefined), late]);
     } finally {
       clearTimeout(timer);

@@ -9,7 +9,7 @@ export interface Network {
   /** Puts a relay between all programs of a stack before its start; returns the routes of each process. */
   surround(plan: StackPlan): Promise<Readonly<Record<string, Inside['routes']>>>;
   /** Adds a line from clients to a listen address of the platform; returns the address to use. */
-  door(name: string, targets: readonly string[]): Promise<string>;
+  listener(name: string, targets: readonly string[]): Promise<string>;
   /** Opens all lines. */
   heal(): void;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export function createNetwork(): Network {
       }
       return routes;
     },
-    door: add,
+    listener: add,
     heal() {
       for (const line of lines.values()) if (line.state.kind !== 'open') line.set({ kind: 'open' });
     },

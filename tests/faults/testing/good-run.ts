@@ -187,7 +187,7 @@ export function goodRun(): Evidence {
     backlogs: [],
     deadDeliveries: [],
     unknownCallbacks: [],
-    feeds: [{ applicationId: feedApp, followed: inFeed, anew: inFeed, refusals: [] }],
+    feeds: [{ applicationId: feedApp, followed: inFeed, again: inFeed, refusals: [] }],
     notDelivered: ['tx-9-progress-1'],
     readings: [],
   };

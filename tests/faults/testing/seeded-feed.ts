@@ -9,7 +9,7 @@ const feed = (e: Evidence, change: (feed: ReadFeed) => Partial<ReadFeed>): Evide
 });
 /** The same for who followed it and who read it at the end. */
 const both = (e: Evidence, change: (ids: readonly string[]) => readonly string[]): Evidence =>
-  feed(e, ({ followed, anew }) => ({ followed: change(followed), anew: change(anew) }));
+  feed(e, ({ followed, again }) => ({ followed: change(followed), again: change(again) }));
 
 /** Violations of what the event feed promises. */
 export const seededFeed: readonly Seeded[] = [
@@ -31,13 +31,16 @@ export const seededFeed: readonly Seeded[] = [
     stable,
     'an event that was put behind a cursor',
     (e) =>
-      feed(e, ({ anew }) => ({ followed: anew.slice(0, 3), anew: [...anew.slice(0, 1), ...anew.slice(2)] })),
+      feed(e, ({ again }) => ({
+        followed: again.slice(0, 3),
+        again: [...again.slice(0, 1), ...again.slice(2)],
+      })),
     ['the feed has every callback that arrived'],
   ],
   [
     stable,
     'two readers that see another order',
-    (e) => feed(e, ({ anew: [first = '', second = '', ...rest] }) => ({ anew: [second, first, ...rest] })),
+    (e) => feed(e, ({ again: [first = '', second = '', ...rest] }) => ({ again: [second, first, ...rest] })),
   ],
   [
     'the feed keeps the order of each transaction',

@@ -1,22 +1,22 @@
-import { door } from './threat.ts';
+import { listener } from './threat.ts';
 
 /** Attacks on and by what the platform sends out. */
-export const callbackDoors = [
-  door(
+export const callbackListeners = [
+  listener(
     'callbacks',
     'Callbacks and signed-URL requests (outgoing)',
-    "integrators choose the addresses; a stranger may send to integrators' servers or stand between",
+    "integrators choose the addresses; an attacker may send to integrators' servers or stand between",
     `
     ssrf-addresses: destinations inside: loopback, private, link-local and metadata addresses, all that IANA lists as special | only public addresses, judged by number
     ssrf-spellings: the same in decimal, hex, octal, short or IPv6-mapped form, or as a name | judged after parsing and resolving, before the connection
-    ssrf-rebinding: a name that turns to an internal address later | each connection is judged anew, and made to the judged address
+    ssrf-rebinding: a name that turns to an internal address later | each connection is judged again, and made to the judged address
     ssrf-mixed: a name with public and internal addresses | only the public ones are connected to
     ssrf-redirect: a public address that redirects inside | redirects are not followed
     ssrf-proxy: getting inside by way of the egress proxy | addresses are judged before the proxy is asked, and it gets the judged address
-    ssrf-configured: a configuration that allows the machine's own addresses, where the doors of services and operators are | refused in production, at the start
+    ssrf-configured: a configuration that allows the machine's own addresses, where the listeners of services and operators are | refused in production, at the start
     ssrf-signed-urls: signed URLs (recordings) that lead inside | the same rules as for callbacks
     scheme: settings with another scheme, user data, line breaks or spaces | addresses are http or https, parsed, without control characters
-    forged: a stranger sends a callback in the platform's name | two signatures over the very bytes, with the application's key
+    forged: an attacker sends a callback in the platform's name | two signatures over the very bytes, with the application's key
     replayed: a recorded callback is sent again, also under another id | the signature covers id, time and body; receivers ignore old times and known ids
     key-change: a signature by a key that was replaced | each attempt is signed with the current key
     certificate: a server that stands between | certificates are verified: issuer, name and time

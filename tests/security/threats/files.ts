@@ -1,8 +1,8 @@
-import { door } from './threat.ts';
+import { listener } from './threat.ts';
 
 /** Attacks through files and through what Sora's servers send. */
-export const fileDoors = [
-  door(
+export const fileListeners = [
+  listener(
     'files',
     'Uploads and downloads (updates)',
     'the internet, by signed addresses; who uploads may mean harm',
@@ -20,15 +20,15 @@ export const fileDoors = [
     archive-tricks: overlapping entries, symbolic links, absolute names, two manifests, a broken directory | refused with the reason; nothing is written to a path from the archive
     manifest-bomb: a binary manifest that is cut, changed or nested without end | read within bounds of time and memory
     check-escape: a package that takes over its checker | a process without environment, network, right to write or to start programs
-    check-exhaustion: packages whose check takes all memory or time | limits for each check; the service goes on
+    check-exhaustion: packages whose check takes all memory or time | limits for each check; the service continues
     check-queue: one developer's bad files keep others waiting | a few checks at a time, in turns of the developers
     text: control characters and long texts from a package in messages | printable and bounded
     `,
   ),
-  door(
+  listener(
     'sora',
     "Sora's webhooks (communication)",
-    "Sora's servers; a stranger who knows the address",
+    "Sora's servers; an attacker who knows the address",
     `
     secret: a webhook with a wrong secret, none, or for an unknown endpoint | a secret for each endpoint; 401 and nothing stored
     secret-old: a secret that was replaced | the new one is valid at once, the old one no longer

@@ -1,7 +1,7 @@
-import { door } from './threat.ts';
+import { listener } from './threat.ts';
 
 /** Attacks on the integrators' command: from the machine that it runs on, and by what it reads. */
-export const hcDoor = door(
+export const hcListener = listener(
   'hc',
   "Integrators' command (hc)",
   "other users of an integrator's machine; who stands between it and the API; whoever's texts the API gives on",

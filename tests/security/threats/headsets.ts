@@ -1,7 +1,7 @@
-import { door } from './threat.ts';
+import { listener } from './threat.ts';
 
 /** Attacks through the headsets' stream. */
-export const headsetDoor = door(
+export const headsetListener = listener(
   'headsets',
   'Headset stream (device-link)',
   'the internet; the caller may have the key of one headset, and its own client in its place',
@@ -23,7 +23,7 @@ export const headsetDoor = door(
   other-file: an upload in the name of another application or device, or a path upwards | the path is compared with the session's device and its activation
   other-ticket: a download with the ticket of another headset, changed or withdrawn | tickets are sealed, with the device inside
   other-epoch: reports for a former or later activation | each report belongs to its activation; others are not shown
-  other-service: calls of the platform's inner services at this door | only the headsets' service is served here
+  other-service: calls of the platform's inner services at this listener | only the headsets' service is served here
   protocol: messages out of order, of unknown kind, cut, empty, or no messages at all | the session ends as the headset's own fault; nothing changes
   hello: a hello of another version, with ids out of range, or too long | refused by its bounds
   large-message: messages of megabytes | refused by the announced length

@@ -1,8 +1,8 @@
-import { door } from './threat.ts';
+import { listener } from './threat.ts';
 
-/** Attacks from inside the cluster: services, operators' doors, log and stores. */
-export const insideDoors = [
-  door(
+/** Attacks from inside the cluster: services, operators' listeners, log and stores. */
+export const insideListeners = [
+  listener(
     'services',
     'Between services (gRPC)',
     "whoever reaches the pods' network; a service that was taken over",
@@ -20,16 +20,16 @@ export const insideDoors = [
     bad-files: a certificate that does not fit its key, or an unreadable authority | the start ends and names it; a reload keeps the one before
     `,
   ),
-  door(
+  listener(
     'operators',
-    "Operators' doors and ctl",
+    "Operators' listeners and ctl",
     "whoever reaches the admin port; a web page in an operator's browser",
     `
     token: no token, or a wrong one | ADMIN_TOKEN beyond loopback
     host: a page in an operator's browser that reaches loopback by DNS rebinding | without a token only names of this machine are served
     http: requests with two lengths, hidden requests, broken headers, dot segments, inner addresses | a strict parser; what follows a refused request is not read; Host is judged
     metrics-token: using the token of the metrics for administration | it opens the metrics only
-    other-door: operators' calls at the API's port, or the other way round | doors of their own
+    other-listener: operators' calls at the API's port, or the other way round | listeners of their own
     unrecorded: a change that nobody can trace | each change stores its record in the same write; a test compares calls and records
     record-values: secrets in the records | records have names and ids, never values
     key-file: reading a generated key of another user of the machine | files of 0600
@@ -41,12 +41,12 @@ export const insideDoors = [
     run-secrets: any secret of a run in any log | the end of every test run looks for them; this test shows that it finds them
     `,
   ),
-  door(
+  listener(
     'stores',
     'Event log and stores',
     'a service that was taken over; who reads a backup or a disk',
     `
-    poison: an event that cannot be read, or makes its consumer fail | set aside with its reason; the rest goes on
+    poison: an event that cannot be read, or makes its consumer fail | set aside with its reason; the rest continues
     false-usage: usage under an id that was used, with other content | refused, and kept as a dead letter
     large-event: an event over the limit | refused; nothing of its call is stored
     headset-content: content of headsets that bursts an event or a document | bounded before it is stored

@@ -1,7 +1,7 @@
-import { door } from './threat.ts';
+import { listener } from './threat.ts';
 
 /** Attacks through the REST API. */
-export const restDoor = door(
+export const restListener = listener(
   'rest',
   'REST API (gateway)',
   'the internet; a caller may have a token of its own application, a stolen one, or none',
@@ -65,8 +65,8 @@ export const restDoor = door(
   half-requests: hundreds of requests that stop halfway | time limits for each; others are served meanwhile
   call-flood: one client takes all capacity | a share for each client: rate, calls under way, changes for a device
   documents-flood: without a token the contract documents are asked for without end | a rate for each address, IPv6 by its /64; they are made once at the start
-  unknown-flood: a client asks for applications that are not its own, where it has no share | a rate for refusals, before devices is asked; its own applications and other clients go on
-  overload: more calls, of many clients together, than the platform does before they are given up | as many as are answered in time go on, the others are refused at once; a client with few calls keeps its part
+  unknown-flood: a client asks for applications that are not its own, where it has no share | a rate for refusals, before devices is asked; its own applications and other clients continue
+  overload: more calls, of many clients together, than the platform does before they are given up | as many as are answered in time continue, the others are refused at once; a client with few calls keeps its part
   device-flood: filling a device or an application with unprocessed transactions | limits of the contract, 429
   repeat: sending a changing call again that was recorded | a repeat under its Idempotency-Key changes nothing; with another body it is 422
   `,

@@ -1,8 +1,8 @@
-import { door } from './threat.ts';
+import { listener } from './threat.ts';
 
 /** Attacks on the documentation site, and on what the platform is made of. */
-export const siteDoors = [
-  door(
+export const siteListeners = [
+  listener(
     'site',
     'Documentation site',
     'the internet; who writes announcements or documents',
@@ -14,7 +14,7 @@ export const siteDoors = [
     announcement-html: HTML and dangerous addresses in announcements | rendered as text; dangerous addresses are no links
     `,
   ),
-  door(
+  listener(
     'supply',
     'Supply chain and image',
     'who changes a package, or gets into a container',

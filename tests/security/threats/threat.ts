@@ -1,22 +1,22 @@
 /** One attack of somebody who means harm. */
 export interface Threat {
-  /** Stable: door and a short name, e.g. `rest/token-unsigned`. Tests name it: `// withstands rest/…`. */
+  /** Stable: listener and a short name, e.g. `rest/token-unsigned`. Tests name it: `// protects against rest/…`. */
   readonly id: string;
   readonly attack: string;
   /** What keeps it out. */
   readonly guard: string;
 }
 
-/** A door, who stands before it, and the attacks through it. */
-export interface Door {
+/** A listener, who stands before it, and the attacks through it. */
+export interface Listener {
   readonly title: string;
-  /** Who reaches the door. */
+  /** Who reaches the listener. */
   readonly reach: string;
   readonly threats: readonly Threat[];
 }
 
-/** The threats of one door, each written as `name: attack | guard`. Throws where a part is missing. */
-export function door(prefix: string, title: string, reach: string, text: string): Door {
+/** The threats of one listener, each written as `name: attack | guard`. Throws where a part is missing. */
+export function listener(prefix: string, title: string, reach: string, text: string): Listener {
   const threats = text
     .split('\n')
     .map((line) => line.trim())

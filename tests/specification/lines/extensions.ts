@@ -26,7 +26,7 @@ export const extensionLines: readonly Line[] = [
     `
     pages: by cursor and limit in the order of device ids; no device twice or missing while it does not change
     filters: activated since, network, battery below, client version, each by what the application may read
-    cursor: one that the list did not give is 400 and says how to go on
+    cursor: one that the list did not give is 400 and says how to continue
     `,
   ),
   ...lines(
@@ -55,7 +55,7 @@ export const extensionLines: readonly Line[] = [
     order: the callbacks of a device in one order for all readers, whatever their limits; those of a transaction in theirs
     from: with a time it has all events that were created then or later, and few older ones
     resends: what was sent again comes once more behind what was read before, for those who ask for it, and else not
-    cursors: what is stored later comes behind every cursor that was given; unknown, foreign, expired cursors and those of other filters are 400 and say how to go on
+    cursors: what is stored later comes behind every cursor that was given; unknown, foreign, expired cursors and those of other filters are 400 and say how to continue
     `,
   ),
   ...lines(

@@ -57,7 +57,7 @@ export function CrashPage({ error, again }: ErrorPageProps): ReactElement {
 }
 
 interface Props {
-  /** Another page is tried anew. */
+  /** Another page is tried again. */
   readonly path: string;
   readonly fallback: (props: ErrorPageProps) => ReactElement;
   readonly children: ReactNode;

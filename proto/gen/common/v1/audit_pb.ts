@@ -13,7 +13,7 @@ export const file_common_v1_audit: GenFile = /*@__PURE__*/
   fileDesc("ChVjb21tb24vdjEvYXVkaXQucHJvdG8SEWhlYWRzZXQuY29tbW9uLnYxInIKBUFjdG9yEhEKCWNsaWVudF9pZBgBIAEoCRIQCgh0b2tlbl9pZBgCIAEoCRIQCghvcGVyYXRvchgDIAEoCRIPCgdhZGRyZXNzGAQgASgJEhIKCnJlcXVlc3RfaWQYBSABKAkSDQoFcm91dGUYBiABKAkiyQEKC0F1ZGl0UmVjb3JkEhEKCXJlY29yZF9pZBgBIAEoCRINCgVhdF9tcxgCIAEoAxInCgVhY3RvchgDIAEoCzIYLmhlYWRzZXQuY29tbW9uLnYxLkFjdG9yEg4KBmFjdGlvbhgEIAEoCRIWCg5hcHBsaWNhdGlvbl9pZBgFIAEoCRIUCgxkZXZlbG9wZXJfaWQYBiABKAkSEQoJZGV2aWNlX2lkGAcgASgJEg4KBnRhcmdldBgIIAEoCRIOCgZmaWVsZHMYCSADKAliBnByb3RvMw");
 
 /**
- * Who makes a change, and from where. The door that let the caller in fills it (the gateway, a process's admin
+ * Who makes a change, and from where. The listener that let the caller in fills it (the gateway, a process's admin
  * port), and it travels with the calls that are made for the caller, as metadata `actor-bin` (ADR 0044). A
  * service of release 0.1.0 ignores it.
  *

@@ -143,7 +143,7 @@ export const ResultFormSchema: GenEnum<ResultForm> = /*@__PURE__*/
   enumDesc(file_device_link_v1_catalog, 0);
 
 /**
- * When a headset comes online, only the latest of several transactions goes on. This says which ones compete.
+ * When a headset comes online, only the latest of several transactions continues. This says which ones compete.
  *
  * @generated from enum headset.device_link.v1.LatestBy
  */
@@ -169,7 +169,7 @@ export const LatestBy = {
 } as const;
 
 /**
- * When a headset comes online, only the latest of several transactions goes on. This says which ones compete.
+ * When a headset comes online, only the latest of several transactions continues. This says which ones compete.
  *
  * @generated from enum headset.device_link.v1.LatestBy
  */

@@ -1191,7 +1191,7 @@ export const ReadySchema: GenMessage<Ready> = /*@__PURE__*/
 
 /**
  * Permission to have the effect, in the order of the starts; only a loading update may be overtaken. The cloud repeats it when Ready is repeated. For a transaction that hello
- * held as STARTED, it comes in each session without an Offer; interrupted work goes on then, and not before.
+ * held as STARTED, it comes in each session without an Offer; interrupted work continues then, and not before.
  *
  * @generated from message headset.device_link.v1.Start
  */
@@ -1237,7 +1237,7 @@ export const DropSchema: GenMessage<Drop> = /*@__PURE__*/
 /**
  * The cloud wants to cancel a transaction for which it has sent Start. Sent only to a client whose hello sets
  * knows_revoke, and again in each session until a report answers it. If the effect has not begun, the headset
- * never begins it and answers with Revoked, also for an unknown transaction. Otherwise it goes on and answers
+ * never begins it and answers with Revoked, also for an unknown transaction. Otherwise it continues and answers
  * with its Result. For a transaction that is remembered with its end, it reports that end under a new report id.
  *
  * @generated from message headset.device_link.v1.Revoke
@@ -2200,7 +2200,7 @@ export const HeldState = {
   OFFERED: 1,
 
   /**
-   * Started, no end yet. If it may go on, the cloud sends Start again, without an Offer.
+   * Started, no end yet. If it may continue, the cloud sends Start again, without an Offer.
    *
    * @generated from enum value: HELD_STATE_STARTED = 2;
    */

@@ -175,7 +175,7 @@ export const EventSchema: GenMessage<Event> = /*@__PURE__*/
 export const FeedService: GenService<{
   /**
    * The events behind a cursor. INVALID_ARGUMENT for a cursor that is unknown, another application's, of other
-   * filters, or expired; the message says how to go on.
+   * filters, or expired; the message says how to continue.
    *
    * @generated from rpc headset.notifier.v1.FeedService.ReadEvents
    */

@@ -128,7 +128,7 @@ export const LookThroughSecretsRequestSchema: GenMessage<LookThroughSecretsReque
  */
 export type LookThroughSecretsResponse = Message<"headset.secrets.v1.LookThroughSecretsResponse"> & {
   /**
-   * Where to go on; empty: this was the end.
+   * Where to continue; empty: this was the end.
    *
    * @generated from field: string next = 1;
    */

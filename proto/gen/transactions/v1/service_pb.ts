@@ -501,7 +501,7 @@ export type HeadsetOnlineResponse = Message<"headset.transactions.v1.HeadsetOnli
   dropTransactionIds: bigint[];
 
   /**
-   * Held as started, and may go on: to be started again without an offer (rule A11).
+   * Held as started, and may continue: to be started again without an offer (rule A11).
    *
    * @generated from field: repeated int64 start_transaction_ids = 3;
    */

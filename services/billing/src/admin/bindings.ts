@@ -5,7 +5,7 @@ import type { AdminDependencies } from './dependencies.ts';
 import { plansHandlers } from './plans.ts';
 import { usageHandlers } from './usage.ts';
 
-/** The operators' door (rule C17). */
+/** The operators' listener (rule C17). */
 export function adminBindings(deps: AdminDependencies): RpcBinding[] {
   return [
     bind(BillingAdminService, { ...plansHandlers(deps), ...usageHandlers(deps), ...billHandlers(deps) }),

@@ -54,7 +54,7 @@ describe('hours', () => {
     });
   });
 
-  // withstands headsets/usage
+  // protects against headsets/usage
   test('of a device’s speech are no more than the month has, however often it tells the same day', () => {
     const many = Array.from({ length: 1000 }, () => speech('a', span.fromMs, 24 * hour));
     const { devices, others } = billOf(

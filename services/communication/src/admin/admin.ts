@@ -23,7 +23,7 @@ export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** The operators' door (rule C17). */
+/** The operators' listener (rule C17). */
 export function communicationAdmin(deps: {
   endpoints: EndpointStore;
   recordings: RecordingStore;

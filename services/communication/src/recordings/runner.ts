@@ -207,7 +207,7 @@ class Run {
       const unset = (error as { code?: unknown }).code === 'destination_not_set';
       if (unset || urlFailures + 1 >= signedUrlAttempts) throw failed(failures.signedUrls);
       await this.#change({ urlFailures: urlFailures + 1 });
-      // Pauses, so that other recordings can go on.
+      // Pauses, so that other recordings can continue.
       throw new Ended({ end: 'pause', afterMs: this.#o.backoffMs(urlFailures + 1) });
     }
     const read = readSignedUrls(parse(answer), recording.files);

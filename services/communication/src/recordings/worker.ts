@@ -19,7 +19,7 @@ export interface RecordingWorkerOptions extends RunnerOptions {
   readonly longestMs: number;
   /** Interval of the search for work. */
   readonly intervalMs: number;
-  /** Pause before a recording that could not go on is tried again. */
+  /** Pause before a recording that could not continue is tried again. */
   readonly pauseMs: number;
   readonly onEnd: (outcome: RunOutcome['end']) => void;
   readonly time?: Time;
@@ -32,7 +32,7 @@ const unsetMessage = 'Neither soraRecGetPresignedUrl nor soraRecGetMultiPresigne
 
 /**
  * Works on due recordings, a few at a time. Several instances share the work: each recording is claimed for
- * a time, and the claim is renewed while the work goes on; after a crash it expires.
+ * a time, and the claim is renewed while the work continues; after a crash it expires.
  */
 export class RecordingWorker {
   readonly #o: RecordingWorkerOptions;

@@ -13,7 +13,7 @@ export interface EndpointDocument extends OwingDocument {
   archiveUrl: string;
   /** SHA-256 of the webhooks' bearer token, hexadecimal. */
   secretHash: string;
-  /** False: no new channels; existing ones go on. */
+  /** False: no new channels; existing ones continue. */
   enabled: boolean;
   /** Reservations and connections, each with its expiry; there are no counters (rule B11). */
   places: Place[];

@@ -60,7 +60,7 @@ async function ask(port: number): Promise<void> {
 }
 const statusOf = (answer: string) => Number(answer.slice(9, 12));
 
-// withstands sora/form
+// protects against sora/form
 test.each([
   ['is cut off', 'Content-Length: 100\r\n\r\n{"type":'],
   ['has a broken chunk', 'Transfer-Encoding: chunked\r\n\r\n8\r\n{"type":\r\nzz\r\n'],
@@ -76,7 +76,7 @@ test.each([
   },
 );
 
-// withstands sora/form
+// protects against sora/form
 test.each([
   ['a wrong secret', { token: 'b' }, 50, 401],
   ['another path', { path: '/' }, 50, 404],
@@ -98,7 +98,7 @@ test.each([
   },
 );
 
-test('a refused sender that goes on sending is cut off', async () => {
+test('a refused sender that continues sending is cut off', async () => {
   const { port, outcomes } = await open({ maxBytes: 65_536 });
   const socket = begin(port, { token: 'b' });
   await waitFor('the outcome', () => outcomes.length > 0);
@@ -110,7 +110,7 @@ test('a refused sender that goes on sending is cut off', async () => {
   expect(sent).toBeLessThan(16 * mib);
 });
 
-// withstands sora/bodies
+// protects against sora/bodies
 test('more small webhooks at once than large ones would have room are stored, also in pieces', async () => {
   const { port, outcomes, bodies } = await open({ maxBytes: mib });
   const sockets = Array.from({ length: 100 }, () => begin(port, { headers: 'Connection: close\r\n' }));
@@ -122,7 +122,7 @@ test('more small webhooks at once than large ones would have room are stored, al
   expect([bodies.length, outcomes.filter((outcome) => outcome === 'stored').length]).toEqual([100, 100]);
 });
 
-// withstands sora/bodies
+// protects against sora/bodies
 test('of large webhooks in pieces those that have no room get 503 and a time; then there is room again', async () => {
   const { port, outcomes, bodies } = await open({ maxBytes: mib });
   const large = 'a'.repeat(1_000_000);

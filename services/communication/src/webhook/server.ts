@@ -2,10 +2,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { finished } from 'node:stream';
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
-import { BodyRoom, smallBodyBytes } from '@headset-cloud/kit/doors/body-room.ts';
-import { type Doors, defaultDoors, doorTimes } from '@headset-cloud/kit/doors/http-door.ts';
 import { listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
+import { BodyRoom, smallBodyBytes } from '@headset-cloud/kit/listeners/body-room.ts';
+import {
+  defaultListeners,
+  type Listeners,
+  listenerTimes,
+} from '@headset-cloud/kit/listeners/http-listener.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { Receipt, Receiver } from './receive.ts';
@@ -41,10 +45,10 @@ export function createWebhookServer(options: {
   maxBytes: number;
   logger: Logger;
   onAnswer: (outcome: Receipt | 'refused') => void;
-  doors?: Doors;
+  listeners?: Listeners;
   time?: Time;
 }): WebhookServer {
-  const { receiver, logger, onAnswer, doors = defaultDoors, time = systemTime } = options;
+  const { receiver, logger, onAnswer, listeners = defaultListeners, time = systemTime } = options;
   const bodies = new BodyRoom();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -116,17 +120,17 @@ export function createWebhookServer(options: {
     name: "Sora's webhooks",
     port: () => portOf(server),
     async start() {
-      const listening = createServer({ ...doorTimes }, (request, response) => {
+      const listening = createServer({ ...listenerTimes }, (request, response) => {
         if (turningAway) response.setHeader('connection', 'close');
         const span = { kind: SpanKind.SERVER, parent: traceOf(request) };
         void inSpan('POST /webhooks/sora/{endpointId}', span, () => handle(request, response));
       });
-      doors.guard(listening, 'webhooks');
+      listeners.guard(listening, 'webhooks');
       await listenOn(listening, options.listen, 'COMMUNICATION_LISTEN');
       server = listening;
     },
     turnAway() {
-      // A client that keeps its connection would go on with this process.
+      // A client that keeps its connection would continue with this process.
       turningAway = true;
     },
     async stop(forMs = defaultDrainMs) {

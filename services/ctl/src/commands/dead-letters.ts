@@ -88,7 +88,7 @@ export function addDeadLetters(program: Command, session: Session): void {
 
   group
     .command('discard <id>')
-    .description('end the event without handling it; the events behind it go on')
+    .description('end the event without handling it; the events behind it continue')
     .requiredOption('--reason <text>', 'kept with it and shown')
     .addOption(inServices())
     .action(async (id: string, { reason, service }: { reason: string; service: AdminService[] }) => {

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { CliError, exceptOutputClosed } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { type Column, fields, table } from '@headset-cloud/kit/cli/output.ts';
 import { standard } from '@headset-cloud/kit/cli/standard-streams.ts';
+import { generateHeadsetKey, type HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import {
   AddHeadsetKeyResponseSchema,
   DevicesAdminService,
@@ -16,13 +17,7 @@ import {
 import type { Command } from 'commander';
 import { UnknownOutcome } from '../connection.ts';
 import { exitCodes } from '../exit-codes.ts';
-import {
-  generateHeadsetKey,
-  type HeadsetKeyFile,
-  keyFileText,
-  removeKeyFile,
-  writeKeyFile,
-} from '../key-file.ts';
+import { keyFileText, removeKeyFile, writeKeyFile } from '../key-file.ts';
 import { time } from '../output.ts';
 import type { Session } from '../session.ts';
 

@@ -30,8 +30,8 @@ export function addSecrets(program: Command, session: Session): void {
     .description('how many values of each kind each key opens; looks through all of them')
     .option('--services', byService, false)
     .action(async ({ services }: { services: boolean }) => {
-      const doors = await findDoors(session);
-      const report = await lookThroughAll(session, doors, false);
+      const listeners = await findAddresses(session);
+      const report = await lookThroughAll(session, listeners, false);
       session.show(SecretsReportSchema, report, (shown) => describe(shown, services));
       for (const line of needlessKeys(report)) session.terminal.err(line);
       refuseUnopened(report);
@@ -43,9 +43,9 @@ export function addSecrets(program: Command, session: Session): void {
     .option('--dry-run', 'only show how many values each key opens', false)
     .option('--services', byService, false)
     .action(async ({ dryRun, ...shown }: { dryRun: boolean; services: boolean }) => {
-      const doors = await findDoors(session);
-      requireOneKey(doors);
-      let report = await lookThroughAll(session, doors, !dryRun);
+      const listeners = await findAddresses(session);
+      requireOneKey(listeners);
+      let report = await lookThroughAll(session, listeners, !dryRun);
       let moved = movedIn(report);
       for (let run = 1; !dryRun && movedIn(report) > 0; run += 1) {
         if (run === mostRuns) {
@@ -54,15 +54,15 @@ export function addSecrets(program: Command, session: Session): void {
             `Values are still being sealed by another key after ${run} runs. Change SECRET_KEY of every process, and run it again.`,
           );
         }
-        report = await lookThroughAll(session, doors, true);
+        report = await lookThroughAll(session, listeners, true);
         moved += movedIn(report);
       }
       if (!dryRun) {
-        await forgetUnused(session, doors, report);
+        await forgetUnused(session, listeners, report);
         session.terminal.err(`${moved} values moved.\n`);
         for (const line of leftOver(report)) session.terminal.err(line);
       }
-      const services = [...(await findDoors(session)).values()].map(({ secrets }) => secrets);
+      const services = [...(await findAddresses(session)).values()].map(({ secrets }) => secrets);
       session.show(SecretsReportSchema, { ...report, services }, (all) => describe(all, shown.services));
       refuseUnopened(report);
     });
@@ -73,11 +73,11 @@ export function addSecrets(program: Command, session: Session): void {
       'give up values of a lost key: they stay unreadable, and processes without it are ready again',
     )
     .action(async (key: string) => {
-      const doors = [...(await findDoors(session)).values()];
-      const needing = doors.filter(({ secrets }) => secrets.notedKeys.includes(key));
+      const listeners = [...(await findAddresses(session)).values()];
+      const needing = listeners.filter(({ secrets }) => secrets.notedKeys.includes(key));
       if (needing.length === 0) throw new CliError(exitCodes.refused, `No service needs key ${key}.`);
-      for (const { door, secrets } of needing) {
-        await session.call(door, SecretsAdminService, (c) =>
+      for (const { listener, secrets } of needing) {
+        await session.call(listener, SecretsAdminService, (c) =>
           c.forgetSecretKey({ service: secrets.service, key }),
         );
         session.terminal.out(`${secrets.service} has forgotten key ${key}.\n`);
@@ -85,27 +85,27 @@ export function addSecrets(program: Command, session: Session): void {
     });
 }
 
-interface Door {
-  readonly door: AdminService;
+interface Listener {
+  readonly listener: AdminService;
   readonly secrets: ServiceSecrets;
 }
 
-/** The services by name: where all share one admin port, the first door answers for all of them. */
-async function findDoors(session: Session): Promise<Map<string, Door>> {
-  const doors = new Map<string, Door>();
-  for (const door of sealing) {
-    const { services } = await session.call(door, SecretsAdminService, (c) => c.getSecrets({}));
+/** The services by name: where all share one admin port, the first listener answers for all of them. */
+async function findAddresses(session: Session): Promise<Map<string, Listener>> {
+  const listeners = new Map<string, Listener>();
+  for (const listener of sealing) {
+    const { services } = await session.call(listener, SecretsAdminService, (c) => c.getSecrets({}));
     for (const secrets of services) {
-      if (!doors.has(secrets.service)) doors.set(secrets.service, { door, secrets });
+      if (!listeners.has(secrets.service)) listeners.set(secrets.service, { listener, secrets });
     }
   }
-  return doors;
+  return listeners;
 }
 
 /** While processes change over, moved values would be moved back. */
-function requireOneKey(doors: ReadonlyMap<string, Door>): void {
-  const keys = [...doors.values()].map(({ secrets }) => `${secrets.service} by ${secrets.sealingKey}`);
-  if (new Set([...doors.values()].map(({ secrets }) => secrets.sealingKey)).size > 1) {
+function requireOneKey(listeners: ReadonlyMap<string, Listener>): void {
+  const keys = [...listeners.values()].map(({ secrets }) => `${secrets.service} by ${secrets.sealingKey}`);
+  if (new Set([...listeners.values()].map(({ secrets }) => secrets.sealingKey)).size > 1) {
     throw new CliError(
       exitCodes.refused,
       `The services seal by several keys (${keys.join(', ')}). Give all processes the same SECRET_KEY first.`,
@@ -115,22 +115,25 @@ function requireOneKey(doors: ReadonlyMap<string, Door>): void {
 
 async function lookThroughAll(
   session: Session,
-  doors: ReadonlyMap<string, Door>,
+  listeners: ReadonlyMap<string, Listener>,
   reseal: boolean,
 ): Promise<SecretsReport> {
   const places: PlaceReport[] = [];
-  for (const { door, secrets } of doors.values()) {
+  for (const { listener, secrets } of listeners.values()) {
     for (const place of secrets.places) {
-      places.push(await lookThrough(session, door, secrets.service, place, reseal));
+      places.push(await lookThrough(session, listener, secrets.service, place, reseal));
     }
   }
-  return create(SecretsReportSchema, { services: [...doors.values()].map(({ secrets }) => secrets), places });
+  return create(SecretsReportSchema, {
+    services: [...listeners.values()].map(({ secrets }) => secrets),
+    places,
+  });
 }
 
 /** Progress goes to standard error, a line after each of its many answers at most. */
 async function lookThrough(
   session: Session,
-  door: AdminService,
+  listener: AdminService,
   service: string,
   place: string,
   reseal: boolean,
@@ -140,7 +143,7 @@ async function lookThrough(
   let moved = 0;
   let after = '';
   for (let answers = 1; ; answers += 1) {
-    const answer = await session.call(door, SecretsAdminService, (c) =>
+    const answer = await session.call(listener, SecretsAdminService, (c) =>
       c.lookThroughSecrets({ service, place, after, reseal }),
     );
     for (const { key, values } of answer.keys) counts.set(key, (counts.get(key) ?? 0) + values);
@@ -168,10 +171,10 @@ function movedIn({ places }: SecretsReport): number {
 /** A key that opened nothing in a whole run is not needed by that service any more. */
 async function forgetUnused(
   session: Session,
-  doors: ReadonlyMap<string, Door>,
+  listeners: ReadonlyMap<string, Listener>,
   { places }: SecretsReport,
 ): Promise<void> {
-  for (const { door, secrets } of doors.values()) {
+  for (const { listener, secrets } of listeners.values()) {
     const { service, sealingKey } = secrets;
     const own = places.filter((one) => one.service === service);
     const needed = new Set(own.flatMap(({ keys }) => keys.map(({ key }) => key)));
@@ -180,7 +183,7 @@ async function forgetUnused(
     const configured = new Set([sealingKey, ...secrets.otherKeys]);
     for (const key of secrets.notedKeys) {
       if (key === sealingKey || needed.has(key) || (unopened && !configured.has(key))) continue;
-      await session.call(door, SecretsAdminService, (c) => c.forgetSecretKey({ service, key }));
+      await session.call(listener, SecretsAdminService, (c) => c.forgetSecretKey({ service, key }));
     }
   }
 }
@@ -222,7 +225,7 @@ function refuseUnopened({ places }: SecretsReport): void {
   if (count === 0) return;
   throw new CliError(
     exitCodes.refused,
-    `${count} values are opened by no configured key. Put their key into SECRET_KEY_OTHERS, or have them made anew.`,
+    `${count} values are opened by no configured key. Put their key into SECRET_KEY_OTHERS, or have them made again.`,
   );
 }
 

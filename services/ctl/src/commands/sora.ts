@@ -81,7 +81,7 @@ export function addSora(program: Command, session: Session): void {
 
   endpoints
     .command('remove <endpointId>')
-    .description('give it no more channels; those that run go on')
+    .description('give it no more channels; those that run continue')
     .action(async (endpointId: string) => {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.removeEndpoint({ endpointId }),

@@ -26,7 +26,7 @@ export interface Line {
   readonly since: string;
   /** Why it is not ready. */
   readonly reason: string;
-  /** What it goes on without. */
+  /** What it continues without. */
   readonly warnings: readonly Warning[];
   /** True: nobody answered. */
   readonly silent: boolean;
@@ -39,7 +39,7 @@ export function addStatus(program: Command, session: Session): void {
   program
     .command('status')
     .description(
-      'every process of every service: its version, whether it is ready, since when it runs, and warnings of what it goes on without',
+      'every process of every service: its version, whether it is ready, since when it runs, and warnings of what it continues without',
     )
     .action(async () => {
       const shown = await settled(() => linesOfAll(session));

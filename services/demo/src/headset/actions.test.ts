@@ -103,7 +103,7 @@ describe('a change of the content by an action', () => {
 });
 
 describe('a script', () => {
-  it('goes on where an operation has taken effect, each effect once', async () => {
+  it('continues where an operation has taken effect, each effect once', async () => {
     const done: string[] = [];
     const run = runScript(headsets, [
       { action: 'set', behaviour: { effectMs: 1 } },

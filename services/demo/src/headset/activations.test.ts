@@ -274,7 +274,7 @@ describe('an activation in welcome', () => {
     }
   });
 
-  it('fails a started transaction of the former application, that goes on afterwards', async () => {
+  it('fails a started transaction of the former application, that continues afterwards', async () => {
     const made = await ofA();
     cloud.onUrl = () => undefined;
     const artifact = { sizeBytes: 1n, sha256: new Uint8Array(32), ticket: new Uint8Array(1) };

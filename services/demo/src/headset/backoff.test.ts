@@ -10,7 +10,7 @@ function waits(backoff: Backoff, ends: number, between: () => void = () => {}): 
 }
 
 describe('the back-off', () => {
-  const bounds = { firstMs: 500, longestMs: 60_000 };
+  const bounds = { firstMs: 500, maxMs: 60_000 };
   beforeEach(() => {
     jest.spyOn(Math, 'random').mockReturnValue(1);
   });
@@ -30,14 +30,14 @@ describe('the back-off', () => {
     expect(waits(backoff, 3, () => backoff.welcomed(false))).toEqual([500, 1000, 2000]);
   });
 
-  it('begins anew after an acknowledged report', () => {
+  it('begins again after an acknowledged report', () => {
     const backoff = new Backoff(bounds);
     waits(backoff, 3);
     backoff.reset();
     expect(backoff.ended()).toBe(500);
   });
 
-  it('begins anew after a session of a minute, not after one that was shorter', () => {
+  it('begins again after a session of a minute, not after one that was shorter', () => {
     let now = 0;
     jest.spyOn(performance, 'now').mockImplementation(() => now);
     const backoff = new Backoff(bounds);

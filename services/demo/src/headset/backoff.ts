@@ -1,11 +1,7 @@
+import { type BackoffBounds, backoffMs } from '@headset-cloud/kit/backoff.ts';
+
 /** A session that lasted this long after its welcome counts as successful; milliseconds. */
 const goodSessionMs = 60_000;
-
-/** Bounds of the wait between two tries to connect; milliseconds. */
-export interface BackoffBounds {
-  readonly firstMs: number;
-  readonly longestMs: number;
-}
 
 /**
  * How long a headset waits before it connects again (protocol page, "Connecting"). A welcome alone does not
@@ -17,7 +13,7 @@ export class Backoff {
   #welcomedMs: number | undefined;
   #notBeforeMs = 0;
 
-  constructor(bounds: BackoffBounds = { firstMs: 500, longestMs: 60_000 }) {
+  constructor(bounds: BackoffBounds = { firstMs: 500, maxMs: 60_000 }) {
     this.#bounds = bounds;
   }
 
@@ -37,10 +33,8 @@ export class Backoff {
     const lastedMs = this.#welcomedMs === undefined ? 0 : performance.now() - this.#welcomedMs;
     this.#welcomedMs = undefined;
     if (lastedMs >= goodSessionMs) this.reset();
-    const { firstMs, longestMs } = this.#bounds;
-    const ceiling = Math.min(longestMs, firstMs * 2 ** Math.min(this.#failures, 16));
     this.#failures += 1;
-    return Math.random() * ceiling;
+    return backoffMs(this.#failures, this.#bounds);
   }
 
   /** The next connection comes no sooner than after `ms`. */

@@ -70,7 +70,7 @@ describe('the numbers of reports', () => {
     expect(told()).toEqual([[nowMs + 6, 1]]);
   });
 
-  it('go on where they were, whatever was reported before the welcome', () => {
+  it('continue where they were, whatever was reported before the welcome', () => {
     const first = boot();
     first.outbox.open(0);
     first.level(1);

@@ -79,7 +79,7 @@ const snapshots = () => cloud.reports.filter(({ snapshot }) => snapshot).length;
 /** For each fault the test that shows it. */
 const shows: { readonly [F in Fault]?: () => Promise<void> } = {
   'no-backoff': async () => {
-    await broken('no-backoff', { backoff: { firstMs: 1e9, longestMs: 1e9 } });
+    await broken('no-backoff', { backoff: { firstMs: 1e9, maxMs: 1e9 } });
     cloud.send({ case: 'goAway', value: { reason: GoAwayReason.DRAINING, retryAfterMs: 1_000_000_000 } });
     await sessions(2);
   },
@@ -306,9 +306,9 @@ const shows: { readonly [F in Fault]?: () => Promise<void> } = {
     expect(await cloud.result(1)).toMatchObject({ success: true });
     expect(files.requests).toHaveLength(1);
   },
-  'loads-anew': async () => {
+  'loads-again': async () => {
     files.oddities.push({ cutAfter: 100_000 });
-    await broken('loads-anew');
+    await broken('loads-again');
     cloud.offer(1, update());
     await cloud.result(1);
     expect(files.requests.map(({ range }) => range)).toEqual([undefined, undefined]);

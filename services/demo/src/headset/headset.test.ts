@@ -40,7 +40,7 @@ function headset(options: Partial<HeadsetOptions> = {}): Headset {
     },
     server: `127.0.0.1:${instance.service.linkPort()}`,
     stateDir,
-    backoff: { firstMs: 20, longestMs: 100 },
+    backoff: { firstMs: 20, maxMs: 100 },
     ...options,
   });
   open.push(made);

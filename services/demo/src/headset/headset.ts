@@ -2,7 +2,9 @@ import { EventEmitter } from 'node:events';
 import { statSync } from 'node:fs';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type ChannelOptions, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import type { BackoffBounds } from '@headset-cloud/kit/backoff.ts';
 import { type Clock, monotonicMs, systemClock } from '@headset-cloud/kit/clock.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import {
   type ConnectRequest,
   ConnectRequestSchema,
@@ -13,13 +15,13 @@ import {
   type Welcome,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { learn } from './activations.ts';
-import { Backoff, type BackoffBounds } from './backoff.ts';
+import { Backoff } from './backoff.ts';
 import { type Behaviour, breaks, type DeathPoint, normalBehaviour } from './behaviour.ts';
 import type { DeviceContent } from './content.ts';
 import { Device } from './device.ts';
 import { Effects } from './effects.ts';
 import { hello, type SelfDescription } from './hello.ts';
-import { type HeadsetIdentity, mintToken } from './identity.ts';
+import { mintToken } from './identity.ts';
 import { Installer } from './installer.ts';
 import { Journal } from './journal.ts';
 import { Line, type LineCall } from './line.ts';
@@ -36,7 +38,7 @@ type Installed = Partial<Pick<DeviceContent, 'firmwareVersion' | 'apps' | 'langu
 export interface HeadsetOptions extends SelfDescription, Installed {
   /** The initial content, also after a reset; missing parts are taken from factoryContent. */
   readonly content?: Partial<DeviceContent>;
-  readonly identity: HeadsetIdentity;
+  readonly identity: HeadsetKeyFile;
   /** host:port of device-link. */
   readonly server: string;
   /** Certificates (PEM) of the authorities that the server's is judged by; absent: no TLS. */

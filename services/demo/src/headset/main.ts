@@ -126,8 +126,8 @@ async function main(): Promise<void> {
     if (deathsLeft === 0) process.kill(process.pid, 'SIGKILL');
   };
 
-  const [firstMs = 0, longestMs = 0] = (o['backoff-ms'] ?? '').split('-').map(Number);
-  if (o['backoff-ms'] && !(firstMs > 0 && longestMs >= firstMs)) throw new Error('--backoff-ms is not A-B');
+  const [firstMs = 0, maxMs = 0] = (o['backoff-ms'] ?? '').split('-').map(Number);
+  if (o['backoff-ms'] && !(firstMs > 0 && maxMs >= firstMs)) throw new Error('--backoff-ms is not A-B');
 
   const content = o.content ? JSON.parse(userText(readFileSync(o.content))) : undefined;
   const ca = o.ca === undefined ? undefined : readFileSync(o.ca, 'utf8');
@@ -152,7 +152,7 @@ async function main(): Promise<void> {
       }),
       ...(content && { content }),
       ...(o.die && { atPoint }),
-      ...(o['backoff-ms'] && { backoff: { firstMs, longestMs } }),
+      ...(o['backoff-ms'] && { backoff: { firstMs, maxMs } }),
     });
     headsets.set(headset.deviceId, headset);
     if (o.quiet) continue;

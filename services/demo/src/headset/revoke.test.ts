@@ -75,7 +75,7 @@ describe('a revoke', () => {
     expect([cloud.readies, revoked(), cloud.effects()]).toEqual([[1, 1], [1, 1, 1], []]);
   });
 
-  it('of one that waits for its turn keeps it from ever beginning; the one before it goes on', async () => {
+  it('of one that waits for its turn keeps it from ever beginning; the one before it continues', async () => {
     const { made, goOn } = await oneBehindAnother();
     revoke(2);
     await waitFor('the answer', () => revoked().length === 1);
@@ -197,7 +197,7 @@ describe('a drop', () => {
     expect(cloud.effects()).toHaveLength(1);
   });
 
-  it('of a loading update ends the load; offered anew it is loaded and installed', async () => {
+  it('of a loading update ends the load; offered again it is loaded and installed', async () => {
     const made = await loading();
     drop(1);
     await waitFor('no part', () => parts().length === 0);
@@ -210,7 +210,7 @@ describe('a drop', () => {
 });
 
 describe('a start of what the headset holds as started', () => {
-  it('lets it go on in a new session without an offer', async () => {
+  it('lets it continue in a new session without an offer', async () => {
     const first = await loading();
     await first.close();
     cloud.forget(1);

@@ -12,7 +12,7 @@ export type Step =
     };
 
 /**
- * Runs a list of steps in order, each `afterMs` after the one before. `await` goes on when the
+ * Runs a list of steps in order, each `afterMs` after the one before. `await` continues when the
  * operation has taken effect on one of the headsets (or `deviceId`) since the script began; each effect
  * serves one `await`.
  */

@@ -337,7 +337,7 @@ export class Transactions {
   /** Reports a remembered end again: the same report with a new report id. */
   #repeatEnd(id: number, outcome: Outcome): void {
     const { behaviour } = this.#parts;
-    const ended = breaks(behaviour, 'dates-anew') ? undefined : outcome.ended;
+    const ended = breaks(behaviour, 'dates-again') ? undefined : outcome.ended;
     this.#report(endReport(id, outcome, behaviour), ended);
   }
 

@@ -89,7 +89,7 @@ describe('an update', () => {
     expect(third).toBe(second);
   });
 
-  it('goes on where a cut load ended', async () => {
+  it('continues where a cut load ended', async () => {
     files.oddities.push({ cutAfter: 100_000 }, { status: 503 }, { cutAfter: 50_000 });
     await cloud.online({ behaviour: quick });
     update();
@@ -102,7 +102,7 @@ describe('an update', () => {
     expect(cloud.urlRequests).toHaveLength(1);
   });
 
-  it('goes on after it was told to cut its own load', async () => {
+  it('continues after it was told to cut its own load', async () => {
     await cloud.online({ behaviour: { ...quick, cutDownloadAtBytes: 1000 } });
     update();
     expect(await cloud.result(1)).toMatchObject(installed);
@@ -110,7 +110,7 @@ describe('an update', () => {
     expect(gets()[1]?.[1]).toMatch(/^bytes=[1-9]\d*-$/);
   });
 
-  it('starts anew where the address ignores the range', async () => {
+  it('starts again where the address ignores the range', async () => {
     files.oddities.push({ cutAfter: 100_000 }, { whole: true });
     await cloud.online({ behaviour: quick });
     update();
@@ -136,7 +136,7 @@ describe('an update', () => {
     expect(cloud.effects()).toEqual([{ transactionId: 1, operation: 'updateApp' }]);
   });
 
-  it('goes on over the loss of the session, and asks again for an address in the next', async () => {
+  it('continues over the loss of the session, and asks again for an address in the next', async () => {
     let asked = 0;
     cloud.onUrl = () => {
       asked += 1;

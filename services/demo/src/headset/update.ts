@@ -103,7 +103,7 @@ export async function loadArtifact(loading: Loading): Promise<string | undefined
       if (refused >= refusedUrls && !endless) return "The update's addresses do not serve it.";
     }
     if (end === 'cut' && breaks(behaviour, 'fresh-address-each-time')) address = undefined;
-    if (end === 'cut' && breaks(behaviour, 'loads-anew')) await rm(path, { force: true });
+    if (end === 'cut' && breaks(behaviour, 'loads-again')) await rm(path, { force: true });
     if (end !== 'refused' || refused > 1) {
       const doublings = breaks(behaviour, 'waits-alike') ? 0 : Math.min(cuts, 10);
       const waitMs = Math.min(longestRetryMs, behaviour.downloadRetryMs * 2 ** doublings);

@@ -94,7 +94,7 @@ describe('an upload', () => {
     expect(cloud.urlRequests).toHaveLength(2);
   });
 
-  it('does not use an address whose time is over: it asks anew', async () => {
+  it('does not use an address whose time is over: it asks again', async () => {
     const old = { url: files.url('old'), expiresAtMs: BigInt(ago(1000)) };
     cloud.onUrl = () => (cloud.urlRequests.length === 1 ? old : { url: files.url('signed') });
     const made = await cloud.online();
@@ -104,7 +104,7 @@ describe('an upload', () => {
     expect(new Set(cloud.urlRequests.map(({ requestId }) => requestId)).size).toBe(2);
   });
 
-  it('fails when nothing moves for too long; while the answer comes it goes on', async () => {
+  it('fails when nothing moves for too long; while the answer comes it continues', async () => {
     // The answer has 38 bytes, so that it takes longer than `putIdleMs`.
     files.oddities.push({ dripMs: 30 }, { silent: true });
     const made = await cloud.online({ behaviour: { putIdleMs: 1000 } });

@@ -34,7 +34,7 @@ export interface Workplace {
   readonly effects: Effects;
 }
 
-/** Why a started transaction must fail before its work begins; undefined when it may go on. */
+/** Why a started transaction must fail before its work begins; undefined when it may continue. */
 export function refusal(offer: Offer, { journal, behaviour, device }: Workplace): string | undefined {
   const kind = offer.operation?.kind ?? { case: undefined };
   // Rule A7; protocol page, "Activations". A deactivation has nothing left to end, see `work`.

@@ -18,7 +18,7 @@ test('a callback with both signatures of a known key is taken', () => {
   expect(verifyCallback({ headers: signed(key), rawBody }, ['older', key], now)).toBe(true);
 });
 
-// withstands callbacks/forged, callbacks/replayed
+// protects against callbacks/forged, callbacks/replayed
 test.each([
   ['another key', { headers: signed('other'), rawBody }],
   ['a changed body', { headers: signed(key), rawBody: Buffer.from('{}') }],

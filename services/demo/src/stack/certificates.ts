@@ -6,7 +6,7 @@ import { createAuthority } from '@headset-cloud/kit/testing/authority.ts';
 const domain = 'headset-cloud.internal';
 
 /**
- * Makes an authority and certificates in `folder`, anew at each start of the stack: each for the components that one
+ * Makes an authority and certificates in `folder`, again at each start of the stack: each for the components that one
  * process runs. Returns the environment of such processes.
  */
 export async function makeCertificates(
@@ -32,13 +32,13 @@ export async function makeCertificates(
 }
 
 /** What headsets connect with: device-link's settings, and the file of the authority that they trust. */
-export interface HeadsetDoor {
+export interface HeadsetListener {
   readonly env: Readonly<Record<string, string>>;
   readonly caFile: string;
 }
 
 /** Makes an authority and the certificate that headsets are shown at localhost. */
-export async function makeHeadsetDoor(folder: string): Promise<HeadsetDoor> {
+export async function makeHeadsetListener(folder: string): Promise<HeadsetListener> {
   const write = writer(folder);
   const authority = await createAuthority('headset-cloud headsets, this machine only');
   const { cert, key } = await authority.issue(['localhost']);

@@ -29,10 +29,10 @@ export interface KafkaBroker {
 }
 
 /** Listeners on localhost that clients reach by TLS, with the users that may log in there. */
-export interface KafkaDoors {
+export interface KafkaListeners {
   /** By password. */
   readonly users: Readonly<Record<string, string>>;
-  readonly doors: readonly {
+  readonly listeners: readonly {
     readonly name: string;
     readonly port: number;
     /** Certificate chain and private key, PEM. */
@@ -83,15 +83,15 @@ export async function installKafka(): Promise<string> {
 }
 
 /**
- * Starts a broker with its data in `dir` (kept: start it there again to go on, on the same port).
+ * Starts a broker with its data in `dir` (kept: start it there again to continue, on the same port).
  * `port` 0 or absent: the system chooses. `host`: the address that it listens on and tells clients; default
- * loopback. `doors`: further listeners, which clients reach by TLS.
+ * loopback. `listeners`: further listeners, which clients reach by TLS.
  */
 export async function startKafka(options: {
   dir: string;
   port?: number;
   host?: string;
-  doors?: KafkaDoors;
+  listeners?: KafkaListeners;
 }): Promise<KafkaBroker> {
   const libs = await installKafka();
   const { dir } = options;
@@ -102,14 +102,17 @@ export async function startKafka(options: {
   if (!formatted) {
     const address = `${options.host ?? '127.0.0.1'}:${options.port || (await freePort())}`;
     const lines = serverProperties(join(dir, 'data'), address, await freePort());
-    writeFileSync(properties, lines + (options.doors ? doorProperties(dir, options.doors, lines) : ''));
+    writeFileSync(
+      properties,
+      lines + (options.listeners ? listenerProperties(dir, options.listeners, lines) : ''),
+    );
   }
   const address = /^advertised\.listeners=PLAINTEXT:\/\/(.+)$/m.exec(readFileSync(properties, 'utf8'))?.[1];
   if (!formatted) {
     await run('java', [
       ...['-cp', join(libs, '*'), 'kafka.tools.StorageTool', 'format'],
       ...['-t', clusterId(), '-c', properties],
-      ...Object.entries(options.doors?.users ?? {}).flatMap(([name, password]) =>
+      ...Object.entries(options.listeners?.users ?? {}).flatMap(([name, password]) =>
         ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => [
           '--add-scram',
           `${mechanism}=[name=${name},password=${password}]`,
@@ -214,13 +217,15 @@ function serverProperties(dataDir: string, address: string, controllerPort: numb
 }
 
 /** Properties of further listeners; those that stand twice replace the ones in `lines`, as Java reads them. */
-function doorProperties(dir: string, { users, doors }: KafkaDoors, lines: string): string {
+function listenerProperties(dir: string, { users, listeners }: KafkaListeners, lines: string): string {
   const lineOf = (key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(lines)?.[1] ?? '';
   const logins = Object.entries(users).map(([name, password]) => `user_${name}="${password}"`);
   const module = (name: string) => `org.apache.kafka.common.security.${name} required`;
-  const at = (host: string) => doors.map(({ name, port }) => `${name}://${host}:${port}`).join(',');
-  const protocols = doors.map(({ name, clientCa }) => `${name}:${clientCa ? 'SSL' : 'SASL_SSL'}`).join(',');
-  const each = doors.flatMap(({ name, cert, key, clientCa }) => {
+  const at = (host: string) => listeners.map(({ name, port }) => `${name}://${host}:${port}`).join(',');
+  const protocols = listeners
+    .map(({ name, clientCa }) => `${name}:${clientCa ? 'SSL' : 'SASL_SSL'}`)
+    .join(',');
+  const each = listeners.flatMap(({ name, cert, key, clientCa }) => {
     const prefix = `listener.name.${name.toLowerCase()}`;
     const file = (what: string, pem: string) => {
       const path = join(dir, `${name}-${what}.pem`);

@@ -7,7 +7,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import type { AdminAddresses } from '../provision.ts';
 import { type Backing, startBacking } from './backing.ts';
-import { makeCertificates, makeHeadsetDoor } from './certificates.ts';
+import { makeCertificates, makeHeadsetListener } from './certificates.ts';
 import {
   grpcAddresses,
   type Instance,
@@ -109,7 +109,7 @@ export interface StackPlan {
 }
 
 const usingS3: readonly ServiceName[] = ['updates'];
-/** Services with a door for clients outside the platform. */
+/** Services with a listener for clients outside the platform. */
 const outsideServices: readonly ServiceName[] = ['device-link', 'communication', 'updates'];
 
 /** Starts the platform on either stack and waits until it is ready. */
@@ -125,9 +125,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   writeSecretFile(clientsFile, JSON.stringify(options.clients, null, 2));
   const issuerUrl = `http://127.0.0.1:${ports.issuer}`;
   const logFile = (name: string) => join(dataDir, 'logs', `${name}.log`);
-  const headsetDoor = options.headsetTls ? await makeHeadsetDoor(join(dataDir, 'headset-tls')) : undefined;
+  const headsetListener = options.headsetTls
+    ? await makeHeadsetListener(join(dataDir, 'headset-tls'))
+    : undefined;
   const common: Record<string, string> = {
-    ...headsetDoor?.env,
+    ...headsetListener?.env,
     ...defaultSettings,
     SECRET_KEY: ownSecretKey(dataDir),
     DATA_DIR: dataDir,
@@ -182,16 +184,19 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     if (oneProcess) {
       for (const [i, name] of platforms.entries()) {
         const gateway = gateways[i] ?? '';
-        const doors = outsideServices.map(
-          (service) => [service, ports.doors[`${service}-${i + 1}`]] as const,
+        const listeners = outsideServices.map(
+          (service) => [service, ports.listeners[`${service}-${i + 1}`]] as const,
         );
         add(name, 'services/standalone/src/main.ts', ports.serviceAdmin[gateway] ?? ports.admin, {
           // Before the rest, where a test may choose another mode.
           ...certificates('device-link', 'gateway'),
           ...stores,
           ...backing.s3Environment,
-          ...Object.assign({}, ...doors.map(([service, port]) => port && doorsOf(service, local(port)))),
-          ...(gateway in ports.doors && { GATEWAY_LISTEN: local(ports.doors[gateway]) }),
+          ...Object.assign(
+            {},
+            ...listeners.map(([service, port]) => port && listenersOf(service, local(port))),
+          ),
+          ...(gateway in ports.listeners && { GATEWAY_LISTEN: local(ports.listeners[gateway]) }),
           GRPC_LISTEN: local(ports.grpc[gateway]),
           ADVERTISE_ADDRESS: local(ports.grpc[gateway]),
           ...(gateways.length > 1 && { GATEWAY_PEERS: peersOf(gateways) }),
@@ -204,7 +209,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           ...certificates(service),
           ...shared,
           ...(usingS3.includes(service) && backing.s3Environment),
-          ...(name in ports.doors && doorsOf(service, local(ports.doors[name]))),
+          ...(name in ports.listeners && listenersOf(service, local(ports.listeners[name]))),
           GRPC_LISTEN: local(ports.grpc[name]),
           ADVERTISE_ADDRESS: local(ports.grpc[name]),
         });
@@ -214,7 +219,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           ...certificates('gateway'),
           ...shared,
           ...(options.gatewayReaches && reachedThrough(options.gatewayReaches, instances, ports.grpc)),
-          ...(name in ports.doors && { GATEWAY_LISTEN: local(ports.doors[name]) }),
+          ...(name in ports.listeners && { GATEWAY_LISTEN: local(ports.listeners[name]) }),
           ...(gateways.length > 1 && {
             GRPC_LISTEN: local(ports.grpc[name]),
             GATEWAY_PEERS: peersOf(gateways),
@@ -233,12 +238,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     issuerUrl,
     tokenUrl: `${issuerUrl}/token`,
     // grpc-js demands a name where it verifies a certificate.
-    deviceLinkUrl: `${headsetDoor ? 'localhost' : '127.0.0.1'}:${ports.deviceLink}`,
-    deviceLinkUrls: doorAddresses(ports.deviceLink, 'device-link', ports),
-    headsetCaFile: headsetDoor?.caFile,
+    deviceLinkUrl: `${headsetListener ? 'localhost' : '127.0.0.1'}:${ports.deviceLink}`,
+    deviceLinkUrls: listenerAddresses(ports.deviceLink, 'device-link', ports),
+    headsetCaFile: headsetListener?.caFile,
     soraWebhookUrl: `http://127.0.0.1:${ports.sora}`,
-    soraWebhookAddresses: doorAddresses(ports.sora, 'communication', ports),
-    gatewayAddresses: doorAddresses(ports.gateway, 'gateway', ports),
+    soraWebhookAddresses: listenerAddresses(ports.sora, 'communication', ports),
+    gatewayAddresses: listenerAddresses(ports.gateway, 'gateway', ports),
     filesUrl: `http://127.0.0.1:${ports.files}`,
     admin: {
       devices: adminOf('devices'),
@@ -320,16 +325,16 @@ function planOf(backing: Backing | undefined, names: readonly string[], ports: P
 }
 
 /** Listen addresses of a further instance for clients outside the platform. */
-function doorsOf(service: ServiceName, address: string): Record<string, string> {
+function listenersOf(service: ServiceName, address: string): Record<string, string> {
   if (service === 'device-link') return { DEVICE_LINK_LISTEN: address };
   if (service === 'communication') return { COMMUNICATION_LISTEN: address };
   if (service === 'updates') return { UPDATES_LISTEN: address };
   return {};
 }
 
-function doorAddresses(first: number, name: string, { doors }: Ports): string[] {
-  const further = Object.keys(doors).filter((door) => door.replace(/-\d+$/, '') === name);
-  return [first, ...further.map((door) => doors[door])].map((port) => `127.0.0.1:${port}`);
+function listenerAddresses(first: number, name: string, { listeners }: Ports): string[] {
+  const further = Object.keys(listeners).filter((listener) => listener.replace(/-\d+$/, '') === name);
+  return [first, ...further.map((listener) => listeners[listener])].map((port) => `127.0.0.1:${port}`);
 }
 
 function reachedThrough(
@@ -371,7 +376,7 @@ interface Ports extends FixedPorts {
   grpc: Record<string, number>;
   serviceAdmin: Record<string, number>;
   /** For clients outside the platform, of further instances and gateways. */
-  doors: Record<string, number>;
+  listeners: Record<string, number>;
 }
 
 /** Chosen once for a data folder: addresses stay the same over restarts. */
@@ -394,7 +399,7 @@ async function portsOf(
     ...(options.ports ?? { gateway, issuer, deviceLink, files, sora, admin }),
     grpc: each([...names, ...gateways]),
     serviceAdmin: each(admins),
-    doors: each(further),
+    listeners: each(further),
   };
   writeFileSync(file, JSON.stringify(ports));
   return ports;

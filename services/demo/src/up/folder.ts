@@ -119,11 +119,11 @@ export function refuseSecondRun(dataDir: string): void {
 }
 
 /** Tells `ctl` where the admin ports are while the platform runs; returns what removes that again. */
-export function writeDoors(
+export function writeAddresses(
   dataDir: string,
   adminUrls: Readonly<Record<string, string>>,
 ): () => Promise<void> {
-  const file = join(dataDir, 'doors.json');
+  const file = join(dataDir, 'addresses.json');
   writeFileSync(file, `${JSON.stringify(adminUrls, null, 2)}\n`);
   return async () => rmSync(file, { force: true });
 }

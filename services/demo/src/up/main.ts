@@ -11,7 +11,7 @@ import {
   refuseBusyPorts,
   refuseSecondRun,
   shown,
-  writeDoors,
+  writeAddresses,
 } from './folder.ts';
 import { hints } from './hints.ts';
 import { integratorKeyFile, issuerClients, refuseDamagedKeys } from './secrets.ts';
@@ -106,7 +106,7 @@ async function run(): Promise<void> {
     `the platform is ready (${stack.oneProcess ? 'one process' : 'one process per service'}, ${kind === 'real' ? 'MongoDB and Kafka' : 'embedded stores'})`,
   );
   if (settingsFile !== undefined) step(`settings of ${shown(settingsFile)}: ${settingsText(settings)}`);
-  stops.push(writeDoors(dataDir, stack.adminUrls));
+  stops.push(writeAddresses(dataDir, stack.adminUrls));
   const { demo, api, note } = await openDemo(stack, {
     integratorUrl: `http://127.0.0.1:${ports.integrator}/callbacks`,
     adminToken: adminTokenOf(settings),

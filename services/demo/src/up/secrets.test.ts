@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createIdentity } from '../headset/identity.ts';
+import { generateHeadsetKey } from '@headset-cloud/kit/headset-key.ts';
 import { Refusal } from './folder.ts';
 import { headsetKeyFileIn, integratorKeyFile, issuerClients, refuseDamagedKeys } from './secrets.ts';
 
@@ -28,7 +28,7 @@ test('a new folder gets a new client, and one of an earlier run keeps its secret
   const clients = [{ clientId: 'one', clientSecret: 'secret' }];
   writeFileSync(join(folder, 'issuer-clients.json'), JSON.stringify(clients));
   writeFileSync(integratorKeyFile(folder), 'k'.repeat(43));
-  writeFileSync(headsetKeyFileIn(folder), JSON.stringify(createIdentity('350000000000006').identity));
+  writeFileSync(headsetKeyFileIn(folder), JSON.stringify(generateHeadsetKey('350000000000006').file));
   expect(issuerClients(folder)).toEqual(clients);
   refuseDamagedKeys(folder);
 });

@@ -1,6 +1,6 @@
 import { limits } from './limits.ts';
 
-/** What a ready asks for. One that comes again after a start asks anew: it may be over since. */
+/** What a ready asks for. One that comes again after a start asks again: it may be over since. */
 export type ReadyAction = 'ask' | 'ignore';
 
 /** What may be sent now, in this order. */

@@ -58,7 +58,7 @@ const refused: Record<string, () => string> = {
   'a token that ends before it begins': () => sign({ iat: nowS() + 30, exp: nowS() + 10 }),
 };
 
-// withstands headsets/token-forged, headsets/token-times, headsets/token-names
+// protects against headsets/token-forged, headsets/token-times, headsets/token-names
 describe('a headset is refused, and told the time of the server, with', () => {
   it.each(Object.keys(refused))('%s', async (name) => {
     const token = (refused[name] as () => string)();
@@ -97,7 +97,7 @@ describe('a headset is let in', () => {
 
   it('not without a hello in time', async () => {
     const headset = world.dial(instance);
-    await waitFor('the stream to stand at the door', async () => {
+    await waitFor('the stream to stand at the listener', async () => {
       world.clock.offsetMs += 1000;
       return headset.end !== undefined;
     });
@@ -118,7 +118,7 @@ describe('who is refused is counted by reason, and logged with address and devic
   };
   const told = () => world.lines.filter(({ msg }) => msg === 'a stream of a headset was refused');
 
-  // withstands headsets/log-flood
+  // protects against headsets/log-flood
   it('by its token', async () => {
     for (let i = 0; i < 20; i++) {
       await world.dial(instance, { token: 'Basic YTpi', hello: {} }).ended(status.UNAUTHENTICATED);

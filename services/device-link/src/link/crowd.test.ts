@@ -7,11 +7,11 @@ import { deviceId, type Instance, World } from '../testing/world.ts';
 let world: World;
 let instance: Instance;
 const sockets: Socket[] = [];
-const strangers = Array.from({ length: 14 }, (_, i) => `35000000000${String(1000 + i)}`);
+const newcomers = Array.from({ length: 14 }, (_, i) => `35000000000${String(1000 + i)}`);
 
 beforeEach(async () => {
   world = new World();
-  for (const id of strangers) world.registerKey(id, 'k1');
+  for (const id of newcomers) world.registerKey(id, 'k1');
   instance = await world.start({
     ...{ DEVICE_LINK_MAX_SESSIONS: 2, DEVICE_LINK_MAX_WAITING: 10 },
     // A connection may be replaced after 30 % of it.
@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 const turnedAway = async (reason: string): Promise<number> => {
-  const found = new RegExp(`turned_away_total{door="headsets",reason="${reason}"} (\\d+)`);
+  const found = new RegExp(`turned_away_total{listener="headsets",reason="${reason}"} (\\d+)`);
   return Number(found.exec(await world.metrics.metrics())?.[1] ?? 0);
 };
 
@@ -43,10 +43,10 @@ it('connections that say nothing keep no headset out, and end no session', async
     return gone >= 289;
   });
   // Its first tries may come before the others are old enough to be replaced.
-  const [stranger = ''] = strangers;
-  let headset = world.dial(instance, { id: stranger, hello: {} });
+  const [newcomer = ''] = newcomers;
+  let headset = world.dial(instance, { id: newcomer, hello: {} });
   await waitFor('the headset to get in', () => {
-    if (headset.end) headset = world.dial(instance, { id: stranger, hello: {} });
+    if (headset.end) headset = world.dial(instance, { id: newcomer, hello: {} });
     return headset.received.length > 0;
   });
   await headset.next('welcome');
@@ -55,7 +55,7 @@ it('connections that say nothing keep no headset out, and end no session', async
 });
 
 it('streams that never say hello give way to a headset that does', async () => {
-  const [first = '', ...others] = strangers;
+  const [first = '', ...others] = newcomers;
   const proxy = world.dial(instance, { id: first });
   const silent = [proxy, ...others.map((id) => world.dial(instance, { id, beside: proxy }))];
   await waitFor('the first ones to be sent away', () => silent.filter((one) => one.end).length === 2);
@@ -69,7 +69,7 @@ it('streams that never say hello give way to a headset that does', async () => {
   expect(silent.filter((one) => one.end)).toHaveLength(3);
 });
 
-// withstands headsets/crowd
+// protects against headsets/crowd
 it('of one headset only the newest stream waits for its hello', async () => {
   const both = [world.dial(instance), world.dial(instance)];
   const gone = await waitFor('one to be sent away', () => both.find((one) => one.end));

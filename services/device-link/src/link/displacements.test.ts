@@ -31,7 +31,7 @@ describe('a device whose sessions displace each other', () => {
       return events.length === many && events.map(({ sharedIdentity }) => sharedIdentity);
     });
 
-  // withstands headsets/copied-identity
+  // protects against headsets/copied-identity
   it('is counted by reason, logged once in an hour, and reported with its hellos', async () => {
     let last = world.dial(instance, { hello: {} });
     await last.next('welcome');

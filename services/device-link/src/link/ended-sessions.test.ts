@@ -52,7 +52,7 @@ const hasSession = async (id: string) => {
   return sessionEpochs[id] !== undefined;
 };
 
-// withstands headsets/slow-reader
+// protects against headsets/slow-reader
 it.each(Object.keys(endings))(
   'a session that has ended by %s is cut off after the grace time',
   async (how) => {
@@ -70,7 +70,7 @@ it.each(Object.keys(endings))(
   },
 );
 
-// withstands headsets/slow-reader
+// protects against headsets/slow-reader
 it('headsets that stop reading and close their half keep the places of a full instance no longer than the grace time', async () => {
   for (const id of ids) {
     const headset = await begin(id);

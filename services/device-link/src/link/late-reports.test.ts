@@ -22,7 +22,7 @@ const queuedBytes = async () => {
   return Number(/headset_queued_report_bytes (\d+)/.exec(text)?.[1]);
 };
 
-// withstands headsets/report-flood
+// protects against headsets/report-flood
 it('while the log is away, reports of many headsets stay within the limit, however late the headsets connect', async () => {
   for (const id of [...early, ...late]) {
     world.registerKey(id, 'k1');

@@ -1,4 +1,5 @@
 import { toBinary } from '@bufbuild/protobuf';
+import { backoffMs } from '@headset-cloud/kit/backoff.ts';
 import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
@@ -8,7 +9,7 @@ import { limits } from '../domain/limits.ts';
 import { OfferBook, type PermitAnswer, type Release } from '../domain/offer-book.ts';
 import { Turn } from '../domain/turn.ts';
 import type { Conversation } from './conversation.ts';
-import { backoffMs, pause, retryWhile } from './retry.ts';
+import { callBackoff, pause, retryWhile } from './retry.ts';
 import type { SessionJudge } from './session-judge.ts';
 import { StartPermits } from './start-permits.ts';
 import { ToldActivation } from './told-activation.ts';
@@ -130,7 +131,7 @@ export class OfferDesk {
         this.#turn.failed();
         this.#session.complain('a session could not be judged again', error, attempt);
         this.judgedAtMs = now - this.#deps.rejudgeEveryMs + rejudgeAfterFailureMs;
-        if (this.#missesSome) await pause(backoffMs(attempt));
+        if (this.#missesSome) await pause(backoffMs(attempt, callBackoff));
       }
       if (!this.#missesSome) break;
     }
@@ -241,7 +242,7 @@ export class OfferDesk {
     }
   }
 
-  /** A judgement left out the operations of the next offers: reads them, and goes on (rule B5). */
+  /** A judgement left out the operations of the next offers: reads them, and continues (rule B5). */
   #readLacking(): void {
     const ids = this.#book.lacking(limits.maxOffersRead);
     if (ids.length > 0 && !this.#reading) void this.#readOffers(ids);

@@ -45,7 +45,7 @@ it('a headset that stays away is reported as offline, a headset that has a sessi
   expect(await firstOffline()).toEqual([expect.objectContaining({ deviceId, sessionEpoch: 1n })]);
 });
 
-// withstands headsets/offline-suppressed
+// protects against headsets/offline-suppressed
 it('failed look-ups of keys for callers without a valid key delay no report', async () => {
   const instance = await start();
   const headset = world.dial(instance, { hello: {} });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as tls } from 'node:tls';
 import { ConfigError } from '@headset-cloud/kit/config.ts';
-import { Connections, type TurnedAway } from '@headset-cloud/kit/doors/connections.ts';
+import { Connections, type TurnedAway } from '@headset-cloud/kit/listeners/connections.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { createAuthority } from '@headset-cloud/kit/testing/authority.ts';
@@ -24,25 +24,25 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 const nobody = new BlockList();
 
-interface Door {
+interface Listener {
   readonly port: number;
   readonly turnedAway: TurnedAway[];
   readonly connections: Connections;
-  /** Of the certificate; undefined: the door speaks plaintext. */
+  /** Of the certificate; undefined: the listener speaks plaintext. */
   readonly ca: string | undefined;
 }
 
 /** The headsets' port behind the proxies of `proxies`; two connections of an address, and no patience for idle ones. */
-async function open(withTls: boolean, proxies = loopback): Promise<Door> {
+async function open(withTls: boolean, proxies = loopback): Promise<Listener> {
   const turnedAway: TurnedAway[] = [];
   const connections = new Connections({ most: 100, mostOfAddress: 2, proxies }, (why) =>
     turnedAway.push(why),
   );
-  const door = { connections, proxyHeader: true };
+  const listener = { connections, proxyHeader: true };
   const { ca, security } = withTls
     ? await secured(connections)
     : { ca: undefined, security: { mode: 'plaintext' as const, connections } };
-  const server = new RpcServer([], logger, {}, undefined, { ...security, ...door });
+  const server = new RpcServer([], logger, {}, undefined, { ...security, ...listener });
   const port = await server.start({ host: '127.0.0.1', port: 0 });
   closing.push(() => server.stop(0));
   return { port, turnedAway, connections, ca };
@@ -65,7 +65,7 @@ async function secured(connections: Connections) {
 }
 
 /** Connects as a proxy does that writes `header` first; resolves when HTTP/2 works, rejects when the connection is closed. */
-async function through({ port, ca }: Door, header: string): Promise<ClientHttp2Session> {
+async function through({ port, ca }: Listener, header: string): Promise<ClientHttp2Session> {
   const socket: Socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
   closing.push(() => void socket.destroy());
@@ -91,36 +91,36 @@ describe.each([
   ['without TLS', false],
 ])('behind a proxy, %s', (_, withTls) => {
   test('a headset is counted by the address that the PROXY header names', async () => {
-    const door = await open(withTls);
-    const first = await through(door, client('192.0.2.7'));
+    const listener = await open(withTls);
+    const first = await through(listener, client('192.0.2.7'));
     // What a log line about its streams says.
-    expect(door.connections.addressOf(`127.0.0.1:${first.socket.localPort}`)).toBe('192.0.2.7');
-    await through(door, client('192.0.2.7'));
+    expect(listener.connections.addressOf(`127.0.0.1:${first.socket.localPort}`)).toBe('192.0.2.7');
+    await through(listener, client('192.0.2.7'));
     // Both are too young to be replaced.
-    await expect(through(door, client('192.0.2.7'))).rejects.toThrow('closed');
-    expect(door.turnedAway).toEqual(['address']);
-    const other = await through(door, client('192.0.2.8'));
-    expect(door.connections.size).toBe(3);
+    await expect(through(listener, client('192.0.2.7'))).rejects.toThrow('closed');
+    expect(listener.turnedAway).toEqual(['address']);
+    const other = await through(listener, client('192.0.2.8'));
+    expect(listener.connections.size).toBe(3);
     other.close();
-    await waitFor('it to be forgotten', () => door.connections.size === 2);
+    await waitFor('it to be forgotten', () => listener.connections.size === 2);
   });
 
-  // withstands headsets/address-spoofed
+  // protects against headsets/address-spoofed
   test('a connection of the proxy itself counts for nobody, and one without a header is closed', async () => {
-    const door = await open(withTls);
-    for (let i = 0; i < 4; i++) await through(door, 'PROXY UNKNOWN\r\n');
-    expect(door.connections.size).toBe(4);
-    await expect(through(door, '')).rejects.toThrow('closed');
-    await expect(through(door, client('a.b.c.d'))).rejects.toThrow('closed');
-    await waitFor('those to be forgotten', () => door.connections.size === 4);
-    expect(door.turnedAway).toEqual([]);
+    const listener = await open(withTls);
+    for (let i = 0; i < 4; i++) await through(listener, 'PROXY UNKNOWN\r\n');
+    expect(listener.connections.size).toBe(4);
+    await expect(through(listener, '')).rejects.toThrow('closed');
+    await expect(through(listener, client('a.b.c.d'))).rejects.toThrow('closed');
+    await waitFor('those to be forgotten', () => listener.connections.size === 4);
+    expect(listener.turnedAway).toEqual([]);
   });
 
-  // withstands headsets/address-spoofed
+  // protects against headsets/address-spoofed
   test('who is no trusted proxy connects without a header, and cannot name an address', async () => {
-    const door = await open(withTls, nobody);
-    await through(door, '');
-    await expect(through(door, client('192.0.2.9'))).rejects.toThrow('closed');
+    const listener = await open(withTls, nobody);
+    await through(listener, '');
+    await expect(through(listener, client('192.0.2.9'))).rejects.toThrow('closed');
   });
 });
 

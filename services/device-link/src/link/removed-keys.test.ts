@@ -17,8 +17,8 @@ const checks = (n: number) => {
   return waitFor('checks of the keys', () => world.keyChecks >= until);
 };
 
-// withstands headsets/removed-key
-test('the session of a removed key ends on every instance, the others go on', async () => {
+// protects against headsets/removed-key
+test('the session of a removed key ends on every instance, the others continue', async () => {
   const instances = [
     await world.start({ DEVICE_LINK_KEY_CHECK_MS: 50 }),
     await world.start({ DEVICE_LINK_KEY_CHECK_MS: 50 }),
@@ -46,7 +46,7 @@ async function judgedThenRemoved(instance: Instance) {
   return { silent, inside };
 }
 
-// withstands headsets/removed-key
+// protects against headsets/removed-key
 test('a stream that waits with its hello ends when its key is removed', async () => {
   const instance = await world.start({ DEVICE_LINK_KEY_CHECK_MS: 50 });
   const { silent, inside } = await judgedThenRemoved(instance);
@@ -57,7 +57,7 @@ test('a stream that waits with its hello ends when its key is removed', async ()
   expect(inside.end).toBeUndefined();
 });
 
-// withstands headsets/removed-key
+// protects against headsets/removed-key
 test('a late hello has its key judged once more', async () => {
   const clock = createFakeTime(Date.now());
   const instance = await world.start({ DEVICE_LINK_KEY_CHECK_MS: 600_000 }, undefined, clock);

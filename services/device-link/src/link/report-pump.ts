@@ -15,7 +15,7 @@ export interface PumpHost {
   publish(events: readonly ReportEvent[]): Promise<void>;
   /** Every report up to this id is durable. */
   acknowledge(reportId: number): void;
-  /** True: read no more reports for now; false: go on. */
+  /** True: read no more reports for now; false: continue. */
   setFull(full: boolean): void;
   alive(): boolean;
   failed(error: unknown, attempt: number): void;

@@ -30,7 +30,7 @@ function report(headset: RawHeadset, id: number): void {
   headset.send({ case: 'report', value: { reportId: BigInt(id), activationEpoch: 1n, body } });
 }
 
-// withstands headsets/report-flood
+// protects against headsets/report-flood
 it('reports of all headsets together have a bound while the log is away, and none is lost', async () => {
   const instance = await world.start({ DEVICE_LINK_QUEUED_REPORT_BYTES: roomBytes });
   const headsets = devices.map((id) => world.dial(instance, { id, hello: {} }));

@@ -1,12 +1,8 @@
+import { type BackoffBounds, backoffMs } from '@headset-cloud/kit/backoff.ts';
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 
-const firstDelayMs = 100;
-const longestDelayMs = 10_000;
-
-/** Waits before try `attempt` (1, 2, …): exponential with full jitter, 10 s at most. */
-export function backoffMs(attempt: number, random: () => number = Math.random): number {
-  return random() * Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(attempt, 10));
-}
+/** Bounds of the waits between calls of other services that are repeated until they succeed. */
+export const callBackoff: BackoffBounds = { firstMs: 200, maxMs: 10_000 };
 
 /** Resolves after `ms`; holds no process open. */
 export function pause(ms: number, time: Time = systemTime): Promise<void> {
@@ -29,7 +25,7 @@ export async function retryWhile<T>(
       onFailure(error, attempt);
     }
     if (!wanted()) break;
-    await pause(backoffMs(attempt));
+    await pause(backoffMs(attempt, callBackoff));
   }
   return undefined;
 }

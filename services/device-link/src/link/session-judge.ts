@@ -81,7 +81,7 @@ export class SessionJudge {
     return { answer: this.#permit(answer), reason: answer.dropReason };
   }
 
-  /** A client that does not know revoke is not asked to: what it has started goes on (rule A11). */
+  /** A client that does not know revoke is not asked to: what it has started continues (rule A11). */
   #permit({ start, revoke }: AcceptResponse): PermitAnswer {
     if (revoke) return this.#knowsRevoke ? 'revoke' : 'start';
     return start ? 'start' : 'drop';

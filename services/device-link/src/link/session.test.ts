@@ -228,7 +228,7 @@ describe('a session', () => {
     await waitFor('the absence', async () => (await deliver(2))[0] === 0n);
   });
 
-  // withstands headsets/slow-reader
+  // protects against headsets/slow-reader
   it('ends, and is cut off, when the headset takes nothing any more', async () => {
     const headset = await connected();
     headset.stopReading();
@@ -370,7 +370,7 @@ describe('reports', () => {
     expect(await said(topics.deviceReports)).toEqual(cases(aboutItself));
   });
 
-  // withstands headsets/report-repeat
+  // protects against headsets/report-repeat
   it('that come twice are acknowledged again, not published again', async () => {
     const headset = await connected();
     headset.result(7, 1);
@@ -464,7 +464,7 @@ describe('a message that breaks the protocol ends the session and changes nothin
     expect(world.online).toEqual([]);
   });
 
-  // withstands headsets/large-message
+  // protects against headsets/large-message
   it('a message far over the limit is refused by its length alone', async () => {
     const headset = await connected();
     headset.sendBytes(new Uint8Array(600_000));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { connect, type TLSSocket } from 'node:tls';
 import type { ConfigError } from '@headset-cloud/kit/config.ts';
-import { Connections } from '@headset-cloud/kit/doors/connections.ts';
+import { Connections } from '@headset-cloud/kit/listeners/connections.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { type Authority, createAuthority, type Issued } from '@headset-cloud/kit/testing/authority.ts';
@@ -98,7 +98,7 @@ function handshake(
   });
 }
 
-// withstands headsets/plaintext
+// protects against headsets/plaintext
 test('h2 is agreed on by TLS 1.2 and 1.3; older versions, other protocols and plaintext are refused and counted', async () => {
   mount(one, 'r1');
   const { port, metrics } = await open();
@@ -120,12 +120,12 @@ test('h2 is agreed on by TLS 1.2 and 1.3; older versions, other protocols and pl
   expect(await metrics.metrics()).toMatch(/headset_link_certificate_expiry_timestamp_seconds \d{10}/);
 });
 
-test('a changed certificate is used for new connections; the open ones go on', async () => {
+test('a changed certificate is used for new connections; the open ones continue', async () => {
   mount(one, 'r1');
   const { port, lines } = await open();
   const before = await session(port);
   mount(other, 'r2');
-  await waitFor('the certificate to be read', () => lines().includes('has been read anew'));
+  await waitFor('the certificate to be read', () => lines().includes('has been read again'));
   const after = await session(port);
   expect(after.serial).not.toBe(before.serial);
   await ping(before.session);

@@ -1,5 +1,5 @@
 import { ConfigError } from '@headset-cloud/kit/config.ts';
-import type { Connections } from '@headset-cloud/kit/doors/connections.ts';
+import type { Connections } from '@headset-cloud/kit/listeners/connections.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { ServerTls } from '@headset-cloud/kit/rpc/secure-listener.ts';
 import { openCertificateFiles } from '@headset-cloud/kit/tls/certificate-files.ts';

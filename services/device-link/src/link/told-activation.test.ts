@@ -59,7 +59,7 @@ describe('a session', () => {
     expect(await next.next('start')).toMatchObject({ transactionId: 2n });
   });
 
-  it('goes on where the change has started, and where the work belongs to what the welcome told', async () => {
+  it('continues where the change has started, and where the work belongs to what the welcome told', async () => {
     const headset = await connected();
     await deliver(work(1, 1n), change(2, 2n), work(3, 2n));
     await waitFor('the offers', () => headset.ids('offer').length === 3);

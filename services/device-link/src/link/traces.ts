@@ -1,7 +1,7 @@
 import { limits } from '../domain/limits.ts';
 
 /**
- * The trace contexts of a session's transactions, so that what the headset says about one goes on in
+ * The trace contexts of a session's transactions, so that what the headset says about one continues in
  * the trace of the call that made it (rule C18). Empty, and without cost, while nothing is traced.
  */
 export class Traces {

@@ -66,7 +66,7 @@ describe('the welcome', () => {
     expect(await headset.next('offer')).toMatchObject({ transactionId: 1n });
   });
 
-  it('comes without the activation when devices does not answer in time, and the session goes on', async () => {
+  it('comes without the activation when devices does not answer in time, and the session continues', async () => {
     world.onActivation = () => new Promise(() => {});
     const headset = world.dial(instance, { hello: {} });
     expect((await headset.next('welcome')).activation).toBeUndefined();

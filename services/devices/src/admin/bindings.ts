@@ -10,7 +10,7 @@ import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 import { hardwareModelHandlers } from './hardware-models.ts';
 import { headsetKeyHandlers } from './headset-keys.ts';
 
-/** The operators' door (rule C17). */
+/** The operators' listener (rule C17). */
 export function adminBindings(
   deps: AdminDependencies & ForgetDependencies & ForgetApplicationDependencies,
 ): RpcBinding[] {

@@ -12,7 +12,7 @@ import type {
   SlotStore,
 } from '../ports.ts';
 
-/** Dependencies of the operators' door. */
+/** Dependencies of the operators' listener. */
 export interface AdminDependencies {
   readonly developers: DeveloperStore;
   readonly applications: ApplicationStore;

@@ -38,7 +38,7 @@ export function applicationForgetHandler({
         );
         if (forgotten) break;
         if (tries === mostTries) throw unsettled(applicationId);
-        // Its contract changed since it was read: an activation has begun, or it was only counted anew.
+        // Its contract changed since it was read: an activation has begun, or it was only counted again.
         traces = await tracesOf(applicationId);
       }
       const { removed, more } = await forgetting.removeNamed(applicationId);

@@ -51,7 +51,7 @@ test.each(['http://a/', 'HTTPS://a.example:8443/b?c=d&e=%20'])('the address %s i
   expect(readSignedUrl(Buffer.from(JSON.stringify({ url, more: 1 })))).toBe(url);
 });
 
-// withstands callbacks/scheme
+// protects against callbacks/scheme
 test.each([
   'https://',
   'https:a',

@@ -59,7 +59,7 @@ export function createActivationStore(
     }
   }
 
-  /** A change after which a device may go on changing; throws where too much of it waits to be told to others. */
+  /** A change after which a device may continue changing; throws where too much of it waits to be told to others. */
   async function changeWithRoom(
     filter: Filter<DeviceDocument> & { _id: string },
     update: Update<DeviceDocument>,

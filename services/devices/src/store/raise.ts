@@ -13,7 +13,7 @@ export async function isUnused(store: Store): Promise<boolean> {
 
 /**
  * Raises the restored database (ADR 0035): each device's activation epoch is above all that its headset may
- * have learned since the backup. The application that has it goes on, as if after a break, because others may
+ * have learned since the backup. The application that has it continues, as if after a break, because others may
  * have had it meanwhile; what happened under its own epochs is still its own (`before`).
  */
 export async function raiseDevices({ store, dryRun }: Raising): Promise<RaiseReport> {

@@ -103,7 +103,7 @@ export function addDeliveries(program: Command, session: Session): void {
     .option('--since <time>', 'created since then: 2h (before now) or a date', pastTime)
     .option('--until <time>', 'created until then', pastTime)
     .option('--limit <deliveries>', 'most to show, up to 1000', listLimit, 100)
-    .option('--after <cursor>', 'go on behind a cursor that a former call has shown')
+    .option('--after <cursor>', 'continue behind a cursor that a former call has shown')
     .addHelpText('after', '\nExample:\n  $ hc deliveries list --state dead --since 1d\n')
     .action((options: ListOptions) => list(session, options));
 
@@ -164,7 +164,7 @@ export function addDeliveries(program: Command, session: Session): void {
     .addHelpText(
       'after',
       `
-Ctrl-C ends the waiting, not the recovery: hc deliveries recovery ID goes on to show it.
+Ctrl-C ends the waiting, not the recovery: hc deliveries recovery ID continues to show it.
 
 Example:
   $ hc deliveries recover --since 2026-01-31T12:00:00Z --destination deviceEvent --dry-run
@@ -270,7 +270,7 @@ async function watch(session: Session, api: Api, first: Recovery): Promise<void>
   }
   throw new CliError(
     interruptedCode,
-    `The recovery goes on: hc deliveries recovery ${visible(first.recoveryId)}`,
+    `The recovery continues: hc deliveries recovery ${visible(first.recoveryId)}`,
   );
 }
 

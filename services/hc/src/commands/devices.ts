@@ -48,7 +48,7 @@ export function addDevices(program: Command, session: Session): void {
     .option('--activated-since <time>', 'only activated since then: 2h (before now) or a date', pastTime)
     .option('--limit <devices>', 'most to show, up to 1000', listLimit, 100)
     .option('--all', 'all of them')
-    .option('--after <cursor>', 'go on behind a cursor that a former call with the same filters has shown')
+    .option('--after <cursor>', 'continue behind a cursor that a former call with the same filters has shown')
     .addHelpText('after', '\nExamples:\n  $ hc devices --network offline\n  $ hc devices --all --json\n')
     .action((options: DevicesOptions) => list(session, options));
 }

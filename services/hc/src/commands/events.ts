@@ -33,7 +33,9 @@ export function addEvents(program: Command, session: Session): void {
     .description('all callbacks of the application in their order, whether they were delivered or not')
     .option('--from <beginning>', 'now, oldest, a time such as 2h (before now), or a date', beginning)
     .addOption(
-      new Option('--after <cursor>', 'go on behind a cursor that a former call has shown').conflicts('from'),
+      new Option('--after <cursor>', 'continue behind a cursor that a former call has shown').conflicts(
+        'from',
+      ),
     )
     .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)

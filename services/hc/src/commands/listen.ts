@@ -44,7 +44,7 @@ export function addListen(program: Command, session: Session): void {
     .requiredOption('--forward-to <url>', 'where to: http://localhost:3000/callbacks', targetUrl)
     .option(
       '--from <beginning>',
-      'begin anew: with now, oldest, a time such as 2h (before now), or a date',
+      'begin again: with now, oldest, a time such as 2h (before now), or a date',
       beginning,
     )
     .addOption(typesOption())
@@ -57,7 +57,7 @@ export function addListen(program: Command, session: Session): void {
       'after',
       `
 The first run begins with what comes from now on. A later run with the same application, address, --types and --device
-goes on where that one stopped, also after it was killed: nothing is left out, and the event that was under way may come
+continues where that one stopped, also after it was killed: nothing is left out, and the event that was under way may come
 twice, with the same webhook-id. An event that is not answered with 2xx is tried again, and those behind it wait, as in
 the cloud; 410 gives it up. What is sent again, by deliveries redeliver or recover or by an operator, comes here, too.
 
@@ -133,7 +133,7 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
       position.close();
     }
     if (cut.aborted) throw new CliError(interruptedCode, 'The event that was under way was not answered.');
-    session.note('Ended. The next run goes on from here.');
+    session.note('Ended. The next run continues from here.');
   } finally {
     off();
   }

@@ -120,7 +120,7 @@ async function watch(session: Session, id: number): Promise<void> {
       if (shown === 'processed' || shown === 'canceled') end = now;
       else await pause(session.pollMs, stop);
     }
-    if (!end) throw new CliError(interruptedCode, `Transaction ${id} goes on: it is ${visible(shown)}.`);
+    if (!end) throw new CliError(interruptedCode, `Transaction ${id} continues: it is ${visible(shown)}.`);
     const outcome = await outcomeOf(session, api, end, stop);
     if (outcome) await session.emit(outcome, outcomeLine);
     if (end.transactionStatus === 'canceled' || (outcome && outcome.result !== 'success')) {

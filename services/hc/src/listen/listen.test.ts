@@ -44,7 +44,7 @@ function feed(events: ReturnType<typeof event>[], settings: { authenticationKey?
     if (after !== null && Number(after) < state.lost) {
       return {
         status: 400,
-        body: { message: 'The cursor has expired. Read without after, which begins anew.' },
+        body: { message: 'The cursor has expired. Read without after, which begins again.' },
       };
     }
     const since = query.get('from');
@@ -167,7 +167,7 @@ test('a first run begins with what comes from now on, and the next one where it 
   expect(ids(laptop.arrivals)).toEqual(['n-3', 'n-4', 'n-5']);
 });
 
-test('a run that ended in the middle of a page is gone on with at the event that was not answered', async () => {
+test('a run that ended in the middle of a page is continued with at the event that was not answered', async () => {
   const cloud = await opened(
     feed(
       [1, 2, 3, 4].map((n) => event(n)),

@@ -1,3 +1,4 @@
+import { longestBackoffMs } from '@headset-cloud/kit/backoff.ts';
 import type { Api } from '../api.ts';
 import {
   eventKey,
@@ -36,7 +37,7 @@ export interface ListenOptions {
   readonly filter: FeedFilter;
   readonly target: URL;
   readonly position: Position;
-  /** Reads the key anew; undefined: none. */
+  /** Reads the key again; undefined: none. */
   readonly readKey: () => Promise<SigningKey>;
   readonly key: SigningKey;
   readonly pollMs: number;
@@ -50,7 +51,7 @@ export interface ListenOptions {
 
 /**
  * Forwards the feed to the target, one event after the other, until `stop`. An event is left behind only when it was
- * answered, and its position is stored before the next one goes out. Throws CliError where it cannot go on.
+ * answered, and its position is stored before the next one goes out. Throws CliError where it cannot continue.
  */
 export async function listen(options: ListenOptions): Promise<void> {
   const { api, filter, position, pollMs, stop, note } = options;
@@ -106,7 +107,7 @@ class Forwarder {
         return true;
       }
       if (cut.aborted) return false;
-      const ownWaitMs = Math.min(firstWaitMs * 2 ** (attempt - 1), longestWaitMs);
+      const ownWaitMs = longestBackoffMs(attempt, { firstMs: firstWaitMs, maxMs: longestWaitMs });
       const nextInMs = Math.max(ownWaitMs, Math.min(result.retryAfterMs ?? 0, longestWaitMs));
       await show({ ...result, event, attempt, outcome, nextInMs });
       // Refused, perhaps because the application's key was renewed.

@@ -14,8 +14,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const start = { place: { cursor: 'c0', skipBeforeMs: 7 }, wantedSinceMs: 5 };
 
-async function open(anew = false, begin = start) {
-  const opened = await Position.open(path, anew, async () => begin);
+async function open(again = false, begin = start) {
+  const opened = await Position.open(path, again, async () => begin);
   if (!opened) throw new Error('not opened');
   return opened;
 }
@@ -67,9 +67,9 @@ test('a damaged file is not taken for an empty one', async () => {
   await expect(open()).rejects.toThrow(/is damaged in line 3\. Say where to begin: --from/);
   writeFileSync(path, '');
   await expect(open()).rejects.toThrow(/is damaged/);
-  const anew = await open(true);
-  expect([anew.isNew, anew.position.place]).toEqual([true, start.place]);
-  anew.position.close();
+  const again = await open(true);
+  expect([again.isNew, again.position.place]).toEqual([true, start.place]);
+  again.position.close();
 });
 
 test('the file stays bounded, with the newest events', async () => {

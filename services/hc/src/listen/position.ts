@@ -7,7 +7,7 @@ import { storing } from '../places.ts';
 
 /** Most ids of answered events that are remembered, for a cursor that is lost. */
 export const mostRemembered = 20_000;
-/** Lines of the file at which it is written anew. */
+/** Lines of the file at which it is written again. */
 const mostLines = 3 * mostRemembered;
 
 /** For messages. */
@@ -31,7 +31,7 @@ interface Content {
 
 /**
  * Where `hc listen` is in the feed: a file to which each answered event is appended at once, so that a run that is
- * killed is gone on with at the event that was under way. One process at a time has it.
+ * killed is continued with at the event that was under way. One process at a time has it.
  */
 export class Position {
   readonly #path: string;
@@ -52,12 +52,12 @@ export class Position {
   }
 
   /**
-   * Opens the file; `begin` says where to start where there is none, or undefined to give up. With `anew` what the
+   * Opens the file; `begin` says where to start where there is none, or undefined to give up. With `again` what the
    * file says is left. Throws CliError for a damaged file, and while another process has it.
    */
   static async open(
     path: string,
-    anew: boolean,
+    again: boolean,
     begin: () => Promise<{ place: Place; wantedSinceMs: number } | undefined>,
   ): Promise<{ position: Position; isNew: boolean } | undefined> {
     const unlock = storing(what, path, 'XDG_STATE_HOME', () => {
@@ -65,7 +65,7 @@ export class Position {
       return lock(path);
     });
     try {
-      const kept = anew ? undefined : read(path);
+      const kept = again ? undefined : read(path);
       if (kept) return { position: new Position(path, unlock, kept), isNew: false };
       const start = await begin();
       if (start) return { position: new Position(path, unlock, { ...start, answered: [] }), isNew: true };
@@ -101,7 +101,7 @@ export class Position {
     this.#append({ id: event });
   }
 
-  /** Goes on there; everything before was answered. */
+  /** Continues there; everything before was answered. */
   moveTo(place: Place): void {
     if (place.cursor === this.#place.cursor && place.skipBeforeMs === this.#place.skipBeforeMs) return;
     this.#place = place;

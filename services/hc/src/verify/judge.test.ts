@@ -40,7 +40,7 @@ test('a callback as it was sent is valid, and whose key it was is told', () => {
 
 test.each([
   ['a line break was added at its end', `${sent}\n`],
-  ['it was parsed and written anew', JSON.stringify(JSON.parse(sent), null, 2)],
+  ['it was parsed and written again', JSON.stringify(JSON.parse(sent), null, 2)],
   ['a byte order mark was put before it', `\ufeff${sent}`],
   ['its characters were escaped', '{"name":"\\u4e16\\u754c","n":1}'],
   ['its characters were read as Latin-1, not as UTF-8', Buffer.from(sent).toString('latin1')],

@@ -166,7 +166,7 @@ function likelyOriginals(body: Buffer): (readonly [string, Buffer])[] {
       text.startsWith('\ufeff') ? Buffer.from(text.slice(1)) : undefined,
     ],
     ['its characters were escaped', unescaped(text)],
-    ['it was parsed and written anew', compact(text)],
+    ['it was parsed and written again', compact(text)],
     ['its line breaks were changed', Buffer.from(text.replaceAll('\r\n', '\n'))],
     ['its characters were read as Latin-1, not as UTF-8', Buffer.from(text, 'latin1')],
   ];

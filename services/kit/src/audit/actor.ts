@@ -14,7 +14,7 @@ interface Scope {
 const scopes = new AsyncLocalStorage<Scope>();
 const encoded = new WeakMap<Actor, Buffer>();
 
-/** Runs `work` for a caller that a door has let in. */
+/** Runs `work` for a caller that a listener has let in. */
 export function withActor<T>(actor: MessageInitShape<typeof ActorSchema>, work: () => T): T {
   return scopes.run({ actor: create(ActorSchema, actor), method: undefined }, work);
 }

@@ -4,7 +4,7 @@ import type { BlockList } from 'node:net';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ActorSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { cut } from '../characters.ts';
-import { addressOf } from '../doors/address.ts';
+import { addressOf } from '../listeners/address.ts';
 
 /** Headers of an operator's call; the name is percent-encoded. */
 export const operatorHeaders = { operator: 'x-operator', requestId: 'x-request-id' } as const;

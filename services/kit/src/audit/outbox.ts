@@ -74,7 +74,7 @@ export function createAuditOutbox(options: {
       })),
       { ordered: false },
     );
-    // What has come to owe another record meanwhile goes on owing.
+    // What has come to owe another record meanwhile continues owing.
     await collection.bulkWrite(
       found.map(({ _id }) => ({
         updateOne: {

@@ -21,7 +21,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
-// withstands hc/credentials-file
+// protects against hc/credentials-file
 describe('a file with a secret', () => {
   test('is for its owner alone, with its folders, whatever was there before', () => {
     const path = join(folder, 'a/b/secret.json');

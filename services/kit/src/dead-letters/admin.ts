@@ -16,7 +16,7 @@ export interface AuditedLetters extends DeadLetters {
   readonly audit: Audit;
 }
 
-/** The operators' door to the dead letters of the services of this process (proto/eventlog/v1/admin.proto). */
+/** The operators' listener to the dead letters of the services of this process (proto/eventlog/v1/admin.proto). */
 export function deadLettersAdmin(services: readonly AuditedLetters[]): RpcBinding {
   /** The dead letter, and the service that holds it. */
   const find = async (id: string): Promise<{ of: AuditedLetters; letter: LetterDocument }> => {

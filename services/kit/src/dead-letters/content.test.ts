@@ -23,7 +23,7 @@ test.each(Object.values(topics))('an event of the topic %s is decoded', (topic) 
   expect(contentOf({ ...eventOf(new Uint8Array()), topic })).not.toBe('');
 });
 
-// withstands operators/secrets-shown
+// protects against operators/secrets-shown
 test('no secret is shown, at whatever depth: keys, secrets, passwords, signed addresses', () => {
   const secrets = {
     authenticationKey: 'S3CRET',

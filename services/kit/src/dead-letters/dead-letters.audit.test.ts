@@ -88,18 +88,18 @@ const published = (count: number) =>
     const found = await records();
     return found.length === count && (await letter())?.auditAtMs === undefined && found;
   });
-const replay = (reason = 'mended') => withActor(operator, () => admin.replayDeadLetter({ id, reason }));
+const replay = (reason = 'fixed') => withActor(operator, () => admin.replayDeadLetter({ id, reason }));
 const discard = (reason = 'a test') => withActor(operator, () => admin.discardDeadLetter({ id, reason }));
 
 test('a replay leaves who, from where, what, when and in which request, once; not the reason', async () => {
   failure = undefined;
-  await replay('the parser was mended');
+  await replay('the parser was fixed');
   const [record] = await published(1);
   expect(record).toMatchObject({
     ...{ actor: operator, action: 'eventlog.ReplayDeadLetter', target: id, fields: ['state', 'reason'] },
     atMs: BigInt(world.nowMs),
   });
-  expect(JSON.stringify({ ...record, atMs: 0 })).not.toContain('the parser was mended');
+  expect(JSON.stringify({ ...record, atMs: 0 })).not.toContain('the parser was fixed');
   expect(handled).toBe(1);
 });
 

@@ -3,10 +3,7 @@ import type { OwingDocument } from '../audit/record.ts';
 import type { LogEvent } from '../eventlog/types.ts';
 import type { IndexDescription } from '../store/operations.ts';
 
-/**
- * Why an event was set aside (ADR 0020): it cannot be handled; only a newer version of the service can
- * handle it; or it waits behind such an event of its key.
- */
+/** Why an event was set aside: it cannot be handled. The other kinds are those of release 0.1.0. */
 export type LetterKind = 'poison' | 'newer-version' | 'behind';
 
 export type LetterState = 'waiting' | 'replaying' | 'replayed' | 'discarded';
@@ -28,7 +25,7 @@ export interface LetterDocument extends OwingDocument {
   state: LetterState;
   /** True until it was replayed or discarded. */
   open: boolean;
-  /** True while later events of its key wait behind it. */
+  /** False; true in documents of release 0.1.0 behind which later events of the key wait. */
   blocking: boolean;
   /** Error of the last try. */
   error: string;
@@ -40,7 +37,7 @@ export interface LetterDocument extends OwingDocument {
   claimedUntilMs: number;
   /** The last steps of its history. */
   steps: { atMs: number; what: string }[];
-  /** Absent while it waits for an upgrade, or an operator's replay of it is under way, however long. */
+  /** Absent while an operator's replay of it is under way, however long. */
   expiresAt?: Date;
 }
 

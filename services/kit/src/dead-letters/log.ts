@@ -2,13 +2,14 @@ import { Gauge, type Registry } from 'prom-client';
 import type { OwedRecord } from '../audit/record.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { DomainError } from '../errors.ts';
+import { errorText } from '../eventlog/events.ts';
 import type { EventLog } from '../eventlog/types.ts';
 import { type Failpoints, noFailpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
 import { setOrLeaveOut } from '../set-or-leave-out.ts';
 import type { Store } from '../store/types.ts';
-import type { LetterDocument, LetterKind } from './documents.ts';
-import { refusal, SubscriptionLines } from './line.ts';
+import type { LetterDocument } from './documents.ts';
+import { Replays, refusal } from './replays.ts';
 import { LetterStore } from './store.ts';
 
 const dayMs = 86_400_000;
@@ -24,7 +25,7 @@ export interface DeadLettersOptions {
   readonly failpoints?: Failpoints;
   /** How long a dead letter is kept after it was ended, or while it waits for an operator; default 30 days. */
   readonly keepMs?: number;
-  /** How often events that wait for a newer version are tried again; default 10 s. */
+  /** How often replays whose process has died are looked for; default 10 s. */
   readonly replayEveryMs?: number;
 }
 
@@ -36,22 +37,20 @@ export interface DeadLetters {
   replay(id: string, reason: string, record: OwedRecord): Promise<LetterDocument | null>;
   /** The write that ends it stores the record. */
   discard(id: string, reason: string, record: OwedRecord): Promise<LetterDocument | null>;
-  /** Number of dead letters of these kinds that are neither replayed nor discarded. */
-  countOpen(kinds: readonly LetterKind[]): Promise<number>;
+  /** Number of dead letters that are neither replayed nor discarded. */
+  countOpen(): Promise<number>;
 }
 
 /** Registers the metric of open dead letters of a process's services. */
 export function registerDeadLetters(metrics: Registry, services: readonly DeadLetters[]): void {
-  const count = async (kinds: readonly LetterKind[]): Promise<number> =>
-    (await Promise.all(services.map((one) => one.countOpen(kinds)))).reduce((sum, n) => sum + n, 0);
+  const count = async (): Promise<number> =>
+    (await Promise.all(services.map((one) => one.countOpen()))).reduce((sum, n) => sum + n, 0);
   new Gauge({
     name: 'headset_dead_letters',
-    help: 'Events set aside that are neither replayed nor discarded, by what they wait for. Whole platform: use max, not sum.',
-    labelNames: ['waits_for'],
+    help: 'Events that could not be handled and are neither replayed nor discarded. Whole platform: use max, not sum.',
     registers: [metrics],
     async collect() {
-      await setOrLeaveOut(this, { waits_for: 'operator' }, () => count(['poison']));
-      await setOrLeaveOut(this, { waits_for: 'upgrade' }, () => count(['newer-version', 'behind']));
+      await setOrLeaveOut(this, {}, count);
     },
   });
 }
@@ -66,24 +65,23 @@ export function withDeadLetters(
 ): { readonly log: EventLog; readonly deadLetters: DeadLetters } {
   const { store, logger, clock = systemClock, failpoints = noFailpoints, replayEveryMs = 10_000 } = options;
   const letters = new LetterStore(store, clock, options.keepMs ?? 30 * dayMs);
-  const all = new Set<SubscriptionLines>();
+  const all = new Set<Replays>();
   return {
     log: {
       ...portOf(log),
       async subscribe(subscription) {
-        const lines = new SubscriptionLines(subscription, { letters, logger, failpoints, replayEveryMs });
+        const replays = new Replays(subscription, { letters, logger, failpoints, replayEveryMs });
         const running = await log.subscribe({
           ...subscription,
-          handle: (events, batch) => lines.handle(events, batch),
-          setAside: (event, error) => lines.setAside(event, error),
+          setAside: (event, error) => letters.setAside(event, subscription.group, errorText(error)),
         });
-        all.add(lines);
-        lines.start();
+        all.add(replays);
+        replays.start();
         return {
           notReady: () => running.notReady(),
           async close() {
-            all.delete(lines);
-            await lines.stop();
+            all.delete(replays);
+            await replays.stop();
             await running.close();
           },
         };
@@ -109,7 +107,7 @@ export function withDeadLetters(
         if (!discarded) throw await refusal(letters, id);
         return discarded;
       },
-      countOpen: (kinds) => letters.countOpen(kinds),
+      countOpen: () => letters.countOpen(),
     },
   };
 }

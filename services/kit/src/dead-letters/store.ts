@@ -1,10 +1,10 @@
 import { type OwedRecord, owing } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
-import { areDuplicates } from '../errors.ts';
+import { isDuplicateKey } from '../errors.ts';
 import { type LogEvent, partitionAndOffset } from '../eventlog/types.ts';
 import type { Filter, Update } from '../store/operations.ts';
 import type { Store, StoreCollection } from '../store/types.ts';
-import { type LetterDocument, type LetterKind, letterId, lettersCollection } from './documents.ts';
+import { type LetterDocument, letterId, lettersCollection } from './documents.ts';
 
 /** How long a replay's claim on an event lasts; longer than any handler takes. */
 const claimMs = 60_000;
@@ -15,21 +15,11 @@ const claimMs = 60_000;
  */
 const farthestMs = 5 * claimMs;
 const maxSteps = 20;
-/** Dead letters that one query for the lines of a group reads: the most that are read of one line. */
-const linePage = 100;
 
 /** What an operator asks for: with the reason, and the audit record that it owes. */
 export interface Asked {
   readonly reason: string;
   readonly record: OwedRecord;
-}
-
-/** A line: the events of one key that one group has set aside and that must keep their order. */
-export interface LineHead {
-  readonly id: string;
-  readonly key: string;
-  readonly partition: number;
-  readonly offset: number;
 }
 
 /** The events that a service's groups have set aside. Each change is one conditional update. */
@@ -45,16 +35,11 @@ export class LetterStore {
     this.#keepMs = keepMs;
   }
 
-  /** Stores events; documents that exist from an earlier try stay unchanged. */
-  async setAside(
-    events: readonly LogEvent[],
-    group: string,
-    why: { kind: LetterKind; error: string },
-  ): Promise<void> {
+  /** Stores an event; a document that exists from an earlier try stays unchanged. */
+  async setAside(event: LogEvent, group: string, error: string): Promise<void> {
     const now = this.#clock.now();
-    const letters = events.map((event): LetterDocument => {
-      const ordered = why.kind !== 'poison';
-      return {
+    try {
+      await this.#letters.insertOne({
         _id: letterId(event, group),
         topic: event.topic,
         group,
@@ -63,52 +48,21 @@ export class LetterStore {
         value: Buffer.from(event.value),
         headers: JSON.stringify(event.headers),
         publishedAtMs: event.timestampMs,
-        kind: why.kind,
+        kind: 'poison',
         state: 'waiting',
         open: true,
-        blocking: ordered,
-        error: why.error,
+        blocking: false,
+        error,
         reason: '',
         setAsideAtMs: now,
         claim: '',
         claimedUntilMs: 0,
-        steps: [{ atMs: now, what: `set aside: ${why.error}` }],
-        ...(!ordered && { expiresAt: new Date(now + this.#keepMs) }),
-      };
-    });
-    try {
-      await this.#letters.insertMany(letters, { ordered: false });
-    } catch (error) {
-      if (!areDuplicates(error)) throw error;
+        steps: [{ atMs: now, what: `set aside: ${error}` }],
+        expiresAt: new Date(now + this.#keepMs),
+      });
+    } catch (cause) {
+      if (!isDuplicateKey(cause)) throw cause;
     }
-  }
-
-  /** The first event of each line of a group. Long lines are not read to their end. */
-  async heads(group: string, topic: string): Promise<Map<string, LineHead>> {
-    const heads = new Map<string, LineHead>();
-    const blocking = { group, topic, blocking: true };
-    for (let after: string | undefined; ; ) {
-      const page = await this.#letters
-        .find(after === undefined ? blocking : { ...blocking, key: { $gt: after } }, {
-          projection: { key: 1, partition: 1, offset: 1 },
-          sort: { key: 1, offset: 1 },
-          limit: linePage,
-        })
-        .toArray();
-      for (const { _id, key, partition, offset } of page) {
-        if (!heads.has(key)) heads.set(key, { id: _id, key, partition, offset });
-      }
-      if (page.length < linePage) return heads;
-      after = page.at(-1)?.key;
-    }
-  }
-
-  async head(group: string, topic: string, key: string): Promise<LineHead | undefined> {
-    const first = await this.#letters.findOne(
-      { group, topic, blocking: true, key },
-      { sort: { offset: 1 }, projection: { key: 1, partition: 1, offset: 1 } },
-    );
-    return first ? { id: first._id, key, partition: first.partition, offset: first.offset } : undefined;
   }
 
   /** Replays that an operator asked for and whose process has died since. */
@@ -131,8 +85,8 @@ export class LetterStore {
     return this.#letters.find(ended ? {} : { open: true }, { sort: { setAsideAtMs: -1 }, limit }).toArray();
   }
 
-  countOpen(kinds: readonly LetterKind[]): Promise<number> {
-    return this.#letters.countDocuments({ open: true, kind: { $in: [...kinds] } });
+  countOpen(): Promise<number> {
+    return this.#letters.countDocuments({ open: true });
   }
 
   /**
@@ -152,14 +106,14 @@ export class LetterStore {
     return this.#update(free, owing(replaying, record));
   }
 
-  /** Gives it back as it was before the claim; poison has its whole time again. */
-  async release({ _id, kind }: LetterDocument, claim: string, error: string): Promise<void> {
+  /** Gives it back as it was before the claim, with its whole time again. */
+  async release(id: string, claim: string, error: string): Promise<void> {
     const expiresAt = new Date(this.#clock.now() + this.#keepMs);
-    const waiting = { claim: '', claimedUntilMs: 0, state: 'waiting', error } as const;
-    await this.#update({ _id, claim }, { $set: { ...waiting, ...(kind === 'poison' && { expiresAt }) } });
+    const waiting = { claim: '', claimedUntilMs: 0, state: 'waiting', error, expiresAt } as const;
+    await this.#update({ _id: id, claim }, { $set: waiting });
   }
 
-  /** A replay has failed for good: the events behind it may go on. */
+  /** A replay has failed for good. */
   async failed(id: string, claim: string, error: string): Promise<void> {
     const now = this.#clock.now();
     await this.#update(

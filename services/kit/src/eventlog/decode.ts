@@ -27,7 +27,9 @@ export function decodeEvent<S extends DescMessage>(schema: S, event: LogEvent): 
   }
   const unknown = unknownIn(schema, message);
   if (unknown && event.headers[foreignContentHeader] === undefined) {
-    throw new NewerVersionError(event, `${schema.name} has ${unknown}, which this version does not know`);
+    throw new NewerVersionError(
+      `${event.position}: ${schema.name} has ${unknown}, which this version does not know`,
+    );
   }
   return message;
 }

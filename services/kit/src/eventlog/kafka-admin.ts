@@ -201,7 +201,7 @@ export class KafkaAdmin {
       try {
         return await within(admin.then(work), 2 * timeoutMs);
       } catch (error) {
-        // A new connection also reads the partition leaders anew.
+        // A new connection also reads the partition leaders again.
         if (this.#admin === admin) await this.close();
         if (!isSettling(error) || Date.now() > settledByMs) {
           // Debug level, because the caller logs the failure where it matters.

@@ -40,7 +40,7 @@ export const requestTimeoutMs = 8000;
 
 /**
  * Must be below requestTimeoutMs. When the group's leader dies, the other members' sync requests wait until
- * its session expires; a member whose request times out earlier joins anew and leaves a stale member
+ * its session expires; a member whose request times out earlier joins again and leaves a stale member
  * behind, whose session has to expire as well. At least 6 s, the minimum that brokers accept by default.
  */
 export const defaultSessionTimeoutMs = 6000;

@@ -14,15 +14,15 @@ export const kafkaSecurityConfig = {
     words: ['off', 'on'],
   }),
   KAFKA_TLS_CA_FILE: text({
-    doc: 'File with the certificates (PEM) of the authorities that sign the brokers’ certificates; without it the authorities of Node.js. Read anew for each connection.',
+    doc: 'File with the certificates (PEM) of the authorities that sign the brokers’ certificates; without it the authorities of Node.js. Read again for each connection.',
     example: '/etc/headset-cloud/kafka/ca.crt',
   }),
   KAFKA_TLS_CERT_FILE: text({
-    doc: 'File with the certificate chain (PEM) that this process shows the brokers, where they demand one; with KAFKA_TLS_KEY_FILE. Read anew for each connection.',
+    doc: 'File with the certificate chain (PEM) that this process shows the brokers, where they demand one; with KAFKA_TLS_KEY_FILE. Read again for each connection.',
     example: '/etc/headset-cloud/kafka/tls.crt',
   }),
   KAFKA_TLS_KEY_FILE: text({
-    doc: 'File with the private key of KAFKA_TLS_CERT_FILE (PEM). Read anew for each connection.',
+    doc: 'File with the private key of KAFKA_TLS_CERT_FILE (PEM). Read again for each connection.',
     example: '/etc/headset-cloud/kafka/tls.key',
   }),
   KAFKA_SASL_MECHANISM: choice({

@@ -1,7 +1,14 @@
+import { type BackoffBounds, longestBackoffMs } from '../backoff.ts';
 import { systemTime, type Time } from '../clock.ts';
 import { isTooSlow, isTransient } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { type LogEvent, PoisonEventError, type Subscription, type Unsettled } from './types.ts';
+import {
+  type LogEvent,
+  NewerVersionError,
+  PoisonEventError,
+  type Subscription,
+  type Unsettled,
+} from './types.ts';
 
 /** What one batch's delivery needs from the adapter that read it. */
 export interface DeliveryOptions {
@@ -35,8 +42,8 @@ const maxSlowTries = 2;
 const heartbeatIntervalMs = 1000;
 
 /**
- * Hands a batch to a handler by the rules of `Subscription.handle` (rule C4). Transient failures are
- * retried without end, in halves when the batch took too long. A named poison event goes to the dead
+ * Hands a batch to a handler by the rules of `Subscription.handle` (rule C4). Transient failures and events of a
+ * newer version are retried without end, in halves when the batch took too long. A named poison event goes to the dead
  * letters. After any other failure the batch is retried a few times, then in halves down to single events,
  * of which the failing ones become dead letters. Events are never handed over out of order. Returns true
  * when every event is handled or a dead letter; false when it was stopped before (closing, or the partition
@@ -136,7 +143,7 @@ class Delivery {
           continue;
         }
         this.#log(rest, error);
-        if (isTransient(error)) {
+        if (isTransient(error) || error instanceof NewerVersionError) {
           // Retrying the same batch would take as long again; a slow database can handle a smaller one.
           if (isTooSlow(error)) slow += 1;
           if (slow >= maxSlowTries && rest.length > 1) return this.#stopped ? 'stopped' : { split: rest };
@@ -182,7 +189,7 @@ class Delivery {
   /** Waits the n-th backoff; false when stopped meanwhile. */
   async #wait(n: number): Promise<boolean> {
     if (this.#stopped) return false;
-    const ms = pauseMs(n, this.#options.backoff);
+    const ms = longestBackoffMs(n + 1, this.#options.backoff ?? defaultBackoff);
     const { signal, time = systemTime } = this.#options;
     await new Promise<void>((resolve) => {
       const timer = time.setTimeout(resolve, ms);
@@ -198,10 +205,8 @@ class Delivery {
   }
 }
 
-/** The wait before the n-th repeat, from 0; milliseconds. */
-export function pauseMs(n: number, { firstMs, maxMs } = { firstMs: 100, maxMs: 5000 }): number {
-  return Math.min(firstMs * 2 ** Math.min(n, 30), maxMs);
-}
+/** Waits before an event that could not be applied is delivered again. */
+const defaultBackoff: BackoffBounds = { firstMs: 100, maxMs: 5000 };
 
 function find(events: readonly LogEvent[], wanted: LogEvent): LogEvent | undefined {
   return events.find((event) => event.position === wanted.position && event.topic === wanted.topic);

@@ -30,7 +30,7 @@ export function partitionAndOffset({ position }: Pick<LogEvent, 'position'>): {
   return { partition, offset };
 }
 
-/** Writes because of events that a handler has taken on, and that go on after it has resolved. */
+/** Writes because of events that a handler has taken on, and that continue after it has resolved. */
 export interface Unsettled {
   /** Resolves when all of them have resolved. Never rejects. */
   readonly durable: Promise<void>;
@@ -61,7 +61,7 @@ export interface Subscription {
    * a durable write that the handler makes because of it makes the event durable, too (ADR 0012). So
    * nothing may leave the platform because of an event before such a write, or before `batch.durable`. When
    * it throws:
-   *  - a transient error (kit/errors.ts isTransient): the batch is tried again, without end;
+   *  - a transient error (kit/errors.ts isTransient) or a NewerVersionError: the batch is tried again, without end;
    *  - a PoisonEventError: the event it names is set aside, the rest is tried again;
    *  - any other error: tried again a few times, then event by event, and an event that still fails alone
    *    is set aside. May be called again with events it has handled before (crash, rebalance): be
@@ -89,10 +89,10 @@ export class PoisonEventError extends Error {
 }
 
 /**
- * Thrown by a handler: the event has content that only a newer version of this service knows. The event is
- * set aside, with the later events of its key behind it, until that version runs (ADR 0020).
+ * Thrown by a handler: the event has content that only a newer version of this service knows. The partition waits
+ * until that version runs (ADR 0020).
  */
-export class NewerVersionError extends PoisonEventError {
+export class NewerVersionError extends Error {
   override readonly name = 'NewerVersionError';
 }
 

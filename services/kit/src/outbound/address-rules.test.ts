@@ -5,7 +5,7 @@ import { callbackAddressesConfig } from './callback-addresses.ts';
 
 const publicOnly = addressRules([]);
 
-// withstands callbacks/ssrf-addresses, callbacks/ssrf-spellings
+// protects against callbacks/ssrf-addresses, callbacks/ssrf-spellings
 test.each([
   ['this network', '0.0.0.0'],
   ['this network', '0.1.2.3'],
@@ -71,7 +71,7 @@ const special = `
   f800::/6 fe00::/9
 `;
 
-// withstands callbacks/ssrf-addresses
+// protects against callbacks/ssrf-addresses
 test.each(special.trim().split(/\s+/))('no address of %s is allowed, from the first to the last', (cidr) => {
   const [first, last] = ends(cidr);
   expect([first, last].filter(publicOnly.allows)).toEqual([]);
@@ -109,7 +109,7 @@ test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '2606:4700::1111', '::ffff:8.8.8.
   (address) => expect(publicOnly.allows(address)).toBe(true),
 );
 
-// withstands callbacks/ssrf-spellings
+// protects against callbacks/ssrf-spellings
 test('an allowed network opens exactly its addresses, also mapped into IPv6', () => {
   const rules = addressRules(parseNetworks('127.0.0.0/8, ::1/128'));
   expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '8.8.8.8'].map(rules.allows)).toEqual(
@@ -118,7 +118,7 @@ test('an allowed network opens exactly its addresses, also mapped into IPv6', ()
   expect(['10.0.0.1', '::2', '169.254.169.254'].map(rules.allows)).toEqual([false, false, false]);
 });
 
-// withstands callbacks/ssrf-spellings
+// protects against callbacks/ssrf-spellings
 test.each([...['10.0.0.1', '[fd00::1]', '[::ffff:7f00:1]', 'localhost', 'LocalHost.', 'a.localhost']])(
   'the host %s is refused before it is resolved',
   (host) => expect(publicOnly.mayAllow(host)).toBe(false),
@@ -144,7 +144,7 @@ test('a list that cannot be read names the wrong part', () => {
   }
 });
 
-// withstands callbacks/ssrf-configured
+// protects against callbacks/ssrf-configured
 test.each([
   ...['127.0.0.0/8', '127.0.0.1/32', '126.0.0.0/7', '0.0.0.0/1', '0.0.0.0/8', '0.0.0.0/32'],
   ...['::1/128', '::/127', '::/16', '::/128'],

@@ -51,7 +51,7 @@ export function refuseThisMachine(list: string): void {
   if (own) {
     const name = JSON.stringify(`${own[0]}/${own[1]}`);
     throw new Error(
-      `has ${name}, which reaches this machine itself, and so the doors of services and operators: that is refused in production`,
+      `has ${name}, which reaches this machine itself, and so the listeners of services and operators: that is refused in production`,
     );
   }
 }

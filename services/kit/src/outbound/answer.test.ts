@@ -9,7 +9,7 @@ async function* parts(...texts: string[]): AsyncGenerator<Buffer> {
   for (const text of texts) yield Buffer.from(text);
 }
 
-// withstands callbacks/answer-secrets, callbacks/test-secrets
+// protects against callbacks/answer-secrets, callbacks/test-secrets
 test.each<[string, (secret: string) => string]>([
   ['as it is', (secret) => secret],
   ['in other case', (secret) => secret.toUpperCase()],

@@ -113,7 +113,7 @@ describe('through the egress proxy', () => {
     expect(proxy.asked).toEqual([`[2606:4700::1111]:${port}`, `93.184.215.15:${port}`]);
   });
 
-  // withstands callbacks/ssrf-rebinding, callbacks/ssrf-proxy
+  // protects against callbacks/ssrf-rebinding, callbacks/ssrf-proxy
   it('a name that turns internal between two connections is refused at the second', async () => {
     toThisMachine();
     const port = await site(false);

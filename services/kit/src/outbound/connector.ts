@@ -150,7 +150,7 @@ function besideProxy(
         callback(...answer);
       }
     };
-    // It ends the waiting; a socket on which TLS goes on is ended by the time-out of `secure`.
+    // It ends the waiting; a socket on which TLS continues is ended by the time-out of `secure`.
     const timer = time.setTimeout(() => {
       const within = `within ${connectTimeoutMs} ms`;
       settle(

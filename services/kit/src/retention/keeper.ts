@@ -23,7 +23,7 @@ export interface Retention {
 const batchSizes = { inProcess: 20, overNetwork: 200 } as const;
 /** A pause lasts at least so many times as long as the batch before it. */
 const pausePerWork = 4;
-/** A run that has not said for so long that it goes on is dead, and another instance continues; milliseconds. */
+/** A run that has not said for so long that it continues is dead, and another instance continues; milliseconds. */
 const leaseMs = 60_000;
 const longestCheckMs = 60_000;
 

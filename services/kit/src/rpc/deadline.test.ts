@@ -148,7 +148,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
     expect(await leftMs.promise).toBeGreaterThan(0);
   });
 
-  test('work that goes on after the answer has a deadline of its own', async () => {
+  test('work that continues after the answer has a deadline of its own', async () => {
     let later: Promise<unknown> | undefined;
     const answered = Promise.withResolvers<void>();
     const first = await between(async () => {

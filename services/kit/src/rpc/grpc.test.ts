@@ -77,7 +77,7 @@ test.each([
   }
 });
 
-// withstands headsets/log-disclosure
+// protects against headsets/log-disclosure
 test('what a caller sends as metadata, a token too, comes into no log when it is refused', async () => {
   const logged: string[] = [];
   const server = new RpcServer([], pino({ level: 'trace' }, { write: (line) => logged.push(line) }));

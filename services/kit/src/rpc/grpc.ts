@@ -73,7 +73,7 @@ const commonOptions: ChannelOptions = {
  */
 const mostUnderWay = 10_000;
 
-/** How long calls may go on on a connection that is too old; longer than any call's deadline. */
+/** How long calls may continue on a connection that is too old; longer than any call's deadline. */
 const oldConnectionMs = 60_000;
 
 /** Options of a server whose connections end at this age, so that callers look for added instances. */
@@ -109,7 +109,7 @@ export class RpcServer {
 
   /**
    * `observe` is told of each call. With `security`, callers must prove who they are (rule C20); with the
-   * server's TLS alone, only the server does; `plaintext` is a door without TLS that has limits.
+   * server's TLS alone, only the server does; `plaintext` is a listener without TLS that has limits.
    */
   constructor(
     bindings: readonly RpcBinding[],
@@ -224,7 +224,7 @@ export class RpcServer {
     this.#health.setStatus('', 'SERVING');
   }
 
-  /** Tells callers to use another instance, and goes on serving. */
+  /** Tells callers to use another instance, and continues serving. */
   turnAway(): void {
     this.#health.setStatus('', 'NOT_SERVING');
   }

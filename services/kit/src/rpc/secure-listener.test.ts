@@ -8,7 +8,7 @@ import { connect as connectTls, createSecureContext } from 'node:tls';
 import { Server } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { systemTime } from '../clock.ts';
-import { Connections } from '../doors/connections.ts';
+import { Connections } from '../listeners/connections.ts';
 import type { Logger } from '../logger.ts';
 import { type Authority, createAuthority, type Issued } from '../testing/authority.ts';
 import { createFakeTime } from '../testing/fake-time.ts';
@@ -110,7 +110,7 @@ async function service(port: number): Promise<Socket> {
 /** The head of a TLS record that begins a handshake and never comes whole. */
 const begun = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01]);
 
-// withstands services/half-handshakes
+// protects against services/half-handshakes
 describe('a handshake that does not begin, or does not end, is disconnected', () => {
   for (const mode of ['server', 'required', 'permissive'] as const) {
     test(mode, async () => {
@@ -135,7 +135,7 @@ test('failed handshakes are all counted, and logged now and then with their numb
   expect(JSON.parse(lines()[1] ?? '').count).toBe(19);
 });
 
-// withstands services/no-certificate
+// protects against services/no-certificate
 describe('a peer whose certificate is not accepted gets nothing, and the log says why, and from where', () => {
   const hourMs = 3_600_000;
   const cases: Record<string, { reason: string; shows: () => Promise<Issued | undefined> }> = {
@@ -186,7 +186,7 @@ test('a peer that does not accept the certificate of this process is told with i
   });
 });
 
-// withstands services/no-certificate
+// protects against services/no-certificate
 test.each(['TLSv1.2', 'TLSv1.3'] as const)(
   'a peer without a certificate is not accepted with a session that it kept, by %s',
   async (version) => {
@@ -199,7 +199,7 @@ test.each(['TLSv1.2', 'TLSv1.3'] as const)(
   },
 );
 
-// withstands services/renegotiation
+// protects against services/renegotiation
 test('a peer cannot show another certificate once its own was accepted', async () => {
   const { port } = await open('required', {});
   const socket = connectTls({
@@ -250,7 +250,7 @@ function greeted(
   });
 }
 
-// withstands services/half-handshakes
+// protects against services/half-handshakes
 describe('between services, the oldest handshake that is under way gives way to one more', () => {
   for (const mode of ['required', 'permissive'] as const) {
     test(mode, async () => {

@@ -4,28 +4,28 @@ import { createServer as createTlsServer, type TLSSocket, type Server as TlsServ
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import { systemTime, type Time } from '../clock.ts';
 import type { ListenAddress } from '../config.ts';
-import type { Connections } from '../doors/connections.ts';
-import { takeProxyHeader } from '../doors/proxy-header.ts';
 import { createGatheredLog } from '../gathered-log.ts';
+import type { Connections } from '../listeners/connections.ts';
+import { takeProxyHeader } from '../listeners/proxy-header.ts';
 import type { Logger } from '../logger.ts';
 import type { CertificateFiles, TlsMaterial } from '../tls/certificate-files.ts';
 import { failureOf, type HandshakeFailure, notAccepted, shownBy } from '../tls/refusal-reason.ts';
 import type { RpcSecurity, SecurityObserver } from './security.ts';
 
-/** A public door (rule C21): its connections have limits. */
-export interface PublicDoor {
+/** A public listener (rule C21): its connections have limits. */
+export interface PublicListener {
   readonly connections: Connections;
   /** Proxies in front of it begin each connection with a PROXY header, which names the client. */
   readonly proxyHeader?: boolean;
 }
 
 /** Without TLS: a proxy ends it, or nobody but this machine gets here. */
-export interface Plaintext extends PublicDoor {
+export interface Plaintext extends PublicListener {
   readonly mode: 'plaintext';
 }
 
 /** TLS by which only the server shows who it is: for peers that prove themselves inside, as headsets do. */
-export interface ServerTls extends PublicDoor {
+export interface ServerTls extends PublicListener {
   readonly mode: 'server';
   readonly files: CertificateFiles;
   readonly observe: Pick<SecurityObserver, 'handshakeFailed'>;
@@ -50,7 +50,7 @@ const handshakeRecord = 0x16;
 
 /**
  * A port in front of a gRPC server: mutual TLS, in `permissive` mode also for peers without it, the server's TLS
- * alone, or none, with limits for a public door. grpc-js could listen by itself, but it tells nobody of failed
+ * alone, or none, with limits for a public listener. grpc-js could listen by itself, but it tells nobody of failed
  * handshakes, has no port for both, reads no renewed certificate, and takes every connection.
  */
 export class SecureListener {
@@ -107,7 +107,7 @@ export class SecureListener {
     const { files, observe } = security;
     const { withinMs, most } = this.#limits;
     const mutual = security.mode !== 'server';
-    // A public door has a limit for all its connections.
+    // A public listener has a limit for all its connections.
     const handshakes = mutual ? new Handshakes(most) : undefined;
     // With `rejectUnauthorized` Node would end the connection before anybody knows why, and whose it was: peers are
     // judged below.
@@ -192,7 +192,7 @@ export class SecureListener {
   /**
    * Takes no more connections; the open ones are the gRPC server's. Resolves when it has closed all: its own
    * shutdown does not wait for those that it was given and has told to end before (their age, or a caller
-   * that turned away), though calls on them may go on.
+   * that turned away), though calls on them may continue.
    */
   close(): Promise<void> {
     this.#port.close();

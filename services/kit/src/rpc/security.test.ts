@@ -119,7 +119,7 @@ async function failureOf(call: Promise<unknown>): Promise<DomainError> {
   return error as DomainError;
 }
 
-// withstands services/other-service, services/other-platform
+// protects against services/other-service, services/other-platform
 test('a caller that the method names is served; any other identity is refused, logged and counted', async () => {
   const billing = processWith(await named('billing'));
   const { port, handled } = await serve(billing);
@@ -147,7 +147,7 @@ test('a caller that the method names is served; any other identity is refused, l
   expect(told[1]).toMatchObject({ caller: 'unknown', certificate: 'DNS:gateway.another-platform.internal' });
 });
 
-// withstands services/log-flood
+// protects against services/log-flood
 test('a caller that is refused again and again is counted each time, and logged now and then', async () => {
   const billing = processWith(await named('billing'));
   const { port } = await serve(billing);
@@ -166,7 +166,7 @@ const linesOf = (process: Process, message: string) =>
     .filter((line) => line.includes(`"msg":"${message}`))
     .map((line) => JSON.parse(line));
 
-// withstands services/no-certificate
+// protects against services/no-certificate
 describe('a caller does not get through the handshake', () => {
   const cases: Record<string, () => Promise<Process | undefined>> = {
     'without TLS': async () => undefined,
@@ -193,7 +193,7 @@ describe('a caller does not get through the handshake', () => {
   }
 });
 
-// withstands services/no-certificate
+// protects against services/no-certificate
 test.each(['TLSv1.2', 'TLSv1.3'] as const)(
   'a caller does not get through the handshake with a kept session once its certificate has expired, by %s',
   async (version) => {
@@ -240,7 +240,7 @@ function greeted(
   });
 }
 
-// withstands services/false-server
+// protects against services/false-server
 test('a server that proves to be another service gets no call, whatever address it has', async () => {
   const { port, handled } = await serve(processWith(await named('notifier')));
   const gateway = processWith(await named('gateway'));
@@ -265,7 +265,7 @@ function swap(mount: string, revision: string, files: Readonly<Record<string, st
   renameSync(join(mount, '..data.new'), join(mount, '..data'));
 }
 
-/** The files of a mounted Secret, read anew every 20 ms. */
+/** The files of a mounted Secret, read again every 20 ms. */
 async function mounted(
   name: string,
   of: Authority,
@@ -342,7 +342,7 @@ test('certificates and their authority change under load, and no call fails', as
   expect((await failureOf(late.getBill({}))).code).toBe('unavailable');
 });
 
-// withstands services/bad-files
+// protects against services/bad-files
 test('a change that does not fit keeps the certificate before it, and the log says why', async () => {
   const billing = await mounted('billing', authority, authority.ca);
   const before = billing.security.files.current();
@@ -449,7 +449,7 @@ test('permissive: a service without TLS is reached; with `required` it is not', 
   expect(handled()).toBe(1);
 });
 
-// withstands services/bad-files
+// protects against services/bad-files
 test('a start with wrong files ends, and names the setting and the reason', async () => {
   const right = await named('billing');
   const open = (contents: Record<string, string>, env: Record<string, string> = {}) => {

@@ -15,15 +15,15 @@ export const rpcSecurityConfig = {
     words: ['required', 'permissive', 'mesh', 'none'],
   }),
   RPC_TLS_CERT_FILE: text({
-    doc: "File with this process's certificate chain (PEM); its subjectAltName has the DNS name of the service in RPC_TLS_DOMAIN. Read anew when it changes.",
+    doc: "File with this process's certificate chain (PEM); its subjectAltName has the DNS name of the service in RPC_TLS_DOMAIN. Read again when it changes.",
     example: '/etc/headset-cloud/rpc/tls.crt',
   }),
   RPC_TLS_KEY_FILE: text({
-    doc: 'File with the private key of RPC_TLS_CERT_FILE (PEM). Read anew when it changes.',
+    doc: 'File with the private key of RPC_TLS_CERT_FILE (PEM). Read again when it changes.',
     example: '/etc/headset-cloud/rpc/tls.key',
   }),
   RPC_TLS_CA_FILE: text({
-    doc: "File with the certificates of the authorities that sign the services' certificates (PEM; two while they are changed). Read anew when it changes.",
+    doc: "File with the certificates of the authorities that sign the services' certificates (PEM; two while they are changed). Read again when it changes.",
     example: '/etc/headset-cloud/rpc/ca.crt',
   }),
   RPC_TLS_DOMAIN: text({

@@ -21,7 +21,7 @@ export const callerRefused = 'caller_refused';
 
 /**
  * The status of a refused caller. For the caller it is as if the service could not be reached: a wrong
- * certificate is mended by an operator, and what the call was to do must not be given up meanwhile.
+ * certificate is fixed by an operator, and what the call was to do must not be given up meanwhile.
  */
 export function refusedCaller(): Partial<StatusObject> {
   const metadata = new Metadata();

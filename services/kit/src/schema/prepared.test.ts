@@ -36,7 +36,7 @@ test('a service makes its steps itself where nothing else is said', async () => 
   expect(await state()).toMatchObject({ done: 2 });
 });
 
-test('with wait it makes nothing, says which step is missing and what makes it, and goes on once it is done', async () => {
+test('with wait it makes nothing, says which step is missing and what makes it, and continues once it is done', async () => {
   let ready = false;
   const waiting = prepared({ ...context, schema: 'wait' }, steps).then(() => {
     ready = true;
@@ -84,7 +84,7 @@ function slow(update: () => Promise<void> = async () => {}): StepsContext {
   return { ...context, store };
 }
 
-test('a step that is being run is given back before the stop goes on', async () => {
+test('a step that is being run is given back before the stop continues', async () => {
   const { instanceId } = context;
   const store = Promise.withResolvers<void>();
   let told = false;

@@ -15,7 +15,7 @@ export interface SealedOfService {
   readonly audit: Audit;
 }
 
-/** The operators' door to what the services of this process have sealed (proto/secrets/v1/admin.proto). */
+/** The operators' listener to what the services of this process have sealed (proto/secrets/v1/admin.proto). */
 export function secretsAdmin(secrets: SecretKeys, services: readonly SealedOfService[]): RpcBinding {
   const serviceOf = (name: string): SealedOfService => {
     const found = services.find(({ service }) => service === name);

@@ -24,7 +24,7 @@ export interface NotedKeys {
   list(): Promise<string[]>;
   /** Resolves with false, and owes nothing, where the key is not noted. */
   forget(keyId: string, record: OwedRecord): Promise<boolean>;
-  /** The key that seals is about to seal values anew: owes the record of that, and notes the key. */
+  /** The key that seals is about to seal values again: owes the record of that, and notes the key. */
   reseals(record: OwedRecord): Promise<void>;
 }
 

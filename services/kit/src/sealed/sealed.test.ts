@@ -103,7 +103,7 @@ describe('values are moved to the key that seals', () => {
     expect((await lookThrough(place, both, {})).keys).toEqual(new Map([[oldId, 1]]));
   });
 
-  test('what no key opens is told by its document, and the rest goes on', async () => {
+  test('what no key opens is told by its document, and the rest continues', async () => {
     const named = createSecretBox(lost, [old]).seal('text', 'b');
     await things.insertOne({ _id: 'a', secret: sealedBy(lost, 'text', 'a') });
     await things.insertOne({ _id: 'b', secret: Buffer.from(named).toString('base64') });

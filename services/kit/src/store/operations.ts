@@ -115,7 +115,7 @@ export interface FindOneAndUpdateOptions extends UpdateOptions {
 }
 
 export interface BulkOptions extends Timed {
-  /** False: goes on after an error. Default true: stops at the first. */
+  /** False: continues after an error. Default true: stops at the first. */
   readonly ordered?: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface NamedFile {
   readonly path: string;
 }
 
-/** A certificate, its key and authorities in files, read anew while the process runs. */
+/** A certificate, its key and authorities in files, read again while the process runs. */
 export interface CertificateFiles {
   /** The newest material that was valid. */
   current(): TlsMaterial;
@@ -77,7 +77,7 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
     current = material;
     logger.info(
       { file: options.cert.path, validTo: leafOf(material).validTo },
-      'the certificate has been read anew',
+      'the certificate has been read again',
     );
     warnOfExpiry(material, options);
     for (const listener of listeners) listener(material);

@@ -1,4 +1,4 @@
-import { backoffMs } from './backoff.ts';
+import { backoffMs } from '@headset-cloud/kit/backoff.ts';
 
 export interface BreakerRules {
   readonly maxInFlight: number;

@@ -1,26 +1,30 @@
-import { deathsNotice, deliveryOf, failingNotice, recoveredNotice, tellsOthers } from './notice.ts';
+import {
+  type Dead,
+  type DeadGroup,
+  deadNotice,
+  deliveryOf,
+  failingNotice,
+  recoveredNotice,
+  withDead,
+} from './notice.ts';
 
 const facts = {
-  ...{
-    lane: 'app/with/slashes/soraEvent',
-    occasion: 'o1',
-    sinceMs: 2000,
-    waiting: 3,
-    isSent: true,
-    nowMs: 1000,
-  },
+  ...{ lane: 'app/with/slashes/soraEvent', sinceMs: 2000, waiting: 3, isSent: true, nowMs: 1000 },
 };
 
-test('notices of one outage have one order, and never a time in the future', () => {
+test('notices of one outage have one order, ids that do not change, and never a time in the future', () => {
   const [failing, recovered] = [failingNotice({ ...facts, reason: 'dns' }), recoveredNotice(facts)];
   expect(JSON.parse(failing.body)).toEqual({
     ...{ applicationId: 'app/with/slashes', timestamp: 1000, operationId: 'notify-destination-failing' },
     ...{ destination: 'soraEvent', sinceTimestamp: 1000, reason: 'dns', waiting: 3 },
     message: 'The host name cannot be resolved.',
   });
-  expect([failing.id, recovered.id]).toEqual(['notice-o1-failing', 'notice-o1-recovered']);
+  expect(failing.id).toMatch(/^notice-[0-9a-f]{24}-failing$/);
+  expect(recovered.id).toBe(failing.id.replace('failing', 'recovered'));
   expect(failing.orderKey).toBe(recovered.orderKey);
   expect(failing.sequence).toBeLessThan(recovered.sequence);
+  expect(recoveredNotice({ ...facts, nowMs: 5000, waiting: 0 }).id).toBe(recovered.id);
+  expect(recoveredNotice({ ...facts, sinceMs: 2001 }).id).not.toBe(recovered.id);
 });
 
 test('a notice that is sent is due at once by every clock; one that is not has ended from its beginning', () => {
@@ -30,28 +34,27 @@ test('a notice that is sent is due at once by every clock; one that is not has e
   expect(unsent).toMatchObject({ status: 'unsent', dueAtMs: 1000, nextAttemptAtMs: 0 });
 });
 
-test('deaths are told from the first to the last, with the time from which to recover and the devices that are named', () => {
-  const death = (id: string, createdAtMs: number) =>
-    ({ id, createdAtMs, destination: 'deviceEvent' }) as const;
-  const deaths = [
-    death('device-350000000000001-7', 500),
-    death('device-350000000000003-7', 700),
-    death('tx-123456789012345678-accepted', 300),
-    death('device-350000000000002-connectivity', 900),
-  ];
-  const notice = deathsNotice({ applicationId: 'app', occasion: 'o1', deaths, isSent: true, nowMs: 1000 });
+test('dead deliveries are counted, with the first and the last, the time from which to recover and the devices that are named', () => {
+  const groupOf = (...all: [string, number, Dead['destination']?][]) =>
+    all.reduce<DeadGroup | undefined>(
+      (group, [id, createdAtMs, destination = 'deviceEvent']) =>
+        withDead(group, { id, createdAtMs, destination, applicationId: 'app', dueAtMs: 950 }, 900),
+      undefined,
+    ) as DeadGroup;
+  const [first, last] = ['device-350000000000001-7', 'device-350000000000002-connectivity'];
+  const group = groupOf(
+    [first, 500],
+    ['device-350000000000003-7', 700],
+    ['tx-123456789012345678-accepted', 300],
+    [last, 900],
+  );
+  const notice = deadNotice(group, true, 1000);
   expect(JSON.parse(notice.body)).toMatchObject({
-    ...{ count: 4, firstWebhookId: deaths[0]?.id, lastWebhookId: deaths[3]?.id },
+    ...{ count: 4, firstWebhookId: first, lastWebhookId: last },
     recover: { since: '1970-01-01T00:00:00.300Z' },
   });
   expect(notice.names).toEqual(['350000000000001', '350000000000002']);
-  expect(
-    deathsNotice({ applicationId: 'a', occasion: 'o', deaths: deaths.slice(2, 3), isSent: true, nowMs: 1 })
-      .names,
-  ).toEqual([]);
-});
-
-test('notices that were given up are told to nobody else', () => {
-  expect(tellsOthers([{ destination: 'noticeEvent' }])).toBe(false);
-  expect(tellsOthers([{ destination: 'noticeEvent' }, { destination: 'soraEvent' }])).toBe(true);
+  expect(deadNotice(groupOf(['tx-123456789012345678-accepted', 300]), true, 1000).names).toEqual([]);
+  expect(groupOf(['notice-1', 1, 'noticeEvent']).hasCallback).toBe(false);
+  expect(groupOf(['notice-1', 1, 'noticeEvent'], ['n-1', 1, 'soraEvent']).hasCallback).toBe(true);
 });

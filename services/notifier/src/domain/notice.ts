@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { callbackTypes } from '@headset-cloud/proto/callbacks.ts';
 import { type AttemptReason, attemptReasons } from './attempt-reason.ts';
-import { type Delivery, type DestinationSetting, laneParts } from './delivery.ts';
+import { type Delivery, laneParts } from './delivery.ts';
 
 /** The types of notices: about callbacks that do not arrive (ADR 0055). */
 export const noticeTypes = [
@@ -10,13 +11,13 @@ export const noticeTypes = [
 ] as const;
 export type NoticeType = (typeof noticeTypes)[number];
 
-/** A notice as it is decided: from then on it is stored exactly once as a delivery. */
+/** A notice before it is stored as a delivery. */
 export interface Notice {
-  /** Unique for its occasion: the webhook-id. */
+  /** The webhook-id. Every instance, and a repeat after a crash, makes the same one. */
   readonly id: string;
   readonly applicationId: string;
   readonly type: NoticeType;
-  /** Those of one outage go out in their order; empty: none. */
+  /** Notices of one outage are sent in the order of `sequence`; empty: no order. */
   readonly orderKey: string;
   readonly sequence: number;
   /** The JSON body. */
@@ -24,19 +25,27 @@ export interface Notice {
   readonly createdAtMs: number;
   /** False: for the event feed only. */
   readonly isSent: boolean;
-  /** The devices that the body names. */
+  /** Devices that the body names. */
   readonly names: readonly string[];
-  /** What operators see of it. */
+  /** Fields of the log line. */
   readonly told: Readonly<Record<string, string | number>>;
 }
 
-/** A setting whose address has taken nothing since a time. */
-interface OutageFacts {
+/** A setting whose endpoint has accepted nothing since its first failure. */
+export interface Outage {
   readonly lane: string;
-  readonly occasion: string;
   /** Milliseconds since 1970. */
   readonly sinceMs: number;
-  /** Deliveries that wait, as far as they were counted. */
+}
+
+/** Ids of the notices of an outage. Pure. */
+export function outageIds({ lane, sinceMs }: Outage): Record<'orderKey' | 'failing' | 'recovered', string> {
+  const orderKey = noticeId(lane, sinceMs);
+  return { orderKey, failing: `${orderKey}-failing`, recovered: `${orderKey}-recovered` };
+}
+
+interface OutageFacts extends Outage {
+  /** Pending deliveries, counted up to a limit. */
   readonly waiting: number;
   readonly isSent: boolean;
   readonly nowMs: number;
@@ -46,33 +55,24 @@ interface OutageFacts {
 export function failingNotice(facts: OutageFacts & { readonly reason: AttemptReason }): Notice {
   const { reason } = facts;
   const message = attemptReasons[reason];
-  return ofOutage(facts, callbackTypes.destinationFailing, 1, { reason, message });
+  return ofOutage(facts, callbackTypes.destinationFailing, { reason, message });
 }
 
 /** Pure. */
 export function recoveredNotice(facts: OutageFacts): Notice {
-  return ofOutage(facts, callbackTypes.destinationRecovered, 2, {});
+  return ofOutage(facts, callbackTypes.destinationRecovered, {});
 }
 
-function ofOutage(
-  { lane, occasion, sinceMs, waiting, isSent, nowMs }: OutageFacts,
-  type: NoticeType,
-  sequence: number,
-  more: Readonly<Record<string, string>>,
-): Notice {
+function ofOutage(facts: OutageFacts, type: NoticeType, more: Readonly<Record<string, string>>): Notice {
+  const { lane, sinceMs, waiting, isSent, nowMs } = facts;
   const { applicationId, destination } = laneParts(lane);
-  const orderKey = `notice-${occasion}`;
+  const { orderKey, failing, recovered } = outageIds(facts);
+  const isFirst = type === callbackTypes.destinationFailing;
   return {
-    ...{
-      id: `${orderKey}-${sequence === 1 ? 'failing' : 'recovered'}`,
-      applicationId,
-      type,
-      orderKey,
-      sequence,
-    },
+    ...{ id: isFirst ? failing : recovered, applicationId, type, orderKey, sequence: isFirst ? 1 : 2 },
     body: JSON.stringify({
       ...{ applicationId, timestamp: nowMs, operationId: type, destination },
-      // A clock that was ahead.
+      // A clock was ahead.
       sinceTimestamp: Math.min(sinceMs, nowMs),
       ...more,
       waiting,
@@ -81,44 +81,60 @@ function ofOutage(
   };
 }
 
-/** A delivery that was given up, as a notice tells of it. */
-export type Death = Pick<Delivery, 'id' | 'createdAtMs' | 'destination'>;
+/** A delivery that was given up. */
+export type Dead = Pick<Delivery, 'id' | 'applicationId' | 'destination' | 'createdAtMs' | 'dueAtMs'>;
 
-/** About deliveries that were given up, in the order in which they were; at least one. Pure. */
-export function deathsNotice({
-  applicationId,
-  occasion,
-  deaths,
-  isSent,
-  nowMs,
-}: {
+/** Deliveries of one application that were given up in one interval: one notice. */
+export interface DeadGroup {
   readonly applicationId: string;
-  readonly occasion: string;
-  readonly deaths: readonly Death[];
-  readonly isSent: boolean;
-  readonly nowMs: number;
-}): Notice {
-  const type = callbackTypes.deliveriesDead;
-  const [first, last] = [deaths[0]?.id ?? '', deaths.at(-1)?.id ?? ''];
-  const count = deaths.length;
-  const since = new Date(deaths.reduce((least, { createdAtMs }) => Math.min(least, createdAtMs), nowMs));
+  /** Start of the interval; milliseconds since 1970. */
+  readonly startMs: number;
+  readonly count: number;
+  readonly firstId: string;
+  readonly lastId: string;
+  readonly oldestCreatedAtMs: number;
+  /** Whether any of them is not a notice itself. */
+  readonly hasCallback: boolean;
+}
+
+/** Adds a delivery to its group; undefined: the delivery is the first one. Pure. */
+export function withDead(group: DeadGroup | undefined, dead: Dead, startMs: number): DeadGroup {
+  const { id, applicationId, createdAtMs } = dead;
   return {
-    ...{ id: `notice-${occasion}-dead`, applicationId, type, orderKey: '', sequence: 0 },
-    body: JSON.stringify({
-      ...{ applicationId, timestamp: nowMs, operationId: type, count },
-      ...{ firstWebhookId: first, lastWebhookId: last },
-      message: 'To send them again, POST recover to .../deliveries/recover.',
-      recover: { since: since.toISOString() },
-    }),
-    ...{ createdAtMs: nowMs, isSent, told: { count } },
-    // Ids of what headsets reported name the device.
-    names: [...new Set([first, last].flatMap((id) => id.match(/(?<!\d)\d{15}(?!\d)/g) ?? []))],
+    ...{ applicationId, startMs, count: (group?.count ?? 0) + 1 },
+    ...{ firstId: group?.firstId ?? id, lastId: id },
+    oldestCreatedAtMs: Math.min(group?.oldestCreatedAtMs ?? createdAtMs, createdAtMs),
+    hasCallback: group?.hasCallback || dead.destination !== 'noticeEvent',
   };
 }
 
-/** True when there is something among them that is told to the setting's own server. */
-export function tellsOthers(deaths: readonly { readonly destination: DestinationSetting }[]): boolean {
-  return deaths.some(({ destination }) => destination !== 'noticeEvent');
+/** Pure. */
+export function deadNoticeId({ applicationId, startMs }: DeadGroup): string {
+  return `${noticeId(applicationId, startMs)}-dead`;
+}
+
+/** Pure. */
+export function deadNotice(group: DeadGroup, isSent: boolean, nowMs: number): Notice {
+  const { applicationId, count, firstId, lastId, oldestCreatedAtMs } = group;
+  const type = callbackTypes.deliveriesDead;
+  return {
+    ...{ id: deadNoticeId(group), applicationId, type, orderKey: '', sequence: 0 },
+    body: JSON.stringify({
+      ...{ applicationId, timestamp: nowMs, operationId: type, count },
+      ...{ firstWebhookId: firstId, lastWebhookId: lastId },
+      message: 'To send them again, POST recover to .../deliveries/recover.',
+      recover: { since: new Date(Math.min(oldestCreatedAtMs, nowMs)).toISOString() },
+    }),
+    ...{ createdAtMs: nowMs, isSent, told: { count } },
+    // Ids of what headsets reported name the device.
+    names: [...new Set([firstId, lastId].flatMap((id) => id.match(/(?<!\d)\d{15}(?!\d)/g) ?? []))],
+  };
+}
+
+/** A hash, because application ids may be long. */
+function noticeId(subject: string, startMs: number): string {
+  const hash = createHash('sha256').update(`${subject} ${startMs}`).digest('hex');
+  return `notice-${hash.slice(0, 24)}`;
 }
 
 /** A notice's delivery. Pure. */

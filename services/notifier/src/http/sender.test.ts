@@ -70,7 +70,7 @@ test('a user and password in the URL go out as basic authentication, unescaped',
   expect(heard).toEqual([basic('me:p@ss:'), basic('me:50%25%zz'), undefined]);
 });
 
-// withstands callbacks/endless-answer
+// protects against callbacks/endless-answer
 test('of an answer without end 64 KiB are read; its status counts all the same', async () => {
   let cut = false;
   const port = await http((_, response) => {
@@ -128,7 +128,7 @@ test('what comes before the answer is not the answer', async () => {
   expect(await post(`http://127.0.0.1:${breaks}/`)).toMatchObject({ statusCode: 0 });
 });
 
-// withstands callbacks/answer-secrets
+// protects against callbacks/answer-secrets
 test('of an answer that is no success the first 1 KiB are kept, without the key and the signatures that it repeats', async () => {
   const headers = {
     'X-TLPF-NOTIFICATION-KEY': 'a'.repeat(64),
@@ -192,7 +192,7 @@ test('a request does not wait for the connection of another request, also with T
   expect(await hanging).toMatchObject({ statusCode: 0 });
 });
 
-// withstands callbacks/ssrf-redirect
+// protects against callbacks/ssrf-redirect
 test('a redirect is not followed', async () => {
   const paths: (string | undefined)[] = [];
   const port = await http((request, response) => {
@@ -203,7 +203,7 @@ test('a redirect is not followed', async () => {
   expect(paths).toEqual(['/first']);
 });
 
-// withstands callbacks/certificate
+// protects against callbacks/certificate
 test('a certificate is verified: its issuer and its name', async () => {
   const server = createHttps({ ...testCertificate }, (_, response) => response.writeHead(204).end());
   const port = await listen(server as unknown as Server);
@@ -221,7 +221,7 @@ test('a certificate is verified: its issuer and its name', async () => {
   });
 });
 
-// withstands callbacks/certificate
+// protects against callbacks/certificate
 test('an expired certificate is the error of the attempt', async () => {
   const server = createHttps({ ...expiredCertificate }, (_, response) => response.writeHead(204).end());
   const port = await listen(server as unknown as Server);
@@ -232,7 +232,7 @@ test('an expired certificate is the error of the attempt', async () => {
   });
 });
 
-// withstands callbacks/ssrf-mixed
+// protects against callbacks/ssrf-mixed
 test('of several addresses of a name only the allowed ones are connected to', async () => {
   const port = await http((_, response) => response.writeHead(204).end());
   const mixed = createSender({ resolve: async () => ['169.254.169.254', '10.0.0.1', '127.0.0.1'] });

@@ -3,8 +3,8 @@ import type { Time } from '@headset-cloud/kit/clock.ts';
 import { readBytes, secretsIn, toldOf } from '@headset-cloud/kit/outbound/answer.ts';
 import { authorizationOf } from '@headset-cloud/kit/outbound/credentials.ts';
 import type { Dispatcher } from 'undici';
-import { retryAfterMs } from '../domain/backoff.ts';
 import type { AttemptResult } from '../domain/outcome.ts';
+import { retryAfterMs } from '../domain/retry-after.ts';
 import type { CallbackRequest, CallbackSender } from '../ports.ts';
 import type { OriginPools } from './pools.ts';
 

@@ -1,43 +1,186 @@
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
+import type { Time } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
+import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
 import { callbackTypes } from '@headset-cloud/proto/callbacks.ts';
+import type { AttemptReason } from '../domain/attempt-reason.ts';
 import { laneOf, laneParts } from '../domain/delivery.ts';
-import type { Notice } from '../domain/notice.ts';
+import {
+  type DeadGroup,
+  deadNotice,
+  deadNoticeId,
+  failingNotice,
+  type Notice,
+  type Outage,
+  outageIds,
+  recoveredNotice,
+  withDead,
+} from '../domain/notice.ts';
 import type { NotifierMetrics } from '../metrics.ts';
-import type { Destinations, ForgottenApplications, NoticeStore } from '../ports.ts';
+import type { DeliveryStore, Destinations, ForgottenApplications, NoticeStore } from '../ports.ts';
+import type { HealthWatch } from '../scheduling/destination-health.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 
 export interface NoticesOptions {
   readonly store: NoticeStore;
+  readonly deliveries: Pick<DeliveryStore, 'known'>;
   readonly destinations: Destinations;
   readonly forgottenApplications: Pick<ForgottenApplications, 'read'>;
   readonly scheduler: Pick<Scheduler, 'foundWork'>;
   readonly metrics: Pick<NotifierMetrics, 'notices'>;
+  readonly time: Time;
   readonly logger: Logger;
-  readonly failpoints: Failpoints;
+  /** A setting has a notice after it accepted nothing for this long; milliseconds. */
+  readonly afterMs: number;
+  /** Length of the interval whose dead deliveries are one notice; milliseconds. */
+  readonly everyMs: number;
 }
 
-/** Stores notices that are decided, and tells operators of them. */
-export class Notices {
+const mostBetweenLooksMs = 15_000;
+/** A process that starts reads the dead deliveries of this many intervals. */
+const intervalsAtStart = 60;
+
+/**
+ * Makes notices about callbacks that do not arrive (ADR 0055). Attempts are only noted in memory. A look compares them
+ * with the stored outages, and reads the dead deliveries of the intervals that have ended. The id of a notice is made
+ * from its occasion, so a notice that another instance, or a process before a crash, has stored is not stored again.
+ */
+export class Notices implements HealthWatch {
   readonly #o: NoticesOptions;
+  /** First failure since the last look, and the last reason. */
+  readonly #failing = new Map<string, { readonly atMs: number; readonly reason: AttemptReason }>();
+  /** Settings that have accepted a callback (true) or lost their address (false) since the last look. */
+  readonly #ended = new Map<string, boolean>();
+  /** Dead deliveries whose notices are not stored yet. */
+  readonly #dead = new Map<string, DeadGroup>();
+  /** When the look before began, and the end of the last interval whose dead deliveries were read. */
+  #lookedAtMs: number;
+  #deadUntilMs: number;
+  readonly #repetition: Repetition;
 
   constructor(options: NoticesOptions) {
     this.#o = options;
+    const { afterMs, everyMs, logger, time } = options;
+    this.#lookedAtMs = time.now();
+    this.#deadUntilMs = this.#intervalOf(this.#lookedAtMs - intervalsAtStart * everyMs);
+    const lookEveryMs = Math.max(10, Math.min(mostBetweenLooksMs, afterMs / 4, everyMs / 4));
+    this.#repetition = repeat('making notices', lookEveryMs, logger, () => this.look());
   }
 
-  /** True while the application has an address for notices. Rejects when devices cannot tell. */
-  async isRegistered(applicationId: string): Promise<boolean> {
+  start(): void {
+    this.#repetition.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#repetition.stop();
+  }
+
+  failed(lane: string, reason: AttemptReason): void {
+    const atMs = this.#failing.get(lane)?.atMs ?? this.#o.time.now();
+    this.#failing.set(lane, { atMs, reason });
+  }
+
+  delivered(lane: string): void {
+    this.#failing.delete(lane);
+    this.#ended.set(lane, true);
+  }
+
+  unset(lane: string): void {
+    this.#failing.delete(lane);
+    if (!this.#ended.has(lane)) this.#ended.set(lane, false);
+  }
+
+  /** Makes the notices that are due. Repeated after `start`; tests call it directly. */
+  async look(): Promise<number> {
+    const outages = new Map((await this.#o.store.outages()).map((outage) => [outage.lane, outage]));
+    const errors: unknown[] = [];
+    const attempt = (work: Promise<void>) => work.catch((error) => errors.push(error));
+    for (const [lane, isDelivered] of [...this.#ended]) {
+      await attempt(this.#end(lane, outages.get(lane), isDelivered));
+    }
+    for (const [lane, { atMs, reason }] of [...this.#failing]) {
+      // If the work fails, the next failed attempt repeats it.
+      this.#failing.delete(lane);
+      await attempt(this.#continue(lane, atMs, reason));
+    }
+    await attempt(this.#readDead());
+    for (const [key, group] of [...this.#dead]) await attempt(this.#storeDead(key, group));
+    if (errors.length > 0) throw errors[0];
+    return 0;
+  }
+
+  async #end(lane: string, outage: Outage | undefined, isDelivered: boolean): Promise<void> {
+    const { store, deliveries, time } = this.#o;
+    if (outage) {
+      const { failing } = outageIds(outage);
+      const hasNotice = (await deliveries.known([failing])).has(failing);
+      if (hasNotice && isDelivered) {
+        const { applicationId, destination } = laneParts(lane);
+        const isSent = destination !== 'noticeEvent' && (await this.#isRegistered(applicationId));
+        const waiting = await store.waiting(lane);
+        await this.#store(recoveredNotice({ ...outage, waiting, isSent, nowMs: time.now() }));
+      }
+      if (!hasNotice || isDelivered) await store.end(outage);
+    }
+    // Unless it has accepted a callback meanwhile.
+    if (this.#ended.get(lane) === isDelivered) this.#ended.delete(lane);
+  }
+
+  async #continue(lane: string, atMs: number, reason: AttemptReason): Promise<void> {
+    const { store, deliveries, time, afterMs } = this.#o;
+    const outage = await store.failed(lane, atMs);
+    const nowMs = time.now();
+    if (nowMs - outage.sinceMs < afterMs) return;
+    const { failing, recovered } = outageIds(outage);
+    const known = await deliveries.known([failing, recovered]);
+    // A process died before it removed the outage; the next failed attempt begins another one.
+    if (known.has(recovered)) return store.end(outage);
+    if (known.has(failing)) return;
+    const waiting = await store.waiting(lane);
+    if (waiting === 0) return store.end(outage);
+    const isSent = await this.#isRegisteredElsewhere(lane);
+    await this.#store(failingNotice({ ...outage, reason, waiting, isSent, nowMs }));
+  }
+
+  /** Reads the deliveries that were given up in intervals that have ended. */
+  async #readDead(): Promise<void> {
+    const { store, time, everyMs } = this.#o;
+    const nowMs = time.now();
+    // The end of a delivery is stored a little later than its time: the second look after an interval reads it.
+    const toMs = this.#intervalOf(Math.min(this.#lookedAtMs, nowMs));
+    // After a step back of the clock: the interval before.
+    const fromMs = this.#deadUntilMs > toMs ? toMs - everyMs : this.#deadUntilMs;
+    const groups = new Map<string, DeadGroup>();
+    for await (const dead of store.dead(fromMs, toMs)) {
+      const startMs = this.#intervalOf(dead.dueAtMs);
+      const key = `${startMs} ${dead.applicationId}`;
+      groups.set(key, withDead(groups.get(key), dead, startMs));
+    }
+    for (const [key, group] of groups) this.#dead.set(key, group);
+    this.#deadUntilMs = toMs;
+    this.#lookedAtMs = nowMs;
+  }
+
+  async #storeDead(key: string, group: DeadGroup): Promise<void> {
+    const { deliveries, time } = this.#o;
+    const id = deadNoticeId(group);
+    if (!(await deliveries.known([id])).has(id)) {
+      const isSent = group.hasCallback && (await this.#isRegistered(group.applicationId));
+      await this.#store(deadNotice(group, isSent, time.now()));
+    }
+    this.#dead.delete(key);
+  }
+
+  #intervalOf(ms: number): number {
+    return ms - (ms % this.#o.everyMs);
+  }
+
+  /** Whether the application has an endpoint for notices. Rejects if devices do not answer. */
+  async #isRegistered(applicationId: string): Promise<boolean> {
     return (await this.#o.destinations.get(applicationId, 'noticeEvent')) !== undefined;
   }
 
-  /** The same, for a notice about one of its settings: that of notices is not told of itself. */
-  async isRegisteredFor(lane: string): Promise<boolean> {
-    const { applicationId, destination } = laneParts(lane);
-    return destination !== 'noticeEvent' && (await this.isRegistered(applicationId));
-  }
-
-  /** The same, for a setting that fails: neither is a server that takes nothing. */
-  async isRegisteredElsewhere(lane: string): Promise<boolean> {
+  /** The same, on another server than the one that fails. */
+  async #isRegisteredElsewhere(lane: string): Promise<boolean> {
     const { applicationId, destination } = laneParts(lane);
     // The two reads below may see two addresses.
     if (destination === 'noticeEvent') return false;
@@ -49,28 +192,17 @@ export class Notices {
     return to !== undefined && to.url.origin !== failing?.url.origin;
   }
 
-  /** Deliveries of a setting that wait. */
-  waiting(lane: string): Promise<number> {
-    return this.#o.store.waiting(lane);
-  }
-
-  /** Stores notices in their order; harmless when that was done before. What is forgotten is told nobody. */
-  async store(notices: readonly Notice[]): Promise<void> {
-    const { store, forgottenApplications, scheduler, metrics, logger, failpoints } = this.#o;
-    const forgotten = await forgottenApplications.read();
-    for (const notice of notices) {
-      const { id, applicationId, type, isSent, told } = notice;
-      if (forgotten.has(applicationId)) continue;
-      const isNew = await store.insert(notice);
-      failpoints('notifier.noticed');
-      if (isSent) scheduler.foundWork(laneOf(applicationId, 'noticeEvent'));
-      if (!isNew) continue;
-      metrics.notices.inc({ type });
-      logger[type === callbackTypes.destinationRecovered ? 'info' : 'warn'](
-        { applicationId, notificationId: id, ...told },
-        texts[type],
-      );
-    }
+  async #store(notice: Notice): Promise<void> {
+    const { store, forgottenApplications, scheduler, metrics, logger } = this.#o;
+    const { id, applicationId, type, isSent, told } = notice;
+    if ((await forgottenApplications.read()).has(applicationId)) return;
+    if (!(await store.insert(notice))) return;
+    if (isSent) scheduler.foundWork(laneOf(applicationId, 'noticeEvent'));
+    metrics.notices.inc({ type });
+    logger[type === callbackTypes.destinationRecovered ? 'info' : 'warn'](
+      { applicationId, notificationId: id, ...told },
+      texts[type],
+    );
   }
 }
 

@@ -1,11 +1,11 @@
+import { longestBackoffMs } from '@headset-cloud/kit/backoff.ts';
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { ConditionalChange, DeliveryStore } from '../ports.ts';
 
 const maxBatch = 1000;
-const retryFirstMs = 100;
-const retryMaxMs = 2000;
+const retry = { firstMs: 200, maxMs: 2000 };
 /** So long outcomes gather before they are stored: one write, and one wait for the disk, for many. */
 const gatherMs = 10;
 /** Past this many unstored changes nothing new is started. */
@@ -111,7 +111,7 @@ export class ChangeWriter {
           this.#most = Math.max(1, Math.floor(some.length / 2));
           if (this.#givenUp) return;
           this.#logger.warn({ err: error, marks: some.length }, 'outcomes of callbacks not stored yet');
-          await this.#time.sleep(Math.min(retryMaxMs, retryFirstMs * 2 ** Math.min(failures, 10)));
+          await this.#time.sleep(longestBackoffMs(failures, retry));
         }
       }
       this.#failpoints('notifier.marked');

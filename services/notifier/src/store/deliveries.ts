@@ -331,7 +331,7 @@ export function sentAgain(nowMs: number, more: Pick<DeliveryDocument, 'sentAgain
       unplacedAtMs: nowMs,
     },
     $inc: { resends: 1 },
-    $unset: { expireAt: '', untold: '' },
+    $unset: { expireAt: '' },
   } as const;
 }
 

@@ -23,8 +23,6 @@ export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'>, OwingDo
   sentAgainBy?: string;
   /** The recovery that last sent it again. */
   recovery?: string;
-  /** It was given up, and no notice has told it yet (ADR 0055). */
-  untold?: true;
   /** The devices that a notice's body names by ids of others' callbacks. */
   names?: string[];
   /** How many times it was sent again. */
@@ -66,7 +64,6 @@ export function fromDocument(document: DeliveryDocument): Delivery {
     resends: _resends,
     sentAgainBy: _by,
     recovery: _recovery,
-    untold: _untold,
     names: _names,
     ...rest
   } = kept;
@@ -84,10 +81,8 @@ export function changedFields(
 ): Partial<DeliveryDocument> {
   if (change.status === undefined || change.status === 'pending' || change.dueAtMs === undefined)
     return change;
-  const isDead = change.status === 'dead';
-  const keptMs = isDead ? retention.deadMs : retention.deliveredMs;
-  const expireAt = new Date(Math.max(change.dueAtMs, nowMs) + keptMs);
-  return { ...change, expireAt, ...(isDead && { untold: true }) };
+  const keptMs = change.status === 'dead' ? retention.deadMs : retention.deliveredMs;
+  return { ...change, expireAt: new Date(Math.max(change.dueAtMs, nowMs) + keptMs) };
 }
 
 function bytesOf(body: Binary | Uint8Array): Buffer {

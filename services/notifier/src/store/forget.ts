@@ -7,7 +7,6 @@ import type { ForgetStore } from '../ports.ts';
 import type { DeliveryDocument } from './documents.ts';
 import { createFeedStore, type FeedDocument } from './feed.ts';
 import {
-  deathsCollection,
   deliveriesCollection,
   feedsCollection,
   outagesCollection,
@@ -15,7 +14,7 @@ import {
   recoveriesCollection,
   recoveringCollection,
 } from './indexes.ts';
-import type { DeathsDocument, OutageDocument } from './notices.ts';
+import type { OutageDocument } from './notices.ts';
 import type { ProbesDocument } from './probes.ts';
 import type { RecoveringDocument, RecoveryDocument } from './recoveries.ts';
 
@@ -36,7 +35,6 @@ export function createForgetStore(store: Store): ForgetStore {
   const recoveries = store.collection<RecoveryDocument>(recoveriesCollection);
   const recovering = store.collection<RecoveringDocument>(recoveringCollection);
   const outages = store.collection<OutageDocument>(outagesCollection);
-  const deaths = store.collection<DeathsDocument>(deathsCollection);
   const limit = deliveries.batchesAtOnce === undefined ? forgetAtOnce.overNetwork : forgetAtOnce.inProcess;
 
   /** One filter for each status and setting, since the index has both. */
@@ -63,9 +61,7 @@ export function createForgetStore(store: Store): ForgetStore {
     ofTransaction: (transactionId, dryRun) => forget(beginningWith(`tx-${transactionId}-`), dryRun),
     one: (notificationId, dryRun) => forget({ _id: notificationId }, dryRun),
     async reported(deviceId, dryRun) {
-      // A notice that is decided and not stored yet names it later: the caller asks again.
-      const about = { 'telling.notice.names': deviceId } as Filter<DeathsDocument>;
-      let [removed, left] = [0, await deaths.countDocuments(about)];
+      let [removed, left] = [0, 0];
       // Its callbacks, and notices that name it.
       const parts: Filter<DeliveryDocument>[] = [beginningWith(`device-${deviceId}-`), { names: deviceId }];
       for (const of of parts) {
@@ -103,7 +99,6 @@ export function createForgetStore(store: Store): ForgetStore {
       await Promise.all([
         feeds.deleteMany({ _id: applicationId }),
         outages.deleteMany(beginningWith(`${applicationId}/`)),
-        deaths.deleteMany({ _id: applicationId }),
         recoveries.deleteMany({ applicationId, auditAtMs: { $exists: false } }),
         recovering.deleteMany({ _id: applicationId }),
       ]);

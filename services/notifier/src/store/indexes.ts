@@ -8,7 +8,6 @@ export const feedPartitionsCollection = 'feed_partitions';
 export const recoveriesCollection = 'recoveries';
 export const recoveringCollection = 'recovering';
 export const outagesCollection = 'outages';
-export const deathsCollection = 'deaths';
 export const idempotencyCollection = 'idempotency';
 
 /** Made by step 1 (steps.ts). */
@@ -68,15 +67,10 @@ export const recoveryIndexes: Readonly<Record<string, IndexDescription[]>> = {
 /** Made by step 8 (ADR 0055). */
 export const noticeIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [deliveriesCollection]: [
-    // What was given up and is to be told; nothing else has an entry.
-    {
-      key: { applicationId: 1, dueAtMs: 1 },
-      name: 'untold',
-      partialFilterExpression: { untold: true },
-    },
+    // What was given up in an interval.
+    { key: { dueAtMs: 1 }, name: 'dead', partialFilterExpression: { status: 'dead' } },
     // Notices that name a device.
     { key: { names: 1 }, name: 'names', sparse: true },
   ],
   [outagesCollection]: [{ key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 }],
-  [deathsCollection]: [{ key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 }],
 };

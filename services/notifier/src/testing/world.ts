@@ -29,7 +29,7 @@ import { notifierConfig } from '../config.ts';
 /** Destination and key of an application, as devices would answer; 'away': devices cannot be reached. */
 export type TestDestination = { url: string; authenticationKey: string } | 'away';
 
-/** A notifier that is stopped at the end, with the doors that tests use. */
+/** A notifier that is stopped at the end, with the listeners that tests use. */
 export interface TestNotifier {
   readonly service: Service;
   readonly metrics: Registry;

@@ -7,7 +7,7 @@ import type { Queries } from '../ports.ts';
 import { applicationForgetHandler } from './forget-application.ts';
 import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 
-/** The operators' door of transactions. */
+/** The operators' listener of transactions. */
 export function transactionsAdmin(store: Queries, forgetting: ForgetDependencies): RpcBinding {
   return bind(TransactionsAdminService, {
     ...forgetHandler(forgetting),

@@ -9,7 +9,7 @@ import type { ReportDeps } from './dependencies.ts';
 /**
  * What a hello says of transactions that were sent in an earlier session and that the headset no longer
  * holds: a reset is done (rule B7); of the others the results are lost, with all that the headset stored, so
- * they are offered anew (ADR 0057). This happens here and not when the session is announced, because the log
+ * they are offered again (ADR 0057). This happens here and not when the session is announced, because the log
  * orders the hello after everything that the headset reported before it: a result has been consumed by now.
  */
 export async function applyHello(

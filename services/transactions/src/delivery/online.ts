@@ -15,7 +15,7 @@ import { readOffers, type ToOffer } from './offers.ts';
 export interface OnlineAnswer {
   /** In order of id. */
   readonly offers: readonly ToOffer[];
-  /** Held as started, and allowed to go on. */
+  /** Held as started, and allowed to continue. */
   readonly starts: readonly number[];
   /** Held as started, and to be given up if that is still possible. */
   readonly revocations: readonly { readonly id: number; readonly message: string }[];

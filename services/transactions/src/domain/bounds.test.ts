@@ -1,6 +1,6 @@
 import { happenedAt, share } from './bounds.ts';
 
-// withstands headsets/report-values, stores/headset-content
+// protects against headsets/report-values, stores/headset-content
 describe('content from headsets is bounded', () => {
   it.each([
     [0.5, 0.5],

@@ -57,7 +57,7 @@ function hasSecrets(message: DescMessage): boolean {
   return own.length + within.length > 0;
 }
 
-/** Read once: options are decoded anew each time that they are asked for. */
+/** Read once: options are decoded again each time that they are asked for. */
 function secretsOf(message: DescMessage): Secrets {
   let secrets = known.get(message);
   if (!secrets) {

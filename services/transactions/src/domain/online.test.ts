@@ -137,7 +137,7 @@ describe('judging a device’s transactions when its headset comes online', () =
       open(id, { status: 'accepted', sentEpoch: 6, countedAdvance: 1, ...over });
     const holding = { ...session, held: held({ 1: 'started' }) };
 
-    it('is started again without an offer if it may go on', () => {
+    it('is started again without an offer if it may continue', () => {
       const judged = judgeOnline([started(1)], holding);
       expect(judged.start.map((s) => s.id)).toEqual([1]);
       expect(judged.offer).toEqual([]);
@@ -154,7 +154,7 @@ describe('judging a device’s transactions when its headset comes online', () =
       expect(judged.start).toEqual([]);
     });
 
-    it('goes on at a client that does not know revoke, and ends by its result', () => {
+    it('continues at a client that does not know revoke, and ends by its result', () => {
       const judged = judgeOnline([started(1), open(2)], { ...holding, knowsRevoke: false });
       expect(judged.start.map((s) => s.id)).toEqual([1]);
       expect(judged.cancel).toEqual([]);
@@ -215,7 +215,7 @@ describe('judging a device’s transactions when its headset comes online', () =
         cancelMessages.retryLimit,
         new Set<number>(),
       ],
-    ])('that is lost must not go on because of %s', (_, lost, message, superseded) => {
+    ])('that is lost must not continue because of %s', (_, lost, message, superseded) => {
       for (const [, judge] of both) {
         const judged = judge([lost], { ...session, superseded });
         expect(judged).toMatchObject({ ...nothing, offer: [{ id: 1, wish: message }] });
@@ -299,7 +299,7 @@ describe('judging a device’s transactions when its headset comes online', () =
     const reset = (id: number, over: Partial<OpenTransaction> = {}) =>
       open(id, { operationId: resetOperation, status: 'accepted', sentEpoch: 6, ...over });
 
-    it('goes on while the headset holds it, however often it is judged, and counts no retry', () => {
+    it('continues while the headset holds it, however often it is judged, and counts no retry', () => {
       for (const attempts of [0, 5, 99]) {
         const going = [{ id: 1, attempts }];
         expect(judgeOnline([reset(1, { attempts })], { ...session, held: held({ 1: 'started' }) })).toEqual({

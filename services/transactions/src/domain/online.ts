@@ -94,7 +94,7 @@ export function isGone(
 
 /**
  * What happens to a device's unprocessed transactions when its headset comes online (specification API 4;
- * rules A11, B4, B6): transactions below the floor are canceled, the newest of each operation goes on, the
+ * rules A11, B4, B6): transactions below the floor are canceled, the newest of each operation continues, the
  * older ones and those re-delivered too often are canceled. A transaction that the headset may have begun
  * is not canceled here: the headset is asked first. A finished one stays open for its report. One that was
  * started and is no longer held waits: its result is most likely in the log, and an offer would only bring
@@ -136,7 +136,7 @@ export function judgeOnline(open: readonly OpenTransaction[], session: OnlineSes
       continue;
     }
     const mark = { ...countRetry(t, session), ...found };
-    // What the session has got since its hello may go on, whatever was created since.
+    // What the session has got since its hello may continue, whatever was created since.
     const isLatest = (!held && t.sentEpoch === session.epoch) || latest.get(operationKey(t)) === t.id;
     const reason = reasonToCancel(t, mark, session, isLatest);
     if (!reason) goesOn.push(mark);
@@ -181,7 +181,7 @@ export function isLost(t: OpenTransaction, session: Pick<OnlineSession, 'epoch'>
 }
 
 /**
- * A lost one is offered anew, so that it ends. Where it must not go on, the headset is asked. A client that
+ * A lost one is offered again, so that it ends. Where it must not continue, the headset is asked. A client that
  * cannot be asked does not have it, so it is canceled then; that it was to be asked before is no reason.
  */
 function sendAnew(
@@ -206,7 +206,7 @@ function inOrder(open: readonly OpenTransaction[]): OpenTransaction[] {
   return [...open].sort((a, b) => a.id - b.id);
 }
 
-/** Why it must not go on; undefined: it may go on. */
+/** Why it must not continue; undefined: it may continue. */
 function reasonToCancel(
   t: OpenTransaction,
   mark: Mark,
@@ -258,7 +258,7 @@ function isRunningReset(t: OpenTransaction): boolean {
   return t.operationId === resetOperation && t.status === 'accepted';
 }
 
-/** What is judged together: of these the latest goes on (specification API 4). */
+/** What is judged together: of these the latest continues (specification API 4). */
 export function operationKey(t: Pick<OpenTransaction, 'operationId' | 'subject'>): string {
   return `${t.operationId} ${t.subject}`;
 }

@@ -5,7 +5,7 @@ import { listArtifactsHandler } from './list-artifacts.ts';
 import { putFirmwareHandler } from './put-firmware.ts';
 import { withdrawArtifactHandler } from './withdraw-artifact.ts';
 
-/** The operators' door (rule C17). */
+/** The operators' listener (rule C17). */
 export function adminBindings(deps: AdminDependencies): RpcBinding[] {
   return [
     bind(UpdatesAdminService, {

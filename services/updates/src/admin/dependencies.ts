@@ -4,7 +4,7 @@ import type { ArtifactStorage, Catalogue, UploadStore } from '../ports.ts';
 import type { LookNow } from '../uploads/looker.ts';
 import type { Opener } from '../uploads/opener.ts';
 
-/** Dependencies of the operators' door. */
+/** Dependencies of the operators' listener. */
 export interface AdminDependencies {
   readonly catalogue: Catalogue;
   readonly uploads: UploadStore;

@@ -161,7 +161,7 @@ test('a broken entry is reported, whether stored or compressed', async () => {
   }
 });
 
-// withstands files/archive-tricks
+// protects against files/archive-tricks
 test('two manifests are refused: readers disagree on which counts', async () => {
   const second = makeManifest({ package: 'com.evil.app', versionName: '1.0.0' });
   const apk = rename(
@@ -172,7 +172,7 @@ test('two manifests are refused: readers disagree on which counts', async () => 
   expect(await inspect(apk)).toBe('It has more than one AndroidManifest.xml.');
 });
 
-// withstands files/bomb
+// protects against files/bomb
 test('a package that would unpack to far more than its size is refused before it is unpacked', async () => {
   const zeros = Buffer.alloc(bounds.freeBytes);
   expect(
@@ -183,7 +183,7 @@ test('a package that would unpack to far more than its size is refused before it
   );
 });
 
-// withstands files/text
+// protects against files/text
 test('text from a package is bounded and printable', async () => {
   const reason = await inspect(
     await makeApk({ versionName: `${'\u001b[2J\n'.repeat(10)}${'x'.repeat(500)}` }),

@@ -32,7 +32,7 @@ function check(content: Buffer, options: { timeoutMs?: number; signal?: AbortSig
   });
 }
 
-// withstands files/check-escape
+// protects against files/check-escape
 test('a check may neither write, nor read other files, start programs or connect', async () => {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -63,7 +63,7 @@ test.each<[string, () => Buffer]>([
   160_000,
 );
 
-// withstands files/check-exhaustion
+// protects against files/check-exhaustion
 test('a check that takes longer than it may is ended, and the file is refused', async () => {
   const { verdict } = await check(longCheck(claimed, 3072, false), { timeoutMs: 500 });
   expect(verdict).toEqual({
@@ -71,7 +71,7 @@ test('a check that takes longer than it may is ended, and the file is refused', 
   });
 });
 
-// withstands files/check-exhaustion
+// protects against files/check-exhaustion
 test('a check that takes more memory than it may is refused, and this process lives', async () => {
   const { verdict } = await check(large, { heapMb: 12 });
   expect(verdict).toEqual({

@@ -1,7 +1,7 @@
 import { createContentChecks } from './content-checks.ts';
 
 const firmware = { kind: 'firmware' } as const;
-/** A fetch that goes on until it is ended. */
+/** A fetch that continues until it is ended. */
 function fetching() {
   const under: PromiseWithResolvers<never>[] = [];
   const fetch = (signal: AbortSignal) => {

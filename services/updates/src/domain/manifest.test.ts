@@ -37,7 +37,7 @@ test.each<[string, Buffer, RegExp]>([
   expect(() => readManifest(bytes)).toThrow(message);
 });
 
-// withstands files/manifest-bomb
+// protects against files/manifest-bomb
 test('a manifest that is cut at any byte, or has any byte changed, is read or refused', () => {
   const bytes = makeManifest(names);
   const attempt = (broken: Buffer) => {

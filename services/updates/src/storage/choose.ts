@@ -22,7 +22,7 @@ export interface ChosenStorage {
  * ConfigError. `hooks` are called only by the disk's server; S3 does not report uploads.
  */
 export function chooseStorage(
-  { secrets, clock, logger, doors }: Pick<SealingContext, 'secrets' | 'clock' | 'logger' | 'doors'>,
+  { secrets, clock, logger, listeners }: Pick<SealingContext, 'secrets' | 'clock' | 'logger' | 'listeners'>,
   config: UpdatesConfig,
   hooks: Pick<LocalServerOptions, 'onUpload' | 'onUploaded'>,
 ): ChosenStorage {
@@ -69,7 +69,7 @@ export function chooseStorage(
     publicUrl: () => (publicUrl ?? `http://${host}:${server.port()}`).replace(/\/$/, ''),
   });
   const server = createLocalServer({
-    ...{ listen, storage, secrets, clock, logger, ...hooks, ...(doors && { doors }) },
+    ...{ listen, storage, secrets, clock, logger, ...hooks, ...(listeners && { listeners }) },
     requestTimeoutMs: Math.max(config.UPDATES_UPLOAD_URL_SECONDS, config.UPDATES_DOWNLOAD_URL_SECONDS) * 1000,
   });
   return {

@@ -79,7 +79,7 @@ async function send(
   );
 }
 
-// withstands files/unsigned
+// protects against files/unsigned
 test.each([
   '/',
   '/objects/',
@@ -133,7 +133,7 @@ test('HEAD answers the headers of GET', async () => {
   expect((await send('GET', url, { range: 'bytes=1-2', 'if-range': '"other"' })).text).toBe('four');
 });
 
-// withstands files/stall
+// protects against files/stall
 test('an upload that stalls is aborted, and nothing of it is kept', async () => {
   await stop();
   await start(300);
@@ -163,7 +163,7 @@ test('partial files that a crash left are removed at the next start', async () =
   socket.destroy();
 });
 
-// withstands files/traversal
+// protects against files/traversal
 test('a key that this service did not make is never used as a path', () => {
   for (const key of ['../x', 'uploads/../../x', 'uploads/', 'uploads/.x', '/etc/passwd', 'other/0a']) {
     expect(() => storage.file(key)).toThrow('not a key of this service');

@@ -3,10 +3,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
-import { type Doors, defaultDoors, doorTimes } from '@headset-cloud/kit/doors/http-door.ts';
 import { toDomainError } from '@headset-cloud/kit/errors.ts';
 import { closeNow, listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
+import {
+  defaultListeners,
+  type Listeners,
+  listenerTimes,
+} from '@headset-cloud/kit/listeners/http-listener.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import { wantedRange } from '../domain/range.ts';
@@ -29,7 +33,7 @@ export interface LocalServerOptions {
   readonly requestTimeoutMs: number;
   /** A connection that is idle for this long is closed; milliseconds. */
   readonly idleTimeoutMs?: number;
-  readonly doors?: Doors;
+  readonly listeners?: Listeners;
   /** Called before an upload is read. Its answer, if there is one, refuses the upload. */
   readonly onUpload: (key: string) => Promise<UploadAnswer | undefined>;
   /** Called when an upload is stored, with its tag, before it is answered. */
@@ -42,7 +46,7 @@ export interface LocalServerOptions {
  * codes, and a line of text with the reason.
  */
 export function createLocalServer(options: LocalServerOptions): Component & { port(): number } {
-  const { listen, storage, secrets, clock, logger, doors = defaultDoors } = options;
+  const { listen, storage, secrets, clock, logger, listeners = defaultListeners } = options;
   let server: Server | undefined;
 
   async function answer(request: IncomingMessage, response: ServerResponse, continues: boolean) {
@@ -118,7 +122,7 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
     async start() {
       const starting = createServer(
         {
-          ...doorTimes,
+          ...listenerTimes,
           requestTimeout: options.requestTimeoutMs,
           keepAliveTimeout: 5000,
           maxHeaderSize: 16_384,
@@ -128,7 +132,7 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
       starting.on('checkContinue', (request, response) => handle(request, response, true));
       starting.timeout = options.idleTimeoutMs ?? 60_000;
       starting.maxHeadersCount = 100;
-      doors.guard(starting, 'files');
+      listeners.guard(starting, 'files');
       await listenOn(starting, listen, 'UPDATES_LISTEN');
       server = starting;
     },

@@ -37,7 +37,7 @@ export function createUploadPlaces(
   }
 
   const turns = new Map<string, Promise<unknown>>();
-  /** One call after another of a document within this instance: they would only make each other start anew. */
+  /** One call after another of a document within this instance: they would only make each other start again. */
   async function inTurn<R>(_id: string, work: () => Promise<R>): Promise<R> {
     const turn = (turns.get(_id) ?? Promise.resolve()).then(work, work);
     turns.set(_id, turn);

@@ -33,7 +33,7 @@ export async function answerUpload(
     return await Promise.race([checked, time.sleep(patienceMs, { signal }).then(() => received)]);
   } finally {
     late.abort();
-    // Nobody waits for a check that goes on; if it fails, the sweeper repeats it.
+    // Nobody waits for a check that continues; if it fails, the sweeper repeats it.
     checked.catch(() => {});
   }
 }

@@ -10,7 +10,7 @@ const mostAtOnce = 20;
 
 /**
  * A storage such as S3 does not report uploads, so a call that needs them checks them, not only the
- * sweeper. Waits for a short time; a check that takes longer goes on, and its result shows in the next
+ * sweeper. Waits for a short time; a check that takes longer continues, and its result shows in the next
  * call.
  */
 export function createLookNow(deps: {

@@ -45,7 +45,7 @@ export function createSweeper(deps: {
     await uploads.recall(nowMs, { unsettledMs, settledMs: unsettledMs + 2 * deps.lifetimeMs });
   });
 
-  /** Checks that go on while the sweep looks at the next upload; their number is bounded by ContentChecks. */
+  /** Checks that continue while the sweep looks at the next upload; their number is bounded by ContentChecks. */
   const goingOn = new Set<Promise<unknown>>();
 
   /** Resolves when it is known whether a file has to be read; true: the storage or database is unavailable. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
+import { generateHeadsetKey } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import {
   type ConnectRequest,
@@ -19,10 +20,9 @@ import {
   type UrlRequest,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Headset, type HeadsetOptions } from '../headset.ts';
-import { createIdentity } from '../identity.ts';
 
 export const deviceId = '350000000000018';
-const { identity } = createIdentity(deviceId);
+const { file: identity } = generateHeadsetKey(deviceId);
 
 type Call = ServerDuplexStream<ConnectRequest, ConnectResponse>;
 type Body = MessageInitShape<typeof ConnectResponseSchema>['body'];
@@ -115,7 +115,7 @@ export class Cloud {
   headset(options: Partial<HeadsetOptions> = {}): Headset {
     const made = new Headset({
       ...{ identity, server: this.address, stateDir: this.#stateDir, clock: this.clock },
-      backoff: { firstMs: 10, longestMs: 50 },
+      backoff: { firstMs: 10, maxMs: 50 },
       ...options,
       // For readable ids.
       behaviour: { firstReportId: 1, ...options.behaviour },

@@ -1,0 +1,19 @@
+/** Bounds of a wait that doubles; milliseconds. */
+export interface BackoffBounds {
+  /** Longest wait after the first failure. */
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+/** The longest wait after a number of failures (from 1): first × 2^(failures − 1), at most max; milliseconds. */
+export function longestBackoffMs(failures: number, { firstMs, maxMs }: BackoffBounds): number {
+  return Math.min(maxMs, firstMs * 2 ** Math.min(Math.max(failures, 1) - 1, 40));
+}
+
+/**
+ * Exponential backoff with full jitter: a random wait between 0 and `longestBackoffMs`, so that many clients of a
+ * service that comes back do not call at once. `random` is in [0, 1).
+ */
+export function backoffMs(failures: number, bounds: BackoffBounds, random = Math.random()): number {
+  return Math.round(random * longestBackoffMs(failures, bounds));
+}

@@ -1,0 +1,61 @@
+import { BlockList, Socket } from 'node:net';
+import { createFakeTime } from '../testing/fake-time.ts';
+import { Connections, type TurnedAway } from './connections.ts';
+
+const proxies = new BlockList();
+proxies.addSubnet('fd00::', 8, 'ipv6');
+
+let turnedAway: TurnedAway[];
+let ports: number;
+let connections: Connections;
+beforeEach(() => {
+  turnedAway = [];
+  ports = 0;
+  // No connection gets old, so none is replaced.
+  const timing = { clock: createFakeTime() };
+  const limits = { most: 100, mostOfAddress: 2, proxies };
+  connections = new Connections(limits, (why) => turnedAway.push(why), timing);
+});
+
+/** A socket whose client has that address. */
+function from(remoteAddress: string): Socket {
+  const remoteFamily = remoteAddress.includes(':') ? 'IPv6' : 'IPv4';
+  ports += 1;
+  return Object.defineProperties(new Socket(), {
+    remoteAddress: { value: remoteAddress },
+    remotePort: { value: ports },
+    remoteFamily: { value: remoteFamily },
+  });
+}
+const admit = (...addresses: string[]) => addresses.map((address) => connections.admit(from(address)));
+
+// protects against rest/crowd, headsets/crowd
+it('addresses of one /64 of IPv6 have the connections of one address together, another /64 has its own', () => {
+  expect(admit('2001:db8::1', '2001:db8::2', '2001:db8:0:0:ffff::3', '2001:db8:0:1::1')).toEqual([
+    ...[true, true, false, true],
+  ]);
+  expect(turnedAway).toEqual(['address']);
+});
+
+it('IPv4 addresses have their own, also as IPv6 writes them', () => {
+  const mapped = ['::ffff:192.0.2.1', '::ffff:192.0.2.2', '::ffff:192.0.2.3', '::ffff:c000:204'];
+  expect(admit(...mapped)).toEqual([true, true, true, true]);
+  expect(admit('192.0.2.1', '::ffff:192.0.2.1')).toEqual([true, false]);
+});
+
+it('a connection that a proxy opened counts for the /64 of its client, and is logged with the whole address', () => {
+  admit('2001:db8::1', '2001:db8::2');
+  const [own, other] = [from('fd00::1'), from('fd00::1')];
+  for (const socket of [own, other]) expect(connections.admit(socket)).toBe(true);
+  expect(connections.cameFrom(own, '2001:db8::3')).toBe(false);
+  expect(connections.cameFrom(other, '2001:db8:0:1::3')).toBe(true);
+  expect(connections.addressOf(`fd00::1:${other.remotePort}`)).toBe('2001:db8:0:1::3');
+});
+
+it('a closed connection makes room in its /64', () => {
+  const first = from('2001:db8::1');
+  connections.admit(first);
+  expect(admit('2001:db8::2', '2001:db8::3')).toEqual([true, false]);
+  first.emit('close');
+  expect(admit('2001:db8::4', '2001:db8::5')).toEqual([true, false]);
+});

@@ -1,0 +1,80 @@
+import type { Mutation } from '../../faults/inside/environment.ts';
+import { listeners } from './all.ts';
+import { type Options, run } from './run.ts';
+
+/** A safeguard that is left out, and what a listener must find then. */
+interface Sabotage extends Mutation {
+  readonly name: string;
+  readonly listener: string;
+  readonly finds: RegExp;
+}
+
+export const sabotages: readonly Sabotage[] = [
+  {
+    name: 'tokens without their signature',
+    listener: 'tokens',
+    file: 'gateway/src/tokens/verifier.ts',
+    from: 'jwt.verify(token, key, {',
+    to: 'jwt.decode(token) ?? ({',
+    finds: /was answered with 20[01]/,
+  },
+  {
+    name: 'bodies that are kept',
+    listener: 'json',
+    file: 'gateway/src/http/json.ts',
+    from: 'export function parseText(text: string): JsonText {',
+    to: 'const kept: Buffer[] = []; export function parseText(text: string): JsonText { kept.push(Buffer.alloc(1e6));',
+    finds: /heap memory grew/,
+  },
+  {
+    name: 'messages that cannot be read',
+    listener: 'messages',
+    file: 'services/device-link/src/link/wire.ts',
+    from: "return new UnreadableMessage('a message is not a ConnectRequest');",
+    to: "throw new Error('a message is not a ConnectRequest');",
+    finds: /the stream ended with INTERNAL/,
+  },
+  {
+    name: "a token in the library's own words",
+    listener: 'stream',
+    file: 'services/kit/src/rpc/grpc.ts',
+    from: "if (!text.startsWith('Failed to add metadata entry')) logger.warn(",
+    to: 'logger.error(',
+    finds: /Failed to add metadata entry/,
+  },
+  {
+    name: 'uploads of another type',
+    listener: 'urls',
+    file: 'services/updates/src/storage/local-server.ts',
+    from: "if (request.headers['content-type'] !== contentType) {",
+    to: 'if (sizeBytes < 0) {',
+    finds: /accepted with (?:200|422)/,
+  },
+  {
+    name: "webhooks without the endpoint's secret",
+    listener: 'webhooks',
+    file: 'services/communication/src/webhook/receive.ts',
+    from: 'return right && known !== undefined;',
+    to: 'return known !== undefined;',
+    finds: /accepted with another secret/,
+  },
+];
+
+/** Runs each listener on a platform without a safeguard; returns the names of those that found nothing. */
+export async function showThatItCanFail(
+  options: Omit<Options, 'listeners' | 'mutations'>,
+): Promise<string[]> {
+  const blind: string[] = [];
+  for (const { name, listener, finds, ...mutation } of sabotages) {
+    const failures = await run({
+      ...options,
+      listeners: listeners.filter((one) => one.name === listener),
+      mutations: [mutation],
+      say: () => {},
+    });
+    const found = failures.some((failure) => finds.test(failure));
+    options.say(`${found ? 'found' : 'NOT FOUND'}: ${name} (${listener})`);
+    if (!found) blind.push(name);
+  }
+  return blind;
+}

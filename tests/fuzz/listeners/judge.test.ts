@@ -1,0 +1,86 @@
+import { createRandom } from '../../faults/random.ts';
+import { mutatedBytes } from './bytes.ts';
+import { mutatedJson } from './json-text.ts';
+import { judgeCase, judgeGrowth, judgeListener, judgeLog, judgeUnchanged, mostGrowth } from './judge.ts';
+import { encode, hello } from './link.ts';
+import type { Outcome } from './listener.ts';
+import { mutatedMessage } from './wire.ts';
+
+const outcome = (more: Partial<Outcome>): Outcome => ({
+  sent: Buffer.alloc(0),
+  owed: true,
+  status: 400,
+  kind: '400',
+  ...more,
+});
+
+test.each<[string, Partial<Outcome>]>([
+  ['500', { status: 500 }],
+  ['503 without a time to come again', { status: 503 }],
+  ['503 with a time that is none', { status: 503, retryAfter: '0' }],
+  ['no answer that is owed', { status: undefined }],
+  ['what the listener itself refuses', { status: 200, wrong: 'accepted' }],
+])('a case fails by %s', (_, more) => {
+  expect(judgeCase(outcome(more))).toBeDefined();
+});
+
+test.each<[string, Partial<Outcome>]>([
+  ['a refusal', { status: 400 }],
+  ['a limit that says when to come again', { status: 503, retryAfter: '1' }],
+  ['silence where the transport was broken', { status: undefined, owed: false }],
+])('a case passes by %s', (_, more) => {
+  expect(judgeCase(outcome(more))).toBeUndefined();
+});
+
+test('a listener fails when hardly anything was tried, or when limits refused more than a few', () => {
+  expect(judgeListener(new Map([['400', 19]]), 0)).toHaveLength(1);
+  expect(judgeListener(new Map([['400', 100]]), 3)).toEqual([]);
+  expect(judgeListener(new Map([['400', 100]]), 4)).toHaveLength(1);
+});
+
+test('growth beyond the bounds is found in each process, of the heap and of all memory', () => {
+  const before = { a: { heap: 0, resident: 0 }, b: { heap: 0, resident: 0 } };
+  expect(judgeGrowth(before, { a: mostGrowth, b: mostGrowth })).toEqual([]);
+  expect(
+    judgeGrowth(before, { a: { ...mostGrowth, heap: mostGrowth.heap + 1 }, b: mostGrowth }),
+  ).toHaveLength(1);
+  expect(
+    judgeGrowth(before, { a: mostGrowth, b: { ...mostGrowth, resident: mostGrowth.resident + 1 } }),
+  ).toHaveLength(1);
+});
+
+test.each([
+  ['an error line', '{"level":"error"}'],
+  ['a fatal line', '{"level":"fatal"}'],
+  ['a line that is no JSON', 'E Failed'],
+  ['a line without a level', '{"a":1}'],
+  ['an unhandled rejection', '{"level":"warn","message":"unhandled rejection"}'],
+])('a log with %s fails', (_, line) => {
+  expect(judgeLog('a', `{"level":"info"}\n${line}\n{"level":"warn"}\n`)).toEqual([`a: ${line}`]);
+});
+
+test('what was written is named', () => {
+  const before = { settings: { a: 1n }, transactions: [] };
+  expect(judgeUnchanged(before, { settings: { a: 1n }, transactions: [] })).toEqual([]);
+  expect(judgeUnchanged(before, { settings: { a: 1n }, transactions: [1] })).toEqual([
+    'transactions changed: [] is now [1]',
+  ]);
+  expect(judgeUnchanged(before, { settings: { a: 1n } })).toEqual([
+    'transactions changed: [] is now nothing',
+  ]);
+});
+
+test('a case is made from seed, listener and number alone, and changes what it was made from', () => {
+  const example = { package: 'com.example.app', launchType: 'activity', extras: { a: [1, { b: 'c' }] } };
+  const message = encode(hello({ held: [{ transactionId: 1n, state: 1 }] }));
+  const makers = [
+    (n: number) => mutatedBytes(Buffer.from('a text of bytes'), createRandom(1, `bytes ${n}`)),
+    (n: number) => mutatedJson(example, createRandom(1, `json ${n}`)),
+    (n: number) => mutatedMessage(message, [7n], createRandom(1, `messages ${n}`)),
+  ];
+  for (const make of makers) {
+    const made = Array.from({ length: 200 }, (_, n) => make(n).toString('hex'));
+    expect(made).toEqual(Array.from({ length: 200 }, (_, n) => make(n).toString('hex')));
+    expect(new Set(made).size).toBeGreaterThan(60);
+  }
+});

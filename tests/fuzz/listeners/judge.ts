@@ -1,0 +1,94 @@
+import type { Outcome } from './listener.ts';
+
+/** An answer is owed within this; milliseconds. */
+export const longestMs = 10_000;
+
+/** Share of the cases of a listener that a limit may refuse. */
+const mostLimited = 0.03;
+const mebi = 1024 ** 2;
+
+/** A refusal by a limit: 503 that says when to come again. */
+export function isLimited({ status, retryAfter }: Outcome): boolean {
+  return status === 503 && /^[1-9]\d*$/.test(retryAfter ?? '');
+}
+
+/** What is wrong with one case; undefined: nothing. */
+export function judgeCase(outcome: Outcome): string | undefined {
+  const { status, wrong, owed } = outcome;
+  if (wrong !== undefined) return wrong;
+  if (status !== undefined && status >= 500 && !isLimited(outcome)) return `answered with ${status}`;
+  if (owed && status === undefined) return `no answer within ${longestMs} ms`;
+  return undefined;
+}
+
+/** What is wrong with all cases of a listener together. */
+export function judgeListener(counts: ReadonlyMap<string, number>, limited: number): string[] {
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  return [
+    ...(all < 20 ? [`only ${all} cases were tried`] : []),
+    ...(limited > all * mostLimited ? [`${limited} of ${all} cases were refused by a limit`] : []),
+  ];
+}
+
+/** What a process of the platform holds; bytes. */
+export interface Held {
+  readonly heap: number;
+  readonly resident: number;
+}
+
+/** Growth that caches, compiled code and the stores' own memory explain; bytes. */
+export const mostGrowth: Held = { heap: 48 * mebi, resident: 256 * mebi };
+
+/** Which processes hold more than before, beyond the bounds. */
+export function judgeGrowth(
+  before: Readonly<Record<string, Held>>,
+  after: Readonly<Record<string, Held>>,
+): string[] {
+  return Object.entries(after).flatMap(([name, now]) => {
+    const then = before[name] ?? now;
+    return (['heap', 'resident'] as const)
+      .filter((what) => now[what] - then[what] > mostGrowth[what])
+      .map((what) => `${name}: ${what} memory grew by ${Math.round((now[what] - then[what]) / mebi)} MiB`);
+  });
+}
+
+/**
+ * Usage that Sora's webhooks tell and billing refuses: two ends of one connection that differ, impossible times. It
+ * is about money, so operators judge it; whoever has an endpoint's secret can send it.
+ */
+export const forOperators = /the usage is known with other content|not usage: (?:started_at|duration)_ms/;
+
+/** Lines of a log that no input from outside may cause. */
+export function judgeLog(name: string, text: string): string[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '' && isTrouble(line))
+    .map((line) => `${name}: ${line.slice(0, 500)}`);
+}
+
+function isTrouble(line: string): boolean {
+  try {
+    if (forOperators.test(line)) return false;
+    const level = (JSON.parse(line) as { level?: unknown } | null)?.level;
+    return (
+      typeof level !== 'string' || ['error', 'fatal'].includes(level) || /unhandled|uncaught/i.test(line)
+    );
+  } catch {
+    return true;
+  }
+}
+
+/** Which parts of what must not change have changed. */
+export function judgeUnchanged(
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): string[] {
+  const text = (value: unknown) =>
+    JSON.stringify(value, (_, v) => (typeof v === 'bigint' ? String(v) : v)) ?? 'nothing';
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .filter((part) => text(before[part]) !== text(after[part]))
+    .map(
+      (part) =>
+        `${part} changed: ${text(before[part]).slice(0, 1000)} is now ${text(after[part]).slice(0, 1000)}`,
+    );
+}

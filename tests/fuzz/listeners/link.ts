@@ -1,0 +1,150 @@
+import { type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2';
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { status } from '@grpc/grpc-js';
+import { mintToken } from '@headset-cloud/demo/headset/identity.ts';
+import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
+import {
+  ConnectRequestSchema,
+  type ConnectResponse,
+  ConnectResponseSchema,
+  HeadsetLinkService,
+} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+
+export type Body = MessageInitShape<typeof ConnectRequestSchema>['body'];
+export const path = `/${HeadsetLinkService.typeName}/Connect`;
+
+export const encode = (body: Body): Buffer =>
+  Buffer.from(toBinary(ConnectRequestSchema, create(ConnectRequestSchema, { body })));
+
+export const hello = (more: object = {}): Body => ({
+  case: 'hello',
+  value: { protocolVersion: 1, clientVersion: '3.4.0', firmwareVersion: '9.001.0', ...more },
+});
+
+const lastRequest = 2n ** 64n - 2n;
+/** Asks for an address with a ticket that is none: answered at once by a refusal, and nothing changes. */
+export const sentinel = encode({
+  case: 'urlRequest',
+  value: { requestId: lastRequest, about: { case: 'downloadTicket', value: Buffer.from('none') } },
+});
+
+/** A message with its prefix of gRPC. */
+export function frame(message: Buffer, flag = 0, length = message.length): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt8(flag);
+  prefix.writeUInt32BE(length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+export const authorizationOf = (device: HeadsetKeyFile): string =>
+  `Bearer ${mintToken(device, 'headset-cloud/device-link', Date.now())}`;
+
+export const rightHeaders = (device: HeadsetKeyFile): Record<string, string> => ({
+  ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+  authorization: authorizationOf(device),
+});
+
+/** How a stream came to its end, or to what was waited for. */
+export interface StreamEnd {
+  /** Status of HTTP; undefined: none came. */
+  readonly http: number | undefined;
+  /** Status of gRPC; undefined: none came. */
+  readonly grpc: number | undefined;
+  readonly message: string;
+  /** The answer to the sentinel came. */
+  readonly isAlive: boolean;
+  readonly isClosed: boolean;
+}
+
+/** A stream by bare HTTP/2 on a connection of its own. */
+export interface Link {
+  readonly stream: ClientHttp2Stream;
+  /** Resolves when the stream has ended, when the answer to the sentinel has come, or after `ms`. */
+  over(ms: number): Promise<StreamEnd>;
+  close(): void;
+}
+
+/** Throws where Node itself refuses to send such headers. */
+export function openLink(address: string, headers: OutgoingHttpHeaders): Link {
+  const connection = connect(`http://${address}`);
+  connection.on('error', () => {});
+  let http: number | undefined;
+  let grpc: number | undefined;
+  let message = '';
+  let isAlive = false;
+  let isClosed = false;
+  let wake = () => {};
+  let stream: ClientHttp2Stream;
+  try {
+    stream = connection.request(headers);
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+  const see = (seen: Record<string, unknown>) => {
+    if (seen[':status'] !== undefined) http = Number(seen[':status']);
+    if (seen['grpc-status'] === undefined) return;
+    grpc = Number(seen['grpc-status']);
+    message = String(seen['grpc-message'] ?? '');
+    wake();
+  };
+  let unread: Buffer = Buffer.alloc(0);
+  stream.on('error', () => {});
+  stream.on('response', see).on('trailers', see);
+  stream.on('data', (data: Buffer) => {
+    unread = Buffer.concat([unread, data]);
+    while (unread.length >= 5 && unread.length >= 5 + unread.readUInt32BE(1)) {
+      const end = 5 + unread.readUInt32BE(1);
+      const { body }: ConnectResponse = fromBinary(ConnectResponseSchema, unread.subarray(5, end));
+      unread = unread.subarray(end);
+      if (body.case === 'urlAnswer' && body.value.requestId === lastRequest) isAlive = true;
+    }
+    if (isAlive) wake();
+  });
+  const closed = () => {
+    isClosed = true;
+    wake();
+  };
+  stream.on('close', closed);
+  connection.on('close', closed);
+  return {
+    stream,
+    async over(ms) {
+      if (!isAlive && !isClosed && grpc === undefined) {
+        await new Promise<void>((resolve) => {
+          const late = setTimeout(resolve, ms);
+          wake = () => {
+            clearTimeout(late);
+            resolve();
+          };
+        });
+      }
+      return { http, grpc, message, isAlive, isClosed };
+    },
+    close() {
+      // On the way to the other side there is a reset, not a connection that waits.
+      connection.destroy();
+    },
+  };
+}
+
+/** Statuses that say that the fault is the server's, and nothing of what it is. */
+const serversFault: readonly number[] = [status.UNKNOWN, status.INTERNAL, status.DATA_LOSS];
+/** INTERNAL is what gRPC demands for these: a time limit or a compression that it does not know. */
+const asDemanded = /^Invalid grpc-timeout|ompress|encoding/;
+
+/** A status that no headset may be able to cause. */
+export function wrongStatus({ grpc, message }: StreamEnd): string | undefined {
+  const text = decodeURIComponent(message.replaceAll(/%(?![0-9A-Fa-f]{2})/g, '%25'));
+  if (grpc === undefined || !serversFault.includes(grpc) || asDemanded.test(text)) return undefined;
+  return `the stream ended with ${status[grpc]}: ${text}`;
+}
+
+export const kindOf = ({ grpc, http, isAlive, isClosed }: StreamEnd): string =>
+  grpc !== undefined
+    ? (status[grpc] ?? String(grpc))
+    : isAlive
+      ? 'alive'
+      : isClosed
+        ? `closed ${http ?? ''}`
+        : 'open';

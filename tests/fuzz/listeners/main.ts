@@ -1,0 +1,56 @@
+import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
+import { listeners } from './all.ts';
+import { showThatItCanFail } from './can-fail.ts';
+import { run } from './run.ts';
+
+/**
+ * Fuzz test of the platform's listeners: what is right, changed by a seed, is sent to all of them at the same time.
+ * Each answer is judged by itself; afterwards the processes, their memory and logs, and that nothing was written.
+ * STACK=embedded|real, SECONDS (10), SEED (drawn and printed), LISTENER (one of them), ONLY=n (one case of that listener),
+ * CAN_FAIL=1 (each listener on a platform without a safeguard, which it must find).
+ */
+const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
+const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
+const seconds = Number(process.env['SECONDS'] || 10);
+const only = process.env['ONLY'] ? Number(process.env['ONLY']) : undefined;
+const wanted = process.env['LISTENER'];
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+// The platform's processes end with this one.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
+async function main(): Promise<number> {
+  const chosen = listeners.filter(({ name }) => !wanted || name === wanted);
+  const names = listeners.map(({ name }) => name).join(', ');
+  if (chosen.length === 0) throw new Error(`LISTENER is none of packages, ${names}.`);
+  if (only !== undefined && !wanted) throw new Error('ONLY needs the LISTENER whose case it is.');
+  const missing = kind === 'real' ? realStackMissing() : undefined;
+  if (missing !== undefined) {
+    say(`The real stack cannot run here: ${missing}`);
+    const demanded = Boolean(process.env['REQUIRE_REAL_STACK']);
+    say(demanded ? '0 passed, 1 failed' : '0 passed, 0 failed, 1 skipped');
+    return demanded ? 1 : 0;
+  }
+  say(`fuzz test of the listeners, ${kind} stack: ${seconds} s, SEED=${seed}`);
+  const options = { kind, seconds, seed, only, say } as const;
+  if (process.env['CAN_FAIL']) return judged(await showThatItCanFail(options));
+  const failures = await run({ ...options, listeners: chosen });
+  for (const failure of failures) say(failure);
+  if (failures.length > 0) {
+    say(
+      `again with: make fuzz STACK=${kind} SECONDS=${seconds} SEED=${seed}${wanted ? ` LISTENER=${wanted}` : ''}`,
+    );
+  }
+  return judged(failures);
+}
+
+function judged(failures: readonly string[]): number {
+  say(failures.length > 0 ? '0 passed, 1 failed' : '1 passed, 0 failed');
+  return failures.length > 0 ? 1 : 0;
+}
+
+process.exitCode = await main().catch((error: unknown) => {
+  say((error as Error).stack ?? String(error));
+  say('0 passed, 1 failed');
+  return 1;
+});

@@ -1,0 +1,129 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Headset } from '@headset-cloud/demo/headset/headset.ts';
+import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { forOperators, type Held, longestMs } from './judge.ts';
+import { expected, type World, watchedPath } from './world.ts';
+
+/** What the listeners must not change: all that the watched application has, and what is there in all. */
+export async function unchangeable({
+  admin,
+  watched,
+  watchedSora,
+  sink,
+}: World): Promise<Record<string, unknown>> {
+  const { api, applicationId, devices } = watched;
+  const deviceId = devices[0]?.deviceId ?? '';
+  const get = (path: string) => expected(api, 200, 'GET', path);
+  const now = new Date();
+  const month = { year: now.getUTCFullYear(), month: now.getUTCMonth() + 1 };
+  const { endpoints } = await admin.communication.listEndpoints({});
+  const { developers } = await admin.devices.listDevelopers({});
+  const applications = await Promise.all(
+    developers.map(
+      async ({ developerId }) => (await admin.devices.listApplications({ developerId })).applications,
+    ),
+  );
+  const letters = await Promise.all(
+    admin.deadLetters.map(async (one) => (await one.listDeadLetters({ limit: 1000 })).deadLetters),
+  );
+  return {
+    settings: await get(''),
+    activation: await get(`/devices/${deviceId}`),
+    status: await get(`/devices/${deviceId}/status`),
+    transactions: await get('/transactions'),
+    software: await get('/apps'),
+    contract: (await admin.devices.getContract({ applicationId })).contract,
+    keys: (await admin.devices.listHeadsetKeys({ deviceId })).keys.map(({ keyId, name }) => [keyId, name]),
+    usage: (await admin.billing.listUsage({ applicationId, ...month, limit: 100 })).usage,
+    plans: (await admin.billing.listPlans({ applicationId })).plans,
+    places: endpoints.find(({ endpointId }) => endpointId === watchedSora.endpointId)?.taken,
+    endpoints: endpoints.map(({ endpointId, signalingUrl }) => [endpointId, signalingUrl]),
+    ...{ developers, applications },
+    devices: (await admin.devices.listDevices({ limit: 100 })).devices.map((device) => device.deviceId),
+    callbacks: sink.count(watchedPath),
+    'dead letters': letters.flat().filter(({ error }) => !forOperators.test(error)),
+  };
+}
+
+/** The watched application's transactions are published, so that they change no more without its headset. */
+export async function settled({ watched }: World): Promise<void> {
+  await waitFor('the transactions to be published', async () => {
+    const { transactions } = await expected(watched.api, 200, 'GET', '/transactions');
+    return transactions.every((t: { transactionStatus: string }) => t.transactionStatus !== 'created');
+  });
+}
+
+/** The watched application's own headset comes, and all that waited for it succeeds. */
+export async function stillWorks(world: World): Promise<void> {
+  const { watched, stack, sink } = world;
+  const [identity] = watched.devices;
+  if (!identity) throw new Error('the watched application has no device');
+  const headset = new Headset({
+    identity,
+    server: stack.deviceLinkUrl,
+    stateDir: join(stack.dataDir, 'headset'),
+  });
+  try {
+    headset.connect();
+    const { transactions } = await expected(watched.api, 200, 'GET', '/transactions');
+    for (const { transactionId } of transactions) {
+      await waitFor(`the success of transaction ${transactionId}`, () =>
+        sink.succeeded(watchedPath).has(transactionId),
+      );
+    }
+  } finally {
+    await headset.close();
+  }
+}
+
+/** Calls the API beside the cases, every 100 ms, and tells how long the answers took. */
+export function callBeside({ watched }: World): { wrong: string[]; stop(): Promise<number[]> } {
+  const took: number[] = [];
+  const wrong: string[] = [];
+  let isOver = false;
+  const running = (async () => {
+    while (!isOver) {
+      const started = performance.now();
+      const answer = await watched.api.app('GET', '').catch((error: Error) => error.message);
+      const ms = performance.now() - started;
+      if (took.length < 1_000_000) took.push(ms);
+      const status = typeof answer === 'string' ? answer : answer.status;
+      if (status !== 200) wrong.push(`a right call beside was answered with ${status}`);
+      if (ms > longestMs / 2) wrong.push(`a right call beside took ${Math.round(ms)} ms`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  })();
+  return {
+    wrong,
+    async stop() {
+      isOver = true;
+      await running;
+      return took.toSorted((a, b) => a - b);
+    },
+  };
+}
+
+/** What each process of the platform holds after a collection of garbage. */
+export async function held({
+  stack,
+  heldFolder,
+}: World): Promise<Record<string, Held & { stoodStillMs: number }>> {
+  const out: Record<string, Held & { stoodStillMs: number }> = {};
+  for (const [name, managed] of Object.entries(stack.processes)) {
+    if (!managed.running) throw new Error(`${name} has ended: ${await managed.exited}`);
+    const file = join(heldFolder, `${managed.pid}.json`);
+    rmSync(file, { force: true });
+    managed.signal('SIGUSR2');
+    await waitFor(`what ${name} holds`, () => existsSync(file), { timeoutMs: 120_000 });
+    out[name] = JSON.parse(readFileSync(file, 'utf8'));
+  }
+  return out;
+}
+
+/** Names of the files below the folders of uploads. */
+export function storedFiles(dataDir: string): string[] {
+  return readdirSync(dataDir, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /(?:^|\/)(?:partial|uploads|artifacts)\//.test(path))
+    .toSorted();
+}
