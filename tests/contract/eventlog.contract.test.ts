@@ -10,6 +10,7 @@ import {
   type LogEvent,
   type OutgoingEvent,
   PoisonEventError,
+  partitionAndOffset,
   type RunningSubscription,
   type Subscription,
 } from '@headset-cloud/kit/eventlog/types.ts';
@@ -557,6 +558,54 @@ function contract(stack: LogStack): void {
       numbers(5).map((n) => event(`k${n}`, n)),
     );
     expect(await lag()).toBe(5);
+  });
+
+  test('committed offsets are before what is not handled and durable, by partition, and stay after a restart', async () => {
+    // On a slow machine the brokers may take longer to agree about a new topic than a call waits.
+    const committed = () =>
+      log.committed('g', topic).catch((error) => {
+        if (!isTransient(error)) throw error;
+        return new Map<number, number>();
+      });
+    expect(await committed()).toEqual(new Map());
+    const held = Promise.withResolvers<void>();
+    const got: LogEvent[] = [];
+    const isHeld = (e: LogEvent) => text(e) === 'held';
+    const handle: Subscription['handle'] = async (events, batch) => {
+      got.push(...events);
+      if (events.some(isHeld)) batch.settlesWith({ durable: held.promise, hurry: () => {} });
+    };
+    const running = await subscribe({ topic, group: 'g', handle });
+    await log.publish(
+      topic,
+      numbers(20).map((n) => event(`k${n}`, n)),
+    );
+    /** Behind the last event that was handled, by partition. */
+    const ends = (events: readonly LogEvent[]) => {
+      const found = new Map<number, number>();
+      for (const { partition, offset } of events.map(partitionAndOffset))
+        found.set(partition, Math.max(found.get(partition) ?? 0, offset + 1));
+      return found;
+    };
+    const reaches = async (wanted: ReadonlyMap<number, number>) => {
+      const found = await committed();
+      return [...wanted].every(([partition, offset]) => found.get(partition) === offset);
+    };
+    await waitFor('all events', () => got.length === 20, patient);
+    await waitFor('their offsets', () => reaches(ends(got)), patient);
+    await log.publish(topic, [event('k1', 'held')]);
+    await waitFor('the held one', () => got.some(isHeld), patient);
+    await log.publish(topic, [event('k1', 'behind it'), event('k2', 'marker')]);
+    await waitFor('both', () => got.length === 23, patient);
+    const { partition, offset } = partitionAndOffset(got.find(isHeld) as LogEvent);
+    expect((await committed()).get(partition) ?? 0).toBeLessThanOrEqual(offset);
+    held.resolve();
+    await waitFor('all offsets', () => reaches(ends(got)), patient);
+    await running.close();
+    await close();
+    await open();
+    await log.ensureTopics([topic]);
+    expect(await log.committed('g', topic)).toEqual(ends(got));
   });
 
   if (stack.name === 'Kafka') {

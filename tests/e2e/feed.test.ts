@@ -105,7 +105,6 @@ describeOnStack('the event feed', () => {
     const activation = await tenant.activate();
     headset.connect();
     await tenant.ended(activation);
-    // What was just sent may come into the feed a second later.
     const { events } = await waitFor('all of it in the feed', async () => {
       const read = await readAll(tenant);
       const types = new Set(read.events.map(({ type }) => type));
@@ -136,8 +135,7 @@ describeOnStack('the event feed', () => {
     const changed = [
       'x',
       'MS4',
-      Buffer.from(text.replace(/^1\.\d+/, '1.999999')).toString('base64url'),
-      Buffer.from(text.replace(/^1\.(\d+)\.(\d+)/, '1.$1.77')).toString('base64url'),
+      Buffer.from(text.replace(/^2\.\d+/, '2.9999999999999')).toString('base64url'),
       Buffer.from(`${text}.more`).toString('base64url'),
     ];
     for (const after of changed) {

@@ -49,8 +49,6 @@ describeOnStack('a recovery whose process is killed', () => {
       },
       { timeoutMs: 60_000, intervalMs: 200 },
     );
-    // So that each has its place: what is sent again before gets that one alone.
-    await resends();
   }, 240_000);
   afterAll(() => own?.close());
 

@@ -132,6 +132,12 @@ class EmbeddedLog implements EventLog {
     return topic.committed - Math.max(position, topic.start());
   }
 
+  async committed(group: string, topicName: string): Promise<ReadonlyMap<number, number>> {
+    // As it is stored: after a crash the group begins there. What a reader stores next makes it durable, too.
+    const position = this.#topic(topicName).position(group);
+    return new Map(position === undefined ? [] : [[0, position + 1]]);
+  }
+
   unusedGroupAgeMs(): number {
     const now = this.#db.clock.now();
     const ages = [...this.#topics.values()].flatMap((topic) =>

@@ -12,7 +12,7 @@ export interface FeedEvent {
   readonly deviceId: string | null;
   /** The JSON text that is signed. */
   readonly body: string;
-  /** It was sent again, for the n-th time; undefined: the callback's one place. */
+  /** It was sent again, for the n-th time; undefined: its first position. */
   readonly resend?: number;
 }
 
@@ -42,13 +42,8 @@ export interface FeedFilter {
 /** Where to begin: with what comes from now on, with the oldest event that is kept, or with a time (ms since 1970). */
 export type Beginning = 'now' | 'oldest' | number;
 
-/** Most events of one page. */
-const mostOfPage = 1000;
 /** No event was created so late. */
 const afterAllMs = Date.UTC(9999, 11, 31);
-/** After so many events whoever waits is told. */
-const toldEvery = 10_000;
-
 /** A place in the feed: behind a cursor, or before the first event that was created at a time or later. */
 export interface FeedPlace {
   readonly cursor: string | undefined;
@@ -76,30 +71,14 @@ export function isLostCursor(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 400 && /read without after/i.test(error.message);
 }
 
-/**
- * Finds where to begin. For what comes from now on that is behind all that was ever read, and then what nobody has
- * read yet is left behind. `read` answers undefined when the user ends it; then this does, too. `note` tells whoever
- * waits for it.
- */
+/** Finds where to begin. `read` answers undefined when the user ends it; then this does, too. */
 export async function startOf(
   beginning: Beginning,
   read: (place: FeedPlace, limit: number) => Promise<FeedPage | undefined>,
-  note: (text: string) => void,
 ): Promise<FeedPlace | undefined> {
   if (beginning !== 'now') return { cursor: undefined, sinceMs: beginning === 'oldest' ? 0 : beginning };
-  let cursor: string | undefined;
-  let skipped = 0;
-  for (;;) {
-    const page = await read({ cursor, sinceMs: afterAllMs }, mostOfPage);
-    if (!page) return undefined;
-    const before = Math.floor(skipped / toldEvery);
-    skipped += page.events.length;
-    cursor = page.cursor;
-    if (Math.floor(skipped / toldEvery) > before) {
-      note(`Looking for the beginning: left out ${skipped} events that nobody has read yet.`);
-    }
-    if (!page.more) return { cursor, sinceMs: 0 };
-  }
+  const page = await read({ cursor: undefined, sinceMs: afterAllMs }, 1);
+  return page && { cursor: page.cursor, sinceMs: 0 };
 }
 
 /** True for an event that was created at `sinceMs` or later, or was sent again, whenever it was created. */

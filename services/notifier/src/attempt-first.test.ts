@@ -182,6 +182,7 @@ test('where the partition may be another instance’s, none goes out before it i
         publish: (topic, events) => log.publish(topic, events),
         readNewest: (topic, limit) => log.readNewest(topic, limit),
         lag: (group, topic) => log.lag(group, topic),
+        committed: (group, topic) => log.committed(group, topic),
         notReady: () => log.notReady(),
         close: () => log.close(),
         subscribe: (subscription) =>

@@ -32,6 +32,7 @@ import type { NotifierConfig } from './config.ts';
 import { createNotificationsHandler } from './consumers/notifications.ts';
 import { minAttempts } from './domain/time-limit.ts';
 import { Feed } from './feed/feed.ts';
+import { LogPositions } from './feed/log-positions.ts';
 import { createForgottenApplications } from './forgotten-applications.ts';
 import { findDeliveries } from './grpc/find-deliveries.ts';
 import { readDelivery } from './grpc/read-delivery.ts';
@@ -117,13 +118,10 @@ export function buildNotifier(
   };
   const store = new MongoDeliveryStore(ctx.store, instanceId, kept, clock);
   const own = createOwnDeliveries(ctx.store);
-  const feed = new Feed({
-    store: createFeedStore(ctx.store),
-    clock,
-    keptMs: Math.min(kept.deliveredMs, kept.deadMs),
-    longestMs: Math.max(kept.deliveredMs, kept.deadMs),
-    openMs: limit.maxAgeMs + limit.graceMs,
-  });
+  const committed = () => ctx.log.committed(group, topics.notifications);
+  const feedStore = createFeedStore(ctx.store);
+  const keptMs = Math.min(kept.deliveredMs, kept.deadMs);
+  const feed = new Feed({ store: feedStore, committed, clock, keptMs });
   const maxPools = config.NOTIFIER_MAX_POOLS;
   const connect = createConnector({
     rules: callbackAddressesOf(config),
@@ -212,6 +210,7 @@ export function buildNotifier(
     scheduler,
     unrecorded,
     clock,
+    positions: new LogPositions({ store: feedStore, committed, clock }),
     failpoints: ctx.failpoints,
   });
   const audit = createAuditOutbox({

@@ -33,8 +33,11 @@ async function behindProxy(env: Record<string, string> = {}) {
     },
     { resolve: async (hostname) => (hostname === 'shop.example' ? ['93.184.215.14'] : ['10.0.0.1']) },
   );
-  const lastError = async (notificationId: string) =>
-    (await notifier.admin.getDelivery({ notificationId })).delivery?.lastOutcome ?? '';
+  /** Empty: it is not stored yet, or not tried. */
+  const lastError = async (notificationId: string) => {
+    const found = await notifier.admin.getDelivery({ notificationId }).catch(() => undefined);
+    return found?.delivery?.lastOutcome ?? '';
+  };
   return { server, port, notifier, lastError };
 }
 

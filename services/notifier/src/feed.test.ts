@@ -1,5 +1,5 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { ids, status, useWorld } from './testing/fixture.ts';
+import { ids, seen, status, useWorld } from './testing/fixture.ts';
 
 const use = useWorld();
 const device = '350000000000001';
@@ -37,7 +37,7 @@ test('what was delivered, replaced and given up is in the feed once, and sending
   const notifier = await use.world.start();
   await use.world.publish({ notificationId: 'dead', applicationId: 'a-1' });
   await waitFor('its end', async () => (await status(notifier, 'dead').catch(() => '')) === 'dead');
-  expect((await readAll()).events.map(({ eventId }) => eventId)).toEqual(['dead']);
+  await waitFor('it in the feed', async () => (await readAll()).events.length === 1);
   open = true;
   await notifier.admin.redeliverDelivery({ notificationId: 'dead' });
   await waitFor('its delivery', () => ids(server).includes('dead'));
@@ -62,10 +62,10 @@ test('what was delivered, replaced and given up is in the feed once, and sending
   ]);
 });
 
-test('a progress that was stored behind what followed it, and is never sent, has no place; one before has', async () => {
+test('a progress that was published behind what followed it is dropped; one before stays', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
-  const notifier = await use.world.start();
+  await use.world.start();
   const event = { applicationId: 'a-1', orderKey: 'tx-1' };
   const progress = (n: number) => ({
     ...event,
@@ -73,22 +73,47 @@ test('a progress that was stored behind what followed it, and is never sent, has
     sequence: n,
     replaceable: true,
   });
-  const placed = async () => (await readAll()).events.map(({ eventId }) => eventId);
+  const last = { notificationId: 'last', applicationId: 'a-1' };
   await use.world.publish({ ...event, notificationId: 'tx-1-accepted', sequence: 1 }, progress(2));
-  await waitFor('the first', async () => (await placed()).length === 2);
   await use.world.publish(progress(4), { ...event, notificationId: 'tx-1-processed', sequence: 5 });
-  await waitFor('the end', async () => (await placed()).length === 4);
-  const before = await placed();
-  await use.world.publish(progress(3), { notificationId: 'last', applicationId: 'a-1' });
-  await waitFor('it is replaced', async () => {
-    return (await status(notifier, 'tx-1-progress-3').catch(() => '')) === 'replaced';
-  });
-  await waitFor('the last one', async () => (await placed()).includes('last'));
-  expect(await placed()).toEqual([...before, 'last']);
-  expect(before).toEqual(['tx-1-accepted', 'tx-1-progress-2', 'tx-1-progress-4', 'tx-1-processed']);
+  await waitFor('the end', () => ids(server).includes('tx-1-processed'));
+  await use.world.publish(progress(3), last);
+  await waitFor('the last one', async () =>
+    (await readAll()).events.some(({ eventId }) => eventId === 'last'),
+  );
+  expect((await readAll()).events.map(({ eventId }) => eventId)).toEqual([
+    ...['tx-1-accepted', 'tx-1-progress-2', 'tx-1-progress-4', 'tx-1-processed', 'last'],
+  ]);
   expect(ids(server)).not.toContain('tx-1-progress-3');
-  // It does not wait for a place for ever either.
-  expect(await use.world.store.collection('deliveries').countDocuments({ unplaced: true })).toBe(0);
+});
+
+test('an event that comes twice, before and after its delivery, keeps its first position', async () => {
+  await use.world.start();
+  const a = { notificationId: 'a', applicationId: 'a-1', body: body('notify-boot') };
+  const b = { ...a, notificationId: 'b' };
+  await use.world.publish(a, a, b);
+  await waitFor('both', async () => (await readAll()).events.length === 2);
+  const { cursor } = await readAll();
+  await use.world.publish(a, { ...a, notificationId: 'c' });
+  await waitFor('the third', async () => (await readAll()).events.length === 3);
+  expect((await readAll()).events.map(({ eventId }) => eventId)).toEqual(['a', 'b', 'c']);
+  const rest = await use.world.newest.feed.readEvents({ applicationId: 'a-1', after: cursor });
+  expect(rest.events.map(({ eventId }) => eventId)).toEqual(['c']);
+});
+
+test('a callback of release 0.1.0, which has no position, is in no feed, and is listed and sent again', async () => {
+  const server = await use.integrator();
+  use.pointTo('a-1', server);
+  const notifier = await use.world.start();
+  await use.world.publish({ notificationId: 'old', applicationId: 'a-1' });
+  await waitFor('its end', async () => (await status(notifier, 'old').catch(() => '')) === 'delivered');
+  await use.world.store.collection('deliveries').updateMany({}, { $unset: { position: '' } });
+  await use.world.publish({ notificationId: 'new', applicationId: 'a-1' });
+  await waitFor('the new one', async () => (await readAll()).events.length === 1);
+  const { deliveries } = await notifier.deliveries.findDeliveries({ applicationId: 'a-1' });
+  expect(deliveries.map(({ deliveryId }) => deliveryId).sort()).toEqual(['new', 'old']);
+  await notifier.admin.redeliverDelivery({ notificationId: 'old' });
+  await waitFor('it arrives', () => seen(server).filter((id) => id === 'old').length === 2);
 });
 
 test('a limit above the bound, and a cursor of nobody, are refused', async () => {
@@ -99,7 +124,7 @@ test('a limit above the bound, and a cursor of nobody, are refused', async () =>
   await expect(read({ applicationId: '' })).rejects.toMatchObject({ code: 'invalid_argument' });
 });
 
-test('forgetting a device takes its name off the pages of the feed; the other places stay', async () => {
+test('forgetting a device leaves nothing of it in the feed; other events stay behind their cursors', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
   const notifier = await use.world.start();
@@ -108,8 +133,9 @@ test('forgetting a device takes its name off the pages of the feed; the other pl
     { notificationId: 'n-2', applicationId: 'a-1' },
   );
   await waitFor('both', async () => (await status(notifier, 'n-2').catch(() => '')) === 'delivered');
+  await waitFor('both in the feed', async () => (await readAll()).events.length === 2);
   const first = await notifier.feed.readEvents({ applicationId: 'a-1', limit: 1 });
-  // Sent again, it has a further place.
+  // Sent again, it has another position.
   const notificationId = `device-${device}-5`;
   await waitFor('its end', async () => (await status(notifier, notificationId)) === 'delivered');
   await notifier.admin.redeliverDelivery({ notificationId });
@@ -117,11 +143,10 @@ test('forgetting a device takes its name off the pages of the feed; the other pl
   const again = await notifier.feed.readEvents({ applicationId: 'a-1', withResends: true });
   expect(again.events.map(({ eventId, resends }) => [eventId, resends])).toContainEqual([notificationId, 1]);
   await notifier.admin.forgetDevice({ deviceId: device, reference: 'r-1', run: 'run-1' });
-  const pages = await use.world.store.collection('feed_pages').find({}).toArray();
-  expect(JSON.stringify(pages)).not.toContain(device);
+  const feeds = await use.world.store.collection('feeds').find({}).toArray();
+  expect(JSON.stringify(feeds)).not.toContain(device);
   const rest = await notifier.feed.readEvents({ applicationId: 'a-1', after: first.cursor });
   expect(rest.events.map(({ eventId }) => eventId)).toEqual(['n-2']);
   await notifier.admin.forgetApplication({ applicationId: 'a-1', reference: 'r-2', run: 'run-2' });
-  expect(await use.world.store.collection('feed_pages').countDocuments()).toBe(0);
   expect(await use.world.store.collection('feeds').countDocuments()).toBe(0);
 });

@@ -249,7 +249,7 @@ test('a notice that names a forgotten device goes with it; an application leaves
   expect((await forget(device, true)).forgotten[0]).toMatchObject({ what: 'callbacks', removed: 2, left: 0 });
   expect((await forget(device)).forgotten[0]).toMatchObject({ removed: 2, left: 0 });
   expect(await notices()).toEqual([]);
-  expect(JSON.stringify(await documents('feed_pages').find({}).toArray())).not.toContain(device);
+  expect(JSON.stringify(await documents('feeds').find({}).toArray())).not.toContain(device);
   register('deviceEvent', await use.integrator(() => ({ status: 503 })));
   await use.world.publish(event('n-1'));
   await told(failing, 1, time);

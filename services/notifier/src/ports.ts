@@ -7,7 +7,6 @@ import type {
   Order,
   SignedUrlsSetting,
 } from './domain/delivery.ts';
-import type { Resent, Unplaced } from './domain/feed-order.ts';
 import type { Dead, Notice, Outage } from './domain/notice.ts';
 import type { AttemptResult } from './domain/outcome.ts';
 import type { Probe } from './domain/time-limit.ts';
@@ -72,6 +71,8 @@ export interface DeliveryStore {
    * over is only where the later one has ended, since what is pending waits for it (rule B10).
    */
   isOvertaken(progress: Delivery): Promise<boolean>;
+  /** Those of these that something later of their order key is before in the log. */
+  lateOf(progress: readonly Delivery[]): Promise<ReadonlySet<string>>;
   /** Ends an undelivered progress as replaced if nobody works, or may be working, on it. */
   replaceIfFree(id: string, nowMs: number): Promise<boolean>;
   /** Makes waiting deliveries of a lane due at once. */
@@ -237,83 +238,74 @@ export interface RecoveryStore {
   end(recovery: Pick<Recovery, 'recoveryId' | 'applicationId'>, nowMs: number): Promise<void>;
 }
 
-/** How far an application's feed has come. */
-export interface FeedHead {
-  /** The last page that is complete; 0: none. */
-  readonly last: number;
-  /** Of that page, or of the feed where there is none. */
-  readonly tag: string;
-  /** No page before this one is there any more. */
-  readonly start: number;
-  /** What gets its place later was stored then or later, or had not ended then; milliseconds since 1970, 0: not known. */
-  readonly sinceMs: number;
-  /** When the last created of all that have a place was created; milliseconds since 1970. */
-  readonly newestMs: number;
+/** A partition of the log, as the feed knows it (ADR 0053). */
+export interface FeedPartition {
+  readonly partition: number;
+  /** When the topic was made, or made again; seconds since 1970. */
+  readonly epoch: number;
+  /** The group has committed this offset in this epoch; readers may have passed what is before. */
+  readonly offset: number;
 }
 
-/** A delivery that was sent again, on a page of the feed. */
-export interface FeedResend {
-  /** Its index among the page's ids. */
-  readonly place: number;
-  /** So many times it had been sent again then. */
+/** A position in an application's feed. */
+export interface FeedKey {
+  /** Of the delivery. */
+  readonly id: string;
+  /** Text of a FeedPosition. */
+  readonly position: string;
+  /** 0: its first position; otherwise the number of times that it was sent again. */
   readonly resends: number;
+  /** When it was created, or sent again; milliseconds since 1970. */
+  readonly timeMs: number;
 }
 
-/** Deliveries that got their places together. Never changes, but for what is forgotten, or sent again once more. */
-export interface FeedPage {
-  /** From 1, without a gap. */
-  readonly number: number;
-  /** Random: a cursor that names a page of a lost database is known by it. */
-  readonly tag: string;
-  /** The tag before it. */
-  readonly before: string;
-  readonly ids: readonly string[];
-  /** Those of them that were sent again; the others have their one place. */
-  readonly resends: readonly FeedResend[];
-  /** The head's, while the page before was the last one. */
-  readonly sinceBeforeMs: number;
-  /** The head's, once this page is the last one. */
-  readonly sinceMs: number;
-  /** Likewise. So the first page with a time from some time on is the first one with an event from then on. */
-  readonly newestMs: number;
+/** A delivery that is to get a position of the application's own stream. */
+export interface UnplacedDelivery {
+  readonly id: string;
+  /** Number of times that it was sent again. */
+  readonly resends: number;
+  /** It has its first position. */
+  readonly isAgain: boolean;
+}
+
+/** Deliveries that get consecutive numbers of the application's own stream. */
+export interface UnplacedList {
+  readonly from: number;
   /** Milliseconds since 1970. */
-  readonly madeAtMs: number;
-  /** None of its deliveries is there any more; milliseconds since 1970. */
-  readonly removedAtMs: number;
+  readonly atMs: number;
+  readonly entries: readonly UnplacedDelivery[];
 }
 
-/** Where deliveries have their places in the feed (ADR 0053). */
+/** Positions of deliveries in feeds (ADR 0053). */
 export interface FeedStore {
-  head(applicationId: string): Promise<FeedHead | undefined>;
-  /** Stores the first head; the one that is there stays. */
-  begin(applicationId: string, head: FeedHead): Promise<void>;
-  page(applicationId: string, number: number): Promise<FeedPage | undefined>;
-  /** From one number to another, in order, at most `limit`; fewer may come before `to`, none only where none is there. */
-  pages(applicationId: string, from: number, to: number, limit: number): Promise<FeedPage[]>;
-  /** Those without a place, the first created first. */
-  unplaced(applicationId: string, limit: number): Promise<Unplaced[]>;
-  /** Those of these transactions without a place, and by order key the highest number that has one. */
-  ofTransactions(
-    applicationId: string,
-    orderKeys: readonly string[],
-  ): Promise<{ readonly unplaced: Unplaced[]; readonly placedUpTo: ReadonlyMap<string, number> }>;
-  /** Those of them that were replaced get no place. */
-  leaveOut(ids: readonly string[]): Promise<void>;
-  /** Those that were sent again and have no place for that yet, the first sent first. */
-  resent(applicationId: string, limit: number): Promise<Resent[]>;
-  /** False: there is a page of that number. */
-  add(applicationId: string, page: FeedPage): Promise<boolean>;
-  /**
-   * Marks a page's deliveries and makes it the last one; harmless when that was done before. Those that were forgotten
-   * meanwhile are taken off it.
-   */
-  complete(applicationId: string, page: FeedPage): Promise<void>;
-  /** Everything that was stored at `atMs` has its place, provided that this page is still the last one. */
-  wholeAt(applicationId: string, last: number, atMs: number): Promise<void>;
-  /** Pages of which no delivery is there any more. */
-  remove(applicationId: string, numbers: readonly number[]): Promise<void>;
-  startFrom(applicationId: string, number: number): Promise<void>;
+  partitions(): Promise<FeedPartition[]>;
+  /** The one that is there stays. */
+  addPartition(partition: FeedPartition): Promise<void>;
+  /** Stores a higher offset, if the epoch is still the same. Answers what is stored then. */
+  advance(partition: FeedPartition): Promise<FeedPartition>;
+  /** Begins a new epoch with offset 0, if the epoch is still the same. */
+  renew(partition: FeedPartition, epoch: number): Promise<void>;
+  /** Positions between two texts, in order, at most `limit`. */
+  keys(range: {
+    readonly applicationId: string;
+    /** First positions, or those of deliveries that were sent again. */
+    readonly field: 'position' | 'again';
+    readonly after: string;
+    readonly before: string;
+    readonly limit: number;
+    readonly newestFirst?: boolean;
+  }): Promise<FeedKey[]>;
   deliveries(ids: readonly string[]): Promise<ReadonlyMap<string, Delivery>>;
+  /** Everything up to `last` has its position; `list` is getting numbers. */
+  ownStream(
+    applicationId: string,
+  ): Promise<{ readonly last: number; readonly list: UnplacedList | undefined }>;
+  /** Marked deliveries, the first marked first. */
+  unplaced(applicationId: string, limit: number): Promise<UnplacedDelivery[]>;
+  /** Stores a list, if the last number is still this one and no list is there. */
+  begin(applicationId: string, last: number, list: UnplacedList): Promise<void>;
+  /** Completes a list; harmless if that was done before. */
+  place(applicationId: string, list: UnplacedList): Promise<void>;
 }
 
 /** What was removed, and what may not be removed now. */

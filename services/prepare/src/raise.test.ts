@@ -5,6 +5,7 @@ import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/embe
 import { createEmbeddedStore, type EmbeddedStoreConnection } from '@headset-cloud/embedded/store.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { raisedBy, raiseStep } from '@headset-cloud/kit/raised.ts';
+import { createFeedStore } from '@headset-cloud/notifier/store/feed.ts';
 import { raise, raiseOptions } from './raise.ts';
 
 // ADR 0035; all of it on running platforms: tests/e2e/restore.test.ts
@@ -41,11 +42,17 @@ test('databases in which no platform has worked are refused: the prefix or the f
 
 test('each run raises further; a dry run changes nothing', async () => {
   await stores.database('devices').collection('applications').insertOne({ name: 'one' });
+  const feed = createFeedStore(stores.database('notifier'));
+  await feed.addPartition({ partition: 0, epoch: 7, offset: 50 });
   await run('--dry-run');
   expect(await nextId()).toBe(0);
+  expect(await feed.partitions()).toEqual([{ partition: 0, epoch: 7, offset: 50 }]);
   await run();
   await run('--log-lost');
   expect(await nextId()).toBe(2 * raiseStep);
+  const [partition] = await feed.partitions();
+  expect(partition).toMatchObject({ partition: 0, offset: 0 });
+  expect(partition?.epoch).toBeGreaterThan(8);
   for (const service of ['devices', 'device-link'])
     expect(await raisedBy(stores.database(service))).toBe(2 * raiseStep);
 });

@@ -9,6 +9,7 @@ import type { RaiseReport, Raising } from '@headset-cloud/kit/raised.ts';
 import { databaseOf, type ServiceName } from '@headset-cloud/kit/service.ts';
 import { openMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { raiseNotifier } from '@headset-cloud/notifier/store/raise.ts';
 import { raiseTransactions } from '@headset-cloud/transactions/store/raise.ts';
 import { allSteps } from './all-steps.ts';
 import { prepareConfig } from './config.ts';
@@ -60,6 +61,7 @@ export async function raise(
   await part('device-link', raiseDeviceLink);
   await part('devices', raiseDevices);
   await part('transactions', raiseTransactions);
+  await part('notifier', raiseNotifier);
   if (logLost) {
     for (const service of Object.keys(allSteps) as (keyof typeof allSteps)[]) {
       await part(service, async ({ store }) => ({ deadLetters: await leaveLostLog(store, dryRun) }));

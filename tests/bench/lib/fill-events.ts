@@ -2,15 +2,16 @@ import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { positionText } from '@headset-cloud/notifier/domain/feed-position.ts';
 import type { DeliveryDocument } from '@headset-cloud/notifier/store/documents.ts';
-import { type FeedDocument, type FeedPageDocument, pageKey } from '@headset-cloud/notifier/store/feed.ts';
+import type { FeedPartitionDocument } from '@headset-cloud/notifier/store/feed.ts';
 import type { World } from './world.ts';
 
-const pageSize = 100;
+const writtenTogether = 1000;
 const keptMs = 30 * 86_400_000;
 
-/** Delivered callbacks of the world's application: `placed` with places in its feed, in order, then `unplaced` without. */
-export async function fillEvents(world: World, placed: number, unplaced: number): Promise<void> {
+/** Delivered callbacks of the world's application, in the order of its feed: of an epoch before the platform's own. */
+export async function fillEvents(world: World, count: number): Promise<void> {
   const { backing, processes, dataDir } = world.stack;
   if (backing) {
     const mongo = await connectMongo({
@@ -18,51 +19,36 @@ export async function fillEvents(world: World, placed: number, unplaced: number)
       databasePrefix: 'headset_',
       appName: 'bench',
     });
-    await fill(mongo.database('notifier'), world.applicationId, placed, unplaced);
+    await fill(mongo.database('notifier'), world.applicationId, count);
     await mongo.close();
     return;
   }
   await processes['platform']?.stop();
   const database = openEmbeddedDatabase({ directory: dataDir });
   const stores = createEmbeddedStore(database);
-  await fill(stores.database('notifier'), world.applicationId, placed, unplaced);
+  await fill(stores.database('notifier'), world.applicationId, count);
   await stores.close();
   await database.close();
   processes['platform']?.start();
   await world.stack.ready();
 }
 
-async function fill(store: Store, applicationId: string, placed: number, unplaced: number): Promise<void> {
+async function fill(store: Store, applicationId: string, count: number): Promise<void> {
   const deliveries = store.collection<DeliveryDocument>('deliveries');
-  const pages = store.collection<FeedPageDocument>('feed_pages');
+  // A platform without events yet continues with this epoch.
+  const known = store.collection<FeedPartitionDocument>('feed_partitions');
+  if ((await known.countDocuments()) === 0) await known.insertOne({ _id: 0, epoch: 2, offset: 0 });
+  const partitions = await known.find({}).toArray();
   const nowMs = Date.now();
   const expireAt = new Date(nowMs + keptMs);
-  const tagOf = (page: number) => `tag-${page}`;
-  for (let i = 0; i < placed + unplaced; i += 10 * pageSize) {
-    const count = Math.min(10 * pageSize, placed + unplaced - i);
-    const documents = Array.from({ length: count }, (_, j) =>
-      eventOf(applicationId, i + j, nowMs - 1000, expireAt),
-    );
-    for (const [j, document] of documents.entries()) {
-      if (i + j < placed) document.page = Math.floor((i + j) / pageSize) + 1;
-      else document.unplaced = true;
-    }
+  for (let i = 0; i < count; i += writtenTogether) {
+    const documents = Array.from({ length: Math.min(writtenTogether, count - i) }, (_, j) => {
+      const partition = partitions[(i + j) % partitions.length]?._id ?? 0;
+      const position = positionText({ partition, epoch: 1, offset: i + j, atMs: nowMs - 1000 });
+      return { ...eventOf(applicationId, i + j, nowMs - 1000, expireAt), position };
+    });
     await deliveries.insertMany(documents as never, { ordered: false });
-    const first = Math.floor(i / pageSize) + 1;
-    const made = Array.from(
-      { length: Math.ceil(Math.min(count, Math.max(0, placed - i)) / pageSize) },
-      (_, p) => ({
-        ...{ _id: pageKey(applicationId, first + p), tag: tagOf(first + p), before: tagOf(first + p - 1) },
-        ids: documents.slice(p * pageSize, (p + 1) * pageSize).map(({ _id }) => _id),
-        ...{ sinceBeforeMs: 0, sinceMs: 0, newestMs: nowMs - 1000, madeAtMs: nowMs, expireAt },
-      }),
-    );
-    if (made.length > 0) await pages.insertMany(made as never, { ordered: false });
   }
-  const last = Math.ceil(placed / pageSize);
-  await store.collection<FeedDocument>('feeds').insertOne({
-    ...{ _id: applicationId, last, tag: tagOf(last), start: 1, sinceMs: 0, newestMs: nowMs - 1000 },
-  } as never);
 }
 
 function eventOf(applicationId: string, n: number, createdAtMs: number, expireAt: Date): DeliveryDocument {

@@ -16,7 +16,7 @@ export interface Settings {
   readonly recordingBytes: number;
   /** Ended transactions of each platform in the retention measure; default: by stack. BENCH_RETENTION_ROWS. */
   readonly retentionRows: number | undefined;
-  /** Events with a place in the large feed of the feed measure. BENCH_FEED_EVENTS. */
+  /** Events in the large feed of the feed measure. BENCH_FEED_EVENTS. */
   readonly feedEvents: number;
   /** A missed goal fails the run. BENCH_STRICT=1. */
   readonly strict: boolean;

@@ -39,14 +39,27 @@ function undelivered({ applicationId, followed }: ReadFeed, { arrivals, notDeliv
     .map((id) => `${id} of the feed of ${applicationId} never arrived`);
 }
 
-/** Who followed it through all faults has the same, in the same order, as who reads it at the end. */
+/** Compares a reader through all faults with a reader at the end: same events, in the same order for each subject. */
 function unstable({ applicationId, followed, again }: ReadFeed): string[] {
-  const twice = repeated(followed).map((id) => `${id} came twice in the feed of ${applicationId}`);
-  const at = again.findIndex((id, i) => followed[i] !== id);
-  if (at < 0 && again.length === followed.length) return twice;
-  const place = at < 0 ? again.length : at;
-  const [now, then] = [again, followed].map((ids) => ids.slice(place, place + shown).join(', ') || 'nothing');
-  return [...twice, `event ${place} of the feed of ${applicationId}: ${now}; its follower had ${then}`];
+  const twice = [followed, again].flatMap(repeated);
+  const feed = `in the feed of ${applicationId}`;
+  const [then, now] = [Map.groupBy(followed, subjectOf), Map.groupBy(again, subjectOf)];
+  const different = [...new Set([...then.keys(), ...now.keys()])].flatMap((subject) => {
+    const [before, after] = [then.get(subject) ?? [], now.get(subject) ?? []];
+    const at = before.length > after.length ? after.length : before.findIndex((id, i) => after[i] !== id);
+    if (at < 0 && before.length === after.length) return [];
+    const place = at < 0 ? before.length : at;
+    const [old, fresh] = [before, after].map(
+      (ids) => ids.slice(place, place + shown).join(', ') || 'nothing',
+    );
+    return [`event ${place} of ${subject} ${feed}: ${fresh}; its follower had ${old}`];
+  });
+  return [...twice.map((id) => `${id} came twice ${feed}`), ...different];
+}
+
+/** The transaction or device of a callback, whose callbacks have an order; otherwise the callback alone. */
+function subjectOf(id: string): string {
+  return /^(tx-\d+|device-\d+)-/.exec(id)?.[1] ?? id;
 }
 
 const places: Readonly<Record<string, number>> = {

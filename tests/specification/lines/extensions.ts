@@ -52,9 +52,9 @@ export const extensionLines: readonly Line[] = [
     form: each event with webhook-id, type, setting, device, time and the body as it is signed, byte for byte
     all: every callback that arrived, each once
     alone: all callbacks of an application without any endpoint
-    order: one order for all readers, whatever their limits; the callbacks of a transaction in theirs
-    from: with a time it begins with the first event that was created then or later
-    resends: what was sent again comes once more where that was, for those who ask for it, and else not
+    order: the callbacks of a device in one order for all readers, whatever their limits; those of a transaction in theirs
+    from: with a time it has all events that were created then or later, and few older ones
+    resends: what was sent again comes once more behind what was read before, for those who ask for it, and else not
     cursors: what is stored later comes behind every cursor that was given; unknown, foreign, expired cursors and those of other filters are 400 and say how to continue
     `,
   ),

@@ -52,8 +52,7 @@ export type ReadEventsRequest = Message<"headset.notifier.v1.ReadEventsRequest">
   deviceId: string;
 
   /**
-   * Without after: begins with the first event that was created then or later, milliseconds since 1970. Events that
-   * nobody has read yet come behind, whenever they were created.
+   * Without after: no event that was created then or later is left out, milliseconds since 1970. Some may be older.
    *
    * @generated from field: optional int64 from_ms = 6;
    */
@@ -154,7 +153,7 @@ export type Event = Message<"headset.notifier.v1.Event"> & {
   body: string;
 
   /**
-   * 0: the callback's one place. Otherwise it stands here since it was sent again, for so many times.
+   * 0: the callback's first position. Otherwise it was sent again, for so many times.
    *
    * @generated from field: uint32 resends = 7;
    */

@@ -69,7 +69,6 @@ async function list(session: Session, api: Api, filter: FeedFilter, options: Eve
   const start = await startOf(
     options.after === undefined ? (options.from ?? 'oldest') : 'oldest',
     (place, limit) => readFeed(api, filter, place, limit),
-    session.note,
   );
   const events: FeedEvent[] = [];
   const sinceMs = start?.sinceMs ?? 0;
@@ -94,7 +93,7 @@ async function follow(session: Session, api: Api, filter: FeedFilter, options: E
   try {
     const start =
       options.after === undefined
-        ? await startOf(options.from ?? 'now', read, session.note)
+        ? await startOf(options.from ?? 'now', read)
         : { cursor: options.after, sinceMs: 0 };
     let cursor = start?.cursor;
     while (start && !stop.aborted) {

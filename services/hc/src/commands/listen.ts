@@ -101,7 +101,7 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
       flags.from !== undefined,
       async () => {
         const from = flags.from ?? 'now';
-        const start = await startOf(from, read, session.note);
+        const start = await startOf(from, read);
         if (!start) return undefined;
         const wantedSinceMs = from === 'oldest' ? 0 : from === 'now' ? Date.now() - clockMarginMs : from;
         return { place: { cursor: start.cursor, skipBeforeMs: start.sinceMs }, wantedSinceMs };

@@ -52,12 +52,6 @@ export const letterIndexes: IndexDescription[] = [
   { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
 ];
 
-/** Where an event stands in its topic. */
-export function placeOf({ position }: Pick<LogEvent, 'position'>): { partition: number; offset: number } {
-  const [partition = 0, offset = 0] = position.split(':').map(Number);
-  return { partition, offset };
-}
-
 export function letterId(event: Pick<LogEvent, 'topic' | 'position'>, group: string): string {
   return `${event.topic}/${event.position}/${group}`;
 }
@@ -72,5 +66,6 @@ export function eventOf(letter: LetterDocument): LogEvent {
     headers: JSON.parse(letter.headers),
     position: `${letter.partition}:${letter.offset}`,
     timestampMs: letter.publishedAtMs,
+    replayed: true,
   };
 }

@@ -120,6 +120,7 @@ function portOf(log: EventLog): EventLog {
     subscribe: (subscription) => log.subscribe(subscription),
     readNewest: (topic, limit) => log.readNewest(topic, limit),
     lag: (group, topic) => log.lag(group, topic),
+    committed: (group, topic) => log.committed(group, topic),
     notReady: () => log.notReady(),
     close: () => log.close(),
   };

@@ -1,10 +1,10 @@
 import { type OwedRecord, owing } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import { isDuplicateKey } from '../errors.ts';
-import type { LogEvent } from '../eventlog/types.ts';
+import { type LogEvent, partitionAndOffset } from '../eventlog/types.ts';
 import type { Filter, Update } from '../store/operations.ts';
 import type { Store, StoreCollection } from '../store/types.ts';
-import { type LetterDocument, letterId, lettersCollection, placeOf } from './documents.ts';
+import { type LetterDocument, letterId, lettersCollection } from './documents.ts';
 
 /** How long a replay's claim on an event lasts; longer than any handler takes. */
 const claimMs = 60_000;
@@ -44,7 +44,7 @@ export class LetterStore {
         topic: event.topic,
         group,
         key: event.key,
-        ...placeOf(event),
+        ...partitionAndOffset(event),
         value: Buffer.from(event.value),
         headers: JSON.stringify(event.headers),
         publishedAtMs: event.timestampMs,

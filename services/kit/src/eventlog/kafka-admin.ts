@@ -85,18 +85,28 @@ export class KafkaAdmin {
   /** Events that a group has not handled yet, summed over the partitions. */
   lag(group: string, topic: string): Promise<number> {
     return this.#use(async (admin) => {
-      const [offsets, [committed]] = await Promise.all([
+      const [offsets, done] = await Promise.all([
         admin.fetchTopicOffsets(this.#names.topic(topic)),
-        admin.fetchOffsets({
-          groupId: this.#names.group(group, topic),
-          topics: [this.#names.topic(topic)],
-        }),
+        this.#committed(admin, group, topic),
       ]);
-      const done = new Map(committed?.partitions.map((p) => [p.partition, Number(p.offset)]));
       return offsets.reduce((sum, { partition, high, low }) => {
         return sum + Number(high) - Math.max(done.get(partition) ?? -1, Number(low));
       }, 0);
     });
+  }
+
+  committed(group: string, topic: string): Promise<ReadonlyMap<number, number>> {
+    return this.#use((admin) => this.#committed(admin, group, topic));
+  }
+
+  async #committed(admin: Admin, group: string, topic: string): Promise<ReadonlyMap<number, number>> {
+    const [of] = await admin.fetchOffsets({
+      groupId: this.#names.group(group, topic),
+      topics: [this.#names.topic(topic)],
+    });
+    // -1: nothing is committed.
+    const known = (of?.partitions ?? []).map((p) => [p.partition, Number(p.offset)] as const);
+    return new Map(known.filter(([, offset]) => offset >= 0));
   }
 
   /** The newest events of a topic, oldest first, read by a short-lived consumer. */

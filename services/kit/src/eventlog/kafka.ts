@@ -110,6 +110,10 @@ class KafkaLog implements EventLog {
     return this.#admin.lag(group, topic);
   }
 
+  committed(group: string, topic: string): Promise<ReadonlyMap<number, number>> {
+    return this.#admin.committed(group, topic);
+  }
+
   notReady(): string | undefined {
     return this.#closing ? 'the log is closed' : this.#publisher.notReady();
   }

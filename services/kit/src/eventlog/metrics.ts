@@ -54,6 +54,7 @@ export function withMetrics(log: EventLog, registry: Registry): EventLog {
     },
     readNewest: (topic, limit) => log.readNewest(topic, limit),
     lag: (group, topic) => log.lag(group, topic),
+    committed: (group, topic) => log.committed(group, topic),
     notReady: () => log.notReady(),
     close: () => log.close(),
   };

@@ -17,6 +17,17 @@ export interface LogEvent {
   readonly position: string;
   /** When it was published, milliseconds since 1970. */
   readonly timestampMs: number;
+  /** It was a dead letter. Absent: the group gets it in the order of its partition. */
+  readonly replayed?: true;
+}
+
+/** Partition and offset of an event. */
+export function partitionAndOffset({ position }: Pick<LogEvent, 'position'>): {
+  readonly partition: number;
+  readonly offset: number;
+} {
+  const [partition = 0, offset = 0] = position.split(':').map(Number);
+  return { partition, offset };
 }
 
 /** Writes because of events that a handler has taken on, and that continue after it has resolved. */
@@ -113,6 +124,11 @@ export interface EventLog {
   readNewest(topic: string, limit: number): Promise<LogEvent[]>;
   /** The group's lag on a topic: events that it has not handled yet; for metrics. */
   lag(group: string, topic: string): Promise<number>;
+  /**
+   * By partition: the offset before which the group has handled every event, durably (Batch). It only rises, unless
+   * the topic is made again or an operator resets the group. Absent: nothing is committed.
+   */
+  committed(group: string, topic: string): Promise<ReadonlyMap<number, number>>;
   /**
    * Time since the last subscription of the group that is longest without one and holds back the deletion of old
    * events; 0: no group does. For metrics. Absent: groups do not hold back deletion (Kafka).

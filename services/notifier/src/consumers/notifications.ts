@@ -9,6 +9,7 @@ import {
 } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { type Delivery, type DestinationSetting, laneOf } from '../domain/delivery.ts';
 import { Neighbours } from '../domain/neighbours.ts';
+import type { LogPositions } from '../feed/log-positions.ts';
 import type { DeliveryStore, ForgottenApplications } from '../ports.ts';
 import type { Plan, Scheduler } from '../scheduling/scheduler.ts';
 import type { Unrecorded } from '../scheduling/unrecorded.ts';
@@ -23,7 +24,8 @@ const settings: Readonly<Partial<Record<Destination, DestinationSetting>>> = {
 /**
  * Makes deliveries of notifications and hands them on: most once they are stored, in one write; those that can go
  * at once when their events are durable and known to be new (ADR 0050). Nothing is sent in here. An event that
- * comes again finds its id and is dropped, and so is one of an application that is forgotten.
+ * comes again finds its id and is dropped, and so are events of an application that is forgotten, and a progress that
+ * comes behind something later of its transaction.
  */
 export function createNotificationsHandler(options: {
   store: DeliveryStore;
@@ -31,18 +33,22 @@ export function createNotificationsHandler(options: {
   scheduler: Pick<Scheduler, 'plan' | 'accept'>;
   unrecorded: Unrecorded;
   clock: Clock;
+  positions: Pick<LogPositions, 'of'>;
   failpoints: Failpoints;
 }): (events: readonly LogEvent[], batch: Batch) => Promise<void> {
-  const { store, forgottenApplications, scheduler, unrecorded, clock, failpoints } = options;
+  const { store, forgottenApplications, scheduler, unrecorded, clock, positions, failpoints } = options;
   const neighbours = new Neighbours();
   const stored = async (deliveries: readonly Delivery[]) => {
     if (deliveries.length === 0) return [];
     await unrecorded.recordOrders(
       deliveries.flatMap(({ order, orderKey }) => (order === 'none' ? [] : orderKey)),
     );
-    const known = await store.insert(deliveries);
+    // A progress behind a later callback of its transaction is never sent (rule B10).
+    const late = await store.lateOf(deliveries.filter(({ replaceable }) => replaceable));
+    const kept = deliveries.filter(({ id }) => !late.has(id));
+    const known = await store.insert(kept);
     failpoints('notifier.stored');
-    return deliveries.filter(({ id }) => !known.has(id));
+    return kept.filter(({ id }) => !known.has(id));
   };
 
   /** Those that no instance has stored, once their events are durable. */
@@ -71,6 +77,8 @@ export function createNotificationsHandler(options: {
   return async (events, batch) => {
     const nowMs = clock.now();
     const forgotten = await forgottenApplications.read();
+    const positionOf = await positions.of(events);
+    const latest = new Map<string, number>();
     const unique = new Map<string, Delivery>();
     const again = new Set<string>();
     for (const event of events) {
@@ -78,12 +86,21 @@ export function createNotificationsHandler(options: {
       const after = neighbours.before(event.position, delivery);
       if (forgotten.has(delivery.applicationId)) continue;
       if (unrecorded.has(delivery.id)) again.add(delivery.id);
-      else if (!unique.has(delivery.id)) unique.set(delivery.id, { ...delivery, after });
+      else if (!isBehind(delivery, latest) && !unique.has(delivery.id)) {
+        unique.set(delivery.id, { ...delivery, after, position: positionOf(event) });
+      }
     }
     // The first of two such events was of an earlier batch, whose position another one may not pass alone.
     if (again.size > 0) batch.settlesWith(unrecorded.settling([...again]));
     await handOn(scheduler.plan([...unique.values()], batch.held()), batch);
   };
+}
+
+/** True for a progress behind something later of its transaction in one batch. `latest`: sequences by order key. */
+function isBehind({ replaceable, orderKey, sequence }: Delivery, latest: Map<string, number>): boolean {
+  const before = latest.get(orderKey) ?? sequence;
+  latest.set(orderKey, Math.max(before, sequence));
+  return replaceable && sequence < before;
 }
 
 function toDelivery(event: LogEvent, nowMs: number): Delivery {

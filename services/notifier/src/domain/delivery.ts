@@ -90,6 +90,8 @@ export interface Delivery {
   readonly recentAttempts: readonly AttemptRecord[];
   /** The trace that caused it; empty: none. */
   readonly traceparent: string;
+  /** Text of its FeedPosition in the log (ADR 0053). Absent: it has no event there, or was stored by release 0.1.0. */
+  readonly position?: string | undefined;
 }
 
 /** The fields that change after a delivery was stored. */

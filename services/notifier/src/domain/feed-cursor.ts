@@ -9,62 +9,57 @@ export interface FeedFilter {
   readonly deviceId: string;
 }
 
-/** A place between two events of an application's feed. */
-export interface FeedPosition {
-  readonly page: number;
-  /** So many events of the page are before it. */
-  readonly place: number;
-  /** Of the page; of the one before it where the place is 0, since the page may not be there yet. */
-  readonly tag: string;
-  /**
-   * What is behind it, and was stored then or later, or had not ended then, is to be seen by this reader: since then it
-   * has begun, was at the end, or passed a page that says so. Milliseconds since 1970.
-   */
+/** How far a reader has read an application's feed. */
+export interface FeedCursor {
+  /** The last position that was read, or a bound before which everything was read; one for each partition. */
+  readonly positions: readonly string[];
+  /** Everything that is behind the cursor and was stored then or later is still kept; milliseconds since 1970. */
   readonly sinceMs: number;
 }
 
-const form =
-  /^1\.(\d{1,15})\.(\d{1,6})\.([A-Za-z0-9_-]{1,32})\.(\d{1,15})\.([A-Za-z0-9_-]{8})\.([A-Za-z0-9_-]{8})$/;
+const form = /^2\.(\d{1,15})\.([\w-]{8})\.([\w-]{8})\.([0-9a-z,]*)\.([\w-]{8})$/;
 
 /** Opaque to integrators. */
-export function cursorOf(applicationId: string, filter: FeedFilter, position: FeedPosition): string {
-  const { page, place, tag, sinceMs } = position;
-  const text = [1, page, place, tag, sinceMs, digest(applicationId), filterDigest(filter)].join('.');
-  return Buffer.from(text).toString('base64url');
+export function cursorText(applicationId: string, filter: FeedFilter, cursor: FeedCursor): string {
+  const positions = cursor.positions.toSorted().join(',');
+  const text = ['2', cursor.sinceMs, digest(applicationId), filterDigest(filter), positions].join('.');
+  return Buffer.from(`${text}.${digest(text)}`).toString('base64url');
 }
 
 /** Throws invalid_argument for one that this application and filter never got. */
-export function positionOf(applicationId: string, filter: FeedFilter, cursor: string): FeedPosition {
-  const bytes = Buffer.from(cursor, 'base64url');
-  const [, page, place, tag, sinceMs, application, filters] = form.exec(bytes.toString('latin1')) ?? [];
+export function cursorFrom(applicationId: string, filter: FeedFilter, given: string): FeedCursor {
+  const bytes = Buffer.from(given, 'base64url');
+  const text = bytes.toString('latin1');
+  const [, sinceMs, application, filters, positions, check] = form.exec(text) ?? [];
   // Buffer leaves out what is not base64url.
-  if (tag === undefined || bytes.toString('base64url') !== cursor) throw unknownCursor();
+  const isWhole = bytes.toString('base64url') === given && check === digest(text.slice(0, -9));
+  if (positions === undefined || !isWhole) throw unknownCursor();
   if (application !== digest(applicationId)) {
-    throw new DomainError('invalid_argument', `The cursor is of another application. ${beginAnew}`);
+    throw new DomainError('invalid_argument', `The cursor is of another application. ${beginAgain}`);
   }
   if (filters !== filterDigest(filter)) {
     throw new DomainError(
       'invalid_argument',
-      `The cursor is of other filters: give the types and deviceId that it was given for. To change them, ${lowered(beginAnew)}`,
+      `The cursor is of other filters: give the types and deviceId that it was given for. To change them, ${lowered(beginAgain)}`,
     );
   }
-  return { page: Number(page), place: Number(place), tag, sinceMs: Number(sinceMs) };
+  return { positions: positions === '' ? [] : positions.split(','), sinceMs: Number(sinceMs) };
 }
 
-const beginAnew =
+const beginAgain =
   'Read without after, which begins with the oldest event that is kept, and leave out events whose webhookId you have had.';
 
 const lowered = (text: string) => text[0]?.toLowerCase() + text.slice(1);
 
-export function unknownCursor(): DomainError {
-  return new DomainError('invalid_argument', `The cursor is not known. ${beginAnew}`);
+function unknownCursor(): DomainError {
+  return new DomainError('invalid_argument', `The cursor is not known. ${beginAgain}`);
 }
 
-/** Events behind the cursor may have had their time. */
+/** Events behind the cursor may have expired. */
 export function expiredCursor(): DomainError {
   return new DomainError(
     'invalid_argument',
-    `The cursor has expired: some events behind it may no longer be kept. ${beginAnew}`,
+    `The cursor has expired: some events behind it may no longer be kept. ${beginAgain}`,
   );
 }
 

@@ -1,475 +1,445 @@
 import type { TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import type { FeedFilter } from '../domain/feed-cursor.ts';
-import type { FeedPage, FeedStore } from '../ports.ts';
+import type { FeedStore } from '../ports.ts';
 import { sentAgain } from '../store/deliveries.ts';
 import type { DeliveryDocument } from '../store/documents.ts';
 import { createFeedStore } from '../store/feed.ts';
-import { feedPagesCollection } from '../store/indexes.ts';
-import { dayMs, eventDocument, type Given, keptMs, openFeedBed, openMs } from '../testing/feed-bed.ts';
-import { Feed } from './feed.ts';
-import type { FeedAnswer, FeedRequest } from './reading.ts';
+import { createForgetStore } from '../store/forget.ts';
+import { eventDocument, type Given, openFeedBed } from '../testing/feed-bed.ts';
+import { Feed, type FeedRequest } from './feed.ts';
+import { LogPositions } from './log-positions.ts';
 
-const beganAtMs = Date.UTC(2026, 0, 1);
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+const keptMs = 30 * dayMs;
 
 let bed: TestBed;
 let deliveries: StoreCollection<DeliveryDocument>;
 let nowMs: number;
+let committed: Map<number, number>;
+let positions: LogPositions;
+let feed: Feed;
+/** By the monotonic clock, each call is a second later. */
+let spentMs = 0;
+const clock = {
+  now: () => nowMs,
+  monotonicNow: () => {
+    spentMs += 1000;
+    return spentMs;
+  },
+};
+
+const feedOn = (store: FeedStore = createFeedStore(bed.store)) =>
+  new Feed({ store, committed: async () => new Map(committed), clock, keptMs });
+const positionsOf = () =>
+  new LogPositions({ store: createFeedStore(bed.store), committed: async () => new Map(committed), clock });
+
 beforeEach(async () => {
-  nowMs = beganAtMs;
   ({ bed, deliveries } = await openFeedBed());
+  nowMs = Date.UTC(2026, 0, 1);
+  committed = new Map();
+  positions = positionsOf();
+  feed = feedOn();
 });
 afterEach(() => bed.remove());
 
-const feedOn = (store: FeedStore = createFeedStore(bed.store)) =>
-  new Feed({ store, clock: { now: () => nowMs }, keptMs, longestMs: keptMs, openMs });
+/** An event of the log, whose value is the delivery's id. */
+const event = (partition: number, offset: number, id = `n-${partition}-${offset}`) =>
+  ({ position: `${partition}:${offset}`, value: Buffer.from(id) }) as unknown as LogEvent;
+const idOf = ({ value }: LogEvent) => Buffer.from(value).toString();
+const events = (partition: number, count: number, from = 0) =>
+  Array.from({ length: count }, (_, i) => event(partition, from + i));
 
-const store = (...given: Given[]) => deliveries.insertMany(given.map((one) => eventDocument(one, nowMs)));
-const many = (count: number, name = 'n', more: Partial<DeliveryDocument> = {}) =>
-  Array.from({ length: count }, (_, i) => ({
-    ...{ _id: `${name}-${String(i).padStart(5, '0')}`, createdAtMs: beganAtMs + i },
-    ...more,
-  }));
-
-/** What MongoDB does with those that had their time. */
-const removed = (name: string) => deliveries.deleteMany({ _id: { $gte: `${name}-`, $lt: `${name}.` } });
-
-const idsOf = ({ events }: FeedAnswer) => events.map(({ delivery }) => delivery.id);
-const everything: FeedFilter = { types: [], deviceId: '' };
-const read = (feed: Feed, after?: string, limit = 100, filter: Partial<FeedFilter> = {}) =>
-  feed.read({ applicationId: 'app', after, limit, filter: { ...everything, ...filter } });
-
-/** All that a reader gets who reads on until nothing is left. */
-async function readAll(feed: Feed, after?: string, limit = 100, filter: Partial<FeedFilter> = {}) {
-  const ids: string[] = [];
-  for (let cursor = after; ; ) {
-    const answer = await read(feed, cursor, limit, filter);
-    ids.push(...idsOf(answer));
-    cursor = answer.cursor;
-    if (!answer.more) return { ids, cursor };
-  }
+/** The documents that the consumer makes of a batch. */
+async function documents(batch: readonly LogEvent[], more: Partial<Given> = {}, by = positions) {
+  const positionOf = await by.of(batch);
+  return batch.map((one) => {
+    const position = positionOf(one);
+    const mark = position ? { position } : { unplaced: true as const, unplacedAtMs: nowMs };
+    return eventDocument({ _id: idOf(one), ...mark, ...more }, nowMs);
+  });
 }
+const store = async (batch: readonly LogEvent[], more: Partial<Given> = {}, by = positions) => {
+  const known = await deliveries.find({ _id: { $in: batch.map(idOf) } }).toArray();
+  const ids = new Set(known.map(({ _id }) => _id));
+  const fresh = (await documents(batch, more, by)).filter(({ _id }) => !ids.has(_id));
+  if (fresh.length > 0) await deliveries.insertMany(fresh);
+};
+const commit = (partition: number, offset: number) => committed.set(partition, offset);
+const handle = async (batch: readonly LogEvent[], more: Partial<Given> = {}) => {
+  await store(batch, more);
+  const [partition = 0, offset = 0] = batch.at(-1)?.position.split(':').map(Number) ?? [];
+  commit(partition, offset + 1);
+};
+/** A notice, or what has no event in the log. */
+const notice = (id: string, more: Partial<Given> = {}) =>
+  deliveries.insertOne(eventDocument({ _id: id, unplaced: true, unplacedAtMs: nowMs, ...more }, nowMs));
+const sendAgain = (id: string) => deliveries.updateMany({ _id: id }, sentAgain(nowMs));
 
-const refused = (reason: RegExp) =>
-  expect.objectContaining({ code: 'invalid_argument', message: expect.stringMatching(reason) });
-
-test('every reader sees the same order, whatever its limit, and a cursor leads on exactly behind its event', async () => {
-  await store(...many(250));
-  const feed = feedOn();
-  const { ids } = await readAll(feed);
-  expect(ids).toEqual(many(250).map(({ _id }) => _id));
-  for (const limit of [1, 7, 99, 100, 101, 1000]) {
-    expect((await readAll(feed, undefined, limit)).ids).toEqual(ids);
+const read = (more: Partial<FeedRequest> = {}, by = feed) =>
+  by.read({
+    ...{ applicationId: 'app', after: undefined, limit: 100, filter: { types: [], deviceId: '' } },
+    ...more,
+  });
+const readAll = async (more: Partial<FeedRequest> = {}, by = feed) => {
+  const ids: string[] = [];
+  for (let after = more.after; ; ) {
+    const answer = await read({ ...more, after }, by);
+    ids.push(...answer.events.map(({ delivery, resends }) => delivery.id + (resends ? `+${resends}` : '')));
+    after = answer.cursor;
+    if (!answer.more) return { ids, cursor: answer.cursor };
   }
+};
+const names = (batch: readonly LogEvent[]) => batch.map(idOf);
+
+test('a page ends before what is not committed: an event that is stored later has no event behind it before', async () => {
+  const [first, second, third] = events(0, 3);
+  await store([third, first] as LogEvent[]);
+  const begun = await readAll();
+  expect(begun.ids).toEqual([]);
+  commit(0, 1);
+  const one = await readAll({ after: begun.cursor });
+  expect(one.ids).toEqual(names([first] as LogEvent[]));
+  await store([second] as LogEvent[]);
+  commit(0, 3);
+  expect((await readAll({ after: one.cursor })).ids).toEqual(names([second, third] as LogEvent[]));
 });
 
-test('what is stored later comes behind every cursor that was given, though it was created before', async () => {
-  await store(...many(3, 'first'));
-  const feed = feedOn();
-  const { ids, cursor } = await readAll(feed);
-  expect(ids).toHaveLength(3);
-  await store({ _id: 'old', createdAtMs: beganAtMs - dayMs }, { _id: 'new' });
-  expect((await readAll(feed, cursor)).ids).toEqual(['old', 'new']);
-  expect((await readAll(feed)).ids).toEqual([...ids, 'old', 'new']);
-});
-
-test('the callbacks of a transaction come in their order, though clocks that step put a page of others between', async () => {
-  const of = (sequence: number, createdAtMs: number): Given => ({
-    _id: `tx-7-${sequence}`,
-    ...{ orderKey: 'tx-7', order: 'ended', sequence, createdAtMs },
-  });
-  // The start was taken in by a process whose clock was an hour ahead.
-  await store(of(2, beganAtMs - 5), of(3, beganAtMs - 10), of(1, beganAtMs + 3_600_000), ...many(1350));
-  const { ids } = await readAll(feedOn());
-  expect(ids).toHaveLength(1353);
-  expect(ids.filter((id) => id.startsWith('tx-7-'))).toEqual(['tx-7-1', 'tx-7-2', 'tx-7-3']);
-  expect(new Set(ids).size).toBe(1353);
-});
-
-test('the reports of a device come in their order where they are given places together', async () => {
-  const of = (sequence: number, createdAtMs: number): Given => ({
-    _id: `device-1-${sequence}`,
-    ...{ orderKey: 'device-1/app/deviceEvent', order: 'tried', sequence, createdAtMs },
-  });
-  await store(of(16, beganAtMs + 20), of(32, beganAtMs + 10), of(48, beganAtMs + 15));
-  expect((await readAll(feedOn())).ids).toEqual(['device-1-16', 'device-1-32', 'device-1-48']);
-});
-
-test('readers of several instances that read while events come see each once, in one order', async () => {
-  const readers = [feedOn(), feedOn(), feedOn()];
-  let stored = 0;
-  const writing = (async () => {
-    for (; stored < 600; stored += 20) await store(...many(20, `w${String(stored).padStart(4, '0')}`));
-  })();
-  const seen = await Promise.all(
-    readers.map(async (feed) => {
-      const ids: string[] = [];
-      let cursor: string | undefined;
-      for (let over = false; ; ) {
-        const answer = await read(feed, cursor, 37);
-        ids.push(...idsOf(answer));
-        cursor = answer.cursor;
-        if (over && !answer.more && answer.events.length === 0) return ids;
-        over = stored >= 600;
-      }
-    }),
-  );
-  await writing;
-  for (const ids of seen) {
-    expect(ids).toHaveLength(600);
-    expect(new Set(ids).size).toBe(600);
-    expect(ids).toEqual(seen[0]);
+test('partitions are merged by creation, each in its own order, whatever the limit; those that are added later are read from their start', async () => {
+  for (let i = 0; i < 30; i++) {
+    nowMs += 1000;
+    await handle([event(i % 3, Math.floor(i / 3), `n-${String(i).padStart(2, '0')}`)]);
   }
+  const all = await readAll();
+  expect(all.ids).toEqual(all.ids.toSorted());
+  expect(all.ids).toHaveLength(30);
+  for (const limit of [1, 4, 29, 30, 31]) expect((await readAll({ limit })).ids).toEqual(all.ids);
+  await handle(events(7, 2));
+  expect((await readAll({ after: all.cursor })).ids).toEqual(['n-7-0', 'n-7-1']);
 });
 
-test('a reader that dies between a page and its marks leaves nothing twice and nothing out', async () => {
-  await store(...many(150));
-  const real = createFeedStore(bed.store);
-  const dying = feedOn({
-    ...real,
-    complete: () => Promise.reject(new Error('dead')),
+test('a topic that was made again gets a higher epoch: nothing is behind the cursors of before, nor mixed with it', async () => {
+  await handle(events(0, 50));
+  const { cursor } = await readAll({ limit: 7 });
+  const half = await read({ limit: 20 });
+  const again = Array.from({ length: 5 }, (_, i) => event(0, i, `again-${i}`));
+  committed.clear();
+  await store(again.slice(0, 2), {}, positionsOf());
+  // Not committed yet.
+  expect((await readAll({ after: cursor })).ids).toEqual([]);
+  expect((await readAll({ after: half.cursor })).ids).toHaveLength(30);
+  await handle(again);
+  expect((await readAll({ after: cursor })).ids).toEqual(names(again));
+  expect((await readAll({ after: half.cursor })).ids).toEqual([...names(events(0, 30, 20)), ...names(again)]);
+  expect((await readAll()).ids).toEqual([...names(events(0, 50)), ...names(again)]);
+});
+
+test('a topic that was made again before anybody read has both its events in the feed', async () => {
+  await handle(events(0, 5));
+  committed.clear();
+  const again = Array.from({ length: 9 }, (_, i) => event(0, i, `again-${i}`));
+  nowMs += 1;
+  positions = positionsOf();
+  await handle(again);
+  const { ids } = await readAll({ limit: 2 });
+  expect(ids.toSorted()).toEqual([...names(again), ...names(events(0, 5))].toSorted());
+});
+
+test('a member that has lost its partition begins no epoch, and what it stores alone is behind every cursor', async () => {
+  const frozen = positionsOf();
+  await handle(events(0, 10));
+  const { cursor } = await readAll();
+  const [{ epoch } = { epoch: 0 }] = await createFeedStore(bed.store).partitions();
+  const batch = [event(0, 8, 'lost'), event(0, 9), event(0, 10)];
+  await store(batch, {}, frozen);
+  expect(await createFeedStore(bed.store).partitions()).toEqual([{ partition: 0, epoch, offset: 10 }]);
+  await handle([event(0, 10), event(0, 11)]);
+  expect((await readAll({ after: cursor })).ids.toSorted()).toEqual(['lost', 'n-0-10', 'n-0-11']);
+});
+
+test('a replayed dead letter comes behind every cursor', async () => {
+  await handle(events(0, 3));
+  const { cursor } = await readAll();
+  await store([{ ...event(0, 1, 'letter'), replayed: true }]);
+  expect((await readAll({ after: cursor })).ids).toEqual(['letter']);
+  await handle(events(0, 1, 3));
+  expect((await readAll({ after: cursor })).ids.toSorted()).toEqual(['letter', 'n-0-3']);
+});
+
+test('a callback that is sent again comes again for readers with resends only, each time, also with the same cursor', async () => {
+  await handle(events(0, 3));
+  const { cursor } = await readAll();
+  await sendAgain('n-0-1');
+  expect((await readAll({ after: cursor, withResends: true })).ids).toEqual(['n-0-1+1']);
+  await sendAgain('n-0-1');
+  await notice('notice');
+  const again = await readAll({ after: cursor, withResends: true });
+  expect(again.ids.toSorted()).toEqual(['n-0-1+2', 'notice']);
+  expect((await readAll({ after: again.cursor, withResends: true })).ids).toEqual([]);
+  const without = await readAll({ after: cursor });
+  expect(without.ids).toEqual(['notice']);
+  expect((await readAll({ after: without.cursor, withResends: true })).ids).toEqual([]);
+  await sendAgain('n-0-2');
+  const passed = await readAll({ after: without.cursor });
+  expect(passed.ids).toEqual([]);
+  expect((await readAll({ after: passed.cursor, withResends: true })).ids).toEqual([]);
+  await sendAgain('notice');
+  expect((await readAll({ after: passed.cursor, withResends: true })).ids).toEqual(['notice+1']);
+});
+
+describe('a reader that dies, or is frozen, while it gives positions', () => {
+  /** As the real store, with something before a list is completed. */
+  const stopped = (before: (place: () => Promise<void>) => Promise<void>): FeedStore => {
+    const real = createFeedStore(bed.store);
+    return { ...real, place: (id, list) => before(() => real.place(id, list)) };
+  };
+  const dying = () => feedOn(stopped(() => Promise.reject(new Error('dead'))));
+
+  test('another one completes what it began', async () => {
+    for (let i = 0; i < 5; i++) await notice(`n-${i}`, { unplacedAtMs: nowMs + i });
+    await expect(readAll({}, dying())).rejects.toThrow('dead');
+    await notice('later');
+    expect((await readAll()).ids).toEqual(['n-0', 'n-1', 'n-2', 'n-3', 'n-4', 'later']);
   });
-  await expect(read(dying)).rejects.toThrow('dead');
-  await store(...many(10, 'z'));
-  const { ids } = await readAll(feedOn());
-  expect(ids).toHaveLength(160);
-  expect(new Set(ids).size).toBe(160);
-});
 
-test('a reader that dies in the middle of the pages of one look leaves nothing twice and nothing out', async () => {
-  await store(...many(1500));
-  const real = createFeedStore(bed.store);
-  for (const diesIn of ['add', 'complete'] as const) {
-    let left = 3;
-    const dying = feedOn({
+  test('a frozen reader changes nothing when it continues', async () => {
+    await notice('a');
+    let resume: (() => Promise<void>) | undefined;
+    const frozen = feedOn(
+      stopped((place) => {
+        resume = place;
+        return Promise.reject(new Error('frozen'));
+      }),
+    );
+    await expect(readAll({}, frozen)).rejects.toThrow('frozen');
+    const { cursor } = await readAll();
+    await sendAgain('a');
+    await notice('b');
+    await resume?.();
+    const next = await readAll({ after: cursor, withResends: true });
+    expect(next.ids.toSorted()).toEqual(['a+1', 'b']);
+    await resume?.();
+    expect((await readAll({ withResends: true })).ids).toEqual(['a', ...next.ids]);
+  });
+
+  test('a reader that is frozen before it stores its list stores none when it continues', async () => {
+    await notice('a');
+    const real = createFeedStore(bed.store);
+    let cursor = '';
+    const frozen = feedOn({
       ...real,
-      [diesIn]: async (...args: [string, FeedPage]) => {
-        if (left-- === 0) throw new Error('dead');
-        return real[diesIn](...args);
+      async begin(...args) {
+        if (cursor === '') {
+          await readAll();
+          await notice('b');
+          ({ cursor } = await readAll());
+        }
+        await real.begin(...args);
       },
     });
-    await expect(readAll(dying)).rejects.toThrow('dead');
-  }
-  const { ids } = await readAll(feedOn());
-  expect(ids).toEqual(many(1500).map(({ _id }) => _id));
+    expect((await readAll({}, frozen)).ids).toEqual(['a', 'b']);
+    await notice('c');
+    expect((await readAll({ after: cursor })).ids).toEqual(['c']);
+  });
+
+  test('a forgotten device is in no list', async () => {
+    const device = '350000000000001';
+    await notice(`device-${device}-1`, { status: 'delivered' });
+    await notice('other');
+    await expect(readAll({}, dying())).rejects.toThrow('dead');
+    expect(await createForgetStore(bed.store).reported(device, false)).toMatchObject({ removed: 1, left: 0 });
+    const feeds = await bed.store.collection('feeds').find({}).toArray();
+    expect(JSON.stringify(feeds)).not.toContain(device);
+    expect((await readAll()).ids).toEqual(['other']);
+  });
 });
 
-test('a reader that stops between the pages of one look, while others read on, puts nothing behind their cursors', async () => {
-  await store(...many(450));
-  const real = createFeedStore(bed.store);
-  const others = feedOn();
-  let seen: Awaited<ReturnType<typeof readAll>> | undefined;
-  let added = 0;
-  const stopped = feedOn({
-    ...real,
-    add: async (...args) => {
-      if (++added === 3) {
-        await store({ _id: 'old', createdAtMs: beganAtMs - dayMs });
-        seen = await readAll(others);
-        await store({ _id: 'later' });
+test('many that are to get positions get them over several requests, each once', async () => {
+  const many = Array.from({ length: 2600 }, (_, i) => `n-${String(i).padStart(4, '0')}`);
+  await deliveries.insertMany(
+    many.map((_id, i) => eventDocument({ _id, unplaced: true, unplacedAtMs: nowMs + i }, nowMs)),
+  );
+  expect((await readAll({ limit: 1000 })).ids).toEqual(many);
+});
+
+describe('a reader that begins with a time', () => {
+  test('gets all that was created then or later, and little of before, also with several epochs and times that step back', async () => {
+    const began = nowMs;
+    const ids: { id: string; atMs: number }[] = [];
+    for (let epoch = 0; epoch < 3; epoch++) {
+      positions = positionsOf();
+      committed.clear();
+      for (let i = 0; i < 60; i++) {
+        nowMs += minuteMs;
+        const id = `n-${epoch}-${i}`;
+        // Published late, by an instance whose clock is behind, or at once.
+        const createdAtMs = nowMs - (i % 7 === 3 ? 40 * minuteMs : 0);
+        await handle([event(i % 2, Math.floor(i / 2), id)], { createdAtMs });
+        if (i % 10 === 0) await readAll();
+        ids.push({ id, atMs: createdAtMs });
       }
-      return real.add(...args);
-    },
+    }
+    for (let fromMs = began; fromMs < nowMs; fromMs += 11 * minuteMs) {
+      const got = new Set((await readAll({ fromMs })).ids);
+      const wanted = ids.filter(({ atMs }) => atMs >= fromMs).map(({ id }) => id);
+      expect(wanted.filter((id) => !got.has(id))).toEqual([]);
+      expect(got.size - wanted.length).toBeLessThan(20);
+    }
   });
-  const all = await readAll(stopped);
-  expect(added).toBeGreaterThan(3);
-  expect(seen?.ids).toHaveLength(451);
-  expect(all.ids).toEqual([...(seen?.ids ?? []), 'later']);
-  expect((await readAll(others, seen?.cursor)).ids).toEqual(['later']);
-});
 
-test('a reader with short pages and much before it looks for what is new once for ten of them', async () => {
-  await store(...many(2050));
-  const real = createFeedStore(bed.store);
-  let looks = 0;
-  const counting = feedOn({
-    ...real,
-    unplaced: (...args) => {
-      looks++;
-      return real.unplaced(...args);
-    },
+  test('that is still to come gets what comes from now on', async () => {
+    await handle(events(0, 5));
+    await notice('notice');
+    await sendAgain('n-0-1');
+    const end = await read({ fromMs: Date.UTC(9999, 0, 1), withResends: true });
+    expect([end.events, end.more]).toEqual([[], false]);
+    await handle(events(0, 1, 5));
+    expect((await readAll({ after: end.cursor, withResends: true })).ids).toEqual(['n-0-5']);
   });
-  expect((await readAll(counting)).ids).toHaveLength(2050);
-  expect(looks).toBe(3);
 });
 
-test('a cursor that is unknown, of another application or of other filters is refused, and the refusal says how to go on', async () => {
-  await store(...many(5));
-  const feed = feedOn();
-  const { cursor } = await read(feed, undefined, 3);
-  for (const unknown of ['x', 'a'.repeat(2000), cursor.slice(0, -3), `${cursor}A`, '\u0000']) {
-    const tried = read(feed, unknown).then(({ events }) => events.length);
-    await expect(tried).rejects.toEqual(refused(/Read without after/));
-  }
-  await expect(
-    feed.read({ applicationId: 'other', after: cursor, limit: 1, filter: everything }),
-  ).rejects.toEqual(refused(/another application.*Read without after/));
-  await expect(read(feed, cursor, 3, { deviceId: '350000000000001' })).rejects.toEqual(
-    refused(/other filters.*read without after/),
-  );
-  // Of a database that was lost: the same page has another tag now.
-  await bed.store.collection(feedPagesCollection).deleteMany({});
-  await bed.store.collection('feeds').deleteMany({});
-  await deliveries.updateMany({}, { $set: { unplaced: true } });
-  await readAll(feed);
-  await expect(read(feed, cursor)).rejects.toEqual(refused(/not known.*Read without after/));
-});
+describe('a cursor', () => {
+  const invalid = (message: RegExp) => ({
+    code: 'invalid_argument',
+    message: expect.stringMatching(message),
+  });
 
-test('a filter that fits rarely costs a bounded part of each request, and its cursor moves on', async () => {
-  await store(...many(2500));
-  await deliveries.updateOne(
-    { _id: 'n-02400' },
-    { $set: { body: Buffer.from('{"operationId":"notify-volume"}') } },
-  );
-  const feed = feedOn();
-  await readAll(feed);
-  const before = bed.documentsExamined();
-  const first = await read(feed, undefined, 10, { types: ['notify-volume'] });
-  expect(first).toMatchObject({ events: [], more: true });
-  if (before > 0) expect(bed.documentsExamined() - before).toBeLessThan(1200);
-  const { ids } = await readAll(feed, first.cursor, 10, { types: ['notify-volume'] });
-  expect(ids).toEqual(['n-02400']);
-  expect((await readAll(feed, undefined, 1000, { deviceId: '350000000000001' })).ids).toHaveLength(2499);
-  expect((await readAll(feed, undefined, 1000, { deviceId: '350000000000002' })).ids).toEqual([]);
-});
+  test('is valid for 30 days less six hours since its reader was at the end, and polling renews it', async () => {
+    await handle(events(0, 2));
+    let { cursor } = await readAll();
+    for (let i = 0; i < 3; i++) {
+      nowMs += keptMs - 7 * 60 * minuteMs;
+      ({ cursor } = await readAll({ after: cursor }));
+    }
+    const half = await read({ limit: 1 });
+    nowMs += keptMs - 5 * 60 * minuteMs;
+    await expect(read({ after: cursor })).rejects.toMatchObject(invalid(/expired.*Read without after/));
+    await expect(read({ after: half.cursor })).rejects.toMatchObject(invalid(/expired/));
+    expect((await readAll()).ids).toHaveLength(2);
+  });
 
-test('events behind a cursor that had their time are told, and who begins anew gets all that is kept', async () => {
-  const feed = feedOn();
-  await store(...many(3, 'a', { status: 'delivered', expireAt: new Date(beganAtMs + keptMs) }));
-  const { cursor } = await read(feed, undefined, 1);
-  nowMs += 20 * dayMs;
-  await store(...many(2, 'b', { createdAtMs: nowMs }));
-  expect((await readAll(feed)).ids).toHaveLength(5);
-  nowMs = beganAtMs + keptMs + 1;
-  await removed('a');
-  await expect(read(feed, cursor)).rejects.toEqual(refused(/expired.*Read without after/));
-  const anew = await readAll(feed);
-  expect(anew.ids).toEqual(['b-00000', 'b-00001']);
-  await store({ _id: 'c', createdAtMs: nowMs });
-  expect((await readAll(feed, anew.cursor)).ids).toEqual(['c']);
-});
-
-test('events that were removed before anybody asked for them are told as well', async () => {
-  const feed = feedOn();
-  await store(...many(2, 'a'));
-  const { cursor } = await readAll(feed);
-  // A month without a reader; what came in its first days is gone.
-  nowMs += keptMs + dayMs;
-  await removed('a');
-  await store({ _id: 'late', createdAtMs: nowMs });
-  await expect(read(feed, cursor)).rejects.toEqual(refused(/expired/));
-  const anew = await readAll(feed);
-  expect(anew.ids).toEqual(['late']);
-  expect((await readAll(feed, anew.cursor)).ids).toEqual([]);
-});
-
-test('who begins after a long time without readers is not refused, nor when he goes on', async () => {
-  const feed = feedOn();
-  await store(...many(2, 'a'));
-  await readAll(feed);
-  nowMs += keptMs + dayMs;
-  await removed('a');
-  await store(...many(3, 'late', { createdAtMs: nowMs }));
-  const first = await read(feed, undefined, 1);
-  expect(idsOf(first)).toEqual(['late-00000']);
-  expect((await readAll(feed, first.cursor)).ids).toEqual(['late-00001', 'late-00002']);
-});
-
-test('a reader that looks every day and finds nothing for a long time is not refused', async () => {
-  const feed = feedOn();
-  await store({ _id: 'first' });
-  let { cursor } = await readAll(feed);
-  for (let day = 0; day < 50; day++) {
-    nowMs += dayMs;
-    ({ cursor } = await readAll(feed, cursor));
-  }
-  // The page of the first one is removed by now.
-  await bed.store.collection(feedPagesCollection).deleteMany({});
-  ({ cursor } = await readAll(feed, cursor));
-  await store({ _id: 'second', createdAtMs: nowMs });
-  expect((await readAll(feed, cursor)).ids).toEqual(['second']);
-});
-
-test('what is forgotten is left out, and cursors stay right', async () => {
-  await store(...many(6));
-  const feed = feedOn();
-  const { cursor } = await read(feed, undefined, 2);
-  await deliveries.deleteMany({ _id: { $in: ['n-00000', 'n-00003'] } });
-  expect((await readAll(feed, cursor)).ids).toEqual(['n-00002', 'n-00004', 'n-00005']);
-  expect((await readAll(feed)).ids).toEqual(['n-00001', 'n-00002', 'n-00004', 'n-00005']);
-});
-
-test('bodies of many bytes make a response shorter, and none is lost', async () => {
-  const body = Buffer.from(
-    JSON.stringify({ operationId: 'notify-custom-data', customData: 'x'.repeat(60_000) }),
-  );
-  await store(...many(40, 'n', { body }));
-  const feed = feedOn();
-  const first = await read(feed);
-  expect(first.events.length).toBeLessThan(25);
-  expect(first.more).toBe(true);
-  expect([...idsOf(first), ...(await readAll(feed, first.cursor)).ids]).toHaveLength(40);
-});
-
-test('a page costs the same work however much is stored, read or not', async () => {
-  const feed = feedOn();
-  const work = async () => {
-    const { cursor } = await readAll(feed, undefined, 1000);
-    await store(...many(120, `new${nowMs++}`));
-    const before = bed.documentsExamined();
-    await read(feed, cursor, 100);
-    return bed.documentsExamined() - before;
-  };
-  await store(...many(300, 'few'));
-  const few = await work();
-  await store(...many(5000, 'many'), ...many(5000, 'other', { applicationId: 'other' }));
-  const much = await work();
-  expect(much).toBeLessThanOrEqual(few * 1.2 + 2);
-});
-
-/** Ids, with how many times each was sent again where it stands for that. */
-async function readResends(feed: Feed, request: Partial<FeedRequest> = {}) {
-  const seen: string[] = [];
-  const shown: FeedRequest = { applicationId: 'app', after: undefined, limit: 7, filter: everything };
-  for (let after = request.after; ; ) {
-    const answer = await feed.read({ ...shown, withResends: true, ...request, after });
-    seen.push(
-      ...answer.events.map(({ delivery, resends }) => (resends ? `${delivery.id}*${resends}` : delivery.id)),
+  test('of another application, of other filters, or changed in any character is refused', async () => {
+    await handle(events(0, 1));
+    const { cursor: after } = await readAll();
+    await expect(read({ after, applicationId: 'other' })).rejects.toMatchObject(
+      invalid(/another application/),
     );
-    after = answer.cursor;
-    if (!answer.more) return { seen, cursor: after };
-  }
-}
-const sendAgain = (...ids: string[]) => deliveries.updateMany({ _id: { $in: ids } }, sentAgain(nowMs++));
-
-test('what is sent again stands where that was, for those who ask for it, and others see each event once', async () => {
-  await store(...many(3, 'a'));
-  const feed = feedOn();
-  const { ids, cursor } = await readAll(feed);
-  await sendAgain('a-00001');
-  await store({ _id: 'b' });
-  // One that has no place yet gets one.
-  await sendAgain('b');
-  expect((await readResends(feed, { after: cursor })).seen).toEqual(['b', 'a-00001*1']);
-  await store({ _id: 'c' });
-  const all = [...ids, 'b', 'c'];
-  expect((await readAll(feed)).ids).toEqual(all);
-  expect((await readResends(feed)).seen).toEqual([...ids, 'b', 'a-00001*1', 'c']);
-  // Once more: it stands at its last place, from when that is given.
-  await sendAgain('a-00001', 'a-00002', 'b');
-  await sendAgain('b');
-  const again = await readResends(feed, { after: (await readAll(feed)).cursor });
-  expect(again.seen).toEqual([]);
-  expect((await readResends(feed)).seen).toEqual([...all, 'a-00001*2', 'a-00002*1', 'b*3']);
-  expect((await readAll(feed, again.cursor)).ids).toEqual([]);
-  expect((await readAll(feed)).ids).toEqual(all);
-});
-
-test('many that are sent again come page by page, behind what is new', async () => {
-  await store(...many(250));
-  const feed = feedOn();
-  const { ids, cursor } = await readAll(feed);
-  await sendAgain(...ids);
-  await store(...many(120, 'new'));
-  const { seen } = await readResends(feed, { after: cursor, limit: 1000 });
-  expect(seen).toHaveLength(370);
-  expect(seen.slice(0, 120).every((id) => id.startsWith('new-'))).toBe(true);
-  expect(seen.slice(120)).toEqual(expect.arrayContaining(ids.map((id) => `${id}*1`)));
-  expect((await readAll(feed)).ids).toHaveLength(370);
-});
-
-test('what was sent again again and again costs other readers little, whatever their limit', async () => {
-  await store(...many(300));
-  const feed = feedOn();
-  const { ids, cursor } = await readAll(feed);
-  for (let i = 0; i < 10; i++) {
-    await sendAgain(...ids);
-    await readAll(feed);
-  }
-  await store({ _id: 'new' });
-  for (const limit of [1, 100]) {
-    const before = bed.documentsExamined();
-    // One request passes over all of it.
-    const answer = await read(feed, cursor, limit);
-    expect(idsOf(answer)).toEqual(['new']);
-    if (before > 0) expect(bed.documentsExamined() - before).toBeLessThan(100);
-  }
-});
-
-test('a reader that marks a page long after another one has takes no place from what was sent again since', async () => {
-  await store({ _id: 'a' });
-  const real = createFeedStore(bed.store);
-  let late = () => Promise.resolve();
-  const slow = feedOn({
-    ...real,
-    async complete(applicationId, page) {
-      const before = late;
-      late = async () => {
-        await before();
-        await real.complete(applicationId, page);
-      };
-      await real.complete(applicationId, page);
-    },
+    await expect(read({ after, filter: { types: ['notify-boot'], deviceId: '' } })).rejects.toMatchObject(
+      invalid(/other filters/),
+    );
+    for (let i = 0; i < after.length; i++) {
+      const changed = after.slice(0, i) + (after[i] === 'x' ? 'y' : 'x') + after.slice(i + 1);
+      await expect(read({ after: changed })).rejects.toMatchObject({ code: 'invalid_argument' });
+    }
   });
-  const { cursor } = await readResends(slow);
-  await sendAgain('a');
-  await late();
-  const first = await readResends(slow, { after: cursor });
-  expect(first.seen).toEqual(['a*1']);
-  await sendAgain('a');
-  await late();
-  expect((await readResends(slow, { after: first.cursor })).seen).toEqual(['a*2']);
 });
 
-test('a reader that dies before the marks of what was sent again loses none, nor shows it twice', async () => {
-  await store(...many(3));
-  const feed = feedOn();
-  const { cursor } = await readAll(feed);
-  await sendAgain('n-00000');
-  await readResends(feed);
-  await sendAgain('n-00000', 'n-00002');
-  const dying = feedOn({
-    ...createFeedStore(bed.store),
-    complete: () => Promise.reject(new Error('dead')),
-  });
-  await expect(readResends(dying)).rejects.toThrow('dead');
-  await readAll(feed);
-  const { seen } = await readResends(feed, { after: cursor });
-  expect(seen.toSorted()).toEqual(['n-00000*2', 'n-00002*1']);
+test('a filter looks at 1,000 events of a request and continues behind them; large bodies end a page', async () => {
+  const other = Buffer.from(JSON.stringify({ operationId: 'notify-volume' }));
+  await handle(events(0, 2500), { body: other });
+  await handle(events(0, 1, 2500));
+  const filter = { types: ['notify-boot'], deviceId: '' };
+  const first = await read({ filter });
+  expect([first.events, first.more]).toEqual([[], true]);
+  expect((await readAll({ filter })).ids).toEqual(['n-0-2500']);
+  await handle(events(1, 5), { body: Buffer.alloc(600_000, ' ') });
+  const page = await read({ after: (await readAll({ limit: 1000 })).cursor, limit: 10 });
+  expect(page.events.length).toBeLessThanOrEqual(5);
 });
 
-test('who begins with a time begins with the first event from then on, however many are before it', async () => {
-  const feed = feedOn();
-  // Given places a day at a time, in pages of up to 100; each day one is stored whose time is of the day before.
-  for (let day = 0; day < 20; day++) {
-    const ofDay = beganAtMs + day * dayMs;
-    await store(...many(130, `day${day}`).map((one, i) => ({ ...one, createdAtMs: ofDay + i })), {
-      _id: `late${day}`,
-      createdAtMs: ofDay - dayMs / 2,
+test('a page beside events of other applications reads only its own', async () => {
+  await handle(events(0, 3000), { applicationId: 'other', lane: 'other/deviceEvent' });
+  await handle(events(0, 10, 3000));
+  const before = bed.documentsExamined();
+  expect((await readAll()).ids).toHaveLength(10);
+  // On MongoDB nothing is counted here.
+  expect(bed.documentsExamined() - before).toBeLessThan(100);
+});
+
+test.each([1, 2, 3, 4])(
+  'whatever is stored in which order, committed when, sent again and read by whom: each event once, each partition in order (%d)',
+  async (seed) => {
+    let state = seed * 7919;
+    const random = (below: number) => {
+      state = (state * 1103515245 + 12345) % 2147483648;
+      return Math.floor((state / 2147483648) * below);
+    };
+    const [partitions, steps] = [3, 150];
+    const next = Array.from({ length: partitions }, () => 0);
+    const open = Array.from({ length: partitions }, (): LogEvent[] => []);
+    let others = 0;
+    const readers = [false, true, false].map((withResends) => ({
+      ...{ withResends, after: undefined as string | undefined, ids: [] as string[] },
+      by: feedOn(),
+    }));
+    const failing = feedOn({
+      ...createFeedStore(bed.store),
+      place: () => Promise.reject(new Error('dead')),
     });
-    await readAll(feed);
-    // A page with nothing but what is older than others before it.
-    await store({ _id: `old${day}`, createdAtMs: ofDay - 2 * dayMs });
-    await readAll(feed);
-  }
-  const { ids } = await readAll(feed, undefined, 1000);
-  nowMs = beganAtMs + 20 * dayMs;
-  const times = new Map((await deliveries.find({}).toArray()).map((one) => [one._id, one.createdAtMs]));
-  const ofEvents = [98, 99, 100, 131, 1234].map((at) => times.get(ids[at] as string) ?? 0);
-  for (const fromMs of [
-    ...ofEvents,
-    0,
-    beganAtMs,
-    beganAtMs + 3.2 * dayMs,
-    beganAtMs + 7 * dayMs,
-    beganAtMs + 19 * dayMs + 50,
-  ]) {
-    const { seen } = await readResends(feed, { fromMs, limit: 1000 });
-    const wanted = ids.filter((id) => (times.get(id) ?? 0) >= fromMs);
-    expect([fromMs, wanted.filter((id) => !seen.includes(id))]).toEqual([fromMs, []]);
-    // Not more before than a page has.
-    expect(seen.length - ids.length + ids.indexOf(wanted[0] as string)).toBeLessThan(100);
-  }
-  await store({ _id: 'unread', createdAtMs: beganAtMs });
-  expect((await readResends(feed, { fromMs: nowMs })).seen).toEqual(['unread']);
-});
+    const continueWith = async (reader: (typeof readers)[number], limit: number) => {
+      const { withResends, after, by } = reader;
+      const answer = await read({ withResends, after, limit }, by);
+      reader.after = answer.cursor;
+      for (const { delivery, resends } of answer.events)
+        reader.ids.push(delivery.id + (resends ? `+${resends}` : ''));
+      return answer.more;
+    };
+    const settle = async (partition: number) => {
+      // Unordered, as writes settle.
+      const those = open[partition] as LogEvent[];
+      const stored = await documents(those);
+      const known = new Set((await deliveries.find({}).toArray()).map(({ _id }) => _id));
+      const fresh = stored.filter(({ _id }) => !known.has(_id)).sort(() => random(3) - 1);
+      for (const one of fresh) {
+        await deliveries.insertOne(one);
+        if (random(4) === 0)
+          await continueWith(readers[random(3)] as (typeof readers)[number], 1 + random(5));
+      }
+      open[partition] = [];
+      commit(partition, next[partition] as number);
+    };
+    for (let step = 0; step < steps; step++) {
+      nowMs += random(5000) - 1000;
+      const partition = random(partitions);
+      switch (random(6)) {
+        case 0:
+        case 1: {
+          const batch = events(partition, 1 + random(6), next[partition]);
+          next[partition] = (next[partition] as number) + batch.length;
+          open[partition]?.push(...batch);
+          break;
+        }
+        case 2:
+          await settle(partition);
+          break;
+        case 3:
+          if (random(2) === 0) await notice(`own-${others++}`);
+          else await sendAgain(`n-${partition}-${random((next[partition] as number) + 1)}`);
+          break;
+        case 4:
+          await read({ limit: 3 }, failing).catch(() => {});
+          break;
+        default:
+          await Promise.all(readers.map((reader) => continueWith(reader, 1 + random(10))));
+      }
+    }
+    for (let partition = 0; partition < partitions; partition++) await settle(partition);
+    const all = (await deliveries.find({}).toArray()).map(({ _id }) => _id);
+    for (const reader of readers) {
+      while (await continueWith(reader, 1 + random(20))) {}
+      const first = reader.ids.filter((id) => !id.includes('+'));
+      expect(first.toSorted()).toEqual(all.toSorted());
+      expect(new Set(reader.ids).size).toBe(reader.ids.length);
+      for (let partition = 0; partition < partitions; partition++) {
+        const own = first.filter((id) => id.startsWith(`n-${partition}-`));
+        expect(own).toEqual(names(events(partition, next[partition] as number)));
+      }
+    }
+    const resent = await deliveries.find({ resends: { $exists: true } }).toArray();
+    const seen = new Set(readers[1]?.ids);
+    expect(
+      resent.filter(({ _id, resends }) => _id.startsWith('n-') && !seen.has(`${_id}+${resends}`)),
+    ).toEqual([]);
+  },
+);

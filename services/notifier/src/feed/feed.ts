@@ -1,130 +1,225 @@
-import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
-import { expiredCursor, type FeedPosition, positionOf, unknownCursor } from '../domain/feed-cursor.ts';
-import type { FeedHead, FeedPage, FeedStore } from '../ports.ts';
-import { type Extended, FeedPages, type PagesOptions, slowMs } from './pages.ts';
-import { type FeedAnswer, type FeedRequest, Reading } from './reading.ts';
-import { walk } from './walk.ts';
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import { type EventSubject, fits, subjectOf } from '../domain/event.ts';
+import { cursorFrom, cursorText, expiredCursor, type FeedFilter } from '../domain/feed-cursor.ts';
+import { ownPartition, positionOf, startText } from '../domain/feed-position.ts';
+import type { FeedKey, FeedStore } from '../ports.ts';
+import { lastBefore, type Part } from './beginning.ts';
+import { type Bounds, BoundsReader } from './bounds.ts';
+import { OwnStream } from './own-stream.ts';
 
-/** The clock of a process may differ from the database's by this much. */
-const clocksDifferMs = 2 * 3_600_000;
+/** Three clocks are involved: of who gave the cursor its time, who stored an end, and who checks the cursor. */
+const clocksDifferMs = 3 * 2 * 3_600_000;
+/** The clock of who published a callback may be ahead of the clock of the notifier by this. */
+const publishersDifferMs = 5 * 60_000;
+/** Events that one request looks at, whether they fit its filter or not. */
+const mostExamined = 1000;
+/** Deliveries that are read at once. */
+const readAtOnce = 200;
+/** No further event is added to a response once its bodies have so many bytes. */
+const mostBytes = 1 << 20;
 
-export interface FeedOptions extends PagesOptions {
+export interface FeedOptions {
+  readonly store: FeedStore;
+  /** By partition: what the notifier's group has committed (EventLog.committed). */
+  readonly committed: () => Promise<ReadonlyMap<number, number>>;
+  readonly clock: Clock;
   /** The shortest time that a delivery is kept after its end; milliseconds. */
   readonly keptMs: number;
 }
 
-/**
- * The event feed of each application (ADR 0053): all readers see its deliveries in the same order, and nothing is ever
- * put behind a cursor that was given. Deliveries get their places when they are first asked for (`FeedPages`).
- */
+export interface FeedEvent extends EventSubject {
+  readonly delivery: Delivery;
+  /** 0: its first position; otherwise the number of times that it was sent again. */
+  readonly resends: number;
+}
+
+export interface FeedRequest {
+  readonly applicationId: string;
+  /** Undefined: from the oldest event that is kept. */
+  readonly after: string | undefined;
+  /** Without `after`: no event that was created then or later is left out; milliseconds since 1970. */
+  readonly fromMs?: number | undefined;
+  /** Shows also what was sent again. */
+  readonly withResends?: boolean | undefined;
+  readonly limit: number;
+  readonly filter: FeedFilter;
+}
+
+export interface FeedAnswer {
+  readonly events: readonly FeedEvent[];
+  readonly cursor: string;
+  readonly more: boolean;
+}
+
+/** The event feed of each application (ADR 0053): nothing appears behind a cursor that was given. */
 export class Feed {
   readonly #store: FeedStore;
   readonly #clock: Clock;
-  readonly #pages: FeedPages;
+  readonly #bounds: BoundsReader;
+  readonly #own: OwnStream;
   readonly #validMs: number;
 
   constructor(options: FeedOptions) {
-    const { keptMs } = options;
-    this.#store = options.store;
-    this.#clock = options.clock;
-    // Who gave the cursor its time, who stores an end, and who judges the cursor.
-    this.#validMs = Math.max(keptMs - 3 * clocksDifferMs, keptMs / 2);
-    this.#pages = new FeedPages(options);
+    const { store, clock, keptMs } = options;
+    this.#store = store;
+    this.#clock = clock;
+    this.#validMs = Math.max(keptMs - clocksDifferMs, keptMs / 2);
+    this.#bounds = new BoundsReader(options);
+    this.#own = new OwnStream(store, clock);
   }
 
-  /** Throws invalid_argument for a cursor with which nobody can go on; the message says what to do. */
+  /** Throws invalid_argument for a cursor with which nobody can continue; the message says what to do. */
   async read(request: FeedRequest): Promise<FeedAnswer> {
-    const { applicationId, after, fromMs, filter } = request;
-    const beganMs = monotonicMs(this.#clock);
-    const asked = after === undefined ? undefined : positionOf(applicationId, filter, after);
+    const { applicationId, after, fromMs = 0, filter } = request;
     const nowMs = this.#clock.now();
-    const head = await this.#pages.head(applicationId);
-    const begin = asked
-      ? await this.#known(applicationId, head, asked)
-      : await this.#beginning(applicationId, head, { fromMs, nowMs });
-    const reading = new Reading(request, begin);
-    const isSlow = () => reading.hasGotOn && monotonicMs(this.#clock) - beganMs > slowMs;
-    const end = await this.#readOn(reading, { applicationId, head, isSlow });
-    if (reading.empty.length > 0) await this.#store.remove(applicationId, reading.empty);
-    return reading.answer(reading.at.page > end.head.last ? end.drainedAtMs : undefined);
-  }
-
-  /** Until there is enough, or nothing more. */
-  async #readOn(reading: Reading, { applicationId, head, isSlow }: On): Promise<Extended> {
-    let end: Extended = { head };
-    let pages: readonly FeedPage[] = [];
-    while (!reading.isFull && !isSlow()) {
-      const from = reading.at.page;
-      if (from > end.head.last) {
-        if (end.drainedAtMs !== undefined) break;
-        end = await this.#pages.extended(applicationId, end.head);
-        continue;
-      }
-      pages = pages.filter(({ number }) => number >= from);
-      if (pages.length === 0) {
-        pages = await this.#store.pages(applicationId, from, end.head.last, reading.nextPages());
-      }
-      const { isMeant } = reading;
-      const stretches = walk(reading.at, pages, { isMeant, ...reading.nextPlaces() });
-      const meant = stretches.flatMap(({ entries }) => entries.filter(isMeant));
-      const found = await this.#store.deliveries(meant.map(({ id }) => id));
-      reading.take(stretches, found, this.#clock.now());
-      if (pages.length === 0) reading.toEnd(end.head);
+    const asked = after === undefined ? undefined : cursorFrom(applicationId, filter, after);
+    if (asked && nowMs > asked.sinceMs + this.#validMs) throw expiredCursor();
+    const positions = asked?.positions ?? (await this.#beginning(applicationId, fromMs, nowMs));
+    const reading = new Reading(request, positions);
+    const bounds = await this.#bounds.read();
+    const { ends, isWhole } = await this.#ends(applicationId, bounds);
+    let wholeAtMs: number | undefined;
+    while (!reading.isFull && wholeAtMs === undefined) {
+      if (!(await this.#readOn(reading, ends))) continue;
+      if (!isWhole) break;
+      wholeAtMs = bounds.atMs;
     }
-    return end;
+    const cursor = {
+      positions: [...reading.at.values()],
+      sinceMs: Math.max(wholeAtMs ?? 0, asked?.sinceMs ?? nowMs),
+    };
+    return {
+      events: reading.events,
+      cursor: cursorText(applicationId, filter, cursor),
+      more: wholeAtMs === undefined,
+    };
   }
 
-  /**
-   * The position, with what else is known of it. Throws invalid_argument where no such one was ever given, or not of this
-   * database (ADR 0035), and where what the reader is to see may have had its time.
-   */
-  async #known(applicationId: string, head: FeedHead, asked: FeedPosition): Promise<FeedPosition> {
-    const { page, place, tag } = asked;
-    const isAtEnd = page === head.last + 1;
-    if (page > head.last + 1 || (isAtEnd && (place > 0 || tag !== head.tag))) throw unknownCursor();
-    const isValid = (sinceMs: number) => this.#clock.now() <= sinceMs + this.#validMs;
-    if (isValid(asked.sinceMs)) return asked;
-    // Whoever keeps a cursor while nothing comes may go on with it, whoever saw first that something has come.
-    const next = isAtEnd || place > 0 ? undefined : await this.#store.page(applicationId, page);
-    const sinceMs = isAtEnd ? head.sinceMs : next?.before === tag ? next.sinceBeforeMs : 0;
-    if (!isValid(sinceMs)) throw expiredCursor();
-    return { ...asked, sinceMs };
+  /** Up to where a request reads: by partition, with the application's own stream. */
+  async #ends(applicationId: string, bounds: Bounds) {
+    const { end, isWhole } = await this.#own.bound(applicationId);
+    return { ends: new Map([...bounds.ends, [ownPartition, end]]), isWhole };
   }
 
-  /** Before the oldest page that is there, of those with an event from `fromMs` on. */
-  async #beginning(
-    applicationId: string,
-    head: FeedHead,
-    { fromMs = 0, nowMs }: Begin,
-  ): Promise<FeedPosition> {
-    const from = fromMs > 0 ? await this.#firstSince(applicationId, head, fromMs) : head.start;
-    const [first] = from > head.last ? [] : await this.#store.pages(applicationId, from, head.last, 1);
-    if (!first) return { page: head.last + 1, place: 0, tag: head.tag, sinceMs: nowMs };
-    if (from === head.start && first.number > from) await this.#store.startFrom(applicationId, first.number);
-    return { page: first.number, place: 0, tag: first.before, sinceMs: nowMs };
-  }
-
-  /** The number of the first page with an event that was created then or later, or one of removed ones before it. */
-  async #firstSince(applicationId: string, { start, last, newestMs }: FeedHead, fromMs: number) {
-    let [from, behind] = newestMs < fromMs ? [last + 1, last + 1] : [start, last + 1];
-    while (from < behind) {
-      const middle = Math.floor((from + behind) / 2);
-      const [page] = await this.#store.pages(applicationId, middle, behind - 1, 1);
-      if (page && page.newestMs < fromMs) from = page.number + 1;
-      else behind = middle;
+  /** Reads a few events; true: there is nothing more before the ends. */
+  async #readOn(reading: Reading, ends: ReadonlyMap<number, string>): Promise<boolean> {
+    const limit = reading.next;
+    const found = await Promise.all(
+      reading.parts(ends).map(async ({ end, ...part }) => {
+        const after = reading.at.get(part.partition) ?? startText(part.partition);
+        const isBefore = after < end;
+        const keys = isBefore ? await this.#store.keys({ ...part, after, before: end, limit }) : [];
+        return { partition: part.partition, keys };
+      }),
+    );
+    const keys = merged(found, limit);
+    const deliveries = await this.#store.deliveries(keys.map(({ id }) => id));
+    for (const key of keys) {
+      if (reading.isFull) return false;
+      reading.take(key, deliveries.get(key.id));
     }
-    return from;
+    if (keys.length === limit) return false;
+    reading.end(ends);
+    return true;
+  }
+
+  /** Positions before the first event that was created at `fromMs` or later; 0: before all. */
+  async #beginning(applicationId: string, fromMs: number, nowMs: number): Promise<string[]> {
+    if (fromMs === 0) return [];
+    const { ends } = await this.#ends(applicationId, await this.#bounds.read());
+    if (fromMs > nowMs + publishersDifferMs) return [...ends.values()];
+    const found = await Promise.all(
+      [...ends].map(async ([partition, end]) => {
+        const of = partsOf({ applicationId, partition, end, withResends: true });
+        const texts = await Promise.all(
+          of.map((part) => lastBefore(this.#store, part, fromMs - publishersDifferMs)),
+        );
+        return texts.reduce((a, b) => ((a ?? '') > (b ?? '') ? a : b));
+      }),
+    );
+    return found.filter((text) => text !== undefined);
   }
 }
 
-interface Begin {
-  readonly fromMs: number | undefined;
-  /** Before the head was read. */
-  readonly nowMs: number;
+function partsOf(of: Omit<Part, 'field'> & { readonly withResends: boolean }): Part[] {
+  const { withResends, ...part } = of;
+  const first: Part = { ...part, field: 'position' };
+  return withResends && part.partition === ownPartition ? [first, { ...part, field: 'again' }] : [first];
 }
 
-interface On {
-  readonly applicationId: string;
-  readonly head: FeedHead;
-  readonly isSlow: () => boolean;
+/** The first keys of all parts: each partition in its order, and partitions by the times of what is next in each. */
+function merged(
+  parts: readonly { readonly partition: number; readonly keys: readonly FeedKey[] }[],
+  limit: number,
+): FeedKey[] {
+  const queues = [...Map.groupBy(parts, ({ partition }) => partition).values()].map((of) =>
+    of.flatMap(({ keys }) => keys).sort((a, b) => (a.position < b.position ? -1 : 1)),
+  );
+  const next = queues.map(() => 0);
+  const all: FeedKey[] = [];
+  while (all.length < limit) {
+    let first = -1;
+    for (const [i, keys] of queues.entries()) {
+      const key = keys[next[i] as number];
+      const least = queues[first]?.[next[first] as number];
+      if (key && (!least || key.timeMs < least.timeMs)) first = i;
+    }
+    const key = queues[first]?.[next[first] as number];
+    if (!key) break;
+    all.push(key);
+    (next[first] as number)++;
+  }
+  return all;
+}
+
+/** One request: what it has got, how far it has read, and whether that is enough. */
+class Reading {
+  readonly events: FeedEvent[] = [];
+  /** By partition. */
+  readonly at: Map<number, string>;
+  readonly #request: FeedRequest;
+  readonly #isFiltered: boolean;
+  #examined = 0;
+  #bytes = 0;
+
+  constructor(request: FeedRequest, positions: readonly string[]) {
+    this.#request = request;
+    this.#isFiltered = request.filter.types.length > 0 || request.filter.deviceId !== '';
+    this.at = new Map(positions.map((text) => [positionOf(text).partition, text]));
+  }
+
+  get isFull(): boolean {
+    const { length } = this.events;
+    return length >= this.#request.limit || this.#examined >= mostExamined || this.#bytes >= mostBytes;
+  }
+
+  /** How many events to read next. */
+  get next(): number {
+    const wanted = this.#isFiltered ? readAtOnce : this.#request.limit - this.events.length;
+    return Math.min(readAtOnce, mostExamined - this.#examined, wanted);
+  }
+
+  parts(ends: ReadonlyMap<number, string>): Part[] {
+    const { applicationId, withResends = false } = this.#request;
+    return [...ends].flatMap(([partition, end]) => partsOf({ applicationId, partition, end, withResends }));
+  }
+
+  /** Everything before these ends was read. */
+  end(ends: ReadonlyMap<number, string>): void {
+    // So that resends before it are not shown to who asks for resends later.
+    const own = ends.get(ownPartition) ?? '';
+    if (own > (this.at.get(ownPartition) ?? '')) this.at.set(ownPartition, own);
+  }
+
+  /** `delivery`: undefined if it was removed meanwhile. */
+  take({ position, resends }: FeedKey, delivery: Delivery | undefined): void {
+    this.at.set(positionOf(position).partition, position);
+    this.#examined++;
+    if (!delivery) return;
+    const subject = subjectOf(delivery);
+    if (!fits(subject, this.#request.filter)) return;
+    this.events.push({ delivery, resends, ...subject });
+    this.#bytes += delivery.body.byteLength;
+  }
 }

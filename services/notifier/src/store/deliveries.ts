@@ -1,6 +1,7 @@
 import { type OwedRecord, owing } from '@headset-cloud/kit/audit/record.ts';
 import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
 import { coalescedReader } from '@headset-cloud/kit/store/coalesced.ts';
+import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { Store, StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import {
   type Delivery,
@@ -202,6 +203,25 @@ export class MongoDeliveryStore implements DeliveryStore {
     return found !== null;
   }
 
+  async lateOf(progress: readonly Delivery[]): Promise<ReadonlySet<string>> {
+    if (progress.length === 0) return new Set();
+    const later = progress.map(({ orderKey, sequence }) => ({ orderKey, sequence: { $gt: sequence } }));
+    const found = await this.#deliveries
+      .find({ behindProgress: true, $or: later } as Filter<DeliveryDocument>, {
+        projection: { orderKey: 1, sequence: 1, position: 1 },
+      })
+      .toArray();
+    const isBehind = ({ orderKey, sequence, position = '' }: Delivery) =>
+      found.some(
+        (one) =>
+          one.orderKey === orderKey &&
+          one.sequence > sequence &&
+          // Of a dead letter, or of release 0.1.0, that is not known.
+          (position === '' || (one.position ?? '') < position),
+      );
+    return new Set(progress.filter(isBehind).map(({ id }) => id));
+  }
+
   async replaceIfFree(id: string, nowMs: number): Promise<boolean> {
     const { matchedCount } = await this.#deliveries.updateOne(
       { _id: id, status: 'pending', owner: null, takenOver: false, replaceable: true },
@@ -307,8 +327,8 @@ export function sentAgain(nowMs: number, more: Pick<DeliveryDocument, 'sentAgain
       nextAttemptAtMs: nowMs,
       dueAtMs: nowMs,
       budgetFromMs: nowMs,
-      resent: true,
-      resentAtMs: nowMs,
+      unplaced: true,
+      unplacedAtMs: nowMs,
     },
     $inc: { resends: 1 },
     $unset: { expireAt: '' },

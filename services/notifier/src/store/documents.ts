@@ -9,24 +9,24 @@ export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'>, OwingDo
   lane: string;
   /** It may stand behind a progress, which has the second place or a later one: few deliveries do. */
   behindProgress?: true;
-  /** The event feed has given it no place yet (ADR 0053); absent also in documents of release 0.1.0. */
+  /** First position in the event feed (ADR 0053); absent: none yet, or of release 0.1.0. */
+  position?: string;
+  /** It is to get a position of its application's own stream: it has none, or it was sent again. */
   unplaced?: true;
+  /** Since when; milliseconds since 1970. */
+  unplacedAtMs?: number;
+  /** Position in the event feed because it was sent again. */
+  again?: string;
+  /** How many times it had been sent again then. */
+  againResends?: number;
   /** The request of an integrator that last had it sent again. */
   sentAgainBy?: string;
   /** The recovery that last sent it again. */
   recovery?: string;
   /** The devices that a notice's body names by ids of others' callbacks. */
   names?: string[];
-  /** The page of the feed on which it is. */
-  page?: number;
-  /** It was sent again, which the event feed has given no place yet. */
-  resent?: true;
-  /** When it was last sent again; milliseconds since 1970. */
-  resentAtMs?: number;
   /** How many times it was sent again. */
   resends?: number;
-  /** The page of the feed on which it is for having been sent again. */
-  resendPage?: number;
   /** Set when it has ended: MongoDB removes it then (TTL). */
   expireAt?: Date;
 }
@@ -41,14 +41,14 @@ export interface Retention {
 const firstProgress = 2;
 
 export function toDocument(delivery: Delivery): DeliveryDocument {
-  const { id, ...rest } = delivery;
+  const { id, position, ...rest } = delivery;
   const behindProgress = delivery.order === 'ended' && delivery.sequence > firstProgress;
   return {
     _id: id,
     ...rest,
     lane: laneOf(delivery.applicationId, delivery.destination),
     ...(behindProgress && { behindProgress }),
-    unplaced: true,
+    ...(position ? { position } : { unplaced: true, unplacedAtMs: delivery.createdAtMs }),
   };
 }
 
@@ -58,11 +58,10 @@ export function fromDocument(document: DeliveryDocument): Delivery {
     audit: _audit,
     auditAtMs: _auditAtMs,
     unplaced: _unplaced,
-    page: _page,
-    resent: _resent,
-    resentAtMs: _resentAtMs,
+    unplacedAtMs: _unplacedAtMs,
+    again: _again,
+    againResends: _againResends,
     resends: _resends,
-    resendPage: _resendPage,
     sentAgainBy: _by,
     recovery: _recovery,
     names: _names,

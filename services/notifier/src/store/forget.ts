@@ -5,10 +5,9 @@ import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { deliveryStatuses, destinationSettings, laneOf } from '../domain/delivery.ts';
 import type { ForgetStore } from '../ports.ts';
 import type { DeliveryDocument } from './documents.ts';
-import { type FeedDocument, type FeedPageDocument, takenOff } from './feed.ts';
+import { createFeedStore, type FeedDocument } from './feed.ts';
 import {
   deliveriesCollection,
-  feedPagesCollection,
   feedsCollection,
   outagesCollection,
   probesCollection,
@@ -24,17 +23,6 @@ const owingNothing: Filter<DeliveryDocument> = { auditAtMs: { $exists: false } }
 /** Not being sent either. */
 const ended: Filter<DeliveryDocument> = { status: { $ne: 'pending' }, ...owingNothing };
 
-/** The removal of one that has got no place, and was not sent again, since it was found. */
-function unchanged({ _id, unplaced, resends, resendPage }: DeliveryDocument) {
-  const filter: Filter<DeliveryDocument> = {
-    ...{ _id, ...ended },
-    unplaced: unplaced ? true : { $exists: false },
-    resends: resends ?? { $exists: false },
-    resendPage: resendPage ?? { $exists: false },
-  };
-  return { deleteOne: { filter } };
-}
-
 /**
  * A device's deliveries by what their ids begin with: the index of `_id` finds them, in documents of every release.
  * An application's by their lanes' index.
@@ -43,7 +31,7 @@ export function createForgetStore(store: Store): ForgetStore {
   const deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
   const probesOf = store.collection<ProbesDocument>(probesCollection);
   const feeds = store.collection<FeedDocument>(feedsCollection);
-  const pages = store.collection<FeedPageDocument>(feedPagesCollection);
+  const feed = createFeedStore(store);
   const recoveries = store.collection<RecoveryDocument>(recoveriesCollection);
   const recovering = store.collection<RecoveringDocument>(recoveringCollection);
   const outages = store.collection<OutageDocument>(outagesCollection);
@@ -69,26 +57,6 @@ export function createForgetStore(store: Store): ForgetStore {
     return { removed, left: dryRun ? all - removed : all };
   }
 
-  /** These ids name the device. Their places stay, so that cursors mean the same. */
-  async function takeOffPages(
-    found: readonly Pick<DeliveryDocument, '_id' | 'applicationId' | 'page' | 'resendPage'>[],
-  ) {
-    // A page whose marks are not all set is behind the head.
-    const heads = await feeds
-      .find(
-        { _id: { $in: [...new Set(found.map((one) => one.applicationId))] } },
-        { projection: { last: 1 } },
-      )
-      .toArray();
-    const next = new Map(heads.map(({ _id, last }) => [_id, last + 1]));
-    const changes = found.flatMap(({ _id, applicationId, page, resendPage }) =>
-      [page, resendPage, next.get(applicationId)].flatMap((number) =>
-        number === undefined ? [] : [takenOff(_id, applicationId, number)],
-      ),
-    );
-    if (changes.length > 0) await pages.bulkWrite(changes);
-  }
-
   return {
     ofTransaction: (transactionId, dryRun) => forget(beginningWith(`tx-${transactionId}-`), dryRun),
     one: (notificationId, dryRun) => forget({ _id: notificationId }, dryRun),
@@ -104,18 +72,16 @@ export function createForgetStore(store: Store): ForgetStore {
           continue;
         }
         const found = await deliveries
-          .find(
-            { ...of, ...ended },
-            { limit, projection: { applicationId: 1, page: 1, resendPage: 1, unplaced: 1, resends: 1 } },
-          )
+          .find({ ...of, ...ended }, { limit, projection: { applicationId: 1 } })
           .toArray();
-        // Before they go, so that a run that is cut off finds them again.
-        await takeOffPages(found);
-        // One that has got a further place since, or is to get one, is left for the next run.
-        const { deletedCount: deleted } =
-          found.length === 0 ? { deletedCount: 0 } : await deliveries.bulkWrite(found.map(unchanged));
-        removed += deleted;
-        if (found.length === limit || deleted < found.length) return { removed, left: 0, more: true };
+        const ids = { _id: { $in: found.map(({ _id }) => _id) } };
+        removed += (await deliveries.deleteMany({ ...ids, ...ended })).deletedCount;
+        // Lists of what gets positions have ids, which name the device.
+        for (const applicationId of new Set(found.map((one) => one.applicationId))) {
+          const { list } = await feed.ownStream(applicationId);
+          if (list) await feed.place(applicationId, list);
+        }
+        if (found.length === limit) return { removed, left: 0, more: true };
         left += await deliveries.countDocuments(of);
       }
       return { removed, left, more: false };
@@ -131,7 +97,6 @@ export function createForgetStore(store: Store): ForgetStore {
       const { deletedCount } = await deliveries.deleteMany({ _id: { $in: ids }, ...owingNothing });
       if (ids.length === limit) return { removed: deletedCount, left: 0, probes: 0, more: true };
       await Promise.all([
-        pages.deleteMany(beginningWith(`${applicationId} `)),
         feeds.deleteMany({ _id: applicationId }),
         outages.deleteMany(beginningWith(`${applicationId}/`)),
         recoveries.deleteMany({ applicationId, auditAtMs: { $exists: false } }),

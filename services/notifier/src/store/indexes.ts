@@ -4,7 +4,7 @@ import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 export const deliveriesCollection = 'deliveries';
 export const probesCollection = 'probes';
 export const feedsCollection = 'feeds';
-export const feedPagesCollection = 'feed_pages';
+export const feedPartitionsCollection = 'feed_partitions';
 export const recoveriesCollection = 'recoveries';
 export const recoveringCollection = 'recovering';
 export const outagesCollection = 'outages';
@@ -38,10 +38,21 @@ export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
 /** Made by step 6 (ADR 0053). */
 export const feedIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [deliveriesCollection]: [
-    // What an application's feed has not given a place yet; lists of an application, which have both.
-    { key: { applicationId: 1, unplaced: 1, createdAtMs: 1 }, name: 'application' },
+    // Lists of an application.
+    { key: { applicationId: 1, createdAtMs: 1 }, name: 'application' },
+    { key: { applicationId: 1, position: 1 }, name: 'position' },
+    // Notices, and what was sent again, until somebody reads the feed.
+    {
+      key: { applicationId: 1, unplacedAtMs: 1 },
+      name: 'unplaced',
+      partialFilterExpression: { unplaced: true },
+    },
+    {
+      key: { applicationId: 1, again: 1 },
+      name: 'again',
+      partialFilterExpression: { again: { $exists: true } },
+    },
   ],
-  [feedPagesCollection]: [{ key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 }],
 };
 
 /** Made by step 7. */
@@ -50,18 +61,6 @@ export const recoveryIndexes: Readonly<Record<string, IndexDescription[]>> = {
     { key: { dueAtMs: 1 }, name: 'due', sparse: true },
     { key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0, sparse: true },
     owingIndex,
-  ],
-};
-
-/** Made by step 9. */
-export const resendIndexes: Readonly<Record<string, IndexDescription[]>> = {
-  [deliveriesCollection]: [
-    // What was sent again and has no place in the feed for that; nothing else has an entry.
-    {
-      key: { applicationId: 1, resentAtMs: 1 },
-      name: 'resent',
-      partialFilterExpression: { resent: true },
-    },
   ],
 };
 

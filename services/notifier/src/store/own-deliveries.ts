@@ -92,12 +92,7 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
 function planOf(query: OwnQuery): { filter: Filter<DeliveryDocument>; field: Field } {
   const { applicationId, status } = query;
   if (status === undefined || status === 'pending') {
-    // Both values that the index has before the creation.
-    const unplaced = { $in: [true, null] };
-    return {
-      filter: { applicationId, unplaced } as unknown as Filter<DeliveryDocument>,
-      field: 'createdAtMs',
-    };
+    return { filter: { applicationId }, field: 'createdAtMs' };
   }
   return { filter: ofLanes({ ...query, status }), field: 'dueAtMs' };
 }

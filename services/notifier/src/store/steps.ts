@@ -10,7 +10,6 @@ import {
   noticeIndexes,
   notifierIndexes,
   recoveryIndexes,
-  resendIndexes,
 } from './indexes.ts';
 
 /** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
@@ -29,6 +28,5 @@ export const notifierSteps: ServiceSteps = {
     { number: 6, name: 'event feed', indexes: feedIndexes },
     { number: 7, name: 'recoveries', indexes: recoveryIndexes },
     { number: 8, name: 'notices', indexes: noticeIndexes },
-    { number: 9, name: 'resends in the feed', indexes: resendIndexes },
   ],
 };

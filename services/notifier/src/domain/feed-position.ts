@@ -1,0 +1,43 @@
+/** Where a callback is in the feed of its application (ADR 0053). */
+export interface FeedPosition {
+  readonly partition: number;
+  /** When the partition's topic was made, or made again; seconds since 1970. */
+  readonly epoch: number;
+  readonly offset: number;
+  /** When it got this position, milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+/** The partition of notices, resends and replayed dead letters, which have no event of their own in the log. */
+export const ownPartition = 36 ** 3 - 1;
+
+const [partitionWidth, epochWidth, offsetWidth, timeWidth] = [3, 7, 9, 9];
+const epochEnd = partitionWidth + epochWidth;
+const offsetEnd = epochEnd + offsetWidth;
+
+const digits = (value: number, width: number) => value.toString(36).padStart(width, '0');
+
+/** A position as text: texts sort as their parts do, partition first. */
+export function positionText({ partition, epoch, offset, atMs }: FeedPosition): string {
+  return boundText(partition, epoch, offset) + digits(atMs, timeWidth);
+}
+
+/** A text between the positions before an offset and those from it on. */
+export function boundText(partition: number, epoch: number, offset: number): string {
+  return startText(partition) + digits(epoch, epochWidth) + digits(offset, offsetWidth);
+}
+
+/** A text before all positions of a partition. */
+export function startText(partition: number): string {
+  return digits(partition, partitionWidth);
+}
+
+/** Parses a position, or a bound, whose time is 0 then. */
+export function positionOf(text: string): FeedPosition {
+  return {
+    partition: Number.parseInt(text.slice(0, partitionWidth), 36),
+    epoch: Number.parseInt(text.slice(partitionWidth, epochEnd), 36),
+    offset: Number.parseInt(text.slice(epochEnd, offsetEnd), 36),
+    atMs: Number.parseInt(text.slice(offsetEnd) || '0', 36),
+  };
+}

@@ -1,0 +1,46 @@
+import { boundText, positionOf, startText } from '../domain/feed-position.ts';
+import type { FeedStore } from '../ports.ts';
+
+/** A part of an application's feed in the order of its positions. */
+export interface Part {
+  readonly applicationId: string;
+  readonly field: 'position' | 'again';
+  readonly partition: number;
+  /** Positions before this text only. */
+  readonly end: string;
+}
+
+/**
+ * Returns the position of an event with an intake before `beforeMs`, near the last one; undefined: there is none.
+ * Events before it were published before its intake, so they were created before `beforeMs` by a clock that is right.
+ */
+export async function lastBefore(
+  store: Pick<FeedStore, 'keys'>,
+  { applicationId, field, partition, end }: Part,
+  beforeMs: number,
+): Promise<string | undefined> {
+  const at = async (range: { after: string; before: string; newestFirst?: boolean }) => {
+    const [found] = await store.keys({ applicationId, field, limit: 1, ...range });
+    return found && { text: found.position, ...positionOf(found.position) };
+  };
+  const start = startText(partition);
+  let low = await at({ after: start, before: end });
+  if (!low || low.atMs >= beforeMs) return undefined;
+  let high = await at({ after: low.text, before: end, newestFirst: true });
+  if (!high) return low.text;
+  if (high.atMs < beforeMs) return high.text;
+  while (high.epoch !== low.epoch || high.offset > low.offset + 1) {
+    const isOneEpoch = high.epoch === low.epoch;
+    const offset = isOneEpoch ? low.offset + Math.ceil((high.offset - low.offset) / 2) : 0;
+    const middle = boundText(partition, high.epoch, offset);
+    const behind = await at({ after: middle, before: end });
+    if (behind && behind.atMs < beforeMs) {
+      low = behind;
+      continue;
+    }
+    const previous = await at({ after: start, before: middle, newestFirst: true });
+    if (!previous || previous.atMs < beforeMs) return previous?.text;
+    high = previous;
+  }
+  return low.text;
+}

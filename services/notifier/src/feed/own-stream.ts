@@ -1,0 +1,36 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
+import { boundText, ownPartition } from '../domain/feed-position.ts';
+import type { FeedStore } from '../ports.ts';
+
+/** Deliveries that get their positions together. */
+const placedTogether = 500;
+/** Lists that one request makes or completes. */
+const mostLists = 4;
+
+/** Gives positions to notices, resends and replayed dead letters when an application's feed is read (ADR 0053). */
+export class OwnStream {
+  readonly #store: FeedStore;
+  readonly #clock: Clock;
+
+  constructor(store: FeedStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Up to where the stream may be read; `isWhole`: everything that was marked before has a position. */
+  async bound(applicationId: string): Promise<{ readonly end: string; readonly isWhole: boolean }> {
+    for (let lists = 0; ; ) {
+      const { last, list } = await this.#store.ownStream(applicationId);
+      const answer = (isWhole: boolean) => ({ end: boundText(ownPartition, 0, last + 1), isWhole });
+      if (list) {
+        if (lists++ === mostLists) return answer(false);
+        await this.#store.place(applicationId, list);
+        continue;
+      }
+      const entries = await this.#store.unplaced(applicationId, placedTogether);
+      if (entries.length === 0) return answer(true);
+      const atMs = this.#clock.now();
+      await this.#store.begin(applicationId, last, { from: Math.max(last + 1, atMs), atMs, entries });
+    }
+  }
+}
