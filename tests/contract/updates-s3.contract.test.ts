@@ -143,7 +143,7 @@ describeUnless(missing, 'updates on S3', () => {
       await waitFor('the metric', async () => (await gauge(other)) === '1');
       expect(other.notReady()).toBeUndefined();
       const { S3_ENDPOINT: endpoint } = server.environment;
-      expect(said('the object storage cannot be used')).toMatchObject([
+      expect(said('the object storage is unavailable')).toMatchObject([
         {
           level: 50,
           bucket: 'no-such-bucket',
@@ -159,12 +159,12 @@ describeUnless(missing, 'updates on S3', () => {
         secretAccessKey: server.environment.AWS_SECRET_ACCESS_KEY,
       });
       await waitFor('the bucket to be seen', async () => (await gauge(other)) === '0');
-      expect(said('the object storage can be used again')).toHaveLength(1);
+      expect(said('the object storage is available again')).toHaveLength(1);
       await server.kill();
       await waitFor('the outage to be seen', async () => (await gauge(other)) === '1');
       await server.restart();
       await waitFor('the return to be seen', async () => (await gauge(other)) === '0');
-      expect(said('the object storage cannot be used')).toHaveLength(2);
+      expect(said('the object storage is unavailable')).toHaveLength(2);
     } finally {
       await other.close();
     }

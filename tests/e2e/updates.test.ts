@@ -233,7 +233,7 @@ describeOnStack('software and firmware', () => {
       { splits: { requiredSplitTypes: 'base__abi' } },
       'Its manifest requires',
     ],
-    ['with nothing but a manifest', { entries: {} }, 'It has nothing but its AndroidManifest.xml.'],
+    ['with only a manifest', { entries: {} }, 'It contains only AndroidManifest.xml.'],
   ])(
     'a package %s is refused with the reason, and its version is not used up',
     async (_, options, reason) => {

@@ -4,7 +4,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { openWorld, type World } from './testing/world.ts';
 
-/** An audit store that refuses, full or away (ADR 0044). */
+/** An audit store that fails because it is full or unavailable (ADR 0044). */
 
 let world: World;
 beforeEach(async () => {
@@ -23,12 +23,12 @@ const publish = (...ids: string[]) =>
 const lag = () => world.log.lag('billing-audit', topics.audit);
 const failing = async () => (await world.metrics('headset_audit_store_failing'))[0];
 
-test('shows in readiness and the metric, keeps every record in the log, and recovers without an operator', async () => {
+test('is reported in readiness and the metric, keeps every record in the log, and recovers without an operator', async () => {
   await publish('before');
   await waitFor('the first', async () => (await lag()) === 0);
   expect([world.notReady(), await failing()]).toEqual([undefined, 'headset_audit_store_failing 0']);
 
-  // What a MongoDB server says whose disk is full.
+  // Error of a MongoDB server whose disk is full.
   world.recordsFailure = Object.assign(new Error('OutOfDiskSpace'), {
     code: 14031,
     writeErrors: [{ code: 14031 }],

@@ -8,7 +8,7 @@ import { auditSteps, type RecordDocument, recordsCollection } from './audit/docu
 import { oldRecords } from './audit/retention.ts';
 import { openWorld, type World } from './testing/world.ts';
 
-/** Audit records have their time (ADR 0044, ADR 0045). */
+/** Retention of audit records (ADR 0044, ADR 0045). */
 
 let world: World;
 let todayMs: number;
@@ -38,7 +38,7 @@ const listed = async (more: object = {}) => {
   const { records, nextCursor } = await world.audit.listAuditRecords({ applicationId: 'app', ...more });
   return { ids: records.map(({ recordId }) => recordId), nextCursor };
 };
-/** A run of retention that began now, or later, is over: the second one that ends. */
+/** Waits until a retention run that began after this call has ended: the second run that ends. */
 async function ran() {
   const states = world.store.collection('retention');
   for (let runs = 0; runs < 2; runs++) {
@@ -52,7 +52,7 @@ async function ran() {
   }
 }
 
-test('a record goes 800 days after its change, and not before', async () => {
+test('a record is deleted 800 days after its change, and not before', async () => {
   await publish(['old', todayMs], ['young', todayMs + 2 * dayMs]);
   world.nowMs = todayMs + 800 * dayMs - 60_000;
   await ran();
@@ -70,7 +70,7 @@ test('the list continues from page to page while the records behind it are delet
   await publish(...days.map((day): [string, number] => [`day-${day}`, todayMs + day * dayMs]));
   const first = await listed({ limit: 2 });
   expect(first.ids).toEqual(['day-5', 'day-4']);
-  // Also the record that the first page ended with goes meanwhile.
+  // The last record of the first page is deleted meanwhile, too.
   world.nowMs = todayMs + 802.5 * dayMs;
   await ran();
   expect((await listed({ limit: 2, cursor: first.nextCursor })).ids).toEqual(['day-3']);
@@ -80,7 +80,7 @@ test('the list continues from page to page while the records behind it are delet
   expect((await listed()).ids).toEqual(['day-5']);
 });
 
-test('a record of a process whose clock was far behind is kept as long as one of today', async () => {
+test('a record of a process whose clock was far behind is kept as long as a record of today', async () => {
   await publish(['of 1970', 1000]);
   world.nowMs = todayMs + 799 * dayMs;
   await ran();
@@ -90,7 +90,7 @@ test('a record of a process whose clock was far behind is kept as long as one of
   expect((await listed()).ids).toEqual([]);
 });
 
-test('a record that comes again keeps the time of its first storing', async () => {
+test('a repeated record keeps the time at which it was first stored', async () => {
   await publish(['again', 1000]);
   world.nowMs = todayMs + 400 * dayMs;
   await publish(['again', 1000]);
@@ -99,13 +99,13 @@ test('a record that comes again keeps the time of its first storing', async () =
   expect((await listed()).ids).toEqual([]);
 });
 
-onEmbedded('old records are found by an index, however many are kept', async () => {
+onEmbedded('old records are found by an index, whatever the number of records', async () => {
   await publish(...Array.from({ length: 200 }, (_, n): [string, number] => [`new-${n}`, todayMs]), [
     'old',
     todayMs - 900 * dayMs,
   ]);
   const records = world.store.collection<RecordDocument>(recordsCollection);
-  // Here the records lie in the service's own database, whose steps do not make their indexes.
+  // This test keeps the records in the service's own database, whose steps do not create their indexes.
   for (const { indexes } of auditSteps.steps)
     await records.createIndexes([...(indexes[recordsCollection] ?? [])]);
   const kind = oldRecords(records, 800 * dayMs);

@@ -31,7 +31,7 @@ const publish = async (...records: MessageInitShape<typeof AuditRecordSchema>[])
 const list = async (query: Parameters<World['audit']['listAuditRecords']>[0]) =>
   (await world.audit.listAuditRecords(query)).records.map(({ recordId }) => recordId);
 
-test('a record that comes twice is stored once, as it came first', async () => {
+test('a record that is delivered twice is stored once, with its first content', async () => {
   await publish(record(1));
   await publish(record(1, { fields: ['other'] }), record(2));
   const { records } = await world.audit.listAuditRecords({});
@@ -46,7 +46,7 @@ test('a record that comes twice is stored once, as it came first', async () => {
   ]);
 });
 
-test('each filter shows its records only, the newest first', async () => {
+test('each filter lists only its records, newest first', async () => {
   await publish(
     record(10),
     record(20, { applicationId: 'other', deviceId: '356938035000001' }),
@@ -65,7 +65,7 @@ test('each filter shows its records only, the newest first', async () => {
   expect(await list({ applicationId: 'app', actor: 'client', fromMs: 11n })).toEqual([]);
 });
 
-test('pages follow each other without a gap, also where many have the same time', async () => {
+test('pages follow each other without a gap, also if many records have the same time', async () => {
   await publish(...[1, 2, 3, 4, 5].map((n) => record(n, { atMs: 7n })));
   const found: string[] = [];
   let cursor = '';
@@ -79,7 +79,7 @@ test('pages follow each other without a gap, also where many have the same time'
   await expect(world.audit.listAuditRecords({ limit: 1001 })).rejects.toThrow('1000');
 });
 
-test('an action that no record has is refused with those that there are', async () => {
+test('an unknown action is rejected with the list of known actions', async () => {
   for (const action of ['PutPlan', 'devices.PutPlans', 'putPlans']) {
     await expect(list({ action })).rejects.toMatchObject({
       code: 'invalid_argument',

@@ -36,7 +36,7 @@ const left = async () =>
       .find({}, { sort: { _id: 1 } })
       .toArray()
   ).map(({ _id }) => _id);
-/** A run of retention that began now, or later, is over: the second one that ends. */
+/** Waits until a retention run that began after this call has ended: the second run that ends. */
 async function ran() {
   const states = world.store.collection('retention');
   for (let runs = 0; runs < 2; runs++) {
@@ -51,7 +51,7 @@ async function ran() {
   }
 }
 
-test('usage goes 400 days after its month, and the bills of closed months stay as they were', async () => {
+test('usage is deleted 400 days after its month, and the bills of closed months stay unchanged', async () => {
   await world.use(
     usage('a', at('2026-09-10T12:00:00')),
     usage('b', at('2026-09-11T12:00:00'), { deviceId: '' }),
@@ -75,20 +75,20 @@ test('usage goes 400 days after its month, and the bills of closed months stay a
   expect([await bill(9), await bill(10)]).toEqual(bills);
 });
 
-test('usage that still owes an audit record stays until it is published', async () => {
+test('usage with a pending audit record is kept until the record is published', async () => {
   await world.use(usage('a', at('2026-09-10T12:00:00')), usage('b', at('2026-09-10T13:00:00')));
-  const owe = async (update: object) => used().updateOne({ _id: 'a' }, update);
-  // In the future: the outbox leaves it alone.
-  await owe({ $set: { auditAtMs: Number(at('2036-01-01T00:00:00')), audit: [] } });
+  const setPending = async (update: object) => used().updateOne({ _id: 'a' }, update);
+  // In the future, so that the outbox does not publish it.
+  await setPending({ $set: { auditAtMs: Number(at('2036-01-01T00:00:00')), audit: [] } });
   world.nowMs = Number(at('2026-12-01T00:00:00')) + 400 * dayMs;
   await ran();
   expect(await left()).toEqual(['a']);
-  await owe({ $unset: { auditAtMs: true, audit: true } });
+  await setPending({ $unset: { auditAtMs: true, audit: true } });
   await ran();
   expect(await left()).toEqual([]);
 });
 
-test('usage that comes after its month was frozen, new or known, changes no bill', async () => {
+test('usage that arrives after its month was frozen, new or repeated, changes no bill', async () => {
   await world.use(usage('a', at('2026-09-10T12:00:00')));
   const before = await bill(9);
   world.nowMs = todayMs + 430 * dayMs;
@@ -102,7 +102,7 @@ test('usage that comes after its month was frozen, new or known, changes no bill
   expect(await bill(9)).toEqual(before);
 });
 
-test('a bill whose usage is deleted while it is being added up is the frozen one', async () => {
+test('a bill whose usage is deleted during its computation is the frozen bill', async () => {
   const hours = { videoMeeting: 7, speechRecognition: 0 };
   const whole: Bill = { numberOfDevices: 0, devices: [], others: hours };
   let frozen: Bill | undefined;
@@ -122,7 +122,7 @@ test('a bill whose usage is deleted while it is being added up is the frozen one
   expect(await makeBill(sources, 'app', { year: 2025, month: 9 })).toEqual(whole);
 });
 
-test('a run that dies after it froze a bill is continued, and the first bill counts', async () => {
+test('a run that dies after it froze a bill is repeated, and the first frozen bill counts', async () => {
   await world.use(usage('a', at('2026-09-10T12:00:00')));
   const before = await bill(9);
   const stores = { usage: used(), sheets: sheets() };
@@ -139,7 +139,7 @@ test('a run that dies after it froze a bill is continued, and the first bill cou
   expect(await bill(9)).toEqual(before);
 });
 
-onEmbedded('old usage is found by an index, however much is kept', async () => {
+onEmbedded('old usage is found by an index, whatever the amount of usage', async () => {
   await world.use(
     ...Array.from({ length: 200 }, (_, n) => usage(`now ${n}`.replace(' ', '-'), at('2026-11-10T12:00:00'))),
     usage('a', at('2026-09-10T12:00:00')),

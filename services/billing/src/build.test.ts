@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const hour = 3_600_000n;
-/** A moment of the billing time zone, UTC+9. */
+/** A time in the billing time zone, UTC+9. */
 const at = (text: string) => BigInt(Date.parse(`${text}+09:00`));
 const started = at('2026-11-10T12:00:00');
 const usage = (usageId: string, given: object = {}) => ({
@@ -95,7 +95,7 @@ test('a device whose activation was canceled is not on the bill', async () => {
 });
 
 // proves api/3/billing-counts
-test('activateDevices is told of the current month alone, and the month turns with the time zone', async () => {
+test('only the bill of the current month has activateDevices, and the time zone decides when the month begins', async () => {
   await world.change(activated(1, 1n, '2026-10-15T00:00:00'));
   const one = { ...zeros, numberOfDevices: 1, devices: [device(1, 0)] };
   world.nowMs = Number(at('2026-11-30T23:59:59.999'));
@@ -108,7 +108,7 @@ test('activateDevices is told of the current month alone, and the month turns wi
   expect(await bill(1, 'app', 2027)).toEqual(zeros);
 });
 
-test('a month to come is zeros, whatever is known of it; so is an application without anything', async () => {
+test('the bill of a future month is all zeros, whatever is stored for it; so is the bill of an unknown application', async () => {
   await world.use(usage('u1', { startedAtMs: at('2026-12-05T00:00:00') }));
   await world.change(activated(1, 1n, '2026-11-05T00:00:00'));
   expect(await bill(12)).toEqual(zeros);
@@ -125,14 +125,14 @@ test.each([
   });
 });
 
-test('usage over the border of two months stands in both with its part', async () => {
+test('usage that spans two months counts in each month with its part', async () => {
   await world.use(usage('u1', { startedAtMs: at('2026-10-31T22:30:00'), durationMs: 3n * hour }));
   expect(await bill(10)).toMatchObject({ devices: [device(1, 2)] });
   expect(await bill(11)).toMatchObject({ devices: [device(1, 2)] });
   expect(await bill(9)).toEqual(zeros);
 });
 
-test('the months of another time zone have their own borders, over the same records', async () => {
+test('another time zone gives other month boundaries for the same records', async () => {
   const berlin = await openWorld('Europe/Berlin');
   try {
     // The clocks go back on 25 October: the month ends at 23:00 UTC.
@@ -148,13 +148,13 @@ test('the months of another time zone have their own borders, over the same reco
   }
 });
 
-test('usage that comes again, in its batch or later, is billed once', async () => {
+test('repeated usage, in the same batch or later, is billed once', async () => {
   await world.use(usage('u1'), usage('u1'));
   await world.use(usage('u1'), usage('u2'));
   expect(await bill()).toMatchObject({ devices: [device(1, 2)] });
 });
 
-test('usage that comes late stands in the month in which it was used', async () => {
+test('late usage counts in the month in which it was used', async () => {
   const before = { ...zeros, devices: [] };
   expect(await bill(3)).toEqual(before);
   await world.use(usage('u1', { startedAtMs: at('2026-03-10T12:00:00') }));
@@ -163,7 +163,7 @@ test('usage that comes late stands in the month in which it was used', async () 
 });
 
 // protects against stores/false-usage
-test('the same id with other content changes nothing and goes to the dead letters; the rest is kept', async () => {
+test('an id that is reused with other content becomes a dead letter; all other usage is kept', async () => {
   await world.use(usage('u1'));
   await world.use(usage('u2'), usage('u1', { durationMs: 50n * hour }), usage('u1'), usage('u3'));
   expect(await bill()).toMatchObject({ devices: [device(1, 3)] });
@@ -173,15 +173,18 @@ test('the same id with other content changes nothing and goes to the dead letter
   ]);
 });
 
-test('a repeat whose start was replaced by another arrival is the same usage', async () => {
-  const told = at('2026-11-03T12:00:00');
-  const replaced = (startedAtMs: bigint) => ({ startedAtMs, reportedStartedAtMs: told });
-  const other = { startedAtMs: told - 5n, reportedStartedAtMs: told + 1n };
-  // Stored by a version that did not know the start that was told, and read again by this one.
-  await world.use(usage('u3', { startedAtMs: told - 7n }), usage('u3', replaced(told - 7n)));
-  await world.use(usage('u1', { startedAtMs: told }), usage('u2', replaced(told - 1n)));
-  await world.use(usage('u1', replaced(told - 2n)), usage('u2', replaced(told - 3n)));
-  await world.use(usage('u2', { startedAtMs: told }), usage('u1', replaced(told - 4n)));
+test('a repeat is the same usage although its corrected start differs', async () => {
+  const reportedStart = at('2026-11-03T12:00:00');
+  const replaced = (startedAtMs: bigint) => ({ startedAtMs, reportedStartedAtMs: reportedStart });
+  const other = { startedAtMs: reportedStart - 5n, reportedStartedAtMs: reportedStart + 1n };
+  // Stored by a version that did not keep the reported start, and consumed again by this version.
+  await world.use(
+    usage('u3', { startedAtMs: reportedStart - 7n }),
+    usage('u3', replaced(reportedStart - 7n)),
+  );
+  await world.use(usage('u1', { startedAtMs: reportedStart }), usage('u2', replaced(reportedStart - 1n)));
+  await world.use(usage('u1', replaced(reportedStart - 2n)), usage('u2', replaced(reportedStart - 3n)));
+  await world.use(usage('u2', { startedAtMs: reportedStart }), usage('u1', replaced(reportedStart - 4n)));
   const dead = () => world.log.readNewest(deadLetterTopic(topics.usage), 10);
   expect(await dead()).toEqual([]);
   await world.use(usage('u1', other));
@@ -200,13 +203,13 @@ test.each([
   ['a time before 1970', { startedAtMs: -1n }],
   ['a time beyond all calendars', { startedAtMs: 2n ** 60n }],
   ['a reported time beyond all numbers', { reportedStartedAtMs: 2n ** 63n - 1n }],
-])('an event with %s goes to the dead letters and holds up nothing', async (_, wrong) => {
+])('an event with %s becomes a dead letter and does not block other events', async (_, wrong) => {
   await world.use(usage('wrong', wrong), usage('right'));
   expect(await bill()).toMatchObject({ devices: [device(1, 1)] });
   expect(await world.log.readNewest(deadLetterTopic(topics.usage), 10)).toHaveLength(1);
 });
 
-test('changes of activations may come in any order, again and late', async () => {
+test('activation changes may arrive in any order, late and repeatedly', async () => {
   const changes = [
     activated(1, 1n, '2026-09-01T00:00:00'),
     deactivated(1, 2n, '2026-10-10T00:00:00'),
@@ -226,7 +229,7 @@ test('changes of activations may come in any order, again and late', async () =>
   expect(await bill(11, 'other')).toEqual({ ...zeros, activateDevices: 0 });
 });
 
-test('a device that changes its application within the month stands in both bills with its own usage', async () => {
+test('a device that changes its application within the month is in both bills, each with its own usage', async () => {
   await world.change(
     activated(1, 1n, '2026-11-01T00:00:00'),
     deactivated(1, 2n, '2026-11-10T00:00:00'),
@@ -251,7 +254,7 @@ test.each([
   ['an epoch beyond numbers', { epoch: 2n ** 60n }],
   ['a device that is no IMEI', { deviceId: '12' }],
   ['an application that is no id', { applicationId: '' }],
-])('a change with %s goes to the dead letters and holds up nothing', async (_, wrong) => {
+])('a change with %s becomes a dead letter and does not block other changes', async (_, wrong) => {
   const right = activated(1, 1n, '2026-11-01T00:00:00');
   await world.change({ ...right, ...wrong }, right);
   expect(await bill()).toMatchObject({ numberOfDevices: 1 });
@@ -260,7 +263,7 @@ test.each([
   });
 });
 
-test('an earlier month shows the plans of its end, the current one those of now', async () => {
+test('an earlier month has the plans of its end; the current month has the current plans', async () => {
   await world.change(activated(1, 1n, '2026-08-01T00:00:00'));
   const put = async (when: string, plans: { videoMeeting?: string; speechRecognition?: string }) => {
     world.nowMs = Number(at(when));
@@ -283,7 +286,7 @@ test('an earlier month shows the plans of its end, the current one those of now'
 });
 
 describe.each(['billing.usageRecorded', 'billing.usageOnSheet'])('a process that dies at %s', (point) => {
-  test('while it adds usage has the bill count it once, before a repeat and after it', async () => {
+  test('while it adds usage: the bill counts the usage once, before and after a repeat', async () => {
     const given = { ...usage('u1'), applicationId: 'app', kind: UsageKind.VIDEO_MEETING };
     world.cutAt = point;
     await expect(world.admin.addUsage({ usage: given })).rejects.toMatchObject({ code: 'internal' });
@@ -293,7 +296,7 @@ describe.each(['billing.usageRecorded', 'billing.usageOnSheet'])('a process that
     expect(await loose()).toBe(0);
   });
 
-  test('while it takes usage from the log loses none and counts none twice', async () => {
+  test('while it consumes usage: no usage is lost or counted twice', async () => {
     world.cutAt = point;
     await world.use(usage('u1'), usage('u2', { deviceId: '' }), usage('u1'));
     expect(await bill()).toMatchObject({ devices: [device(1, 1)], othersVideoMeetingHours: 1 });
@@ -303,7 +306,7 @@ describe.each(['billing.usageRecorded', 'billing.usageOnSheet'])('a process that
 
 const loose = () => world.store.collection('usage').countDocuments({ loose: true });
 
-test('a sheet that is full takes no more; what does not fit is billed all the same, and once', async () => {
+test('usage that does not fit on a full sheet is still billed, once', async () => {
   const all = Array.from({ length: 2600 }, (_, n) => usage(`u${n}`, { durationMs: hour / 100n }));
   for (let first = 0; first < all.length; first += 650) await world.use(...all.slice(first, first + 650));
   await world.use(...all.slice(0, 100), ...all.slice(-100));
@@ -311,7 +314,7 @@ test('a sheet that is full takes no more; what does not fit is billed all the sa
   expect(await loose()).toBeGreaterThan(0);
 }, 60_000);
 
-test('a bill is the sum of what was used, whatever lies over borders and comes again', async () => {
+test('a bill is the sum of the usage, including usage that spans months or is repeated', async () => {
   let seed = 20261121;
   const random = (below: number) => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -347,7 +350,7 @@ test('a bill is the sum of what was used, whatever lies over borders and comes a
 }, 60_000);
 
 describe('operators', () => {
-  test('plans are listed by device, those of others not', async () => {
+  test('plans are listed by device, without those of other applications', async () => {
     const put = (applicationId: string, n: number, plans: object) =>
       world.admin.putPlans({ applicationId, deviceId: imei(n), plans });
     await put('app', 2, { videoMeeting: 'lite' });
@@ -361,7 +364,7 @@ describe('operators', () => {
     ]);
   });
 
-  test('of plans that are put at once one follows the other, and none is lost', async () => {
+  test('concurrent changes of plans are applied one after the other, and none is lost', async () => {
     const words = ['lite', 'basic 100', 'basic 200'];
     await Promise.all(
       Array.from({ length: 12 }, (_, n) =>
@@ -384,14 +387,14 @@ describe('operators', () => {
     [{ applicationId: 'app', deviceId: '1', plans: {} }, 'device_id'],
     [{ applicationId: 'app', deviceId: imei(1), plans: { videoMeeting: 'gold' } }, 'video_meeting'],
     [{ applicationId: 'app', deviceId: imei(1), plans: { speechRecognition: 'en' } }, 'speech_recognition'],
-  ])('wrong plans are refused: %j', async (given, field) => {
+  ])('wrong plans are rejected: %j', async (given, field) => {
     await expect(world.admin.putPlans(given)).rejects.toMatchObject({
       code: 'invalid_argument',
       message: expect.stringContaining(field),
     });
   });
 
-  test('usage is added once; the same id with other content is refused', async () => {
+  test('usage is added once; the same id with other content is rejected', async () => {
     const given = { ...usage('u1'), applicationId: 'app', kind: UsageKind.VIDEO_MEETING };
     expect(await world.admin.addUsage({ usage: given })).toMatchObject({ added: true });
     expect(await world.admin.addUsage({ usage: given })).toMatchObject({ added: false });
@@ -407,12 +410,12 @@ describe('operators', () => {
       });
     }
     await expect(world.admin.addUsage({})).rejects.toMatchObject({ code: 'invalid_argument' });
-    // Metered and typed in: the same usage.
+    // The same usage, once metered and once added by an operator.
     await world.use(usage('u1'));
     expect(await bill()).toMatchObject({ devices: [device(1, 1)] });
   });
 
-  test('of the same usage that is added several times at once one is new', async () => {
+  test('the same usage added several times concurrently is new once', async () => {
     const given = { ...usage('u1'), applicationId: 'app', kind: UsageKind.VIDEO_MEETING };
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => world.admin.addUsage({ usage: given })),
@@ -420,7 +423,7 @@ describe('operators', () => {
     expect(answers.filter(({ added }) => added)).toHaveLength(1);
   });
 
-  test('usage is listed oldest first, by pages, with what goes over the border', async () => {
+  test('usage is listed oldest first, in pages, including usage that spans months', async () => {
     await world.use(
       usage('late', { startedAtMs: started + 2n }),
       usage('early', { startedAtMs: started }),
@@ -448,31 +451,28 @@ describe('operators', () => {
   });
 });
 
-onEmbedded(
-  'a bill reads its own records and no others: not other months, not other applications',
-  async () => {
-    const many = 400;
-    for (const applicationId of ['app', 'other']) {
-      await world.use(
-        ...Array.from({ length: many }, (_, n) =>
-          usage(`${applicationId}-${n}`, {
-            applicationId,
-            deviceId: imei(n % 20),
-            startedAtMs: started - BigInt(n % 4) * 30n * 24n * hour,
-          }),
-        ),
-      );
-      await world.change(
-        ...Array.from({ length: 20 }, (_, n) =>
-          activated(applicationId === 'app' ? n : 100 + n, 1n, '2026-07-01T00:00:00', { applicationId }),
-        ),
-      );
-    }
-    const before = world.documentsExamined();
-    expect(await bill()).toMatchObject({ numberOfDevices: 20, activateDevices: 20 });
-    expect(world.documentsExamined() - before).toBeLessThanOrEqual(many / 4 + 20);
-  },
-);
+onEmbedded('a bill reads only records of its own month and application', async () => {
+  const many = 400;
+  for (const applicationId of ['app', 'other']) {
+    await world.use(
+      ...Array.from({ length: many }, (_, n) =>
+        usage(`${applicationId}-${n}`, {
+          applicationId,
+          deviceId: imei(n % 20),
+          startedAtMs: started - BigInt(n % 4) * 30n * 24n * hour,
+        }),
+      ),
+    );
+    await world.change(
+      ...Array.from({ length: 20 }, (_, n) =>
+        activated(applicationId === 'app' ? n : 100 + n, 1n, '2026-07-01T00:00:00', { applicationId }),
+      ),
+    );
+  }
+  const before = world.documentsExamined();
+  expect(await bill()).toMatchObject({ numberOfDevices: 20, activateDevices: 20 });
+  expect(world.documentsExamined() - before).toBeLessThanOrEqual(many / 4 + 20);
+});
 
 test('a bill of thousands of devices', async () => {
   const count = 3000;

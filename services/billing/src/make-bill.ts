@@ -17,9 +17,9 @@ export interface BillSources {
 }
 
 /**
- * Adds up an application's month from the records (rule B11), read in streams. The plans are those at the
- * month's end, in the current month the current ones. A future month is empty, and the bill of a month whose
- * usage has had its time is the frozen one.
+ * Adds up an application's month from the records (rule B11), which are read as streams. An earlier month has the plans
+ * of its end, the current month has the current plans. A future month is empty. The bill of a month whose usage was
+ * deleted is the frozen bill.
  */
 export async function makeBill(sources: BillSources, applicationId: string, month: Month): Promise<Bill> {
   const { usage, activity, plans, frozen, clock, zone } = sources;
@@ -38,6 +38,6 @@ export async function makeBill(sources: BillSources, applicationId: string, mont
   for await (const { deviceId, history } of plans.histories(applicationId)) {
     sum.addPlans(deviceId, plansBefore(history, plansAtMs));
   }
-  // Usage that was deleted while it was read was frozen before.
+  // Usage that was deleted during the read was frozen before.
   return (await read()) ?? sum.bill(toNow === 0);
 }

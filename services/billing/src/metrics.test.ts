@@ -24,7 +24,7 @@ test('usage events are counted: taken, duplicate, conflicting, malformed', async
   ]);
   await world.use(usage('a'));
   await world.use(usage('b', 2000n));
-  const value = toBinary(UsageEventSchema, create(UsageEventSchema, { usageId: 'no more than an id' }));
+  const value = toBinary(UsageEventSchema, create(UsageEventSchema, { usageId: 'only an id' }));
   await world.log.publish(topics.usage, [{ key: 'k', value }]);
   await waitFor('both dead letters', async () => {
     return (await world.log.readNewest(deadLetterTopic(topics.usage), 10)).length === 2;
@@ -37,7 +37,7 @@ test('usage events are counted: taken, duplicate, conflicting, malformed', async
   ]);
 });
 
-test('bills are timed, by outcome', async () => {
+test('the time to compute a bill is measured, by outcome', async () => {
   await world.billing.getBill({ applicationId: 'app', year: 2026, month: 11 });
   await world.billing.getBill({ applicationId: 'app', year: 2026, month: 11 });
   await expect(world.billing.getBill({ applicationId: 'app', year: 2026, month: 13 })).rejects.toMatchObject({

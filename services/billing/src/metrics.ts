@@ -14,7 +14,7 @@ export interface BillingMetrics {
 export function createMetrics(registry: Registry): BillingMetrics {
   const usage = new Counter({
     name: 'headset_usage_events_total',
-    help: 'Usage events, by outcome: taken, duplicate (known already; a batch that is handled again brings some), conflicting (known with other content) and malformed, which both go to the dead letters.',
+    help: 'Usage events, by outcome: taken, duplicate (already stored, for example by a batch that is repeated), conflicting (stored with other content) and malformed. Conflicting and malformed events become dead letters.',
     labelNames: ['outcome'],
     registers: [registry],
   });

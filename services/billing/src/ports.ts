@@ -8,14 +8,14 @@ import type { Usage } from './domain/usage.ts';
 /** Metered usage, unique by id. */
 export interface UsageStore {
   /**
-   * Stores new usage; returns the ids that were already stored with other content. What an operator adds owes
-   * the record.
+   * Stores new usage. Returns the ids that were already stored with other content. `owed` is the audit record of an
+   * operator's change; it is written in the same write.
    */
   record(
     usages: readonly Usage[],
     owed?: OwedRecord,
   ): Promise<{ added: number; conflicting: ReadonlySet<string> }>;
-  /** All usage that may lie in a month, in any order; may include some of adjacent months. */
+  /** All usage that may lie in the month, in any order; may include usage of adjacent months. */
   around(
     applicationId: string,
     month: Month,
@@ -39,7 +39,7 @@ export interface ActivityStore {
 
 /** Plans of devices with an application, and their history. */
 export interface PlansStore {
-  /** Puts plans that are in force from `nowMs`. */
+  /** Stores plans that are in force from `nowMs`. */
   put(
     applicationId: string,
     deviceId: string,
@@ -47,15 +47,15 @@ export interface PlansStore {
     nowMs: number,
     record: OwedRecord,
   ): Promise<void>;
-  /** By device. */
+  /** Ordered by device. */
   histories(
     applicationId: string,
   ): AsyncIterable<{ readonly deviceId: string; readonly history: readonly PlansEntry[] }>;
 }
 
-/** Bills that no record changes any more (ADR 0045). */
+/** Bills that later records do not change (ADR 0045). */
 export interface FrozenBills {
   get(applicationId: string, month: Month): Promise<Bill | undefined>;
-  /** The first bill of an application's month counts. */
+  /** Stores a bill. The first bill of an application's month counts. */
   freeze(applicationId: string, month: Month, bill: Bill): Promise<void>;
 }

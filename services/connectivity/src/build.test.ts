@@ -21,8 +21,10 @@ import { DevicesService, type SendOperationRequest } from '@headset-cloud/proto/
 import { Registry } from 'prom-client';
 import { buildConnectivity } from './build.ts';
 
-/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
-const patient = { deadlineMs: 60_000 };
+/**
+ * RPC deadline that is longer than a call takes on a slow machine. Only the test's own timeout ends a call that hangs.
+ */
+const longDeadline = { deadlineMs: 60_000 };
 
 const deviceId = '356938035643809';
 const caller = {
@@ -70,7 +72,7 @@ beforeEach(async () => {
     {},
   );
   channel.register([bind(DevicesService, devices as Handlers<typeof DevicesService>), ...service.rpc]);
-  client = createClient(ConnectivityService, channel, patient);
+  client = createClient(ConnectivityService, channel, longDeadline);
   await service.start();
   close = async () => {
     await service.stop();
@@ -185,7 +187,7 @@ test('mobile networks and unknown targets are not listed', async () => {
   expect(sent).toEqual([]);
 });
 
-test("devices' refusal continues as it is", async () => {
+test('an error of devices is passed on unchanged', async () => {
   refusal = new DomainError('device_activated_by_other', 'The device is activated by another application.');
   await expect(client.readState({ caller, deviceId })).rejects.toMatchObject({
     code: 'device_activated_by_other',

@@ -3,7 +3,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 
 /** Metrics of this service. */
 export interface ConnectivityMetrics {
-  /** Wraps a handler: counts its calls by outcome under that name, and measures their time. */
+  /** Wraps a handler: counts its calls by name and outcome, and measures their time. */
   counted<Request extends unknown[], Answer>(
     call: string,
     handler: (...request: Request) => Promise<Answer>,
@@ -20,7 +20,7 @@ export function createMetrics(registry: Registry): ConnectivityMetrics {
   });
   const seconds = new Histogram({
     name: 'headset_connectivity_call_seconds',
-    help: 'How long a connectivity call takes, which is mostly the wait for devices and transactions, by call.',
+    help: 'Duration of a connectivity call, by call. Mostly time spent waiting for devices and transactions.',
     labelNames: ['call'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],

@@ -10,7 +10,7 @@ import { checksHere } from './testing/checks-here.ts';
 import { hostilePackages, longCheck } from './testing/hostile-packages.ts';
 import { callerOf, World } from './testing/world.ts';
 
-/** Hostile packages through the service's own listeners: a call for a URL, and the PUT to it. */
+/** Hostile packages, uploaded through the service's own listeners: a call for a URL, and a PUT to the URL. */
 const worlds: World[] = [];
 async function open(
   checks: { ownProcesses: true } | { contents: RunningContentChecks },
@@ -47,20 +47,24 @@ const state = async (world: World, version: string) =>
   (await world.admin.listArtifacts({ package: app })).artifacts.find((one) => one.version === version);
 
 // protects against files/bomb, files/archive-tricks
-test('every hostile package is refused with its reason, leaves no file, and the service continues', async () => {
+test('every hostile package is rejected with its reason, leaves no file, and the service continues', async () => {
   const world = await open({ contents: checksHere });
   const versions = hostilePackages({ package: app, version: '' }).map((_, i) => `1.0.${i}`);
-  const judge = async (version: string, i: number) => {
+  const checkPackage = async (version: string, i: number) => {
     const { make, reason, what } = hostilePackages({ package: app, version })[i] ?? { what: 'none' };
     const { status, text } = await upload(world, version, make?.() ?? Buffer.alloc(0));
-    const told = text.replace('The file was rejected: ', '');
-    expect({ what, status, told }).toEqual({ what, status: 422, told: expect.stringMatching(reason ?? '') });
-    expect(await state(world, version)).toMatchObject({ state: ArtifactState.REJECTED, reason: told });
+    const reported = text.replace('The file was rejected: ', '');
+    expect({ what, status, reported }).toEqual({
+      what,
+      status: 422,
+      reported: expect.stringMatching(reason ?? ''),
+    });
+    expect(await state(world, version)).toMatchObject({ state: ArtifactState.REJECTED, reason: reported });
   };
   const left = versions.entries();
   await Promise.all(
     Array.from({ length: 4 }, async () => {
-      for (const [i, version] of left) await judge(version, i);
+      for (const [i, version] of left) await checkPackage(version, i);
     }),
   );
   for (const folder of ['uploads', 'artifacts', 'partial']) {
@@ -70,17 +74,20 @@ test('every hostile package is refused with its reason, leaves no file, and the 
   expect(await upload(world, '2', good)).toEqual({ status: 200, text: 'The file was accepted.' });
 }, 180_000);
 
-test('a package is checked in a process of its own', async () => {
+test('a package is checked in a separate process', async () => {
   const world = await open({ ownProcesses: true });
   const content = await makeApk({ package: app, versionName: '1' });
   const verdicts: unknown[] = [];
   const watch = (message: unknown) => {
     const { process } = message as { process: ChildProcess };
-    process.on('message', (told: { kind: string }) => told.kind === 'verdict' && verdicts.push(told));
+    process.on(
+      'message',
+      (message: { kind: string }) => message.kind === 'verdict' && verdicts.push(message),
+    );
   };
   subscribe('child_process', watch);
   try {
-    // The answer does not wait for longer than 30 s.
+    // The PUT is answered after at most 30 s.
     expect((await upload(world, '1', content)).status).toBe(200);
     const stored = world.bed.store.collection<{ _id: string; state: string }>('artifacts');
     await waitFor(
@@ -93,7 +100,7 @@ test('a package is checked in a process of its own', async () => {
   expect(verdicts).toEqual([expect.objectContaining({ verdict: { sha256: expect.any(String) } })]);
 });
 
-test('a package whose check takes too long is refused', async () => {
+test('a package whose check takes too long is rejected', async () => {
   const world = await open({ ownProcesses: true }, { UPDATES_CHECK_SECONDS: '1' });
   const content = longCheck({ package: app, version: '1' }, 3072, false);
   expect(await upload(world, '1', content)).toEqual({
@@ -103,7 +110,7 @@ test('a package whose check takes too long is refused', async () => {
 });
 
 // protects against files/check-queue
-test('one developer’s many bad files leave another’s alone, and all are refused in the end', async () => {
+test('many bad files of one developer do not delay another developer, and all are rejected in the end', async () => {
   const checks = createContentChecks({ atOnce: 2, timeoutMs: 150_000 });
   const goOn = Promise.withResolvers<void>();
   const held: RunningContentChecks = {
@@ -124,7 +131,7 @@ test('one developer’s many bad files leave another’s alone, and all are refu
       (one) => one.state === ArtifactState.REJECTED,
     ).length;
   try {
-    await waitFor('as many to wait as may', () => checks.waiting() === 20);
+    await waitFor('a full queue', () => checks.waiting() === 20);
     const theirs = 'com.example.other';
     const good = await makeApk({ package: theirs, versionName: '1' });
     expect(await upload(world, '1', good, 'b', theirs)).toEqual({

@@ -6,7 +6,7 @@ import { callerOf, World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
-  // A long interval, so that the sweeper makes no checks of its own.
+  // A long interval, so that the sweeper starts no checks.
   world = await new World({ UPDATES_SWEEP_INTERVAL_MS: '60000', UPDATES_STORAGE_WATCH_MS: '100' }).start();
 });
 afterEach(() => world.close());
@@ -26,7 +26,7 @@ const samples = async (name: string) =>
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
 
-test('uploads that wait for their check are counted, with the age of the oldest', async () => {
+test('uploads that wait for their check are counted, with the age of the oldest upload', async () => {
   expect(await samples('headset_updates_checks_due')).toEqual(['headset_updates_checks_due 0']);
   expect(await samples('headset_updates_checks_oldest_due_age_seconds')).toEqual([
     'headset_updates_checks_oldest_due_age_seconds 0',
@@ -43,7 +43,7 @@ test('uploads that wait for their check are counted, with the age of the oldest'
   ]);
 });
 
-test('checks are 0 by each outcome before the first, so that a scrape sees the first one', async () => {
+test('each outcome has a counter of 0 before the first check, so that a scrape sees the first increase', async () => {
   expect(await samples('headset_updates_checks_total')).toEqual(
     ['deliverable', 'rejected', 'superseded'].map(
       (outcome) => `headset_updates_checks_total{outcome="${outcome}"} 0`,
@@ -51,14 +51,14 @@ test('checks are 0 by each outcome before the first, so that a scrape sees the f
   );
 });
 
-test('a disk that can be used is no unavailable storage', async () => {
-  await waitFor('the first look', async () => {
+test('a usable disk is not reported as unavailable storage', async () => {
+  await waitFor('the first check', async () => {
     const [line] = await samples('headset_updates_storage_unavailable');
     return line === 'headset_updates_storage_unavailable 0';
   });
   expect(world.service.warnings?.()).toEqual([]);
   rmSync(join(world.directory, 'artifacts'), { recursive: true });
-  await waitFor('the outage to be seen', async () => {
+  await waitFor('the outage to be detected', async () => {
     const [line] = await samples('headset_updates_storage_unavailable');
     return line === 'headset_updates_storage_unavailable 1';
   });

@@ -30,19 +30,19 @@ import { createUploadPlaces } from './store/places.ts';
 import { updatesSteps } from './store/steps.ts';
 import { createUploadStore } from './store/uploads.ts';
 import { answerUpload, refuseUpload } from './uploads/answer.ts';
+import { createCheckNow } from './uploads/check-now.ts';
 import { type Checker, createChecker } from './uploads/checker.ts';
-import { createLookNow } from './uploads/looker.ts';
 import { createOpener } from './uploads/opener.ts';
 import { createSweeper } from './uploads/sweeper.ts';
 
 /** How long a call waits for the checks of uploads that it has started. */
-const lookPatienceMs = 1000;
+const checkWaitMs = 1000;
 
-/** The updates service: software and firmware: catalogue, uploads, updates now. */
+/** The updates service: catalogue, uploads and updates of software and firmware. */
 export function buildUpdates(
   ctx: SealingContext,
   config: UpdatesConfig,
-  /** Tests replace them. */
+  /** Tests replace this parameter. */
   contents: RunningContentChecks = createContentChecks({
     atOnce: config.UPDATES_CHECKS_AT_ONCE,
     timeoutMs: config.UPDATES_CHECK_SECONDS * 1000,
@@ -71,9 +71,9 @@ export function buildUpdates(
     },
   });
   const { storage } = files;
-  const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, { uploads, contents, clock });
+  const { onOutcome, onNoRoom, onCheck } = createMetrics(ctx.metrics, { uploads, contents, clock });
   const watch = watchStorage({
-    ...{ storage, logger, onLook, place: files.place },
+    ...{ storage, logger, onCheck, place: files.place },
     intervalMs: config.UPDATES_STORAGE_WATCH_MS,
   });
   const check: Checker = createChecker({
@@ -86,7 +86,7 @@ export function buildUpdates(
     ...{ catalogue, uploads, places, storage, clock, failpoints },
     urlSeconds: config.UPDATES_UPLOAD_URL_SECONDS,
   });
-  const lookNow = createLookNow({ uploads, check, logger, patienceMs: lookPatienceMs });
+  const checkNow = createCheckNow({ uploads, check, logger, longestWaitMs: checkWaitMs });
   const sweeper = createSweeper({
     ...{ uploads, check, clock, logger },
     intervalMs: config.UPDATES_SWEEP_INTERVAL_MS,
@@ -103,7 +103,7 @@ export function buildUpdates(
   return {
     name: 'updates',
     rpc: rpcBindings({
-      ...{ packages, catalogue, storage, opener, lookNow, idempotency, secrets, clock, failpoints },
+      ...{ packages, catalogue, storage, opener, checkNow, idempotency, secrets, clock, failpoints },
       ...{ audit, logger },
       applications: createClient(ApplicationsService, ctx.channel('devices')),
       devices: createClient(DevicesService, ctx.channel('devices')),
@@ -114,7 +114,7 @@ export function buildUpdates(
       },
     }),
     admin: adminBindings({
-      ...{ catalogue, uploads, storage, opener, lookNow, clock, audit },
+      ...{ catalogue, uploads, storage, opener, checkNow, clock, audit },
       maxBytes: config.UPDATES_MAX_BYTES,
     }),
     sealed: [sealedAnswers(answers)],
@@ -134,8 +134,8 @@ export function buildUpdates(
       await Promise.all([swept, watch.stop(), audit.stop()]);
       await files.stop();
     },
-    // Readiness does not depend on the object storage: lists, updates and downloads work without it. The log, a
-    // warning and headset_updates_storage_unavailable tell that it is away (storage/watch.ts).
+    // Readiness does not depend on the object storage: lists, updates and downloads work without it. The log, a warning
+    // and headset_updates_storage_unavailable report an unavailable storage (storage/watch.ts).
     notReady: () => (started ? undefined : 'not started'),
     warnings: () => watch.warnings(),
   };

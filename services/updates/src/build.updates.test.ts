@@ -50,7 +50,7 @@ const listed = async (query: object = {}, developer: 'a' | 'b' = 'a') => {
   return [totalCount, ...appVersions.map((v) => `${v.package.replace('com.example.', '')} ${v.version}`)];
 };
 
-test('the list has the developer’s own deliverable versions, by package, newest first', async () => {
+test('the list has the developer’s deliverable versions, by package, newest first', async () => {
   for (const version of ['1.9', '1.10', '1.2.0']) await putApp('com.example.b', version);
   await putApp('com.example.a', '1');
   await putApp('com.example.c', '1', 'b');
@@ -75,7 +75,7 @@ test('the list has the developer’s own deliverable versions, by package, newes
   });
 });
 
-test('an app update is sent with what the headset needs to load and verify it', async () => {
+test('an app update is sent with everything that the headset needs to download and verify it', async () => {
   const bytes = await putApp('com.example.a', '1.0');
   const { transactionId } = await world.updates.updateApp({
     ...{ caller: callerOf(), deviceId: device, package: 'com.example.a', version: '1.0' },
@@ -104,7 +104,7 @@ test('an app update is sent with what the headset needs to load and verify it', 
 test.each<[string, string, 'a' | 'b', string]>([
   ['com.example.a', '2.0', 'a', '/version 2.0 of com.example.a is not in the catalogue.'],
   ['com.example.x', '1.0', 'a', '/version 1.0 of com.example.x is not in the catalogue.'],
-  // Another developer's version: the same message as for one that does not exist.
+  // A version of another developer has the same message as a version that does not exist.
   ['com.example.a', '1.0', 'b', '/version 1.0 of com.example.a is not in the catalogue.'],
   [
     'com.example.a',
@@ -141,7 +141,7 @@ describe('a version is withdrawn by its developer', () => {
   const update = () =>
     world.updates.updateApp({ caller: callerOf(), deviceId: device, package: name, version: '1.0' });
 
-  test('and uploaded again, with another content; the first URL takes nothing more', async () => {
+  test('and uploaded again, with other content; the first URL accepts no more uploads', async () => {
     const first = await makeApk({ package: name, versionName: '1.0' });
     const request = { caller: callerOf(), package: name, version: '1.0' };
     const { urls } = await world.updates.requestUpload({ ...request, sizeBytes: BigInt(first.length) });
@@ -168,7 +168,7 @@ describe('a version is withdrawn by its developer', () => {
     expect(kind).toMatchObject({ value: { artifact: { sizeBytes: BigInt(again.length) } } });
   });
 
-  test('once for all repeats; a repeat does not withdraw what was uploaded since', async () => {
+  test('once for all repeats; a repeat does not withdraw a version that was uploaded since', async () => {
     await putApp(name, '1.0');
     await withdraw('a', 'key');
     await withdraw();
@@ -179,7 +179,7 @@ describe('a version is withdrawn by its developer', () => {
     expect(records).toHaveLength(1);
   });
 
-  test('also after the process died when it was done, and with its file removed', async () => {
+  test('also if the process dies right after the withdrawal, and its file is removed', async () => {
     await putApp(name, '1.0');
     world.cutAt = 'updates.takenBack';
     await expect(withdraw('a', 'key')).rejects.toThrow();
@@ -197,7 +197,7 @@ describe('a version is withdrawn by its developer', () => {
     expect(await listed()).toEqual([1, 'a 1.0']);
   });
 
-  test('not if it is not known to be unsent: release 0.1.0 made it', async () => {
+  test('not if release 0.1.0 created it, because an update may have been sent', async () => {
     await putApp(name, '1.0');
     await world.bed.store.collection('artifacts').updateMany({}, { $unset: { named: '' } });
     await expect(withdraw()).rejects.toMatchObject({ code: 'conflict' });
@@ -218,7 +218,7 @@ describe('a version is withdrawn by its developer', () => {
     });
   });
 
-  test('or an update is sent with it, never both: an update that was decided keeps it', async () => {
+  test('or sent in an update, never both: a version of an accepted update cannot be withdrawn', async () => {
     await putApp(name, '1.0');
     // The update has noted the version, and its process dies before the transaction exists.
     world.cutAt = 'updates.named';
@@ -258,7 +258,7 @@ test('firmware is listed newest first, and sent to a device that has an older, t
   });
 });
 
-test('a version that is not in the catalogue is refused; what devices refuses comes after it', async () => {
+test('a version that is not in the catalogue is rejected, before any error of devices', async () => {
   await putFirmware('9.000.9');
   const update = (deviceId: string, version: string) =>
     world.updates.updateFirmware({ caller: callerOf(), deviceId, version });
@@ -271,7 +271,7 @@ test('a version that is not in the catalogue is refused; what devices refuses co
   expect(world.devices.sent).toEqual([]);
 });
 
-test('a repeat under an Idempotency-Key answers the same, whatever became of device and catalogue since', async () => {
+test('a repeat under an Idempotency-Key gets the same answer, whatever has changed in device and catalogue', async () => {
   await putFirmware('9.2');
   const call = { caller: callerOf('a', 'key'), deviceId: device, version: '9.2' };
   world.devices.refusal = new DomainError('unavailable', 'away');
@@ -288,7 +288,7 @@ test('a repeat under an Idempotency-Key answers the same, whatever became of dev
   expect(world.devices.sent).toHaveLength(1);
 });
 
-test('a refusal by devices is passed on, and the call may be tried again under the same key', async () => {
+test('an error of devices is passed on, and the call may be retried with the same key', async () => {
   await putApp('com.example.a', '1.0');
   const call = { caller: callerOf('a', 'key'), deviceId: device, package: 'com.example.a', version: '1.0' };
   world.devices.refusal = new DomainError('destination_not_set', 'deviceEvent is not set.');
@@ -305,7 +305,7 @@ async function ticketFor(deviceId = device): Promise<Uint8Array> {
   return (kind?.case === 'updateApp' && kind.value.artifact?.ticket) || new Uint8Array();
 }
 
-test('a ticket gets its headset a URL that serves ranges, and a new one when that has expired, also after a restart', async () => {
+test('a headset exchanges its ticket for a URL that serves ranges, and for a new URL after expiry and after a restart', async () => {
   const bytes = await putApp('com.example.a', '1.0');
   const ticket = await ticketFor();
   const first = await world.downloads.getDownloadUrl({ deviceId: device, ticket });
@@ -321,7 +321,7 @@ test('a ticket gets its headset a URL that serves ranges, and a new one when tha
 });
 
 // protects against headsets/other-ticket
-test('a ticket is refused from another headset, changed, and when its artifact was withdrawn', async () => {
+test('a ticket is rejected if another headset sends it, if it was changed, or if its artifact was withdrawn', async () => {
   await putApp('com.example.a', '1.0');
   const ticket = await ticketFor();
   const refused = { url: '', expiresAtMs: 0n, refusal: UrlRefusal.NOT_FOUND };
@@ -344,7 +344,7 @@ test('a ticket is refused from another headset, changed, and when its artifact w
   expect(await ask(device, ticket)).toEqual(refused);
 });
 
-test('operators put, list and withdraw firmware; a withdrawn one can be put again', async () => {
+test('operators put, list and withdraw firmware; a withdrawn version can be uploaded again', async () => {
   const bytes = await putFirmware('1.0');
   const again = await world.admin.putFirmware({
     package: 'com.vendor.firmware',
@@ -376,7 +376,7 @@ test('operators put, list and withdraw firmware; a withdrawn one can be put agai
   });
 });
 
-test('the operators’ list is by kind and package, bounded', async () => {
+test('the operators’ list is filtered by kind and package, and limited', async () => {
   await putFirmware('1.0');
   await putApp('com.example.a', '1.0');
   await putApp('com.example.a', '1.1');

@@ -43,14 +43,14 @@ async function upload(version = '1.0.0', caller = callerOf(), apk?: Buffer) {
 const artifact = async (version = '1.0.0') =>
   (await world.admin.listArtifacts({ package: app })).artifacts.find((a) => a.version === version);
 
-/** As the sweeper left it: to list it would check it. */
+/** The state that the sweeper left. A list through the API would check the upload. */
 const stored = (version = '1.0.0') =>
   world.bed.store
     .collection<{ _id: string; state: string }>('artifacts')
     .findOne({ _id: `software/${app}/${version}` });
 
 // proves api/5/upload-no-multipart, api/9/chunk-part-size, api/9/url-lifetime
-test('a package becomes deliverable by one PUT to the URL that its request answered', async () => {
+test('a package becomes deliverable by one PUT to the URL that the request returned', async () => {
   const { bytes, url, answer } = await upload();
   const start = answer.urls[0]?.startTimestampMs ?? 0n;
   expect(answer).toMatchObject({
@@ -75,7 +75,7 @@ test('a package becomes deliverable by one PUT to the URL that its request answe
   });
 });
 
-test('for an existing version the answer says so and has no URL; the version is never overwritten', async () => {
+test('the answer for an existing version reports that it exists and has no URL; the version is never overwritten', async () => {
   const first = await upload();
   await put(first.url, first.bytes);
   const before = await artifact();
@@ -83,7 +83,7 @@ test('for an existing version the answer says so and has no URL; the version is 
   expect({ appFileExists, chunkPartSize, urls }).toEqual({
     ...{ appFileExists: true, chunkPartSize: 10_485_760n, urls: [] },
   });
-  // The first URL takes nothing more, not even the same file.
+  // The first URL accepts no more uploads, not even of the same file.
   for (const bytes of [first.bytes, Buffer.from(first.bytes).fill(1)])
     expect(await put(first.url, bytes)).toMatchObject({
       ...{ status: 409, text: 'The version already exists or was withdrawn.\n' },
@@ -92,7 +92,7 @@ test('for an existing version the answer says so and has no URL; the version is 
   expect(readdirSync(join(world.directory, 'artifacts/uploads'))).toEqual([]);
 });
 
-test('of two uploads of one version the first that passes its check wins, and the other is told', async () => {
+test('of two uploads of one version the first that passes its check wins, and the other is rejected', async () => {
   const one = await upload('1.0.0', callerOf());
   const other = await upload(
     '1.0.0',
@@ -106,7 +106,7 @@ test('of two uploads of one version the first that passes its check wins, and th
   expect(readdirSync(join(world.directory, 'artifacts/artifacts'))).toHaveLength(1);
 });
 
-test('a corrupt package is rejected, the uploader and the operator read why, and may try again', async () => {
+test('a corrupt package is rejected, uploader and operator see the reason, and the uploader may try again', async () => {
   const { bytes } = await upload();
   const broken = Buffer.from(bytes).fill(0, bytes.length >> 1);
   const { url } = await upload('1.0.0', callerOf(), broken);
@@ -118,7 +118,7 @@ test('a corrupt package is rejected, the uploader and the operator read why, and
     reason: expect.stringMatching(/^It is not a whole Android package: /),
   });
   expect((await world.updates.listApps({ caller: callerOf() })).appVersions).toEqual([]);
-  // With S3 the PUT does not report the reason, but the call that would install the version does.
+  // With S3 the PUT does not report the reason. The call that would install the version reports it.
   const update = world.updates.updateApp({
     caller: callerOf(),
     deviceId: '1',
@@ -137,7 +137,7 @@ test('a corrupt package is rejected, the uploader and the operator read why, and
   expect(await artifact()).toMatchObject({ state: ArtifactState.DELIVERABLE, reason: '' });
 });
 
-test('the URL of a rejected upload accepts another try', async () => {
+test('the URL of a rejected upload accepts another upload', async () => {
   const { url, bytes } = await upload();
   const wrong = Buffer.from(bytes).fill(1);
   expect((await put(url, wrong)).status).toBe(422);
@@ -145,7 +145,7 @@ test('the URL of a rejected upload accepts another try', async () => {
   expect(await artifact()).toMatchObject({ state: ArtifactState.DELIVERABLE, reason: '' });
 });
 
-test('while an upload of a package is open, another developer gets none of it', async () => {
+test('while an upload of a package is open, another developer cannot upload it', async () => {
   await requestUpload();
   await expect(requestUpload('2.0.0', 10, callerOf('b'))).rejects.toMatchObject({
     code: 'invalid_body',
@@ -159,14 +159,14 @@ const othersName = {
   message: '/package com.example.app is used by another developer.',
 };
 
-test('a package whose upload expires without a file is free again, with nothing of the developer before', async () => {
+test('a package whose upload expires without a file is free again, with no data of the previous developer', async () => {
   const first = await upload();
   await put(first.url, Buffer.from(first.bytes).fill(1));
   await requestUpload();
   world.nowMs += 3_599_000;
   await expect(requestUpload('1.0.0', 10, callerOf('b'))).rejects.toMatchObject(othersName);
   world.nowMs += 2000;
-  // For as long as the sweeper looks once more whether a file has come, it is not.
+  // The package is not free while the sweeper checks once more whether a file has arrived.
   const theirs = await waitFor('the package to be free', () =>
     upload('1.0.0', callerOf('b')).catch((error) => {
       expect(error).toMatchObject(othersName);
@@ -179,7 +179,7 @@ test('a package whose upload expires without a file is free again, with nothing 
   expect(await artifact()).toMatchObject({ state: ArtifactState.DELIVERABLE, developerId: 'dev-b' });
 });
 
-test('a package whose only open upload was refused is free again; a repeat of the request does not keep it', async () => {
+test('a package whose only open upload was rejected is free again; a repeat of the request does not keep it', async () => {
   const key = callerOf('a', 'key');
   const first = await upload('1.0.0', key);
   expect((await put(first.url, Buffer.from(first.bytes).fill(1))).status).toBe(422);
@@ -192,7 +192,7 @@ test('a package whose only open upload was refused is free again; a repeat of th
   expect((await put(theirs.url, theirs.bytes)).status).toBe(200);
 });
 
-test('while one upload of a package is open, the refusal of another does not free it', async () => {
+test('while one upload of a package is open, the rejection of another does not free it', async () => {
   const first = await upload('1.0.0');
   await upload('2.0.0');
   await put(first.url, Buffer.from(first.bytes).fill(1));
@@ -209,7 +209,7 @@ test('a package of which a version was accepted belongs to its developer for goo
   }
 });
 
-test('a package that is free goes to the first whose file is accepted, also by a URL of before', async () => {
+test('a free package goes to the developer whose file is accepted first, also through an older URL', async () => {
   const first = await upload('1.0.0');
   await put(first.url, Buffer.from(first.bytes).fill(1));
   const theirs = await upload('2.0.0', callerOf('b'));
@@ -220,7 +220,7 @@ test('a package that is free goes to the first whose file is accepted, also by a
   expect((await world.updates.listApps({ caller: callerOf('b') })).appVersions).toEqual([]);
 });
 
-test('of two developers whose files of a free package are checked at the same time one gets it', async () => {
+test('if files of two developers for a free package are checked at the same time, one developer gets it', async () => {
   const urls: { url: string; bytes: Buffer }[] = [];
   for (const [version, developer] of [
     ['1.0.0', 'a'],
@@ -237,7 +237,7 @@ test('of two developers whose files of a free package are checked at the same ti
   expect(readdirSync(join(world.directory, 'artifacts/artifacts'))).toHaveLength(1);
 });
 
-test('a check that crashes after it gave the package to its developer leaves it so', async () => {
+test('a check that crashes after it assigned the package keeps the assignment', async () => {
   const { url, bytes } = await upload();
   world.cutAt = 'updates.owned';
   await put(url, bytes).catch(() => undefined);
@@ -253,7 +253,7 @@ test('a request that crashes before its upload is stored holds the package for a
   await requestUpload('1.0.0', 10, callerOf('b'));
 });
 
-/** As release 0.1.0 wrote them. */
+/** As release 0.1.0 wrote the documents. */
 const ofOldRelease = () =>
   world.bed.store
     .collection<PackageDocument>('packages')
@@ -268,12 +268,12 @@ test('a package of release 0.1.0 belongs to its developer if a version was accep
   await requestUpload('2.0.0');
 });
 
-test('a package of release 0.1.0 without an accepted version is held by an open upload only', async () => {
+test('a package of release 0.1.0 without an accepted version is held only by an open upload', async () => {
   await requestUpload();
   await ofOldRelease();
   await expect(requestUpload('2.0.0', 10, callerOf('b'))).rejects.toMatchObject(othersName);
   world.nowMs += 3_600_001;
-  // While the sweeper looks once more whether a file has come, it is still held.
+  // The package is still held while the sweeper checks once more whether a file has arrived.
   await waitFor('the package to be free', () =>
     requestUpload('2.0.0', 10, callerOf('b')).catch((error) => {
       expect(error).toMatchObject(othersName);
@@ -282,7 +282,7 @@ test('a package of release 0.1.0 without an accepted version is held by an open 
 });
 
 // protects against files/upload-flood
-test('a developer has at most 200 open uploads; a request beyond takes no name', async () => {
+test('a developer has at most 200 open uploads; a request beyond the limit claims no package', async () => {
   const ask = (name: string, developer: 'a' | 'b' = 'a') =>
     world.updates.requestUpload({
       caller: callerOf(developer),
@@ -300,32 +300,32 @@ test('a developer has at most 200 open uploads; a request beyond takes no name',
   await ask('com.flood.other');
 });
 
-/** How many of these requests at once got a URL; the others are refused because of the limit. */
-async function taken(many: number, ask: (i: number) => Promise<unknown>): Promise<number> {
+/** Number of these concurrent requests that got a URL. The others are rejected because of the limit. */
+async function successes(many: number, ask: (i: number) => Promise<unknown>): Promise<number> {
   const done = await Promise.all(
     Array.from({ length: many }, (_, i) =>
       ask(i).then(
-        () => 'taken',
+        () => 'successes',
         (error) => error.code,
       ),
     ),
   );
-  expect(new Set(done)).toEqual(new Set(['taken', 'too_many_requests']));
-  return done.filter((one) => one === 'taken').length;
+  expect(new Set(done)).toEqual(new Set(['successes', 'too_many_requests']));
+  return done.filter((one) => one === 'successes').length;
 }
 
 // protects against files/upload-flood
-test('the limits of open uploads hold for requests at once, of a version and of a developer', async () => {
-  expect(await taken(30, () => requestUpload())).toBe(20);
+test('the limits of open uploads per version and per developer hold for concurrent requests', async () => {
+  expect(await successes(30, () => requestUpload())).toBe(20);
   const others = (i: number) =>
     world.updates.requestUpload({
       caller: callerOf(),
       ...{ package: `com.flood.n${i}`, version: '1', sizeBytes: 10n },
     });
-  expect(await taken(210, others)).toBe(180);
+  expect(await successes(210, others)).toBe(180);
 });
 
-test('a request that crashes before its upload is stored holds its place for a minute only', async () => {
+test('a request that crashes before its upload is stored reserves its place for only a minute', async () => {
   for (let i = 0; i < 19; i += 1) await requestUpload();
   world.cutAt = 'updates.claimed';
   await expect(requestUpload()).rejects.toThrow();
@@ -358,7 +358,7 @@ test.each([
   ['com.vendor', '1', 1n, /^\/package must not start with/],
   [app, '1', 0n, /^\/fileSize must be from 1 to 1073741824 bytes\.$/],
   [app, '1', 1_073_741_825n, /^\/fileSize must be/],
-])('%s %s of %s bytes is refused, and leaves nothing behind', async (name, version, sizeBytes, message) => {
+])('%s %s of %s bytes is rejected, and stores nothing', async (name, version, sizeBytes, message) => {
   await expect(
     world.updates.requestUpload({ caller: callerOf(), package: name, version, sizeBytes }),
   ).rejects.toMatchObject({ code: 'invalid_body', message: expect.stringMatching(message) });
@@ -367,11 +367,11 @@ test.each([
   }
 });
 
-test('the largest size that is allowed is allowed', async () => {
+test('the largest allowed size is accepted', async () => {
   expect((await requestUpload('1', 1_073_741_824)).urls).toHaveLength(1);
 });
 
-test('a repeat under an Idempotency-Key signs again for the same upload; another body is refused', async () => {
+test('a repeat under an Idempotency-Key signs again for the same upload; another body is rejected', async () => {
   const key = callerOf('a', 'key-1');
   const first = await requestUpload('1.0.0', 10, key);
   world.nowMs += 60_000;
@@ -385,7 +385,7 @@ test('a repeat under an Idempotency-Key signs again for the same upload; another
   });
 });
 
-test('a version has at most 20 open uploads; they make room when they expire', async () => {
+test('a version has at most 20 open uploads; expired uploads do not count', async () => {
   for (let i = 0; i < 20; i += 1) await requestUpload();
   await expect(requestUpload()).rejects.toMatchObject({
     code: 'too_many_requests',
@@ -448,7 +448,7 @@ test.each(['updates.uploaded', 'updates.checking', 'updates.sealed', 'updates.ow
   },
 );
 
-test('an instance that put a check off with its clock ahead does not block its upload for that long', async () => {
+test('a check that an instance with a fast clock postponed does not block its upload', async () => {
   const { url, bytes } = await upload();
   const aheadMs = 3_000_000;
   world.nowMs += aheadMs;
@@ -459,7 +459,7 @@ test('an instance that put a check off with its clock ahead does not block its u
   await waitFor('the check', async () => (await stored())?.state === 'deliverable');
 });
 
-test('an instance that dies in a check with its clock ahead does not block its upload for that long', async () => {
+test('an instance with a fast clock that dies during a check does not block its upload', async () => {
   const { url, bytes } = await upload();
   const uploads = world.bed.store.collection('uploads');
   const untilMs = world.nowMs + 3_600_000;
@@ -467,7 +467,7 @@ test('an instance that dies in a check with its clock ahead does not block its u
   expect(await put(url, bytes)).toEqual({ status: 200, text: 'The file was accepted.\n' });
 });
 
-test('an upload that only waits for its end is left alone until then, unless that lies too far ahead', async () => {
+test('an upload that only waits for its close is not checked before, unless the close is too far in the future', async () => {
   const { url, bytes } = await upload();
   await put(url, bytes);
   const uploads = () => world.bed.store.collection<UploadDocument>('uploads');
@@ -496,7 +496,7 @@ test.each(['updates.claimed', 'updates.opened', 'updates.requested'])(
   },
 );
 
-test('URLs stay valid over a restart', async () => {
+test('URLs stay valid after a restart', async () => {
   const { url, bytes } = await upload();
   await world.restart();
   // Port 0: the server listens on another port now.

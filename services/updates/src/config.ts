@@ -16,14 +16,14 @@ export const updatesConfig = {
     form: 'an http or https address without a path',
   }),
   S3_BUCKET: text({
-    doc: 'Bucket of packages and firmware; it must exist. Without it they are kept on this machine’s disk, below DATA_DIR.',
+    doc: 'Bucket of packages and firmware; it must exist. Without it, packages and firmware are kept on this machine’s disk, below DATA_DIR.',
     example: 'headset-artifacts',
     pattern: /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
     form: 'the name of a bucket',
   }),
   S3_REGION: text({ doc: 'Region of the bucket.', example: 'ap-northeast-1', default: 'us-east-1' }),
   DATA_DIR: text({
-    doc: 'Folder of packages and firmware (below it, in artifacts) where S3_BUCKET is not set.',
+    doc: 'Folder of packages and firmware (below it, in artifacts) if S3_BUCKET is not set.',
     example: '.data',
     default: '.data',
   }),
@@ -39,18 +39,18 @@ export const updatesConfig = {
     form: 'an http or https address without a path',
   }),
   UPDATES_TEMP_DIR: text({
-    doc: 'Folder in which uploads from S3 are checked; it needs room for UPDATES_MAX_BYTES for each of UPDATES_CHECKS_AT_ONCE. Without room a check is put off. Default: the system’s.',
+    doc: 'Folder in which uploads from S3 are checked; it needs UPDATES_MAX_BYTES of free space for each of UPDATES_CHECKS_AT_ONCE. Without free space a check is postponed. Default: the system’s.',
     example: '/tmp',
   }),
   UPDATES_CHECKS_AT_ONCE: integer({
-    doc: 'How many uploaded files one instance checks at a time, each in a process of its own (about 100 MiB); one developer gets at most one less, if there are two or more.',
+    doc: 'How many uploaded files one instance checks at a time, each in a separate process (about 100 MiB); if the number is two or more, one developer gets at most one less.',
     example: '2',
     default: 2,
     min: 1,
     max: 32,
   }),
   UPDATES_CHECK_SECONDS: integer({
-    doc: 'How long the check of one file may take; one that takes longer is rejected. Seconds.',
+    doc: 'How long the check of one file may take; a file whose check takes longer is rejected. Seconds.',
     example: '300',
     default: 300,
     min: 1,
@@ -85,7 +85,7 @@ export const updatesConfig = {
     max: 86_400,
   }),
   UPDATES_DOWNLOAD_URL_SECONDS: integer({
-    doc: 'How long a headset’s download URL is valid; it gets another when it asks. Seconds.',
+    doc: 'How long a headset’s download URL is valid; the headset can request a new URL. Seconds.',
     example: '3600',
     default: 3600,
     min: 1,

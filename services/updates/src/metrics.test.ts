@@ -2,7 +2,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { Registry } from 'prom-client';
 import { createMetrics } from './metrics.ts';
 
-test('while the database is away, what it would tell is left out, and only that', async () => {
+test('while the database is unavailable, only the metrics that need it are missing', async () => {
   const registry = new Registry();
   let away = false;
   const overdue = async () => {

@@ -13,18 +13,18 @@ export interface MetricsDependencies {
 }
 
 /**
- * Registers the service's metrics (rule C18). Due checks are counted in the database at each scrape.
- * Returns the functions that are told of checks (those that found nothing are not counted), of checks
- * that were put off for want of room, and of looks at the storage.
+ * Registers the service's metrics (rule C18). Due checks are counted in the database at each scrape. Returns functions
+ * to count checks (not those that found nothing), checks that were postponed because the disk is full, and checks of
+ * the storage.
  */
 export function createMetrics(
   registry: Registry,
   { uploads, contents, clock }: MetricsDependencies,
-): { onOutcome(outcome: CheckOutcome): void; onNoRoom(): void; onLook(available: boolean): void } {
+): { onOutcome(outcome: CheckOutcome): void; onNoRoom(): void; onCheck(available: boolean): void } {
   const overdue = sharedLook(() => uploads.overdue(clock.now()));
   new Gauge({
     name: 'headset_updates_checks_due',
-    help: 'Uploads whose next look is due and that nobody looks at yet. Whole platform: use max, not sum.',
+    help: 'Uploads whose next check is due and has not started. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       await setOrLeaveOut(this, {}, async () => (await overdue()).count);
@@ -32,7 +32,7 @@ export function createMetrics(
   });
   new Gauge({
     name: 'headset_updates_checks_oldest_due_age_seconds',
-    help: 'For how long the oldest of them has been due; 0 when there is none. Whole platform: use max, not sum.',
+    help: 'How long the oldest due check has been due, in seconds; 0 when none is due. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       await setOrLeaveOut(this, {}, async () => {
@@ -47,11 +47,11 @@ export function createMetrics(
     labelNames: ['outcome'],
     registers: [registry],
   });
-  // A counter that begins with its first event would not show it: increase() needs the 0 before.
+  // Starts each outcome at 0, because increase() ignores a series that begins with its first event.
   for (const outcome of ['deliverable', 'rejected', 'superseded']) checks.inc({ outcome }, 0);
   const rejections = new Counter({
     name: 'headset_updates_rejected_total',
-    help: 'Uploads that were rejected, by the rule they break: size, not_whole, bounds (too much to unpack, too many entries, too long a check), unsafe (names that leave the package, links, entries that overlap), manifest, not_signed, split (a part of a package, or one that needs parts), other_name (another package or version), other_developer (the package became another developer’s meanwhile).',
+    help: 'Uploads that were rejected, by the rule they break: size, not_whole, bounds (too much to unpack, too many entries, too long a check), unsafe (names that leave the package, links, entries that overlap), manifest, not_signed, split (a part of a package, or one that needs parts), other_name (another package or version), other_developer (another developer got the package in the meantime).',
     labelNames: ['rule'],
     registers: [registry],
   });
@@ -65,7 +65,7 @@ export function createMetrics(
   });
   new Gauge({
     name: 'headset_updates_checks_waiting',
-    help: 'Uploaded files that wait in this instance for another check to end.',
+    help: 'Uploaded files that wait in this instance for a free check slot.',
     registers: [registry],
     collect() {
       this.set(contents.waiting());
@@ -73,17 +73,17 @@ export function createMetrics(
   });
   const putOff = new Counter({
     name: 'headset_updates_checks_put_off_total',
-    help: 'Looks at uploaded files that were put off because too many waited for their check.',
+    help: 'Checks of uploads that were postponed because too many files waited.',
     registers: [registry],
   });
   const noRoom = new Counter({
     name: 'headset_updates_no_room_total',
-    help: 'Checks of uploads that were put off because the disk of UPDATES_TEMP_DIR is full.',
+    help: 'Checks of uploads that were postponed because the disk of UPDATES_TEMP_DIR is full.',
     registers: [registry],
   });
   const away = new Gauge({
     name: 'headset_updates_storage_unavailable',
-    help: '1 while this instance cannot use the storage of packages and firmware (missing bucket, no answer), else 0.',
+    help: '1 while this instance cannot use the storage of packages and firmware (missing bucket, no answer), otherwise 0.',
     registers: [registry],
   });
   return {
@@ -94,6 +94,6 @@ export function createMetrics(
       if (outcome.kind === 'rejected') rejections.inc({ rule: outcome.rule });
     },
     onNoRoom: () => noRoom.inc(),
-    onLook: (available) => away.set(available ? 0 : 1),
+    onCheck: (available) => away.set(available ? 0 : 1),
   };
 }

@@ -10,18 +10,18 @@ export interface StoredObject {
   readonly tag: string;
 }
 
-/** An object's content as a file of this machine. */
+/** An object's content as a file on this machine. */
 export interface LocalCopy {
   readonly path: string;
   dispose(): Promise<void>;
 }
 
-/** The content of an object changed between two steps: the check must be repeated. */
+/** The content of an object changed between two steps; the check must be repeated. */
 export class ObjectChanged extends Error {}
 
-/** The disk of the folder in which an upload is checked is full: the check is repeated later. */
+/** The disk of the folder for checks is full; the check is repeated later. */
 export class NoRoomError extends DomainError {
-  /** `bytes`: what would have been needed, where that is known. */
+  /** `bytes`: the free space that the check needs, if known. */
   constructor(folder: string, bytes: number | undefined, cause?: unknown) {
     super('unavailable', 'There is no room to check the upload at the moment.', {
       cause,
@@ -32,11 +32,11 @@ export class NoRoomError extends DomainError {
 }
 
 /**
- * Storage of packages and firmware (rule C16). Every call ends within a bounded time; unavailable storage
- * is DomainError `unavailable`. This service makes the keys (domain/artifact.ts).
+ * Storage of packages and firmware (rule C16). Every call ends within a bounded time. An unavailable storage is
+ * DomainError `unavailable`. This service chooses the keys (domain/artifact.ts).
  */
 export interface ArtifactStorage {
-  /** Throws `unavailable` when an upload of that size cannot be taken now. */
+  /** Throws `unavailable` when the storage cannot accept an upload of that size now. */
   requireAvailable(sizeBytes: number): Promise<void>;
   /** A URL for one PUT of exactly that type and length. `startMs` is a whole second. */
   signUpload(upload: {
@@ -48,7 +48,7 @@ export interface ArtifactStorage {
   }): Promise<string>;
   /** A URL for GETs, with ranges. */
   signDownload(download: { key: string; startMs: number; seconds: number }): Promise<string>;
-  /** Undefined: there is no object. */
+  /** Undefined if there is no object. */
   head(key: string): Promise<StoredObject | undefined>;
   /** The object with that tag; throws ObjectChanged, and when the signal aborts. */
   fetch(key: string, tag: string, signal?: AbortSignal): Promise<LocalCopy>;
@@ -60,17 +60,16 @@ export interface ArtifactStorage {
   /** Idempotent. */
   remove(key: string): Promise<void>;
   /**
-   * Removes the object if it still has that tag. A storage that cannot compare and remove in one step keeps
-   * it.
+   * Removes the object if it still has that tag. A storage that cannot compare and remove in one step keeps the object.
    */
   discard(key: string, tag: string): Promise<void>;
 }
 
-/** Checks of files that others have made: outside this process, a few at a time (ADR 0042). */
+/** Checks of uploaded files: outside this process, a few at a time (ADR 0042). */
 export interface ContentChecks {
   /**
-   * Fetches a file and checks it. Undefined: too many wait already, of all or of this developer. Throws when
-   * it cannot be fetched or read, and `unavailable` when the service stops.
+   * Fetches a file and checks it. Undefined: too many files wait already, in all or of this developer. Throws when the
+   * file cannot be fetched or read, and `unavailable` when the service stops.
    */
   check(
     developerId: string,
@@ -93,15 +92,18 @@ export interface Page {
 }
 
 /**
- * Names of packages: a name belongs to the developer whose file was accepted first. Before that an open
- * upload claims it, until it expires or its file is refused.
+ * Names of packages. A name belongs to the developer whose file was accepted first. Before that, an open upload claims
+ * the name until the upload expires or its file is rejected.
  */
 export interface PackageNames {
   /** The developer that owns the package, or claims it now; undefined: it is free. */
   ownerOf(packageName: string, nowMs: number): Promise<string | undefined>;
   /** Claims the package for an upload that is stored afterwards, if it is free; returns the owner. */
   claim(packageName: string, developerId: string, uploadId: string, nowMs: number): Promise<string>;
-  /** Gives the package to the developer for good if nobody else owns or claims it; returns the owner. Repeatable. */
+  /**
+   * Assigns the package to the developer for good if no other developer owns or claims it. Returns the owner.
+   * Repeatable.
+   */
   accept(packageName: string, developerId: string, nowMs: number): Promise<string>;
 }
 
@@ -109,13 +111,14 @@ export interface PackageNames {
 export interface Catalogue {
   get(id: string): Promise<Artifact | undefined>;
   /**
-   * Creates the artifact as uploading, or sets a rejected one to uploading; with `revive` also a withdrawn
-   * one. It is the developer's from then on. Returns the artifact afterwards. An operator's owes the record.
+   * Creates the artifact as uploading, or sets a rejected artifact to uploading; with `revive` also a withdrawn
+   * artifact. From then on it belongs to the developer. Returns the artifact afterwards. `record` is the audit record
+   * of an operator's change.
    */
   open(artifact: OpenArtifact, nowMs: number, revive: boolean, record?: OwedRecord): Promise<Artifact>;
   /**
-   * Makes it the developer's and deliverable, only while it is open and has those withdrawals (domain/artifact.ts).
-   * False: another upload won, or it was withdrawn.
+   * Assigns the artifact to the developer and makes it deliverable, only while it is open and has those withdrawals
+   * (domain/artifact.ts). False: another upload won, or the artifact was withdrawn.
    */
   deliver(
     id: string,
@@ -123,18 +126,18 @@ export interface Catalogue {
     content: { developerId: string; objectKey: string; sizeBytes: number; sha256: string },
     nowMs: number,
   ): Promise<boolean>;
-  /** Rejects it, only while it is open and this is its newest upload. */
+  /** Rejects the artifact, only while it is open and this is its newest upload. */
   reject(id: string, uploadId: string, reason: string, nowMs: number): Promise<void>;
-  /** Rejects it, only while it is uploading and this is its newest upload. */
+  /** Rejects the artifact, only while it is uploading and this is its newest upload. */
   expire(id: string, uploadId: string, reason: string, nowMs: number): Promise<void>;
   /**
-   * Notes that an update is sent with this content, before it is: then its developer cannot withdraw it any more.
-   * False: it is not deliverable with this content any more.
+   * Records that an update is about to be sent with this content, so that its developer can no longer withdraw it.
+   * False: the artifact is no longer deliverable with this content.
    */
   name(id: string, objectKey: string): Promise<boolean>;
   /**
-   * Takes the developer's version back to before its upload, only while it is deliverable, no update was ever sent
-   * with it, and it has those withdrawals. Returns it as it was; undefined: nothing was changed.
+   * Resets the developer's version to its state before the upload, only while it is deliverable, no update was ever
+   * sent with it, and it has those withdrawals. Returns the artifact before the change; undefined: nothing was changed.
    */
   takeBack(
     id: string,
@@ -142,7 +145,7 @@ export interface Catalogue {
     nowMs: number,
     record: OwedRecord,
   ): Promise<Artifact | undefined>;
-  /** Undefined: it does not exist. Idempotent. */
+  /** Returns undefined if the artifact does not exist. Idempotent. */
   withdraw(id: string, nowMs: number, record: OwedRecord): Promise<Artifact | undefined>;
   /** A developer's deliverable software, by package, newest version first. */
   listDeliverable(query: {
@@ -152,16 +155,17 @@ export interface Catalogue {
     offset: number;
     limit: number;
   }): Promise<Page>;
-  /** Newest first. */
+  /** Ordered newest first. */
   listFirmware(): Promise<readonly { package: string; version: string }[]>;
   list(query: { kind?: 'software' | 'firmware'; package: string; limit: number }): Promise<Artifact[]>;
 }
 
-/** How many uploads may be open: with a URL that is valid, and of a developer only those without an accepted file. */
+/** Limits of open uploads: of a version all with a valid URL, of a developer only those without an accepted file. */
 export interface UploadPlaces {
   /**
-   * Takes a place for an upload that is stored afterwards, unless as many others have theirs; also for calls at once.
-   * A place whose upload is not stored within a minute is free again. Repeatable. Undefined: it has its place.
+   * Reserves a place for an upload that is stored afterwards, unless the limit is reached. The limit also holds for
+   * concurrent calls. A place whose upload is not stored within a minute is free again. Repeatable. Returns undefined
+   * if the place is reserved.
    */
   take(
     upload: { readonly uploadId: string; readonly artifactId: string; readonly developerId: string },
@@ -172,37 +176,37 @@ export interface UploadPlaces {
 
 /** Open uploads: one document per upload. */
 export interface UploadStore {
-  /** Creates it, or keeps it open for longer. Throws `unavailable` while it is being closed. */
+  /** Creates the upload, or extends it. Throws `unavailable` while it is being closed. */
   open(
     upload: Omit<Upload, 'looks' | 'settled' | 'accepted' | 'rejected'>,
     firstLookMs: number,
   ): Promise<void>;
-  /** Undefined: it is not known, or closed for long. */
+  /** Undefined if the upload is unknown, or was closed long ago. */
   get(id: string): Promise<Upload | undefined>;
   remove(id: string): Promise<void>;
   /**
-   * Begins to close it: until `remove` nobody opens it again, so that its file can be removed. False: it has
-   * been kept open for longer. Repeatable.
+   * Begins to close the upload. Until `remove` nobody can open it again, so its file can be removed. False: the upload
+   * was extended in the meantime. Repeatable.
    */
   close(id: string, expiresAtMs: number): Promise<boolean>;
-  /** Ids of uploads at which a check may find something new. */
+  /** Ids of uploads for which a check may find something new. */
   unsettled(of: { artifactId: string } | { developerId: string }, limit: number): Promise<string[]>;
   due(nowMs: number, limit: number): Promise<string[]>;
-  /** How many uploads are due for a check, and since when the oldest is. */
+  /** Number of uploads that are due for a check, and since when the oldest is due. */
   overdue(nowMs: number): Promise<{ count: number; oldestDueAtMs: number | undefined }>;
   /**
-   * Makes uploads that are due later than that due now: a wrong clock wrote the time. `settledMs` is for
-   * uploads that are only to be closed.
+   * Makes uploads due now if their due time is later than these times, because a wrong clock wrote it. `settledMs` is
+   * for uploads that only need to be closed.
    */
   recall(nowMs: number, latest: { unsettledMs: number; settledMs: number }): Promise<void>;
   /**
-   * Claims it for a check; undefined: another check has it, or it is gone. A claim that ends after
-   * `latestMs` does not count: a wrong clock wrote it.
+   * Claims the upload for a check. Undefined: another check has it, or it no longer exists. A claim that ends after
+   * `latestMs` does not count, because a wrong clock wrote it.
    */
   claim(id: string, times: { nowMs: number; untilMs: number; latestMs: number }): Promise<Upload | undefined>;
   /** Renews a claim. */
   renew(id: string, untilMs: number): Promise<void>;
-  /** Releases the claim and sets the time of the next check; keeps what was rejected before. */
+  /** Releases the claim and sets the time of the next check. Keeps the earlier rejection. */
   release(
     id: string,
     next: { atMs: number; looks: number; settled: boolean; accepted?: string; rejected?: RejectedFile },

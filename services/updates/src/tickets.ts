@@ -2,14 +2,14 @@ import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import { ticketPurpose } from '@headset-cloud/proto/operations.ts';
 import type { Artifact } from './domain/artifact.ts';
 
-/** The artifact that a ticket lets its headset load. */
+/** The artifact that a ticket lets its headset download. */
 export interface Ticket {
   readonly artifactId: string;
-  /** Key of exactly the content that the update named: the key contains the hash. */
+  /** Key of exactly the content that the update named; the key contains the hash. */
   readonly objectKey: string;
 }
 
-/** Makes a ticket, which only this headset can redeem; stays valid over restarts. */
+/** Creates a ticket that only this headset can redeem. It stays valid after a restart. */
 export function issueTicket(
   secrets: SecretBox,
   deviceId: string,
@@ -19,7 +19,7 @@ export function issueTicket(
   return secrets.seal(JSON.stringify(ticket), ticketPurpose(deviceId));
 }
 
-/** Undefined: not a ticket, or another headset's. */
+/** Undefined if the bytes are not a ticket, or are a ticket of another headset. */
 export function openTicket(secrets: SecretBox, deviceId: string, bytes: Uint8Array): Ticket | undefined {
   try {
     return JSON.parse(secrets.open(bytes, ticketPurpose(deviceId))) as Ticket;

@@ -2,7 +2,7 @@ import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
 import type { IndexDescription } from '@headset-cloud/kit/store/operations.ts';
 
-/** A record of the audit store: inserted once, never changed, deleted after its time (retention.ts). */
+/** A record of the audit store: inserted once, never changed, deleted after its retention period (retention.ts). */
 export interface RecordDocument extends Omit<OwedRecord, 'id'> {
   /** The record's id. */
   _id: string;
@@ -10,11 +10,11 @@ export interface RecordDocument extends Omit<OwedRecord, 'id'> {
   actor: string;
   /** The action without its package: UpdateSettings. */
   call: string;
-  /** When it was stored; absent: by a process that did not note it yet. */
+  /** Time of storing. Absent if an older version stored the record. */
   storedAtMs?: number;
 }
 
-/** The database that holds nothing but records, so that it has rights, backups and a size of its own. */
+/** Database of audit records. A separate database can have its own access rights, backups and size. */
 export const auditDatabase = 'audit';
 export const recordsCollection = 'records';
 

@@ -40,12 +40,12 @@ function keeper() {
   return { made, lines, store, metrics };
 }
 
-test('a store that is full shows, loses no record, and is told as well again', async () => {
+test('a full store is reported, loses no record, and is reported as recovered', async () => {
   const { made, lines, store, metrics } = keeper();
   const failing = async () =>
     (await metrics.getSingleMetric('headset_audit_store_failing')?.get())?.values[0];
-  // A bulk whose single writes are refused, as on a full disk, is not transient by itself: its events would be
-  // set aside.
+  // isTransient is false for a bulk write whose single writes fail, as on a full disk. Without the conversion its
+  // events would become dead letters.
   store.failure = Object.assign(new Error('disk full'), {
     ...{ name: 'MongoBulkWriteError', code: 14031, writeErrors: [{ code: 14031 }] },
   });
@@ -61,7 +61,7 @@ test('a store that is full shows, loses no record, and is told as well again', a
   expect(await failing()).toMatchObject({ value: 0 });
 });
 
-test('an instance to which no records come any more does not say for ever that its store refuses', async () => {
+test('an instance that gets no more records stops reporting its store as failing', async () => {
   const { made, store, metrics } = keeper();
   const failing = async () =>
     (await metrics.getSingleMetric('headset_audit_store_failing')?.get())?.values[0];
@@ -74,7 +74,7 @@ test('an instance to which no records come any more does not say for ever that i
   expect([made.notReady(), (await failing())?.value]).toEqual([undefined, 0]);
 });
 
-test('a stored record is one log line, with names and ids, without empty fields', async () => {
+test('a stored record is one log line, with names and ids and without empty fields', async () => {
   const { made, lines } = keeper();
   await made.handle([event('a'), event('b')]);
   expect(lines).toHaveLength(2);
@@ -85,7 +85,7 @@ test('a stored record is one log line, with names and ids, without empty fields'
   });
 });
 
-test('what is no record is set aside', async () => {
+test('an event that is not a record becomes a dead letter', async () => {
   const { made } = keeper();
   await expect(made.handle([event('')])).rejects.toThrow(PoisonEventError);
 });

@@ -16,7 +16,7 @@ export const auditGroup = 'billing-audit';
 const refusal = 'the audit store takes no records; they wait in the log';
 
 /**
- * How long a refusal counts; milliseconds. While records wait, one follows another within seconds: a longer
+ * How long a failed write counts; milliseconds. While records wait, a write is tried every few seconds. A longer
  * silence means that another instance stores them now.
  */
 const refusalCountsMs = 60_000;
@@ -24,14 +24,14 @@ const refusalCountsMs = 60_000;
 /** Stores the records that services publish. */
 export interface AuditKeeper {
   handle(events: readonly LogEvent[]): Promise<void>;
-  /** Why records wait in the log; undefined: they do not. */
+  /** Why records wait in the log; undefined if none wait. */
   notReady(): string | undefined;
 }
 
 /**
- * While the store refuses (full, away), the records wait in the log and are tried again without end: none
- * becomes a dead letter because of it. A record's log line follows once it is stored; after a crash in
- * between it comes again, with the same id.
+ * While the store fails (full or unavailable), the records wait in the log and are retried without limit. No record
+ * becomes a dead letter because of such a failure. A record is logged after it is stored. After a crash in between, it
+ * is logged again with the same id.
  */
 export function createAuditKeeper(deps: {
   readonly store: Pick<AuditStore, 'add'>;
@@ -46,13 +46,13 @@ export function createAuditKeeper(deps: {
     refusedAtMs !== undefined && monotonicMs(clock) - refusedAtMs < refusalCountsMs ? refusal : undefined;
   const records = new Counter({
     name: 'headset_audit_records_total',
-    help: 'Audit records that came, by outcome: stored, or duplicate (known already).',
+    help: 'Audit records that were consumed, by outcome: stored, or duplicate (already stored).',
     labelNames: ['outcome'],
     registers: [deps.metrics],
   });
   new Gauge({
     name: 'headset_audit_store_failing',
-    help: '1 while the audit store refuses records, which wait in the log; else 0.',
+    help: '1 while the audit store fails and records wait in the log, otherwise 0.',
     registers: [deps.metrics],
     collect() {
       this.set(notReady() === undefined ? 0 : 1);

@@ -30,7 +30,7 @@ export function messageOf(document: RecordDocument): MessageInitShape<typeof Aud
   };
 }
 
-/** A record as one log line shows it, for a SIEM: names and ids, without empty fields. */
+/** Fields of a record's log line, for a SIEM: names and ids, without empty fields. */
 export function lineOf({
   _id,
   actor: _,

@@ -3,14 +3,14 @@ import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { RecordDocument } from './documents.ts';
 
-/** Audit records, from their change or from their storing, whichever is later (ADR 0045). */
+/** Old audit records. Both the change and the storing must be old enough (ADR 0045). */
 export function oldRecords(
   records: StoreCollection<RecordDocument>,
   keepMs: number,
 ): KeptKind<Pick<RecordDocument, '_id'>> {
   const old = (beforeMs: number): Filter<RecordDocument> => ({
     atMs: { $lt: beforeMs },
-    // Not what the clock of the changing process alone calls old.
+    // The clock of the changing process alone does not make a record old.
     storedAtMs: { $not: { $gte: beforeMs } },
   });
   return {

@@ -4,7 +4,7 @@ import type { Filter } from '@headset-cloud/kit/store/operations.ts';
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { RecordDocument } from './documents.ts';
 
-/** Which records a list shows; a field that is absent lets everything through. */
+/** Filter of a list; an absent field matches every record. */
 export interface RecordQuery {
   readonly actor?: string;
   readonly applicationId?: string;
@@ -15,13 +15,13 @@ export interface RecordQuery {
   /** Exclusive. */
   readonly toMs?: number;
   readonly limit: number;
-  /** Of the page before. */
+  /** Cursor that the previous page returned. */
   readonly cursor?: string;
 }
 
-/** The audit store: records are added and read; what deletes them after their time is no part of it. */
+/** The audit store, for adding and reading records. Retention deletes old records through another interface. */
 export interface AuditStore {
-  /** Stores what is new; the first content of an id counts. Returns how many were new. */
+  /** Stores new records. The first content of an id counts. Returns the number of new records. */
   add(records: readonly RecordDocument[]): Promise<number>;
   /** Newest first. */
   list(query: RecordQuery): Promise<{ records: RecordDocument[]; nextCursor: string }>;
@@ -34,7 +34,7 @@ export function createAuditStore(records: StoreCollection<RecordDocument>, clock
       const storedAtMs = clock.now();
       const stored = documents.map((document) => ({ ...document, storedAtMs }));
       try {
-        // Inserts, not upserts: the right to update is not needed (docs/operations/audit.md).
+        // Inserts instead of upserts, so that the right to update is not needed (docs/operations/audit.md).
         return (await records.insertMany(stored, { ordered: false })).insertedCount;
       } catch (error) {
         if (!areDuplicates(error)) throw error;

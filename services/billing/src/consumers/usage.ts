@@ -10,8 +10,8 @@ import { usageOfMessage } from '../usage-message.ts';
 export const usageGroup = 'billing-usage';
 
 /**
- * Stores usage. Idempotent by usage id. The same id with other content is an error of the publisher: the
- * first content counts, the other goes to the dead letters, where operators see it.
+ * Stores usage. Idempotent by usage id. The same id with other content is an error of the publisher: the first content
+ * counts, the other content becomes a dead letter for operators.
  */
 export function usageHandler(
   store: Pick<UsageStore, 'record'>,
@@ -29,10 +29,7 @@ export function usageHandler(
   };
 }
 
-/**
- * Finds the first conflicting event, because one batch may hold an id with the stored content and with
- * another.
- */
+/** Finds the first conflicting event. One batch may contain an id with the stored content and with other content. */
 async function firstConflict(
   events: readonly LogEvent[],
   usages: readonly Usage[],

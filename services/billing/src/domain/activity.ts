@@ -4,9 +4,7 @@ import type { Span } from './month.ts';
 export interface LifecycleChange {
   readonly applicationId: string;
   readonly deviceId: string;
-  /**
-   * Activation epoch; rises with the device's changes and gives their order, whatever the order of arrival.
-   */
+  /** Activation epoch. It rises with the device's changes and gives their order, whatever the order of arrival. */
   readonly epoch: number;
   readonly kind: 'activated' | 'deactivated';
   /** Milliseconds since 1970. */
@@ -23,9 +21,9 @@ export interface Activity {
 }
 
 /**
- * Folds one application's changes of one device, which must come in the order of activation epochs. A
- * deactivation whose activation is not known yet changes nothing. Another client id activates again without
- * a break. A clock that was set back between the two makes an activation short, never negative.
+ * Folds one application's changes of one device, which must be passed in the order of activation epochs. A deactivation
+ * whose activation is not known yet changes nothing. A new client id of the application continues the activation
+ * without a break. A clock that was set back between two changes makes an activation short, never negative.
  */
 export class ActivityFold {
   readonly #span: Span;

@@ -33,7 +33,7 @@ describe('hours', () => {
   });
 
   // proves api/9/usage-hours
-  test('are rounded once for the month, each kind and device by itself', () => {
+  test('are rounded once for the month, separately for each kind and device', () => {
     const at = span.fromMs;
     const bill = billOf(
       ...Array.from({ length: 60 }, (_, n) => video('a', at + n * hour, 60_000)),
@@ -55,7 +55,7 @@ describe('hours', () => {
   });
 
   // protects against headsets/usage
-  test('of a device’s speech are no more than the month has, however often it tells the same day', () => {
+  test('of a device’s speech never exceed the month, however often the device reports the same day', () => {
     const many = Array.from({ length: 1000 }, () => speech('a', span.fromMs, 24 * hour));
     const { devices, others } = billOf(
       ...many,
@@ -64,7 +64,7 @@ describe('hours', () => {
     );
     expect(devices.map(({ hours }) => hours.speechRecognition)).toEqual([744, 24]);
     expect(others.speechRecognition).toBe(1);
-    // Of several calls at once each counts.
+    // Concurrent calls of one device all count.
     expect(
       billOf(...many.map((one) => ({ ...one, kind: 'videoMeeting' as const }))).devices[0]?.hours
         .videoMeeting,
@@ -96,7 +96,7 @@ describe('hours', () => {
     expect(device?.hours.videoMeeting).toBe(744);
   });
 
-  test('for usage over a month’s border the parts of both months sum up exactly, in milliseconds', () => {
+  test('for usage that spans two months the parts add up exactly, in milliseconds', () => {
     const over = video('d', span.toMs - 30 * 60_000, hour);
     const after = new BillSum({ fromMs: span.toMs, toMs: span.toMs + 720 * hour });
     after.addUsage(over);
@@ -212,7 +212,7 @@ describe('devices of the month', () => {
     expect(counts(given)).toEqual([inMonth, now, inMonth ? ['d'] : []]);
   });
 
-  test('are listed by id with the plans that they have, also when they used nothing or were never activated', () => {
+  test('are listed by id with their plans, also if they used nothing or were never activated', () => {
     const sum = new BillSum(span);
     sum.addUsage(video('z', fromMs, 1));
     sum.addChange(change('a', 1, 'activated', 5));
@@ -252,7 +252,7 @@ describe('plans', () => {
     ['basic-100', undefined, 'video_meeting'],
     [undefined, 'en', 'speech_recognition'],
     [undefined, '', 'speech_recognition'],
-  ])('%p with %p is refused, and which is named', (video, speech, field) => {
+  ])('%p with %p is rejected, and the error names the wrong field', (video, speech, field) => {
     expect(() => requirePlans(video, speech)).toThrow(
       expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining(field) }),
     );

@@ -16,9 +16,9 @@ export interface DeviceBill {
 export interface Bill {
   /** Devices that the application had activated at some time in the month. */
   readonly numberOfDevices: number;
-  /** Activated now; absent in other months than the current one. */
+  /** Devices that are activated now; present only for the current month. */
   readonly activateDevices?: number;
-  /** Those that were activated or used something, by id. */
+  /** Devices that were activated or used something, by id. */
   readonly devices: readonly DeviceBill[];
   /** Usage without a known device. */
   readonly others: Hours;
@@ -46,7 +46,7 @@ export class BillSum {
   #inMonth = 0;
   #now = 0;
   /** The device whose changes are being read. */
-  #turn: { readonly deviceId: string; readonly fold: ActivityFold } | undefined;
+  #current: { readonly deviceId: string; readonly fold: ActivityFold } | undefined;
 
   constructor(span: Span) {
     this.#span = span;
@@ -65,21 +65,21 @@ export class BillSum {
 
   /** In the order of device and epoch. */
   addChange(change: LifecycleChange): void {
-    if (this.#turn?.deviceId !== change.deviceId) this.#endTurn();
-    this.#turn ??= { deviceId: change.deviceId, fold: new ActivityFold(this.#span) };
-    this.#turn.fold.add(change);
+    if (this.#current?.deviceId !== change.deviceId) this.#endDevice();
+    this.#current ??= { deviceId: change.deviceId, fold: new ActivityFold(this.#span) };
+    this.#current.fold.add(change);
   }
 
-  /** To be called after usage and changes: plans of devices that are not on the bill are ignored. */
+  /** Must be called after usage and changes: plans of devices that are not on the bill are ignored. */
   addPlans(deviceId: string, plans: Plans): void {
-    this.#endTurn();
+    this.#endDevice();
     const device = this.#devices.get(deviceId);
     if (device) device.plans = plans;
   }
 
   /** `current`: the month is the current one. */
   bill(current: boolean): Bill {
-    this.#endTurn();
+    this.#endDevice();
     return {
       numberOfDevices: this.#inMonth,
       ...(current && { activateDevices: this.#now }),
@@ -90,17 +90,20 @@ export class BillSum {
     };
   }
 
-  /** A headset has one voice, and tells the times itself: no more speech than the month has time. */
+  /**
+   * Limits speech to the length of the month. A headset has one voice and reports the times itself, so more is not
+   * possible.
+   */
   #possible(sums: Sums): Sums {
     const { fromMs, toMs } = this.#span;
     return { ...sums, speechRecognition: Math.min(sums.speechRecognition, toMs - fromMs) };
   }
 
-  #endTurn(): void {
-    if (!this.#turn) return;
-    const { deviceId, fold } = this.#turn;
+  #endDevice(): void {
+    if (!this.#current) return;
+    const { deviceId, fold } = this.#current;
     const { inMonth, now } = fold.activity;
-    this.#turn = undefined;
+    this.#current = undefined;
     if (now) this.#now += 1;
     if (!inMonth) return;
     this.#inMonth += 1;

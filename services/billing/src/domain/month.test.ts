@@ -19,7 +19,7 @@ test.each([
   // The clocks go forward on 29 March and back on 25 October: those months are an hour short and long.
   ['Europe/Berlin', 2026, 3, '2026-02-28T23:00:00.000Z', '2026-03-31T22:00:00.000Z'],
   ['Europe/Berlin', 2026, 10, '2026-09-30T22:00:00.000Z', '2026-10-31T23:00:00.000Z'],
-  // 1 October 2017 had no midnight in the one; 1 November 2015 had two in the other.
+  // 1 October 2017 had no midnight in Asunción; 1 November 2015 had two in Havana.
   ['America/Asuncion', 2017, 10, '2017-10-01T04:00:00.000Z', '2017-11-01T03:00:00.000Z'],
   ['America/Havana', 2015, 11, '2015-11-01T04:00:00.000Z', '2015-12-01T05:00:00.000Z'],
 ])('%s: %d-%d is from %s to before %s', (zone, year, month, from, to) => {
@@ -63,7 +63,7 @@ test.each([
   [2022, 1],
   [2022, 12],
   [9999, 12],
-])('%d-%d can be asked for', (year, month) => {
+])('%d-%d is accepted', (year, month) => {
   expect(requireMonth({ year, month })).toEqual({ year, month });
 });
 
@@ -75,7 +75,7 @@ test.each([
   [2022, 13, 'month'],
   [Number.NaN, 1, 'year'],
   [2022, 1.5, 'month'],
-])('%d-%d cannot, and the answer names the parameter', (year, month, parameter) => {
+])('%d-%d is rejected, and the error names the parameter', (year, month, parameter) => {
   expect(() => requireMonth({ year, month })).toThrow(
     expect.objectContaining({
       code: 'invalid_argument',

@@ -41,7 +41,7 @@ export function requireMonth({ year, month }: Month): Month {
   return { year, month };
 }
 
-/** The month of a moment. */
+/** The month of a time. */
 export function monthAt(atMs: number, zone: Zone): Month {
   const { year, month } = DateTime.fromMillis(atMs, { zone });
   return { year, month };
@@ -59,12 +59,12 @@ function firstMoment(month: Month, zone: Zone): number {
   return Math.min(...midnight.getPossibleOffsets().map((one) => one.toMillis()));
 }
 
-/** Negative, 0 or positive, as `a` is before, the same as or after `b`. */
+/** Negative, 0 or positive if `a` is before, the same as or after `b`. */
 export function compareMonths(a: Month, b: Month): number {
   return a.year * 12 + a.month - (b.year * 12 + b.month);
 }
 
-/** Names a month in `touchedMonths`. */
+/** Number of a month in `touchedMonths`. */
 export function monthKey({ year, month }: Month): number {
   return year * 12 + month - 1;
 }
@@ -75,9 +75,8 @@ export function monthOf(key: number): Month {
 }
 
 /**
- * The months that a time span touches in any time zone of the Earth, by `monthKey`. Usage is indexed by
- * them, so that it is found under another BILLING_TIME_ZONE, too. `endMs` is exclusive unless the span is
- * empty.
+ * The months that a time span touches in any time zone, by `monthKey`. Usage is indexed by them, so that it is also
+ * found under another BILLING_TIME_ZONE. `endMs` is exclusive unless the span is empty.
  */
 export function touchedMonths(startMs: number, endMs: number): number[] {
   const utc = FixedOffsetZone.utcInstance;

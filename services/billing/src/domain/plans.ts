@@ -1,12 +1,12 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** What a device may use (specification API 3); null: nothing. */
+/** Services that a device may use (specification API 3); null means none. */
 export interface Plans {
   readonly videoMeeting: 'lite' | 'basic 100' | 'basic 200' | null;
   readonly speechRecognition: 'ja' | null;
 }
 
-/** Plans from a moment on, milliseconds since 1970. */
+/** Plans from a time on, milliseconds since 1970. */
 export interface PlansEntry extends Plans {
   readonly fromMs: number;
 }
@@ -42,7 +42,7 @@ export function changedPlans(
   return [...history, { ...plans, fromMs: Math.max(nowMs, last?.fromMs ?? 0) }];
 }
 
-/** The plans that were in force just before a moment. */
+/** The plans that were in force just before a time. */
 export function plansBefore(history: readonly PlansEntry[], atMs: number): Plans {
   const { videoMeeting, speechRecognition } = history.findLast(({ fromMs }) => fromMs < atMs) ?? noPlans;
   return { videoMeeting, speechRecognition };

@@ -7,26 +7,26 @@ export type UsageKind = (typeof usageKinds)[number];
 
 /** One metered use of a service. Never changed once it is stored. */
 export interface Usage {
-  /** Unique on the platform and stable over repeats. */
+  /** Unique on the platform; a repeat has the same id. */
   readonly usageId: string;
   readonly applicationId: string;
-  /** Empty: not known. */
+  /** Empty if not known. */
   readonly deviceId: string;
   readonly kind: UsageKind;
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
   readonly durationMs: number;
   /**
-   * The start as the source told it, where the publisher replaced it (a wrong clock); `startedAtMs` then
-   * depends on when the report arrived.
+   * The start as the source reported it. Set if the publisher replaced a wrong start. `startedAtMs` then depends on
+   * when the report arrived.
    */
   readonly reportedStartedAtMs?: number;
 }
 
 const dayMs = 86_400_000;
-/** Longer than any real use; keeps a wrong clock from adding usage to many bills. */
+/** Longer than any real use. The limit keeps a wrong clock from adding usage to many bills. */
 export const longestUsageMs = 366 * dayMs;
-/** The year 9999 begins. */
+/** Start of the year 9999. */
 const latestStartMs = 253_370_764_800_000;
 
 /** Throws `invalid_argument` that says what is wrong. */
@@ -53,8 +53,8 @@ function refuse(message: string): never {
 }
 
 /**
- * Whether a repeat has the same content: the start is compared as the source told it, and as it was
- * published, because 0.1.0 stored the published one only.
+ * Whether a repeat has the same content. The starts are compared as reported by the source and as published, because
+ * 0.1.0 stored only the published start.
  */
 export function sameUsage(a: Usage, b: Usage): boolean {
   return (

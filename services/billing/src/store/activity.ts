@@ -3,8 +3,8 @@ import type { ActivityStore } from '../ports.ts';
 import type { LifecycleDocument } from './documents.ts';
 
 /**
- * Changes of activations in MongoDB: one document each, written once. They are evaluated when a bill is
- * computed, in the order of activation epochs, so that the order of arrival does not matter.
+ * Activation changes in MongoDB: one document each, written once. A bill evaluates them in the order of activation
+ * epochs, so the order of arrival does not matter.
  */
 export function createActivityStore(collection: StoreCollection<LifecycleDocument>): ActivityStore {
   return {

@@ -7,7 +7,7 @@ import { type Month, monthKey } from '../domain/month.ts';
 import type { FrozenBills } from '../ports.ts';
 import type { BillDocument } from './documents.ts';
 
-/** Bills whose usage is deleted, or about to be (ADR 0045). Written once. */
+/** Bills whose usage is deleted or is about to be deleted (ADR 0045). Written once. */
 export function createFrozenBills(collection: StoreCollection<BillDocument>): FrozenBills {
   const idOf = (applicationId: string, month: Month) => `${applicationId}/${monthKey(month)}`;
   return {

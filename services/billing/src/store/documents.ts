@@ -8,23 +8,23 @@ export interface UsageDocument extends OwingDocument {
   /** Usage id. */
   _id: string;
   applicationId: string;
-  /** Empty: not known. */
+  /** Empty if not known. */
   deviceId: string;
   kind: UsageKind;
   startedAtMs: number;
   durationMs: number;
-  /** The start as the source told it, where `startedAtMs` replaces it. */
+  /** The start as the source reported it, set if `startedAtMs` replaces it. */
   reportedStartedAtMs?: number;
-  /** `touchedMonths`: the months whose bills may include it, in any time zone. */
+  /** `touchedMonths`: the months whose bills may include this usage, in any time zone. */
   months: number[];
-  /** True while it may be on no sheet; bills then add it individually. */
+  /** True while the usage may be on no sheet; bills then add it individually. */
   loose?: true;
 }
 
 /**
- * The usage of a device (or of no known device) in a month, in one document, so that a bill reads some
- * thousand sheets instead of some hundred thousand usages. Entries are copies of `usage` under their own
- * keys, so that writing one again changes nothing.
+ * The usage of a device (or of no known device) in a month, in one document. A bill thus reads some thousand sheets
+ * instead of some hundred thousand usages. Entries are copies of `usage` under their own keys, so writing an entry
+ * again changes nothing.
  */
 export interface SheetDocument {
   /** Application, device and month. */
@@ -33,12 +33,12 @@ export interface SheetDocument {
   deviceId: string;
   /** `monthKey`. */
   month: number;
-  /** Approximate number of entries, because repeats count again. */
+  /** Approximate number of entries; repeats are counted again. */
   size: number;
   entries: Record<string, SheetEntry>;
 }
 
-/** Place in `usageKinds`, startedAtMs, durationMs. */
+/** Index in `usageKinds`, startedAtMs, durationMs. */
 export type SheetEntry = [kind: number, startedAtMs: number, durationMs: number];
 
 export interface LifecycleDocument {
@@ -78,7 +78,7 @@ export const collections = {
   bills: 'bills',
 } as const;
 
-/** Made by step 1 (steps.ts); every query of this service uses one of them or `_id`. */
+/** Created by step 1 (steps.ts). Every query of this service uses one of these indexes or `_id`. */
 export const billingIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.usage]: [
     { name: 'month', key: { applicationId: 1, months: 1, startedAtMs: 1, _id: 1 } },
@@ -93,14 +93,14 @@ export const billingIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.plans]: [{ name: 'device', key: { applicationId: 1, deviceId: 1 } }],
 };
 
-/** The collections whose documents owe records of changes; their index is made by step 2. */
+/** Collections whose documents have pending audit records; their index is created by step 2. */
 export const owingCollections = [collections.usage, collections.plans] as const;
 
 export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
   owingCollections.map((name) => [name, [owingIndex]]),
 );
 
-/** Finds old usage, to delete it (ADR 0045). */
+/** Indexes that find old usage, to delete it (ADR 0045). */
 export const retentionIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.usage]: [{ name: 'started', key: { startedAtMs: 1 } }],
 };

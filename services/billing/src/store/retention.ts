@@ -11,8 +11,8 @@ const utc = FixedOffsetZone.utcInstance;
 type OldUsage = Pick<UsageDocument, '_id' | 'applicationId' | 'deviceId' | 'months'>;
 
 /**
- * Usage of months that ended long ago, in every time zone (ADR 0045). `freeze` makes sure that the bill of a
- * month needs its usage no more.
+ * Usage of months that ended long ago, in every time zone (ADR 0045). `freeze` stores the bill of a month before its
+ * usage is deleted.
  */
 export function oldUsage(
   { usage, sheets }: { usage: StoreCollection<UsageDocument>; sheets: StoreCollection<SheetDocument> },
@@ -20,12 +20,12 @@ export function oldUsage(
   freeze: (applicationId: string, month: Month) => Promise<void>,
 ): KeptKind<OldUsage> {
   const old = (beforeMs: number): Filter<UsageDocument> => {
-    // The first month that is not over everywhere.
+    // The first month that is not over in every time zone.
     const open = monthAt(beforeMs - 12 * hourMs, utc);
     return {
       startedAtMs: { $lt: spanOf(open, utc).fromMs },
       months: { $not: { $gte: monthKey(open) } },
-      // It owes no audit record.
+      // No pending audit record.
       auditAtMs: { $exists: false },
     };
   };

@@ -4,24 +4,22 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import { type Usage, usageKinds } from '../domain/usage.ts';
 import type { SheetDocument, SheetEntry, UsageDocument } from './documents.ts';
 
-/** Entries of one sheet; each change writes the whole sheet. */
+/** Maximum entries of one sheet; each change writes the whole sheet. */
 const mostEntries = 2000;
 
-/** The key of a usage on its sheet, encoded because ids may contain characters that field names may not. */
+/** Key of a usage on its sheet. Encoded, because ids may contain characters that field names may not. */
 export function entryKey(usageId: string): string {
   return createHash('sha256').update(usageId).digest('base64url').slice(0, 22);
 }
 
-/**
- * True for usage that lies in the same single month in every time zone; only such usage is put on a sheet.
- */
+/** True for usage that lies in the same single month in every time zone. Only such usage is put on a sheet. */
 export function fitsSheet({ months }: Pick<UsageDocument, 'months'>): boolean {
   return months.length === 1;
 }
 
 /**
- * Puts usages on their sheets; returns those that are on a sheet now. A full sheet takes no more, and of
- * two concurrent calls that create a sheet one may fail: such usages stay loose.
+ * Puts usages on their sheets. Returns the usages that are on a sheet now. Usages stay loose if their sheet is full, or
+ * if another call creates the same sheet at the same time.
  */
 export async function putOnSheets(
   collection: StoreCollection<SheetDocument>,
@@ -71,17 +69,14 @@ function addition(_id: string, part: readonly UsageDocument[]) {
   };
 }
 
-/**
- * The operations that failed because their sheet exists (full, or just created); undefined for other
- * failures.
- */
+/** The operations that failed because their sheet exists (full, or just created); undefined for other failures. */
 function duplicates(error: unknown): number[] | undefined {
   const { writeErrors } = error as { writeErrors?: readonly { index: number; code?: unknown }[] };
   if (!isDuplicateKey(error) || !writeErrors?.every((one) => one.code === 11000)) return undefined;
   return writeErrors.map(({ index }) => index);
 }
 
-/** The entries on an application's sheets of a month, except the given ones. */
+/** The entries on an application's sheets of a month, except the given usages. */
 export async function* onSheets(
   collection: StoreCollection<SheetDocument>,
   applicationId: string,

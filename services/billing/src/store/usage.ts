@@ -8,16 +8,16 @@ import type { SheetDocument, UsageDocument } from './documents.ts';
 import { entryKey, fitsSheet, onSheets, putOnSheets } from './sheets.ts';
 
 /**
- * Usage in MongoDB. Each usage is one document, inserted once, which alone decides what is stored. It
- * begins as loose, is copied onto its sheet, and is then no longer loose. A bill reads the loose usages and
- * then the sheets without them, so each usage is counted once, whenever a crash happens.
+ * Usage in MongoDB. Each usage is one document, inserted once, and this document alone decides whether the usage is
+ * stored. It begins as loose, is copied onto its sheet, and is then no longer loose. A bill reads the loose usages and
+ * then the sheets without them. So each usage is counted once, whenever a crash happens.
  */
 export function createUsageStore(
   collection: StoreCollection<UsageDocument>,
   sheets: StoreCollection<SheetDocument>,
   step: (name: 'usageRecorded' | 'usageOnSheet') => void = () => {},
 ): UsageStore {
-  /** How many were new. */
+  /** Returns the number of new documents. */
   async function insertNew(documents: readonly UsageDocument[], triesLeft = 3): Promise<number> {
     const operations = documents.map(({ _id, ...fields }) => ({
       updateOne: { filter: { _id }, update: { $setOnInsert: fields }, upsert: true },
@@ -56,8 +56,7 @@ export function createUsageStore(
         await settle(documents);
         return { added, conflicting: new Set() };
       }
-      // Some existed: the first content of an id counts, and usage that a crash left loose is put on its
-      // sheet.
+      // Some existed. The first content of an id counts, and usage that a crash left loose is put on its sheet.
       const known = await stored(usages.map(({ usageId }) => usageId));
       await settle([...known.values()].filter(({ loose }) => loose));
       const conflicting = usages.filter((usage) => {
@@ -93,7 +92,7 @@ export function createUsageStore(
   };
 }
 
-/** Usage of no duration lies in the month in which it began. */
+/** Filter: usage without a duration counts in the month in which it began. */
 function beginsIn(
   { startedAtMs }: UsageDocument,
   { fromMs, toMs }: { fromMs: number; toMs: number },
@@ -111,10 +110,10 @@ function documentOf({
   reportedStartedAtMs,
 }: Usage): UsageDocument {
   const months = touchedMonths(startedAtMs, startedAtMs + durationMs);
-  const told = reportedStartedAtMs !== undefined && { reportedStartedAtMs };
+  const reported = reportedStartedAtMs !== undefined && { reportedStartedAtMs };
   return {
     ...{ _id: usageId, applicationId, deviceId, kind, startedAtMs, durationMs },
-    ...told,
+    ...reported,
     ...{ months, loose: true },
   };
 }

@@ -15,8 +15,10 @@ import { Registry } from 'prom-client';
 import { recordsCollection } from '../audit/documents.ts';
 import { buildBilling } from '../build.ts';
 
-/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
-const patient = { deadlineMs: 60_000 };
+/**
+ * RPC deadline that is longer than a call takes on a slow machine. Only the test's own timeout ends a call that hangs.
+ */
+const longDeadline = { deadlineMs: 60_000 };
 
 /** A running billing service on the embedded store and log. */
 export interface World {
@@ -25,21 +27,21 @@ export interface World {
   readonly audit: Client<typeof AuditAdminService>;
   readonly store: Store;
   readonly log: EventLog;
-  /** Time, for the service; milliseconds since 1970. */
+  /** Time of the service; milliseconds since 1970. */
   nowMs: number;
   /** The failpoint at which the next work that reaches it is interrupted. */
   cutAt: string | undefined;
-  /** What the audit store refuses new records with; undefined: it takes them. */
+  /** Error of the audit store for new records; undefined: it works. */
   recordsFailure: Error | undefined;
   /** Why the service is not ready. */
   notReady(): string | undefined;
-  /** How many documents queries have examined so far. */
+  /** Number of documents that queries have examined so far. */
   documentsExamined(): number;
   /** Publishes usage and waits until it is consumed. */
   use(...events: MessageInitShape<typeof UsageEventSchema>[]): Promise<void>;
   /** Publishes changes of activations and waits until they are consumed. */
   change(...events: MessageInitShape<typeof DeviceLifecycleEventSchema>[]): Promise<void>;
-  /** A metric's samples, as they are shown. */
+  /** Samples of a metric, in text format. */
   metrics(name: string): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -70,9 +72,9 @@ export async function openWorld(zone = 'UTC+9', retentionMs = 3_600_000): Promis
       timeoutMs: 60_000,
     });
   const world: World = {
-    billing: createClient(BillingService, channel, patient),
-    admin: createClient(BillingAdminService, channel, patient),
-    audit: createClient(AuditAdminService, channel, patient),
+    billing: createClient(BillingService, channel, longDeadline),
+    admin: createClient(BillingAdminService, channel, longDeadline),
+    audit: createClient(AuditAdminService, channel, longDeadline),
     store,
     log,
     nowMs: Date.UTC(2026, 10, 21),
@@ -127,7 +129,7 @@ export async function openWorld(zone = 'UTC+9', retentionMs = 3_600_000): Promis
 /** Rights on audit records without the right to change one (docs/operations/audit.md). */
 const allowed = new Set(['find', 'findOne', 'countDocuments', 'insertMany', 'deleteMany', 'createIndexes']);
 
-/** The store, whose audit records can never be changed, nor written while there is a failure. */
+/** The store, without rights to change audit records, and failing to insert them while there is a failure. */
 function refusing(store: Store, failure: () => Error | undefined): Store {
   return {
     ...store,

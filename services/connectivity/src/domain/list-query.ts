@@ -1,7 +1,7 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { ConnectivityTarget, NetworkType } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 
-/** What can be listed (rule A15): mobile networks only as access points. */
+/** Network types that can be listed (rule A15). Mobile networks are listed only as access points. */
 const listed: ReadonlySet<NetworkType> = new Set([NetworkType.BLUETOOTH, NetworkType.WIFI, NetworkType.APN]);
 
 const targets: ReadonlySet<ConnectivityTarget> = new Set(Object.values(ConnectivityTarget));

@@ -10,7 +10,7 @@ import type { HandlerDependencies } from './operate.ts';
 import { readStateHandler } from './read-state.ts';
 import { resetConnectivityHandler } from './reset-connectivity.ts';
 
-/** What this service serves to the gateway. */
+/** The gRPC services that the gateway calls. */
 export function rpcBindings(
   deps: HandlerDependencies,
   { counted }: Pick<ConnectivityMetrics, 'counted'>,

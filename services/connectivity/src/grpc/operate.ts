@@ -16,9 +16,9 @@ interface Subject {
 }
 
 /**
- * Creates the operation's transaction through devices. devices decides whether the application may operate
- * the device now, and answers a repeat with the same Idempotency-Key like the first call; its refusals are
- * passed on unchanged.
+ * Creates the operation's transaction through devices. devices decides whether the application may operate the device
+ * now. It answers a repeat with the same Idempotency-Key like the first call. Errors of devices are passed on
+ * unchanged.
  */
 export async function operate(
   { devices }: HandlerDependencies,

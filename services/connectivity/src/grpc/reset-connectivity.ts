@@ -4,7 +4,7 @@ import type { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/s
 import { NetworkType, ResetConnectivitySchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { type HandlerDependencies, operate } from './operate.ts';
 
-/** Sets Bluetooth back: pairings and settings. */
+/** Resets Bluetooth: pairings and settings. */
 export function resetConnectivityHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ConnectivityService>['resetConnectivity'] {

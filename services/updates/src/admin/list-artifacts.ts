@@ -21,7 +21,7 @@ export function listArtifactsHandler(
     const before = await deps.catalogue.list(query);
     const open = before.filter((a) => a.state === 'uploading').slice(0, 20);
     if (open.length === 0) return { artifacts: before.map(artifactInfo) };
-    await Promise.all(open.map((a) => deps.lookNow({ artifactId: a.id })));
+    await Promise.all(open.map((a) => deps.checkNow({ artifactId: a.id })));
     return { artifacts: (await deps.catalogue.list(query)).map(artifactInfo) };
   };
 }

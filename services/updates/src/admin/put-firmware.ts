@@ -8,8 +8,7 @@ import type { AdminDependencies } from './dependencies.ts';
 import { artifactInfo } from './messages.ts';
 
 /**
- * Opens the upload of a firmware; an existing version is never overwritten, a withdrawn one can be put
- * again.
+ * Opens the upload of a firmware. An existing version is never overwritten; a withdrawn version can be uploaded again.
  */
 export function putFirmwareHandler(
   deps: AdminDependencies,
@@ -34,7 +33,7 @@ export function putFirmwareHandler(
   };
 }
 
-/** An update names a firmware by its version alone. */
+/** Throws if the version exists as another package: an update names a firmware by its version alone. */
 function requireSamePackage(artifact: Artifact, packageName: string): void {
   if (artifact.package !== packageName) {
     throw new DomainError(

@@ -5,7 +5,7 @@ import { artifactId } from '../domain/artifact.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { artifactInfo, kindOf } from './messages.ts';
 
-/** Withdraws an artifact: no headset gets a URL for it any more; its content is kept. Idempotent. */
+/** Withdraws an artifact: headsets get no more URLs for it, its content is kept. Idempotent. */
 export function withdrawArtifactHandler(
   deps: AdminDependencies,
 ): Handlers<typeof UpdatesAdminService>['withdrawArtifact'] {

@@ -1,8 +1,8 @@
-/** Bounds of what a package may contain and unpack to: guards against packages made to exhaust the check. */
+/** Limits of a package's content and unpacked size. They protect the check against packages that try to exhaust it. */
 export const bounds = {
   entries: 100_000,
   nameBytes: 1024,
-  /** Names, extra fields and comments of all entries; what the check keeps of them is in memory. */
+  /** Names, extra fields and comments of all entries. The check keeps them in memory. */
   directoryBytes: 16 * 1024 ** 2,
   manifestBytes: 1024 * 1024,
   signingBlockBytes: 16 * 1024 ** 2,

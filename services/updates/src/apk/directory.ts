@@ -1,7 +1,7 @@
 import { type Entry, getFileNameLowLevel, validateFileName, type ZipFile } from 'yauzl';
 import { bounds, printable, Unfit } from './bounds.ts';
 
-/** What the check keeps of an entry: a few numbers and its name. */
+/** Fields of an entry that the check keeps: a few numbers and its name. */
 export interface Listed {
   readonly name: string;
   readonly relativeOffsetOfLocalHeader: number;
@@ -18,10 +18,10 @@ export interface Located extends Listed {
 
 const stored = 0;
 const deflated = 8;
-/** Kinds of entries by the file mode that Unix writes: none told, file, folder. */
+/** File types that an entry may have, from its Unix file mode: not given, file, folder. */
 const plainKinds = [0, 0o10, 0o04];
 
-/** Reads the central directory and judges it; no content is read. */
+/** Reads and validates the central directory. No content is read. */
 export async function readDirectory(zip: ZipFile): Promise<Listed[]> {
   if (zip.entryCount > bounds.entries) {
     throw new Unfit('bounds', `It has more than ${bounds.entries} entries.`);
@@ -87,8 +87,8 @@ function requirePlain(entry: Entry, name: string): void {
 }
 
 /**
- * Finds the content of each entry, in the order of the file, and judges that entries do not share bytes:
- * a small file that unpacks one content many times would.
+ * Finds the content of each entry, in the order of the file. Throws if entries share bytes, because a small file could
+ * otherwise unpack one content many times.
  */
 export async function locate(zip: ZipFile, listed: readonly Listed[]): Promise<Located[]> {
   const inOrder = listed.toSorted((a, b) => a.relativeOffsetOfLocalHeader - b.relativeOffsetOfLocalHeader);
@@ -98,13 +98,13 @@ export async function locate(zip: ZipFile, listed: readonly Listed[]): Promise<L
     if (one.relativeOffsetOfLocalHeader < end) {
       throw new Unfit('unsafe', `Its entries ${printable(before)} and ${printable(one.name)} overlap.`);
     }
-    // It reads no more of the entry than these fields.
+    // yauzl reads only these fields of the entry.
     const header = await zip.readLocalFileHeaderPromise(one as unknown as Entry);
     if (
       !header.fileName.equals(Buffer.from(one.name)) ||
       header.compressionMethod !== one.compressionMethod
     ) {
-      throw new Unfit('unsafe', `Its entry ${printable(one.name)} is another one in its own header.`);
+      throw new Unfit('unsafe', `Its entry ${printable(one.name)} has another name in its own header.`);
     }
     located.push({ ...one, dataStart: header.fileDataStart });
     [end, before] = [header.fileDataStart + one.compressedSize, one.name];

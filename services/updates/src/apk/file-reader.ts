@@ -5,9 +5,9 @@ import { RandomAccessReader } from 'yauzl';
 const chunkBytes = 64 * 1024;
 
 /**
- * Reads an open file for yauzl. Offsets come from the file itself, and Node.js throws for one beyond 2^53:
- * yauzl's own reader does not expect that, and the process ends. Here it is an error like another. The
- * caller keeps the file descriptor.
+ * Reads an open file for yauzl. Offsets come from the file itself, and Node.js throws for an offset beyond 2^53.
+ * yauzl's own reader does not catch this error, and the process would end. This reader reports the error. The caller
+ * keeps the file descriptor.
  */
 export class FileReader extends RandomAccessReader {
   readonly #fd: number;

@@ -59,9 +59,9 @@ test.each<[string, () => Promise<Buffer>, RegExp]>([
     /^Its manifest requires splits/,
   ],
   [
-    'nothing but a manifest',
+    'only a manifest',
     () => makeApk({ entries: { 'META-INF/a.version': Buffer.from('1') } }),
-    /^It has nothing but its AndroidManifest\.xml\.$/,
+    /^It contains only AndroidManifest\.xml\.$/,
   ],
   ['no signature', () => makeApk({ signed: false }), /^It is not signed: it has neither a v1 signature/],
   [
@@ -124,7 +124,7 @@ test.each<[string, () => Promise<Buffer>, RegExp]>([
       rename(await makeApk({ entries: { 'aa/classes.dex': Buffer.from('x') } }), 'aa/classes', '../classes'),
     /^The name of its entry \.\.\/classes\.dex leaves the package\.$/,
   ],
-])('%s is told', async (_, make, reason) => {
+])('%s is rejected with the reason', async (_, make, reason) => {
   expect(await inspect(await make())).toMatch(reason);
 });
 
@@ -145,7 +145,7 @@ test.each<[string, () => Promise<Buffer>]>([
   expect(await inspect(await make())).toBeUndefined();
 });
 
-test('a package that needs no splits passes, whatever its manifest says of them', async () => {
+test('a package that needs no splits passes, whatever its manifest declares about splits', async () => {
   const splits = { split: '', isSplitRequired: false, requiredSplitTypes: '' };
   expect(await inspect(await makeApk({ splits }))).toBeUndefined();
 });
@@ -162,7 +162,7 @@ test('a broken entry is reported, whether stored or compressed', async () => {
 });
 
 // protects against files/archive-tricks
-test('two manifests are refused: readers disagree on which counts', async () => {
+test('two manifests are rejected: readers disagree on which counts', async () => {
   const second = makeManifest({ package: 'com.evil.app', versionName: '1.0.0' });
   const apk = rename(
     await makeApk({ entries: { 'AndroidManifest.abc': second } }),
@@ -173,7 +173,7 @@ test('two manifests are refused: readers disagree on which counts', async () => 
 });
 
 // protects against files/bomb
-test('a package that would unpack to far more than its size is refused before it is unpacked', async () => {
+test('a package that would unpack to far more than its size is rejected before it is unpacked', async () => {
   const zeros = Buffer.alloc(bounds.freeBytes);
   expect(
     await inspect(await makeApk({ entries: { 'zeros.dex': zeros.subarray(0, bounds.freeBytes / 2) } })),
@@ -192,7 +192,7 @@ test('text from a package is bounded and printable', async () => {
   expect(reason?.length).toBeLessThan(200);
 });
 
-test('a file that cannot be read is a failure, not a reason of a rejection', async () => {
+test('a file that cannot be read is an error, not a rejection', async () => {
   const fd = openSync(folder, 'r');
   await expect(inspectPackage(fd, declared)).rejects.toThrow(/EISDIR/);
   closeSync(fd);

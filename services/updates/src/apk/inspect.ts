@@ -11,10 +11,10 @@ import { requireSignature } from './signature.ts';
 const manifestName = 'AndroidManifest.xml';
 
 /**
- * Checks that an open file is an Android package of that name and version, safe, signed, installable alone, and
- * whole: every entry unpacks to its declared size and checksum. What the package declares is judged before anything is
- * unpacked. Reads it as a stream and keeps only the directory and the manifest in memory. Returns why it is
- * rejected, undefined when it passes. Throws when the file cannot be read. Reading blocks the thread.
+ * Checks that an open file is an Android package of that name and version, safe, signed, installable alone, and whole:
+ * every entry unpacks to its declared size and checksum. The declared values are validated before anything is unpacked.
+ * Reads the file as a stream and keeps only the directory and the manifest in memory. Returns the reason for a
+ * rejection, or undefined if the package passes. Throws when the file cannot be read. Reading blocks the thread.
  */
 export async function inspectPackage(
   fd: number,
@@ -27,7 +27,7 @@ export async function inspectPackage(
     const zip = await fromRandomAccessReaderPromise(new FileReader(fd), size, options);
     // eachEntry has a listener only while it runs.
     zip.on('error', () => {});
-    // Its type in @types/yauzl is wrong. Before the first entry is read, the directory begins there.
+    // The type in @types/yauzl is wrong. Before the first entry is read, this is the offset of the directory.
     const directoryOffset = zip.readEntryCursor as unknown as number;
     const entries = await locate(zip, await readDirectory(zip));
     const manifest = readManifest(await manifestOf(zip, entries));
@@ -56,7 +56,7 @@ function requireEqual(what: string, actual: string, declared: string): void {
   }
 }
 
-/** A device installs one file: no part of a package, and no package that needs other parts. */
+/** A device installs one file. Throws for a split of a package, and for a package that requires splits. */
 function requireWhole({ split, requiresSplits }: Manifest, entries: readonly Located[]): void {
   if (split !== '') {
     throw new Unfit('split', `It is the split ${printable(split)} of a package. Upload a universal APK.`);
@@ -68,7 +68,7 @@ function requireWhole({ split, requiresSplits }: Manifest, entries: readonly Loc
     );
   }
   if (entries.every(({ name }) => name === manifestName || name.startsWith('META-INF/'))) {
-    throw new Unfit('not_whole', `It has nothing but its ${manifestName}.`);
+    throw new Unfit('not_whole', `It contains only ${manifestName}.`);
   }
 }
 
@@ -83,7 +83,7 @@ async function manifestOf(zip: ZipFile, entries: readonly Located[]): Promise<Bu
   return Buffer.concat(kept);
 }
 
-/** Unpacks an entry, by yauzl to no more than its declared size; throws unless it is whole. */
+/** Unpacks an entry to at most its declared size (limited by yauzl). Throws unless the entry is whole. */
 async function unpack(zip: ZipFile, entry: Located, take: (chunk: Buffer) => void): Promise<void> {
   const stream = await streamOf(zip, entry);
   let checksum = 0;
@@ -100,7 +100,7 @@ function streamOf(zip: ZipFile, entry: Located): Promise<Readable> {
   const { dataStart, compressedSize, uncompressedSize, compressionMethod } = entry;
   const inflate = compressionMethod !== 0;
   return new Promise((resolve, reject) => {
-    // Its form with a promise calls another method (yauzl 3.4.0).
+    // The promise form calls another method (yauzl 3.4.0).
     zip.openReadStreamLowLevel(
       dataStart,
       compressedSize,

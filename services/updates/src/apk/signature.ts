@@ -8,9 +8,9 @@ const magic = Buffer.from('APK Sig Block 42');
 const footerBytes = 8 + magic.length;
 
 /**
- * Checks that a package has a signature: without one no device installs it. It may be of scheme v1 (files of
- * META-INF) or v2 and later (a block before the zip's directory). The signature itself is not verified: the device
- * does, and the certificate is the developer's own. Throws Unfit.
+ * Checks that a package has a signature; no device installs an unsigned package. The signature may be of scheme v1
+ * (files of META-INF) or of v2 and later (a block before the zip's directory). The signature itself is not verified:
+ * the device verifies it, and the certificate is the developer's own. Throws Unfit.
  */
 export function requireSignature(fd: number, directoryOffset: number, entries: readonly Located[]): void {
   const contentEnd = Math.max(
@@ -24,7 +24,7 @@ export function requireSignature(fd: number, directoryOffset: number, entries: r
   );
 }
 
-/** Scheme v1: a signature file, and its block of the same name. */
+/** Scheme v1: a signature file, and a block with the same name. */
 function hasFiles(entries: readonly Located[]): boolean {
   const names = new Set(entries.map(({ name }) => name.toUpperCase()));
   return [...names].some((name) => {

@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('what real packages have is accepted: folders, any names, comments, extra fields, stored and empty entries', async () => {
+test('contents of real packages are accepted: folders, any names, comments, extra fields, stored and empty entries', async () => {
   const content = makeManifest({ package: claimed.package, versionName: claimed.version });
   const path = join(folder, 'a.apk');
   const zip = rawZip([

@@ -3,12 +3,12 @@ import { readSync } from 'node:fs';
 import type { Rejection } from '../apk/bounds.ts';
 import { inspectPackage } from '../apk/inspect.ts';
 
-/** What an uploaded file is to be. */
+/** Declared kind, name and size of an uploaded file. */
 export type Declared =
   | { readonly kind: 'software'; readonly package: string; readonly version: string }
   | { readonly kind: 'firmware' };
 
-/** What the check of a file's content found. */
+/** Result of the check of a file's content. */
 export type Verdict = { readonly sha256: string } | { readonly rejection: Rejection };
 
 /** Checks an open file. Throws when it cannot be read. Reading blocks the thread. */

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { checkFile, type Declared } from './check-file.ts';
-import { fileHandle, type Told } from './messages.ts';
+import { type CheckMessage, fileHandle } from './messages.ts';
 
-/** In this process one uploaded file is checked; check-process.ts starts it. */
-const tell = (told: Told) => new Promise<void>((done) => process.send?.(told, () => done()));
+/** Checks one uploaded file in this process, which check-process.ts starts. */
+const send = (message: CheckMessage) => new Promise<void>((done) => process.send?.(message, () => done()));
 
-/** The largest memory that this process had; 0 where the system does not tell. getrusage counts its parent's, too. */
+/**
+ * Peak memory of this process in bytes; 0 if the system does not report it. getrusage also counts the parent's memory.
+ */
 function peakBytes(): number {
   try {
     return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0) * 1024;
@@ -14,13 +16,13 @@ function peakBytes(): number {
   }
 }
 
-// Whoever asked is gone.
+// The parent process has ended.
 process.once('disconnect', () => process.exit());
-await tell({ kind: 'begun' });
+await send({ kind: 'begun' });
 try {
   const verdict = await checkFile(fileHandle, JSON.parse(process.argv[2] ?? '') as Declared);
-  await tell({ kind: 'verdict', verdict, peakBytes: peakBytes() });
+  await send({ kind: 'verdict', verdict, peakBytes: peakBytes() });
 } catch (error) {
-  await tell({ kind: 'failed', reason: (error as Error).message });
+  await send({ kind: 'failed', reason: (error as Error).message });
 }
 process.exit();

@@ -56,7 +56,7 @@ test.each<[string, () => Buffer]>([
   async (_, make) => {
     const { verdict, peakBytes } = await check(make());
     expect(verdict).toEqual({ sha256: expect.any(String) });
-    // Only Linux tells.
+    // Only Linux reports it.
     if (process.platform === 'linux') expect(peakBytes).toBeGreaterThan(20 * mebi);
     expect(peakBytes).toBeLessThan(160 * mebi);
   },
@@ -64,7 +64,7 @@ test.each<[string, () => Buffer]>([
 );
 
 // protects against files/check-exhaustion
-test('a check that takes longer than it may is ended, and the file is refused', async () => {
+test('a check that takes longer than it may is killed, and the file is rejected', async () => {
   const { verdict } = await check(longCheck(claimed, 3072, false), { timeoutMs: 500 });
   expect(verdict).toEqual({
     rejection: { rule: 'bounds', reason: 'Its check takes longer than 0.5 s.' },
@@ -72,14 +72,14 @@ test('a check that takes longer than it may is ended, and the file is refused', 
 });
 
 // protects against files/check-exhaustion
-test('a check that takes more memory than it may is refused, and this process lives', async () => {
+test('a file whose check takes too much memory is rejected, and this process continues', async () => {
   const { verdict } = await check(large, { heapMb: 12 });
   expect(verdict).toEqual({
     rejection: { rule: 'bounds', reason: 'Its check takes more memory than is allowed.' },
   });
 });
 
-test('a check that is broken off ends at once, and is no refusal', async () => {
+test('an aborted check ends at once, and the file is not rejected', async () => {
   const stop = new AbortController();
   const stopping = new Error('stopping');
   const begun = Promise.withResolvers<ChildProcess>();
@@ -88,7 +88,7 @@ test('a check that is broken off ends at once, and is no refusal', async () => {
     process.once('message', () => begun.resolve(process));
   };
   subscribe('child_process', watch);
-  // Left alone, it takes ten seconds.
+  // Without the abort, it takes ten seconds.
   const outcome = check(longCheck(claimed, 3072), { signal: stop.signal }).catch((error: Error) => error);
   const process = await begun.promise;
   unsubscribe('child_process', watch);
@@ -99,7 +99,7 @@ test('a check that is broken off ends at once, and is no refusal', async () => {
   await expect(late).rejects.toBe(stopping);
 });
 
-test('a file that cannot be read is no refusal', async () => {
+test('a file that cannot be read is not rejected', async () => {
   const limit = { timeoutMs: 150_000, signal: new AbortController().signal };
   await expect(checkInProcess(join(folder, 'none'), declared, limit)).rejects.toThrow('ENOENT');
   await expect(checkInProcess(folder, declared, limit)).rejects.toThrow('EISDIR');

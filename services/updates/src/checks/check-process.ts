@@ -6,28 +6,27 @@ import { fileURLToPath } from 'node:url';
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { Rejection } from '../apk/bounds.ts';
 import type { Declared, Verdict } from './check-file.ts';
-import type { Told } from './messages.ts';
+import type { CheckMessage } from './messages.ts';
 
-/** Heap of a checking process; the largest directory that is allowed takes about half of it. */
+/** Heap of a checking process in MB. The largest allowed directory takes about half of it. */
 const defaultHeapMb = 64;
-/** What keeps its memory beside the heap small: one arena of malloc, one thread that unpacks. */
+/** Keeps the memory outside the heap small: one malloc arena, one thread that unpacks. */
 const environment = { MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' };
 const main = fileURLToPath(new URL('./check-main.ts', import.meta.url));
 const project = join(dirname(main), '../../../..');
-/** What a checking process may read: its code, and how large it was. */
+/** Files that a checking process may read: its code, and its own peak memory. */
 const readable = [join(project, 'services/updates'), join(project, 'node_modules'), '/proc/self/status'];
 
-/** A check that ended, with the largest memory that its process had (0: not known). */
+/** A finished check, with the peak memory of its process (0: not known). */
 export interface Ended {
   readonly verdict: Verdict;
   readonly peakBytes: number;
 }
 
 /**
- * Checks a file in a process of its own, which holds nothing but that file: no environment, no network, no
- * right to write or to start programs. It is killed after `timeoutMs`, and whatever it does beside
- * answering is the file's fault (ADR 0042). Throws when the file cannot be read or the process cannot
- * start, and when the signal aborts.
+ * Checks a file in a separate process that can access nothing else: no environment, no network, no right to write or to
+ * start programs. The process is killed after `timeoutMs`. If the process ends without an answer, the file is rejected
+ * (ADR 0042). Throws when the file cannot be read or the process cannot start, and when the signal aborts.
  */
 export async function checkInProcess(
   path: string,
@@ -65,7 +64,7 @@ interface Limit {
   readonly isOver: () => boolean;
 }
 
-/** What gives a script its heap, and takes every right from it but to read its code. */
+/** Node.js options that set a script's heap size and allow it only to read its code. */
 export function argumentsOf(script: string, heapMb = defaultHeapMb): string[] {
   const limits = [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=1'];
   const reads = readable.map((path) => `--allow-fs-read=${path}`);
@@ -79,7 +78,7 @@ function start(args: readonly string[], declared: Declared, fd: number): ChildPr
   });
 }
 
-/** Ends of a process that its own code causes: faults, and V8's end when the heap is full. */
+/** Signals of a crash that the process itself caused: faults, and V8's abort when the heap is full. */
 const crashes: readonly unknown[] = ['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP'];
 const keptOfErrors = 4096;
 
@@ -88,19 +87,19 @@ async function answerOf(child: ChildProcess, limit: Limit): Promise<Ended> {
   child.stderr?.on('data', (text: Buffer) => {
     if (errors.length < keptOfErrors) errors += text.toString('latin1');
   });
-  const told = new Map<Told['kind'], Told>();
-  child.on('message', (message: Told) => told.set(message.kind, message));
+  const messages = new Map<CheckMessage['kind'], CheckMessage>();
+  child.on('message', (message: CheckMessage) => messages.set(message.kind, message));
   const [code, endedBy] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-  const verdict = told.get('verdict');
+  const verdict = messages.get('verdict');
   if (verdict?.kind === 'verdict') return verdict;
-  const failed = told.get('failed');
+  const failed = messages.get('failed');
   if (failed?.kind === 'failed') throw new Error(`an upload cannot be read: ${failed.reason}`);
   limit.signal.throwIfAborted();
   if (limit.isOver()) return rejected('bounds', `Its check takes longer than ${limit.timeoutMs / 1000} s.`);
-  if (told.has('begun') && (code !== null || crashes.includes(endedBy))) {
+  if (messages.has('begun') && (code !== null || crashes.includes(endedBy))) {
     return /heap out of memory|heap limit/i.test(errors)
       ? rejected('bounds', 'Its check takes more memory than is allowed.')
-      : rejected('not_whole', 'It is not a whole Android package: its check broke off.');
+      : rejected('not_whole', 'It is not a whole Android package: its check crashed.');
   }
   throw new Error(`the check of an upload ended with ${endedBy ?? code}: ${errors.slice(0, keptOfErrors)}`);
 }

@@ -14,7 +14,7 @@ function fetching() {
 }
 const settled = () => new Promise(setImmediate);
 
-test('a thousand files of one developer wait and are put off; another’s is checked at once', async () => {
+test('a thousand files of one developer wait or are postponed; a file of another developer is checked at once', async () => {
   const checks = createContentChecks({ atOnce: 2, timeoutMs: 1000 });
   const flood = fetching();
   const flooded = Array.from({ length: 1000 }, () => checks.check('a', firmware, flood.fetch));
@@ -32,7 +32,7 @@ test('a thousand files of one developer wait and are put off; another’s is che
   }
 });
 
-test('never more than so many at once, and a failed fetch makes room', async () => {
+test('the number of concurrent checks is limited, and a failed fetch frees its slot', async () => {
   const checks = createContentChecks({ atOnce: 2, timeoutMs: 1000 });
   const { under, fetch } = fetching();
   const all = ['a', 'b', 'c', 'd'].map((owner) => checks.check(owner, firmware, fetch));

@@ -3,13 +3,15 @@ import type { ContentChecks } from '../ports.ts';
 import { checkInProcess } from './check-process.ts';
 import { createSlots } from './slots.ts';
 
-/** Files that may wait for their check in this process, of all developers and of one. The rest waits in the store. */
+/**
+ * Maximum files that wait for their check in this process: in all, and of one developer. Other files wait in the store.
+ */
 const [mostWaiting, mostWaitingOfOne] = [100, 20];
 
 export interface RunningContentChecks extends ContentChecks {
   running(): number;
   waiting(): number;
-  /** Breaks off the checks that run; they are made again by whoever looks next. */
+  /** Aborts the running checks. Other instances repeat them. */
   stop(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { createSlots, type SlotLimits } from './slots.ts';
 
 const never = new AbortController().signal;
-/** Slots whose order of being given is noted. */
+/** Slots that record the order in which they are given. */
 function noting(limits: Partial<SlotLimits> = {}) {
   const slots = createSlots({ atOnce: 2, waiting: 100, waitingOfOne: 50, ...limits });
   const given: string[] = [];
@@ -19,7 +19,7 @@ function noting(limits: Partial<SlotLimits> = {}) {
   return { slots, given, take, free };
 }
 
-test('one owner alone gets all slots but one, so that another never waits for it', async () => {
+test('a single owner gets all slots but one, so that another owner never waits for it', async () => {
   const { given, take, slots } = noting({ atOnce: 3 });
   for (let i = 0; i < 5; i += 1) void take('a');
   await take('b');
@@ -27,7 +27,7 @@ test('one owner alone gets all slots but one, so that another never waits for it
   expect([slots.taken(), slots.waiting()]).toEqual([3, 3]);
 });
 
-test('the only slot goes to whoever asks', async () => {
+test('a single slot goes to any owner', async () => {
   const { given, take, free } = noting({ atOnce: 1 });
   void take('a');
   void take('a');
@@ -36,7 +36,7 @@ test('the only slot goes to whoever asks', async () => {
   expect(given).toEqual(['a', 'a']);
 });
 
-test('owners that wait take turns, whoever came first and with how many', async () => {
+test('waiting owners take turns, whatever their order of arrival and number of requests', async () => {
   const { given, take, free } = noting({ atOnce: 1 });
   for (let i = 0; i < 4; i += 1) void take('a');
   void take('b');
@@ -46,7 +46,7 @@ test('owners that wait take turns, whoever came first and with how many', async 
   expect(given).toEqual(['a', 'b', 'c', 'a', 'b', 'a', 'a']);
 });
 
-test('more than may wait are refused at once, of one owner and of all', async () => {
+test('requests beyond the waiting limits, of one owner and of all, are rejected at once', async () => {
   const { given, take, slots } = noting({ atOnce: 1, waiting: 3, waitingOfOne: 2 });
   for (let i = 0; i < 4; i += 1) void take('a');
   void take('b');
@@ -55,7 +55,7 @@ test('more than may wait are refused at once, of one owner and of all', async ()
   expect(slots.waiting()).toBe(3);
 });
 
-test('whoever gives up leaves its place, and a slot is freed once', async () => {
+test('an aborted request leaves the queue, and a slot is freed only once', async () => {
   const { given, take, slots, free } = noting({ atOnce: 1 });
   const stop = new AbortController();
   void take('a');

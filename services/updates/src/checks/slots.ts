@@ -1,4 +1,4 @@
-/** How many may work at once, and wait, in all and of one owner. */
+/** Limits: running at once, waiting in all, waiting of one owner. */
 export interface SlotLimits {
   readonly atOnce: number;
   readonly waiting: number;
@@ -7,8 +7,8 @@ export interface SlotLimits {
 
 export interface Slots {
   /**
-   * Waits for a slot; the answer frees it. Undefined: as many wait as may. Throws when the signal aborts.
-   * The owner that has the fewest slots is next; among equal ones, the owner that had none for the longest.
+   * Waits for a slot. Returns a function that frees it, or undefined if the queue is full. Throws when the signal
+   * aborts. The owner with the fewest slots is next; among equal owners, the owner without a slot for the longest time.
    */
   take(owner: string, signal: AbortSignal): Promise<(() => void) | undefined>;
   taken(): number;
@@ -21,15 +21,15 @@ interface Waiting {
 }
 
 /**
- * Shares slots among owners: one alone gets all but one of them, so that another never waits for it, and
- * those that wait take turns.
+ * Shares slots among owners. A single owner gets all slots but one, so that another owner never waits for it. Waiting
+ * owners take turns.
  */
 export function createSlots(limits: SlotLimits): Slots {
   const mostOfOne = Math.max(1, limits.atOnce - 1);
   const queue: Waiting[] = [];
-  /** Slots by owner; owners without any are not listed. */
+  /** Slots by owner, without owners that have none. */
   const held = new Map<string, number>();
-  /** The turn in which an owner last got a slot, while it has or waits for one. */
+  /** Number of an owner's newest slot; kept while the owner has or waits for a slot. */
   const lastTurn = new Map<string, number>();
   let [taken, turn] = [0, 0];
 

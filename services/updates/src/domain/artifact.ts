@@ -2,16 +2,16 @@
 export type ArtifactKind = 'software' | 'firmware';
 
 /**
- * uploading: a URL was given out, and no upload has passed the check yet. deliverable: checked; the content
- * never changes. rejected: the newest upload failed the check, or the developer has withdrawn the version. withdrawn:
- * by an operator, from any state.
+ * uploading: a URL was issued, and no upload has passed the check yet. deliverable: checked; the content never changes.
+ * rejected: the newest upload failed the check, or the developer has withdrawn the version. withdrawn: by an operator,
+ * from any state.
  */
 export type ArtifactState = 'uploading' | 'deliverable' | 'rejected' | 'withdrawn';
 
 /** The states from which an upload that passes its check makes the artifact deliverable. */
 export const openStates: readonly ArtifactState[] = ['uploading', 'rejected'];
 
-/** The name of an artifact. A firmware's version is unique, because its update names only the version. */
+/** Name of an artifact. A firmware's version is unique, because an update names only the version. */
 export interface ArtifactName {
   readonly kind: ArtifactKind;
   readonly package: string;
@@ -22,7 +22,9 @@ export interface ArtifactName {
 export interface Artifact extends ArtifactName {
   readonly id: string;
   readonly state: ArtifactState;
-  /** Why the newest checked upload was rejected; empty when none was. Kept until one passes. */
+  /**
+   * Reason for the rejection of the newest checked upload. Empty if it was not rejected. Kept until an upload passes.
+   */
   readonly reason: string;
   /** Size of the content once it is deliverable; before that the declared size. */
   readonly sizeBytes: number;
@@ -34,11 +36,11 @@ export interface Artifact extends ArtifactName {
   readonly developerId: string;
   readonly updatedAtMs: number;
   /**
-   * False: no update was ever sent with it, and its developer may withdraw it. Absent: not known, release 0.1.0 made
-   * it.
+   * False: no update was ever sent with it, and its developer may withdraw it. Absent: unknown, because release 0.1.0
+   * created it.
    */
   readonly named?: boolean;
-  /** How often its developer has withdrawn it: files of uploads that were opened before have no effect. */
+  /** How often its developer has withdrawn it. Files of uploads that were opened before a withdrawal have no effect. */
   readonly withdrawals: number;
 }
 
@@ -47,17 +49,17 @@ export function artifactId(name: ArtifactName): string {
   return name.kind === 'software' ? `software/${name.package}/${name.version}` : `firmware/${name.version}`;
 }
 
-/** The content type that an upload's URL demands. */
+/** The content type that an upload's URL requires. */
 export function contentTypeOf(kind: ArtifactKind): string {
   return kind === 'software' ? 'application/vnd.android.package-archive' : 'application/octet-stream';
 }
 
-/** The key that an upload is written to; each upload has its own, so that two never mix. */
+/** Storage key of an upload. Each upload has its own key, so that uploads never mix. */
 export function uploadKey(uploadId: string): string {
   return `uploads/${uploadId}`;
 }
 
-/** The key of checked content; it contains the hash, so that no other content is ever written there. */
+/** Storage key of checked content. The key contains the hash, so other content is never written to it. */
 export function checkedKey(uploadId: string, sha256: string): string {
   return `artifacts/${uploadId}.${sha256}`;
 }

@@ -6,7 +6,7 @@ import { ManifestError, readManifest } from './manifest.ts';
 const names = { package: 'com.example.app', versionName: '1.2.3' };
 const whole = { split: '', requiresSplits: false };
 
-// An independent reader, because our maker and our reader could share a mistake.
+// An independent reader, because our own writer and reader could share a mistake.
 const require = createRequire(import.meta.url);
 const OtherReader = require('@devicefarmer/adbkit-apkreader/lib/apkreader/parser/manifest.js');
 
@@ -32,13 +32,13 @@ test.each<[string, Buffer, RegExp]>([
   ['text instead of binary', Buffer.from('<manifest package="a.b"/>'), /not in Android’s binary form/],
   ['nothing', Buffer.alloc(0), /broken/],
   ['only a head', makeManifest(names).subarray(0, 8), /no elements/],
-])('%s is told', (_, bytes, message) => {
+])('%s is reported', (_, bytes, message) => {
   expect(() => readManifest(bytes)).toThrow(ManifestError);
   expect(() => readManifest(bytes)).toThrow(message);
 });
 
 // protects against files/manifest-bomb
-test('a manifest that is cut at any byte, or has any byte changed, is read or refused', () => {
+test('a manifest that is cut at any byte, or has any byte changed, is read or rejected', () => {
   const bytes = makeManifest(names);
   const attempt = (broken: Buffer) => {
     try {

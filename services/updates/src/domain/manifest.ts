@@ -2,9 +2,9 @@
 export interface Manifest {
   readonly package: string;
   readonly versionName: string;
-  /** The name of the split that the file is; empty: it is a base. */
+  /** Name of the split that the file is; empty for a base. */
   readonly split: string;
-  /** Android installs it only together with splits. */
+  /** True if Android installs the package only together with splits. */
   readonly requiresSplits: boolean;
 }
 
@@ -12,22 +12,22 @@ export interface Manifest {
 export class ManifestError extends Error {}
 
 const chunk = { stringPool: 0x0001, xml: 0x0003, startElement: 0x0102, resourceMap: 0x0180 } as const;
-/** Resource ids of the namespace android; they are used because names may be stripped, ids not. */
+/** Resource ids of the namespace android. Names may be stripped from a manifest, ids may not. */
 const ids = {
   versionName: 0x0101021c,
   isSplitRequired: 0x01010591,
   requiredSplitTypes: 0x0101064e,
 } as const;
 const typeString = 0x03;
-/** Numbers and truth values; a value other than 0 is true. */
+/** Types of numbers and booleans; a value other than 0 is true. */
 const [typeFirstInt, typeLastInt] = [0x10, 0x1f];
 const utf8Flag = 1 << 8;
 const none = 0xffffffff;
 
 /**
- * Reads package, versionName and what is about splits of AndroidManifest.xml in Android's binary form (AOSP's ResourceTypes.h).
- * It visits each chunk once and decodes only the texts that it needs, so that time and memory are bounded
- * by the manifest's size. Throws ManifestError.
+ * Reads package, versionName and the split attributes of AndroidManifest.xml in Android's binary form (AOSP's
+ * ResourceTypes.h). Visits each chunk once and decodes only the texts that it needs, so that the manifest's size bounds
+ * time and memory. Throws ManifestError.
  */
 export function readManifest(bytes: Buffer): Manifest {
   try {
@@ -87,7 +87,7 @@ function element(
   const first = at + body.readUInt16LE(at + 8);
   const size = body.readUInt16LE(at + 10);
   const count = body.readUInt16LE(at + 12);
-  // Smaller ones would share bytes, and be as many as are claimed.
+  // Smaller attributes would share bytes, and their number would be unlimited.
   if (size < attributeSize) throw new ManifestError('AndroidManifest.xml is cut off or broken.');
   let packageName: string | undefined;
   let versionName: string | undefined;
@@ -118,7 +118,7 @@ function element(
         `AndroidManifest.xml gives ${called} as a reference. It must be a literal text.`,
       );
     }
-    // The first one counts, and only it is decoded.
+    // The first attribute counts, and only it is decoded.
     if (isVersionName) versionName ??= text(data);
     else if (isPackage) packageName ??= text(data);
     else split ??= text(data);
@@ -140,7 +140,7 @@ function stringPool(body: Buffer, headerSize: number): Texts {
   };
   const encoding = utf8 ? 'utf8' : 'utf16le';
   return {
-    // Not decoded: many attributes may be named by one long text.
+    // Compared without decoding, because many attributes may be named by one long text.
     is: (index, text) => bytesOf(index).equals(Buffer.from(text, encoding)),
     text: (index) => bytesOf(index).toString(encoding),
   };

@@ -17,7 +17,7 @@ test.each([
   'com.app/x',
   'com.アプリ.x',
   of(129),
-])('%p is no package', (name) => {
+])('%p is not a package', (name) => {
   expect(() => requirePackage(name)).toThrow(/^package must be an Android package name/);
 });
 
@@ -29,13 +29,13 @@ test.each(['1', '1.0.0', '9.001.0', '2.0-rc.1+build_7', 'v1', '1'.repeat(128)])(
 );
 
 test.each(['', '.1', '-1', '1 0', '1/0', '1@0', '１', '1\n', '1'.repeat(129)])(
-  '%p is no version',
+  '%p is not a version',
   (version) => {
     expect(() => requireVersion(version)).toThrow(/^version must be 1 to 128/);
   },
 );
 
-test('the reserved prefix is refused by its letters', () => {
+test('the reserved prefix is rejected, whatever the case of its letters', () => {
   expect(() => requireUnreserved('com.vendor.app', 'com.vendor.')).toThrow(
     '/package must not start with com.vendor., which is reserved.',
   );

@@ -8,7 +8,7 @@ const packageForm = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
 /** Parts between dots; compared by kit/version.ts. */
 const versionForm = /^[0-9A-Za-z][0-9A-Za-z._+-]*$/;
 
-/** 400 for a field of a request's body, by its JSON pointer (rule A4). */
+/** Error 400 for a field of a request's body, by its JSON pointer (rule A4). */
 export const invalidBody = (pointer: string, reason: string): DomainError =>
   new DomainError('invalid_body', `${pointer} ${reason}`);
 
@@ -33,8 +33,8 @@ export function requireVersion(version: string): void {
 }
 
 /**
- * Specification API 5: the vendor's own packages are not for integrators, also the one that is the prefix without its
- * dot. Throws 400 `invalid_body`.
+ * Specification API 5: integrators must not use the vendor's packages, including the package named like the prefix
+ * without its dot. Throws 400 `invalid_body`.
  */
 export function requireUnreserved(name: string, vendorPrefix: string): void {
   if (`${name}.`.startsWith(vendorPrefix)) {
@@ -42,7 +42,7 @@ export function requireUnreserved(name: string, vendorPrefix: string): void {
   }
 }
 
-/** Specification API 5: at least 1; the upper limit is configuration. Throws 400 of this code. */
+/** Specification API 5: at least 1; the upper limit is configuration. Throws 400 with the given code. */
 export function requireSize(
   sizeBytes: bigint,
   maxBytes: number,

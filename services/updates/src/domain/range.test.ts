@@ -16,7 +16,7 @@ test.each([
   ['bytes=-1', part(9, 9)],
   ['bytes=-99', part(0, 9)],
   ['bytes=-0', unsatisfiable],
-  // Not understood, or not one range: answered whole, as RFC 9110 allows.
+  // Invalid, or more than one range: answered with the whole file, as RFC 9110 allows.
   ['bytes=-', whole],
   ['bytes=5-2', whole],
   ['bytes=0-1,3-4', whole],

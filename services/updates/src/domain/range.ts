@@ -1,5 +1,5 @@
 /**
- * The part of a file that a request wants: all of it, a range (both ends included), or a range outside the
+ * The part of a file that a request asks for: the whole file, a range (both ends included), or a range outside the
  * file.
  */
 export type Wanted =
@@ -7,7 +7,7 @@ export type Wanted =
   | { readonly kind: 'part'; readonly start: number; readonly end: number }
   | { readonly kind: 'unsatisfiable' };
 
-/** Reads a Range header (RFC 9110 section 14.2): one range of bytes; anything else is answered whole. */
+/** Reads a Range header (RFC 9110 section 14.2) of one range of bytes. Any other value means the whole file. */
 export function wantedRange(header: string | undefined, size: number): Wanted {
   const m = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
   const [, from = '', to = ''] = m ?? [];

@@ -4,18 +4,18 @@ import { invalidBody } from './names.ts';
 
 const refuseVersion = (reason: string) => invalidBody('/version', reason);
 
-/** Why a developer's file is rejected after its upload. */
+/** Reason for the rejection of a developer's file after its upload. */
 export const otherDeveloperReason = (name: string) => `The package ${name} is used by another developer.`;
 
 /** The reason of a version that its developer has withdrawn. */
 export const withdrawnReason = 'Its developer has withdrawn it.';
 
-/** This service's refusals; each names the parameter and the broken rule (rule A4). */
+/** Errors of this service; each names the parameter and the broken rule (rule A4). */
 export const refusals = {
   otherDeveloper: (name: string) => invalidBody('/package', `${name} is used by another developer.`),
   withdrawn: (name: string, version: string) =>
     refuseVersion(`${version} of ${name} was withdrawn. Upload another version.`),
-  /** The developer itself has opened them; other developers are not touched. */
+  /** The developer itself has opened the uploads; other developers are not affected. */
   tooManyUploads: (most: number, retryAfterMs: number) =>
     new DomainError('too_many_requests', `Too many uploads of this version are open: at most ${most}.`, {
       retryAfterMs,
@@ -26,11 +26,10 @@ export const refusals = {
       retryAfterMs,
       limit: { policy: 'developer-uploads', quota: most },
     }),
-  closing: () =>
-    new DomainError('unavailable', 'The upload is being closed just now.', { retryAfterMs: 1000 }),
+  closing: () => new DomainError('unavailable', 'The upload is being closed.', { retryAfterMs: 1000 }),
   limit: (max: number) => new DomainError('invalid_argument', `limit must be from 1 to ${max}.`),
 
-  /** Tells the developer why its own version cannot be installed. */
+  /** Reports to the developer why its own version cannot be installed. */
   notDeliverable: (name: string, version: string, artifact: Artifact | undefined) => {
     switch (artifact?.state) {
       case 'rejected':

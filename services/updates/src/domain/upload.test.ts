@@ -8,7 +8,7 @@ const upload: Upload = {
 };
 const lifetime = 3_600_000;
 
-test('checks are a second apart at first and half a minute later on, and the last is when it closes', () => {
+test('checks are a second apart at first and half a minute later on, and the last one is when the upload closes', () => {
   const delays = Array.from({ length: 40 }, (_, looks) => nextLookMs({ ...upload, looks }, 0, lifetime));
   expect(delays[0]).toBe(1000);
   expect(delays[1]).toBe(1500);

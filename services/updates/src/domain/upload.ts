@@ -1,26 +1,28 @@
-/** One upload URL's life. */
+/** State of one upload URL. */
 export interface Upload {
   readonly id: string;
   readonly artifactId: string;
   /** Empty for firmware. */
   readonly developerId: string;
-  /** The declared size, which the URL demands. */
+  /** The declared size, which the URL requires. */
   readonly sizeBytes: number;
   /** When the newest URL for it expires; milliseconds since 1970. */
   readonly expiresAtMs: number;
   /** Number of checks that found nothing new. */
   readonly looks: number;
-  /** True: a later transfer has no effect any more; only stored files are still to be removed. */
+  /** True if a later transfer has no effect and only stored files must be removed. */
   readonly settled: boolean;
-  /** The artifact's withdrawals when it was opened (domain/artifact.ts); absent: none. */
+  /** The artifact's withdrawals when the upload was opened (domain/artifact.ts); absent: none. */
   readonly withdrawals?: number;
-  /** Tag of the file that was accepted: no other one is. Absent: none was, or release 0.1.0 accepted it. */
+  /**
+   * Tag of the accepted file; no other file of the upload is accepted. Absent: none yet, or release 0.1.0 accepted it.
+   */
   readonly accepted?: string;
-  /** The last file that was rejected; absent: none was. */
+  /** The last rejected file; absent: none. */
   readonly rejected?: RejectedFile;
 }
 
-/** A file that no check reads again. */
+/** A file that is not checked again. */
 export interface RejectedFile {
   /** Tag of the stored object. */
   readonly tag: string;
@@ -32,9 +34,8 @@ const longestDelayMs = 30_000;
 const growth = 1.5;
 
 /**
- * The time of an upload's next check: soon at first, then less often; the last one when it is closed. A
- * transfer that began before the URL expired may end later, so the upload stays open for one more lifetime
- * of the URL.
+ * Time of an upload's next check: soon at first, then less often, and the last check when the upload is closed. A
+ * transfer that began before the URL expired may end later. So the upload stays open for one more lifetime of the URL.
  */
 export function nextLookMs(upload: Upload, nowMs: number, lifetimeMs: number): number {
   const delay = Math.min(longestDelayMs, firstDelayMs * growth ** Math.min(upload.looks, 20));
@@ -42,23 +43,23 @@ export function nextLookMs(upload: Upload, nowMs: number, lifetimeMs: number): n
   return nowMs >= closes ? nowMs + longestDelayMs : Math.min(nowMs + delay, closes);
 }
 
-/** When nothing more is expected to arrive. */
+/** Time after which no more file is expected. */
 export function closesAtMs(upload: Pick<Upload, 'expiresAtMs'>, lifetimeMs: number): number {
   return upload.expiresAtMs + lifetimeMs;
 }
 
 /**
- * The time of the last check of an upload at which a later transfer has no effect any more. No right clock
- * signs a URL that lets it close later than that.
+ * Time of the last check of an upload in which a later transfer has no effect. A correct clock never signs a URL that
+ * lets the upload close later.
  */
 export function lastLookMs(upload: Upload, nowMs: number, lifetimeMs: number): number {
   return Math.min(closesAtMs(upload, lifetimeMs), nowMs + 2 * lifetimeMs);
 }
 
 /**
- * How far ahead a claim may end, and the next check of an upload that waits for a file may lie. What lies
- * further ahead comes from a clock that was ahead, or from before a step back. It is several times what a
- * right clock writes, so that instances whose clocks differ a little leave each other's claims alone.
+ * How far in the future a claim may end, and the next check of an upload that waits for a file may be. Later times come
+ * from a fast clock, or from before a clock step back. The limit is several times the value that a correct clock
+ * writes. So instances whose clocks differ a little respect each other's claims.
  */
 export function farthestAheadMs(leaseMs: number): number {
   return 4 * Math.max(leaseMs, longestDelayMs);

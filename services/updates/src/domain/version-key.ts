@@ -1,7 +1,7 @@
 /**
- * A text whose order is that of kit/version.ts's `compareVersions` (rule A13), so that a database index can
- * sort versions: numbers are ordered by length and digits, other parts as text after every number; trailing
- * parts that are 0 are left out. Equal versions have equal keys.
+ * A text with the order of `compareVersions` of kit/version.ts (rule A13), so that a database index can sort versions.
+ * Numbers are ordered by length and digits, other parts as text after every number. Trailing parts that are 0 are left
+ * out. Equal versions have equal keys.
  */
 export function versionKey(version: string): string {
   const parts = version.split('.').map(partKey);

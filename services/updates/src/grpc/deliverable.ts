@@ -9,14 +9,14 @@ export interface Chosen {
   readonly sha256: string;
 }
 
-/** The artifact of that name; while it is not deliverable, its uploads are checked first. */
+/** The artifact of that name. Its uploads are checked first if it is not deliverable. */
 export async function findArtifact(
   deps: HandlerDependencies,
   name: ArtifactName,
 ): Promise<Artifact | undefined> {
   const found = await deps.catalogue.get(artifactId(name));
   if (!found || !openStates.includes(found.state)) return found;
-  await deps.lookNow({ artifactId: found.id });
+  await deps.checkNow({ artifactId: found.id });
   return deps.catalogue.get(found.id);
 }
 

@@ -7,7 +7,7 @@ import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { ApplicationsService, DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { ArtifactStorage, Catalogue, PackageNames } from '../ports.ts';
-import type { LookNow } from '../uploads/looker.ts';
+import type { CheckNow } from '../uploads/check-now.ts';
 import type { Opener } from '../uploads/opener.ts';
 
 /** Dependencies of the handlers. */
@@ -16,7 +16,7 @@ export interface HandlerDependencies {
   readonly catalogue: Catalogue;
   readonly storage: ArtifactStorage;
   readonly opener: Opener;
-  readonly lookNow: LookNow;
+  readonly checkNow: CheckNow;
   readonly applications: Client<typeof ApplicationsService>;
   readonly devices: Client<typeof DevicesService>;
   readonly idempotency: Idempotency;

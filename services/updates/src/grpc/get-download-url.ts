@@ -5,8 +5,8 @@ import { openTicket } from '../tickets.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * A download URL for the content that a headset's ticket names; it serves ranges, and each call makes a new
- * one.
+ * Returns a download URL for the content that a headset's ticket names. The URL serves ranges; each call signs a new
+ * URL.
  */
 export function getDownloadUrlHandler(
   deps: HandlerDependencies,

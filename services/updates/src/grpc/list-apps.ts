@@ -14,7 +14,7 @@ export function listAppsHandler(deps: HandlerDependencies): Handlers<typeof Upda
     const caller = requireCaller(given);
     if (limit > maxLimit) throw refusals.limit(maxLimit);
     const developerId = await developerOf(deps, caller);
-    await deps.lookNow({ developerId });
+    await deps.checkNow({ developerId });
     const { items, total } = await deps.catalogue.listDeliverable({
       ...{ developerId, package: packageName, latest, offset },
       limit: limit || defaultLimit,

@@ -8,7 +8,7 @@ export function listFirmwareHandler(
 ): Handlers<typeof UpdatesService>['listFirmware'] {
   return async () => {
     // Firmware has no developer.
-    await deps.lookNow({ developerId: '' });
+    await deps.checkNow({ developerId: '' });
     return { firmwareVersions: [...(await deps.catalogue.listFirmware())] };
   };
 }

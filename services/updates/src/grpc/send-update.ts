@@ -7,9 +7,9 @@ import type { Chosen } from './deliverable.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * Sends an update to a headset. `choose` makes every check of the catalogue. It is not called again on a
- * repeat with the same Idempotency-Key, because the call was valid when it was made. devices makes the
- * other checks and creates the transaction, once per key.
+ * Sends an update to a headset. `choose` makes every check of the catalogue. A repeat with the same Idempotency-Key
+ * does not call `choose` again, because the first call was valid. devices makes the other checks and creates the
+ * transaction, once per key.
  */
 export async function sendUpdate(
   deps: HandlerDependencies,

@@ -8,9 +8,9 @@ import type { HandlerDependencies } from './dependencies.ts';
 import { sendUpdate } from './send-update.ts';
 
 /**
- * PUT …/devices/{deviceId}/apps: update now. The version must be deliverable and the developer's own;
- * another developer's version is 'not in the catalogue'. An app may go back to an older version: the
- * specification refuses a downgrade of firmware only.
+ * PUT …/devices/{deviceId}/apps: update now. The version must be deliverable and belong to the developer. The error for
+ * another developer's version is 'not in the catalogue'. An app may go back to an older version: the specification
+ * forbids a downgrade of firmware only.
  */
 export function updateAppHandler(deps: HandlerDependencies): Handlers<typeof UpdatesService>['updateApp'] {
   return async ({ caller: given, deviceId, package: packageName, version }) => {
@@ -25,7 +25,7 @@ export function updateAppHandler(deps: HandlerDependencies): Handlers<typeof Upd
         const found = await findArtifact(deps, { kind: 'software', package: packageName, version });
         const own = found?.developerId === developerId ? found : undefined;
         if (own?.state !== 'deliverable') throw refusals.notDeliverable(packageName, version, own);
-        // From here on its developer cannot withdraw it: no transaction names a withdrawn version.
+        // From here on the developer cannot withdraw the version: no transaction names a withdrawn version.
         if (own.named === false && !(await deps.catalogue.name(own.id, own.objectKey))) {
           throw refusals.notDeliverable(packageName, version, await deps.catalogue.get(own.id));
         }

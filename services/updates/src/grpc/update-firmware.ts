@@ -8,10 +8,9 @@ import type { HandlerDependencies } from './dependencies.ts';
 import { sendUpdate } from './send-update.ts';
 
 /**
- * PUT …/devices/{deviceId}/firmware: update now. The order of checks is that of rule A3: the catalogue is
- * checked here; then devices checks the device's state and refuses a version older than the reported one;
- * transactions refuses one older than an unprocessed update (specification API 5, rule A13). Each service
- * checks against the state that it owns.
+ * PUT …/devices/{deviceId}/firmware: update now. The order of checks is that of rule A3. The catalogue is checked here.
+ * Then devices checks the device's state and rejects a version older than the reported version. transactions rejects a
+ * version older than an unprocessed update (specification API 5, rule A13). Each service checks the state that it owns.
  */
 export function updateFirmwareHandler(
   deps: HandlerDependencies,

@@ -8,9 +8,9 @@ import { findArtifact } from './deliverable.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * POST …/apps/withdraw: takes back a version with which no update was ever sent, so that its developer can upload it
- * again. Idempotent. Throws `not_found` for a version that the developer does not have, and `conflict` for one that an
- * update was sent with or that an operator withdrew.
+ * POST …/apps/withdraw: withdraws a version with which no update was ever sent, so that its developer can upload it
+ * again. Idempotent. Throws `not_found` for a version that the developer does not have. Throws `conflict` for a version
+ * that an update was sent with or that an operator withdrew.
  */
 export function withdrawAppHandler(
   deps: HandlerDependencies,
@@ -32,7 +32,7 @@ export function withdrawAppHandler(
     const id = artifactId(name);
     const developerId = await developerOf(deps, caller);
     await deps.idempotency.run(caller, {
-      // A repeat does not withdraw what was uploaded after the first call.
+      // A repeat does not withdraw a version that was uploaded after the first call.
       draw: async () => {
         const { state, reason, withdrawals } = await own(name, developerId);
         return {
@@ -47,7 +47,7 @@ export function withdrawAppHandler(
         );
         failpoints('updates.takenBack');
         if (before) {
-          // No ticket names this content, so a file that stays after a failure is never read.
+          // No ticket names this content, so the file is never read even if its removal fails.
           await storage
             .remove(before.objectKey)
             .catch((error) => logger.warn({ artifact: id, err: error }, 'a withdrawn file was not removed'));

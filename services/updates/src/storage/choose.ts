@@ -11,15 +11,15 @@ import { createS3Storage } from './s3.ts';
 /** The storage, and the components that run for it. */
 export interface ChosenStorage {
   readonly storage: ArtifactStorage;
-  /** Where it is, for the log. */
+  /** Location of the storage, for the log. */
   readonly place: Readonly<Record<string, string>>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * S3 if a bucket is configured, otherwise this machine's disk with its own server (rule C16). Throws
- * ConfigError. `hooks` are called only by the disk's server; S3 does not report uploads.
+ * S3 if a bucket is configured, otherwise this machine's disk with its own server (rule C16). Throws ConfigError. Only
+ * the disk's server calls `hooks`; S3 does not report uploads.
  */
 export function chooseStorage(
   { secrets, clock, logger, listeners }: Pick<SealingContext, 'secrets' | 'clock' | 'logger' | 'listeners'>,

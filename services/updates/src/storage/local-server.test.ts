@@ -87,12 +87,12 @@ test.each([
   '/uploads/0a',
   '/objects/../../etc/passwd',
   `/objects/${'A'.repeat(300)}`,
-])('%s is not a signed URL of the service: 403', async (path) => {
+])('the path %s is not a signed URL: 403', async (path) => {
   const answer = await send('GET', `http://127.0.0.1:${server.port()}${path}`);
   expect([answer.status, answer.text]).toEqual([403, 'The URL’s signature is wrong.\n']);
 });
 
-test('a client that sends Expect: 100-continue is refused, or told to continue, before it sends the body', async () => {
+test('a client that sends Expect: 100-continue gets an error or 100 Continue before it sends the body', async () => {
   const url = await sign(4);
   const expecting = { expect: '100-continue', 'content-length': '4' };
   const wrong = await send('PUT', url, { ...expecting, 'content-type': 'c/d' }, 'four');
@@ -105,7 +105,7 @@ test('a client that sends Expect: 100-continue is refused, or told to continue, 
   expect([right.status, right.continued, stored]).toEqual([200, true, ['uploads/0a']]);
 });
 
-test('an upload that has an effect no more is refused before its body is read, and stores nothing', async () => {
+test('an upload without effect is rejected before its body is read, and nothing is stored', async () => {
   closed = true;
   const headers = { expect: '100-continue', 'content-length': '4', 'content-type': 'a/b' };
   const answer = await send('PUT', await sign(4), headers, 'four');
@@ -113,14 +113,14 @@ test('an upload that has an effect no more is refused before its body is read, a
   expect([stored, await storage.head('uploads/0a')]).toEqual([[], undefined]);
 });
 
-test('an absolute-form target is read as its path', async () => {
+test('the path of an absolute-form request target is used', async () => {
   const put = { 'content-type': 'a/b', 'content-length': '4' };
   expect((await send('PUT', await sign(4), put, 'four', true)).status).toBe(200);
   const url = await storage.signDownload({ key: 'uploads/0a', startMs: Date.now(), seconds: 60 });
   expect((await send('GET', url, {}, '', true)).text).toBe('four');
 });
 
-test('HEAD answers the headers of GET', async () => {
+test('HEAD returns the headers of GET', async () => {
   await send('PUT', await sign(4), { 'content-type': 'a/b', 'content-length': '4' }, 'four');
   const url = await storage.signDownload({ key: 'uploads/0a', startMs: Date.now(), seconds: 60 });
   const head = await send('HEAD', url, { range: 'bytes=1-2' });
@@ -129,12 +129,12 @@ test('HEAD answers the headers of GET', async () => {
   ]);
   const etag = (await send('GET', url)).headers['etag'] as string;
   expect((await send('GET', url, { range: 'bytes=1-2', 'if-range': etag })).text).toBe('ou');
-  // The content is not the one that the client began to load, so the answer is the whole file.
+  // The content differs from the content that the client began to load, so the answer is the whole file.
   expect((await send('GET', url, { range: 'bytes=1-2', 'if-range': '"other"' })).text).toBe('four');
 });
 
 // protects against files/stall
-test('an upload that stalls is aborted, and nothing of it is kept', async () => {
+test('an upload that stalls is aborted, and its partial file is removed', async () => {
   await stop();
   await start(300);
   const url = new URL(await sign(1000));
@@ -149,7 +149,7 @@ test('an upload that stalls is aborted, and nothing of it is kept', async () => 
   expect(stored).toEqual([]);
 });
 
-test('partial files that a crash left are removed at the next start', async () => {
+test('partial files of a crash are removed at the next start', async () => {
   const url = new URL(await sign(1000));
   const socket = connect(server.port(), '127.0.0.1');
   socket.on('error', () => {});
@@ -164,7 +164,7 @@ test('partial files that a crash left are removed at the next start', async () =
 });
 
 // protects against files/traversal
-test('a key that this service did not make is never used as a path', () => {
+test('a key that this service did not create is never used as a path', () => {
   for (const key of ['../x', 'uploads/../../x', 'uploads/', 'uploads/.x', '/etc/passwd', 'other/0a']) {
     expect(() => storage.file(key)).toThrow('not a key of this service');
   }

@@ -15,9 +15,9 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { SecretBox } from '@headset-cloud/kit/secrets.ts';
 import { wantedRange } from '../domain/range.ts';
 import { CutOff, type LocalStorage } from './local.ts';
-import { type Permit, permitOf } from './signed-urls.ts';
+import { grantOf, type UrlGrant } from './signed-urls.ts';
 
-/** The outcome of an upload, for the uploader. */
+/** Outcome of an upload, for the uploader. */
 export interface UploadAnswer {
   readonly status: 200 | 409 | 422;
   readonly text: string;
@@ -34,35 +34,38 @@ export interface LocalServerOptions {
   /** A connection that is idle for this long is closed; milliseconds. */
   readonly idleTimeoutMs?: number;
   readonly listeners?: Listeners;
-  /** Called before an upload is read. Its answer, if there is one, refuses the upload. */
+  /** Called before an upload is read. An answer rejects the upload. */
   readonly onUpload: (key: string) => Promise<UploadAnswer | undefined>;
-  /** Called when an upload is stored, with its tag, before it is answered. */
+  /** Called when an upload is stored, with its tag, before the response. */
   readonly onUploaded: (key: string, tag: string) => Promise<UploadAnswer>;
 }
 
 /**
- * Serves the local storage's signed URLs (rule C16): PUT of exactly the permitted type and length, GET and
- * HEAD with one range. The path is a sealed permit; other paths are refused. Refusals have S3's status
- * codes, and a line of text with the reason.
+ * Serves the local storage's signed URLs (rule C16): PUT of exactly the granted type and length, GET and HEAD with one
+ * range. The path is a sealed grant; other paths are rejected. Errors have S3's status codes, and a line of text with
+ * the reason.
  */
 export function createLocalServer(options: LocalServerOptions): Component & { port(): number } {
   const { listen, storage, secrets, clock, logger, listeners = defaultListeners } = options;
   let server: Server | undefined;
 
   async function answer(request: IncomingMessage, response: ServerResponse, continues: boolean) {
-    const permit = permitOf(secrets, request.url ?? '');
+    const grant = grantOf(secrets, request.url ?? '');
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    if (!permit || permit.method !== method) {
+    if (!grant || grant.method !== method) {
       return refuse(request, response, 403, 'The URL’s signature is wrong.');
     }
-    if (clock.now() >= permit.expiresAtMs) return refuse(request, response, 403, 'The URL has expired.');
-    return permit.method === 'PUT'
-      ? put(permit, request, response, continues)
-      : get(permit, request, response);
+    if (clock.now() >= grant.expiresAtMs) return refuse(request, response, 403, 'The URL has expired.');
+    return grant.method === 'PUT' ? put(grant, request, response, continues) : get(grant, request, response);
   }
 
-  async function put(permit: Permit, request: IncomingMessage, response: ServerResponse, continues: boolean) {
-    const { key, contentType, sizeBytes = 0 } = permit;
+  async function put(
+    grant: UrlGrant,
+    request: IncomingMessage,
+    response: ServerResponse,
+    continues: boolean,
+  ) {
+    const { key, contentType, sizeBytes = 0 } = grant;
     const length = request.headers['content-length'];
     if (request.headers['content-type'] !== contentType) {
       return refuse(request, response, 403, `The Content-Type must be ${contentType}.`);
@@ -79,9 +82,9 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
     send(response, status, text);
   }
 
-  async function get({ key }: Permit, request: IncomingMessage, response: ServerResponse) {
+  async function get({ key }: UrlGrant, request: IncomingMessage, response: ServerResponse) {
     const found = await storage.head(key);
-    if (!found) return refuse(request, response, 404, 'The file is gone.');
+    if (!found) return refuse(request, response, 404, 'The file no longer exists.');
     const etag = `"${found.tag}"`;
     const ifRange = request.headers['if-range'];
     const range = ifRange === undefined || ifRange === etag ? request.headers.range : undefined;
@@ -141,10 +144,10 @@ export function createLocalServer(options: LocalServerOptions): Component & { po
   };
 }
 
-/** A refused body up to this size is read to its end, so that the sender reads the answer. */
+/** A rejected body up to this size is read to its end, so that the sender reads the response. */
 const drainedBytes = 1024 * 1024;
 
-/** Answers before the body is read; if the body is large, the connection is closed. */
+/** Responds before the body is read. Closes the connection if the body is large. */
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
   const toCome = Number(request.headers['content-length'] ?? 0);
   if (request.headers['transfer-encoding'] || request.headers.expect || toCome > drainedBytes) {

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import { createLocalStorage, type LocalStorage } from './local.ts';
 
-// tests/contract tests the guarantees of both storages; this test covers what only the disk does.
+// tests/contract tests the guarantees of both storages. This test covers the disk only.
 let folder: string;
 let storage: LocalStorage;
 beforeEach(async () => {
@@ -20,7 +20,7 @@ const key = 'uploads/0a';
 const write = (text: string) => storage.write(key, Readable.from([Buffer.from(text)]), text.length);
 const tag = async () => (await storage.head(key))?.tag ?? '';
 
-test('a file is discarded by its tag, and a file that replaces it meanwhile never is', async () => {
+test('a file is discarded by its tag; a file that replaced it is kept', async () => {
   await write('bad');
   const first = await tag();
   await storage.discard(key, first);

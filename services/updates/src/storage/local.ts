@@ -13,15 +13,18 @@ export interface LocalOptions {
   /** Folder of all files. */
   readonly folder: string;
   readonly secrets: SecretBox;
-  /** Address of the folder's server, without a slash at the end; called at each signing. */
+  /** Address of the folder's server, without a trailing slash; called for each signature. */
   readonly publicUrl: () => string;
 }
 
-/** Files of this machine, served by local-server.ts. */
+/** Files on this machine, served by local-server.ts. */
 export interface LocalStorage extends ArtifactStorage {
   /** Creates the folders; removes partial files of interrupted uploads. */
   prepare(): Promise<void>;
-  /** Stores a stream completely or not at all: the file is durable and visible when it resolves. Returns its tag. */
+  /**
+   * Stores a stream completely or not at all. The file is durable and visible when the promise resolves. Returns its
+   * tag.
+   */
   write(key: string, content: Readable, sizeBytes: number): Promise<{ readonly tag: string }>;
   /** Path of a stored file. */
   file(key: string): string;
@@ -33,10 +36,10 @@ export class CutOff extends Error {}
 export function createLocalStorage(options: LocalOptions): LocalStorage {
   const { folder, secrets, publicUrl } = options;
   const partial = join(folder, 'partial');
-  /** Ends when the last change of what a key names has. */
+  /** Ends when the last change of a file has ended. */
   let changed: Promise<unknown> = Promise.resolve();
 
-  /** Serialises changes of what keys name: only this process changes the folder. */
+  /** Serialises changes of files. Only this process changes the folder. */
   function inTurn<T>(change: () => Promise<T>): Promise<T> {
     const result = changed.then(change);
     changed = result.catch(() => {});
@@ -63,7 +66,7 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
     try {
       await link(file(key), path);
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') throw new ObjectChanged('the file is gone');
+      if (codeOf(error) === 'ENOENT') throw new ObjectChanged('the file no longer exists');
       throw error;
     }
     if ((await tagOf(path)) === tag) return path;
@@ -123,11 +126,10 @@ export function createLocalStorage(options: LocalOptions): LocalStorage {
     },
 
     async seal(key, tag, to) {
-      // The key contains the hash of the content, so this can only overwrite an earlier run's identical
-      // file.
+      // The key contains the hash of the content. So this can only overwrite the identical file of an earlier run.
       const pinned = await pin(key, tag);
       await rename(pinned, file(to));
-      // A rename onto another name of the same file does nothing.
+      // A rename to another name of the same file does nothing.
       await rm(pinned, { force: true });
       await syncFolder(dirname(file(to)));
     },

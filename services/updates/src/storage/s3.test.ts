@@ -6,7 +6,7 @@ import { expiredCertificate } from '@headset-cloud/kit/testing/certificate.ts';
 import { type ConnectProxy, startConnectProxy } from '@headset-cloud/kit/testing/connect-proxy.ts';
 import { createS3Storage, type S3Options } from './s3.ts';
 
-/** A storage that answers HeadBucket by this, on this machine. */
+/** A storage on this machine that gives this answer to HeadBucket. */
 async function startStorage(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
   tls?: object,
@@ -40,7 +40,7 @@ function open(endpoint: string, more: Partial<S3Options> = {}) {
   return storage;
 }
 
-test('an expired certificate of the storage is the reason that it cannot be reached', async () => {
+test('an expired certificate of the storage is reported as the reason', async () => {
   const port = await startStorage((_, response) => response.end(), expiredCertificate);
   await expect(open(`https://localhost:${port}`).requireAvailable(0)).rejects.toMatchObject({
     code: 'unavailable',
@@ -51,7 +51,7 @@ test('an expired certificate of the storage is the reason that it cannot be reac
 test.each([
   ['SignatureDoesNotMatch', 'it answers 403 (SignatureDoesNotMatch)'],
   ['ExpiredToken', 'it answers 403 (ExpiredToken)'],
-])('rotated credentials (%s) are the reason, though HEAD has no code', async (code, reason) => {
+])('rotated credentials (%s) are reported as the reason, although HEAD has no code', async (code, reason) => {
   const port = await startStorage((request, response) => {
     response.writeHead(403, { 'content-type': 'application/xml' });
     response.end(request.method === 'HEAD' ? '' : `<Error><Code>${code}</Code><Message>no</Message></Error>`);
@@ -61,7 +61,7 @@ test.each([
   });
 });
 
-test('credentials that may not look at the bucket can be used all the same', async () => {
+test('credentials without the right to read the bucket can be used', async () => {
   const port = await startStorage((request, response) => {
     response.writeHead(403, { 'content-type': 'application/xml' });
     response.end(request.method === 'HEAD' ? '' : '<Error><Code>AccessDenied</Code></Error>');
@@ -99,16 +99,16 @@ describe('through the egress proxy', () => {
       () => void Object.assign(proxy, { conduct: { status: 403 } }),
     ],
     ['never answers', 'opened no tunnel within', () => void Object.assign(proxy, { conduct: 'silent' })],
-  ])('a proxy that is %s is the reason', async (_, said, break_) => {
+  ])('a proxy that is %s is reported as the reason', async (_, reported, break_) => {
     const port = await startStorage((_request, response) => response.end());
     await break_();
     await expect(through(port).requireAvailable(0)).rejects.toMatchObject({
       code: 'unavailable',
-      internal: expect.stringContaining(`the egress proxy ${said}`),
+      internal: expect.stringContaining(`the egress proxy ${reported}`),
     });
   });
 
-  test('URLs for others are signed as ever: they do not use the proxy', async () => {
+  test('signed URLs do not depend on the proxy', async () => {
     const url = await through(80).signDownload({ key: 'k', startMs: Date.now(), seconds: 60 });
     expect(new URL(url).host).toBe('s3.example');
     expect(proxy.asked).toEqual([]);

@@ -30,28 +30,28 @@ export interface S3Options {
   readonly bucket: string;
   readonly region: string;
   readonly tempDir: string | undefined;
-  /** Undefined: the storage is reached directly. */
+  /** Absent: the storage is reached directly. */
   readonly proxy?: EgressProxy | undefined;
-  /** Opens a file for writing; tests replace it by one whose disk is full. */
+  /** Opens a file for writing; tests replace this function to simulate a full disk. */
   readonly openFile?: (path: string) => Writable;
 }
 
 const connectTimeoutMs = 1000;
-/** The same through a proxy, which connects twice; its reason comes before that of the call's time-out. */
+/** Connect time-out through a proxy, which connects twice. The proxy's error then comes before the call's time-out. */
 const proxiedConnectTimeoutMs = 2000;
 const callTimeoutMs = 2500;
-/** The SDK's own default, as it is without a proxy. */
+/** The SDK's own default without a proxy. */
 const maxSockets = 50;
-/** Time limit of a copy within the storage, and of the download of an object to this machine. */
+/** Time-out of a copy within the storage, and of the download of an object to this machine. */
 const bulkTimeoutMs = 600_000;
 
 export interface S3Storage extends ArtifactStorage {
-  /** Creates the folder in which uploads are checked; removes files that crashed checks left there. */
+  /** Creates the folder for checks. Removes files that crashed checks left there. */
   prepare(): Promise<void>;
   close(): void;
 }
 
-/** An S3-compatible bucket. Signing needs no call; every call has a deadline. */
+/** An S3-compatible bucket. Signing needs no call. Every call has a deadline. */
 export function createS3Storage(options: S3Options): S3Storage {
   const { bucket: Bucket } = options;
   const openFile = options.openFile ?? ((path) => createWriteStream(path, { flags: 'wx', mode: 0o600 }));
@@ -63,7 +63,7 @@ export function createS3Storage(options: S3Options): S3Storage {
   };
   const folder = join(options.tempDir ?? tmpdir(), 'headset-uploads');
   const client = clientOf(options.endpoint, options.region, options.proxy);
-  // It only signs, and calls nobody.
+  // This client only signs, and sends no requests.
   const signer = options.publicEndpoint ? clientOf(options.publicEndpoint, options.region) : client;
 
   return {
@@ -71,7 +71,7 @@ export function createS3Storage(options: S3Options): S3Storage {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       for (const name of await readdir(folder)) {
         const path = join(folder, name);
-        // Other instances may share the folder; a file of this age belongs to no running check.
+        // Other instances may share the folder. A file of this age belongs to no running check.
         const found = await stat(path).catch(() => undefined);
         if (found && found.mtimeMs < systemClock.now() - 2 * bulkTimeoutMs) await rm(path, { force: true });
       }
@@ -89,11 +89,12 @@ export function createS3Storage(options: S3Options): S3Storage {
         );
       } catch (error) {
         if (statusOf(error) !== 403) throw away(error);
-        // An answer to HEAD has no body and so no code; this one tells wrong or expired credentials.
+        // A response to HEAD has no body and so no error code. This call returns the code for wrong or expired
+        // credentials.
         await within(callTimeoutMs, 'GetBucketLocation', (late) =>
           client.send(new GetBucketLocationCommand({ Bucket }), late),
         ).catch((why) => {
-          // Accepted, because credentials that may write objects need not be allowed to read the bucket.
+          // Accepted, because credentials that may write objects need no right to read the bucket.
           if (statusOf(why) !== 403 || (why as Error).name !== 'AccessDenied') throw away(why);
         });
       }
@@ -106,7 +107,7 @@ export function createS3Storage(options: S3Options): S3Storage {
         {
           expiresIn: seconds,
           signingDate: new Date(startMs),
-          // Fixed by the signature: a PUT of another type or length is refused by the storage.
+          // Covered by the signature: the storage rejects a PUT of another type or length.
           signableHeaders: new Set(['host', 'content-type', 'content-length']),
         },
       ),
@@ -140,7 +141,7 @@ export function createS3Storage(options: S3Options): S3Storage {
           });
           const body = found.Body as Readable;
           try {
-            // Known before anything is written: a disk that is filled to its end harms others on it, too.
+            // Checked before anything is written: a full disk would harm its other users, too.
             await requireRoom(folder, found.ContentLength ?? 0);
           } catch (error) {
             body.destroy();
@@ -180,7 +181,7 @@ export function createS3Storage(options: S3Options): S3Storage {
       }
     },
 
-    // Not every S3 product compares the tag of what it deletes; a newer object must not be lost.
+    // Not every S3 product compares the tag when it deletes an object, and a newer object must not be lost.
     async discard() {},
   };
 }
@@ -217,7 +218,7 @@ function statusOf(error: unknown): number | undefined {
 function unavailable(error: unknown, place: string): DomainError {
   const status = statusOf(error);
   const { name, message } = error as Error;
-  // The SDK's names of an answer without a code.
+  // Names that the SDK gives to a response without a code.
   const code = /^(Unknown|UnknownError|\d+)$/.test(name) ? '' : ` (${name})`;
   const reason =
     status === 404
@@ -234,10 +235,10 @@ function unavailable(error: unknown, place: string): DomainError {
   });
 }
 
-/** Codes of the operating system for a disk, or a share of it, that is full. */
+/** Error codes of the operating system for a full disk or an exhausted quota. */
 const fullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 
-/** Throws NoRoomError while the folder's disk has not that many bytes left. */
+/** Throws NoRoomError if the folder's disk has less free space than that. */
 async function requireRoom(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize < bytes) throw new NoRoomError(folder, bytes);

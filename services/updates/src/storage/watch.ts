@@ -5,26 +5,26 @@ import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
 import type { ArtifactStorage } from '../ports.ts';
 
 /**
- * Looks at the storage at once and then every `intervalMs`, and tells `onLook` whether it can be used. The
- * log has one line when it cannot be, with `place` and the reason, one when the reason changes, and one when
- * it can be used again; `warnings` has it until then. Readiness is not touched: every instance would be taken
- * out at once, though lists and updates of this service work without the storage.
+ * Checks the storage at once and then every `intervalMs`, and calls `onCheck` with the result. Logs one line when the
+ * storage becomes unavailable, with `place` and the reason, one when the reason changes, and one when the storage is
+ * available again. `warnings` has the reason in the meantime. Readiness does not change: otherwise every instance would
+ * be removed at once, although lists and updates work without the storage.
  */
 export function watchStorage(options: {
   readonly storage: Pick<ArtifactStorage, 'requireAvailable'>;
   readonly place: Readonly<Record<string, string>>;
   readonly intervalMs: number;
   readonly logger: Logger;
-  readonly onLook: (available: boolean) => void;
+  readonly onCheck: (available: boolean) => void;
 }): Repetition & { warnings(): readonly Warning[] } {
-  const { storage, place, intervalMs, logger, onLook } = options;
+  const { storage, place, intervalMs, logger, onCheck } = options;
   let known: string | undefined;
   const look = async (): Promise<number> => {
     const reason = await storage.requireAvailable(0).then(() => undefined, reasonOf);
-    onLook(reason === undefined);
+    onCheck(reason === undefined);
     if (reason !== known) {
-      if (reason !== undefined) logger.error({ ...place, reason }, 'the object storage cannot be used');
-      else logger.info(place, 'the object storage can be used again');
+      if (reason !== undefined) logger.error({ ...place, reason }, 'the object storage is unavailable');
+      else logger.info(place, 'the object storage is available again');
     }
     known = reason;
     return 0;

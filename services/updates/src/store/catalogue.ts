@@ -36,7 +36,7 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
             { returnDocument: 'after' },
           );
         };
-        // The developer whose claim has lapsed has left the reason of its own file.
+        // The developer whose claim has expired left the reason for its own file.
         const reopened =
           (await reopen({ developerId })) ??
           (await reopen({ developerId: { $ne: developerId } }, { developerId, reason: '' }));
@@ -135,8 +135,7 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
         ]);
         return { items: found.map(nameOf), total };
       }
-      // Takes the first version of each package, in the order of the index; reads the developer's versions
-      // as a stream.
+      // Takes the first version of each package, in the order of the index. Reads the developer's versions as a stream.
       const items: { package: string; version: string }[] = [];
       let total = 0;
       let last: string | undefined;
@@ -171,7 +170,7 @@ export function createCatalogue(artifacts: StoreCollection<ArtifactDocument>): C
   };
 }
 
-/** The first withdrawal makes the field. */
+/** Filter by withdrawals. The field is absent before the first withdrawal. */
 function withdrawn(times: number): Filter<ArtifactDocument> {
   return times === 0 ? { withdrawals: { $exists: false } } : { withdrawals: times };
 }

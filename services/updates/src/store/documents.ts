@@ -5,19 +5,19 @@ import type { ArtifactKind, ArtifactState } from '../domain/artifact.ts';
 import type { RejectedFile } from '../domain/upload.ts';
 
 /**
- * One document per package, with the developer that claimed it last. It owns the package once a file was
- * accepted; before that it holds it while an upload is open.
+ * One document per package, with the developer that claimed it last. The developer owns the package once a file was
+ * accepted. Before that the developer holds it while an upload is open.
  */
 export interface PackageDocument {
   /** Package name. */
   _id: string;
   developerId: string;
   claimedAtMs: number;
-  /** True: a file was accepted. Absent also if 0.1.0 accepted one; then an artifact shows it. */
+  /** True: a file was accepted. Also absent if 0.1.0 accepted a file; then an artifact shows it. */
   accepted?: boolean;
-  /** The newest claim; it holds the package until its upload is stored, or this time. */
+  /** The newest claim. It holds the package until its upload is stored, or until this time. */
   claim?: { uploadId: string; untilMs: number };
-  /** Changes with every claim and acceptance. Absent: 0.1.0 wrote it. */
+  /** Changes with every claim and acceptance. Absent if 0.1.0 wrote the document. */
   revision?: number;
 }
 
@@ -36,10 +36,10 @@ export interface ArtifactDocument extends OwingDocument {
   sizeBytes: number;
   sha256: string;
   objectKey: string;
-  /** The newest upload that was opened for it. */
+  /** The newest upload that was opened for the artifact. */
   uploadId: string;
   updatedAtMs: number;
-  /** Absent: release 0.1.0 made it, and an update may have been sent with it. */
+  /** Absent: release 0.1.0 created the document, and an update may have been sent with the artifact. */
   named?: boolean;
   /** How often its developer has withdrawn it; absent: never. */
   withdrawals?: number;
@@ -52,19 +52,19 @@ export interface UploadDocument {
   sizeBytes: number;
   expiresAtMs: number;
   looks: number;
-  /** True: a later transfer has no effect any more; only stored files are still to be removed. */
+  /** True if a later transfer has no effect and only stored files must be removed. */
   settled: boolean;
   /** Time of the next check. */
   dueAtMs: number;
-  /** The artifact's withdrawals when it was opened; absent: none. */
+  /** The artifact's withdrawals when the upload was opened; absent: none. */
   withdrawals?: number;
-  /** Tag of the accepted file; absent: none was, or release 0.1.0 accepted it. */
+  /** Tag of the accepted file. Absent: none, or release 0.1.0 accepted it. */
   accepted?: string;
-  /** Until when a check has claimed it. */
+  /** Time until which a check has claimed the upload. */
   leaseUntilMs: number;
-  /** The last file that was rejected. Absent: none was, or 0.1.0 rejected it, which removed it at once. */
+  /** The last rejected file. Absent: none, or 0.1.0 rejected a file and removed it at once. */
   rejected?: RejectedFile;
-  /** True while its file is removed, before the document is. */
+  /** True while the upload's file is being removed, before the document is removed. */
   closing?: boolean;
 }
 
@@ -72,7 +72,7 @@ export interface UploadDocument {
 export interface PlacesDocument {
   _id: string;
   places: { uploadId: string; artifactId: string; untilMs: number }[];
-  /** Changes with every place that is taken. */
+  /** Changes with every place that is reserved. */
   revision: number;
 }
 
@@ -84,7 +84,7 @@ export const collections = {
   idempotency: 'idempotency',
 } as const;
 
-/** Made by step 1 (steps.ts); every query of this service uses one of them or `_id`. */
+/** Created by step 1 (steps.ts). Every query of this service uses one of these indexes or `_id`. */
 export const updatesIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.artifacts]: [
     {
@@ -102,7 +102,7 @@ export const updatesIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.idempotency]: idempotencyIndexes,
 };
 
-/** The collections whose documents owe records of changes; their index is made by step 2. */
+/** Collections whose documents have pending audit records; their index is created by step 2. */
 export const owingCollections = [collections.artifacts] as const;
 
 export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = {

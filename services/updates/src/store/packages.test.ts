@@ -24,7 +24,7 @@ const packages = () => bed.store.collection<PackageDocument>(collections.package
 const artifacts = () => bed.store.collection<ArtifactDocument>(collections.artifacts);
 const uploads = () => bed.store.collection<UploadDocument>(collections.uploads);
 
-/** Names as one instance sees them. `beforeWrite` runs once, between what it reads and what it writes. */
+/** Package names as one instance sees them. `beforeWrite` runs once, between a read and the following write. */
 function namesOf(beforeWrite?: () => Promise<unknown>) {
   let hook = beforeWrite;
   const paused = async () => {
@@ -47,7 +47,7 @@ function namesOf(beforeWrite?: () => Promise<unknown>) {
   return createPackageNames(slow as StoreCollection<PackageDocument>, artifacts(), uploads());
 }
 
-/** As a request does it. */
+/** The calls that a request makes. */
 async function request(developerId: string, uploadId: string, atMs = nowMs): Promise<string> {
   const owner = await namesOf().claim(app, developerId, uploadId, atMs);
   if (owner === developerId) {
@@ -59,13 +59,13 @@ async function request(developerId: string, uploadId: string, atMs = nowMs): Pro
 
 const laterMs = nowMs + 1001;
 
-test('a package that nobody has is claimed by one, though another claims it at the same time', async () => {
+test('a free package is claimed by exactly one of two concurrent claims', async () => {
   const names = namesOf(() => request('dev-b', 'b'));
   expect(await names.claim(app, 'dev-a', 'a', nowMs)).toBe('dev-b');
 });
 
 test.each(['claim', 'accept'] as const)(
-  '%s of a free package loses against a claim between what it read and its write',
+  '%s of a free package loses against a claim between its read and its write',
   async (what) => {
     await request('dev-a', 'a');
     const names = namesOf(() => request('dev-a', 'again', laterMs));
@@ -78,7 +78,7 @@ test.each(['claim', 'accept'] as const)(
 );
 
 test.each(['claim', 'accept'] as const)(
-  '%s of a free package loses against the acceptance of a late file between what it read and its write',
+  '%s of a free package loses against the acceptance of a late file between its read and its write',
   async (what) => {
     await request('dev-a', 'a');
     const names = namesOf(() => namesOf().accept(app, 'dev-a', laterMs));
@@ -99,7 +99,7 @@ test('a file that is being checked when its URL expires holds the package until 
   expect(await request('dev-b', 'b', untilMs + 1)).toBe('dev-b');
 });
 
-test('a package whose name only begins alike holds nothing', async () => {
+test('a package whose name has the same beginning is not affected', async () => {
   await request('dev-a', 'a');
   await uploads().updateOne({ _id: 'a' }, { $set: { artifactId: `software/${app}0/1` } });
   expect(await namesOf().ownerOf(app, nowMs)).toBeUndefined();

@@ -3,7 +3,7 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { PackageNames } from '../ports.ts';
 import type { ArtifactDocument, PackageDocument, UploadDocument } from './documents.ts';
 
-/** How long a claim holds before its upload is stored, which follows at once unless the process ends. */
+/** How long a claim holds before its upload is stored. The upload is stored at once unless the process ends. */
 const claimMs = 60_000;
 
 interface Owner {
@@ -16,11 +16,11 @@ export function createPackageNames(
   artifacts: StoreCollection<ArtifactDocument>,
   uploads: StoreCollection<UploadDocument>,
 ): PackageNames {
-  /** True while an upload of the package is open, or is being checked, and no file of it was refused. */
+  /** True while an upload of the package is open or being checked, and no file of the upload was rejected. */
   async function hasOpenUpload(packageName: string, developerId: string, nowMs: number): Promise<boolean> {
     const open = await uploads.findOne(
       {
-        // All versions: '0' follows '/'.
+        // Range of all versions: '0' follows '/'.
         artifactId: { $gt: `software/${packageName}/`, $lt: `software/${packageName}0` },
         developerId,
         settled: false,
@@ -36,16 +36,16 @@ export function createPackageNames(
     { _id: name, developerId, claim }: PackageDocument,
     nowMs: number,
   ): Promise<boolean> {
-    // First the claim, then the uploads, in the order in which they are written.
+    // Checks the claim first, then the uploads, in the order in which they are written.
     if (claim && claim.untilMs > nowMs && !(await uploads.findOne({ _id: claim.uploadId }))) return true;
     return hasOpenUpload(name, developerId, nowMs);
   }
 
-  /** Undefined: the package is free. */
+  /** Undefined if the package is free. */
   async function ownerNow(there: PackageDocument, nowMs: number): Promise<Owner | undefined> {
     const { _id: name, developerId } = there;
     if (there.accepted) return { developerId, accepted: true };
-    // Release 0.1.0 accepts files without a word of it here.
+    // Release 0.1.0 accepts files without a change of this document.
     const accepted = await artifacts.findOne(
       { kind: 'software', package: name, sha256: { $gt: '' } },
       { projection: { developerId: 1 } },
@@ -55,8 +55,8 @@ export function createPackageNames(
   }
 
   /**
-   * One conditional write: the revision changes with every claim and acceptance. Every upload is stored after
-   * its claim, so that what was read of uploads before still holds at the write.
+   * One conditional write: the revision changes with every claim and acceptance. Every upload is stored after its
+   * claim. So the uploads that were read before are still valid at the write.
    */
   async function take(
     packageName: string,

@@ -26,7 +26,7 @@ const store = ({ uploadId, ...upload }: ReturnType<typeof of>) =>
     nowMs,
   );
 
-/** As many instances as calls, all at once; each stores the upload that has a place. */
+/** One instance per call, all at once. Each instance stores its upload if it got a place. */
 async function takeAtOnce(many: number, upload: (i: number) => ReturnType<typeof of>) {
   const one = async (i: number, its: UploadPlaces) => {
     const refused = await its.take(upload(i), most, nowMs);
@@ -41,14 +41,14 @@ async function takeAtOnce(many: number, upload: (i: number) => ReturnType<typeof
   );
 }
 
-test('of calls at once exactly as many get a place as there are, of a version and of a developer', async () => {
+test('concurrent calls get exactly the free places of a version and of a developer', async () => {
   expect(await takeAtOnce(12, (i) => of(`a${i}`))).toEqual({ taken: 3, version: 9 });
   expect(await takeAtOnce(12, (i) => of(`b${i}`, `2.${i}`))).toEqual({ developer: 10, taken: 2 });
   expect(await takeAtOnce(12, (i) => of(`c${i}`, '1', ''))).toEqual({ taken: 3, version: 9 });
   expect(await uploads().countDocuments()).toBe(8);
 });
 
-test('a place whose upload is not stored is free after a minute; one whose upload is, when that has ended', async () => {
+test('a place without a stored upload is free after a minute; a place with a stored upload is free when the upload ends', async () => {
   for (const id of ['a', 'b']) {
     expect(await places().take(of(id), most, nowMs)).toBeUndefined();
     await store(of(id));
@@ -65,7 +65,7 @@ test('a place whose upload is not stored is free after a minute; one whose uploa
   expect(await places().take(of('e'), most, nowMs + hourMs)).toBeUndefined();
 });
 
-test('a repeat keeps its place; an upload with an accepted file leaves that of its developer', async () => {
+test('a repeat keeps its place; an upload with an accepted file does not count for its developer', async () => {
   for (const version of ['1', '2', '3', '4', '5']) {
     for (let i = 0; i < 2; i += 1)
       expect(await places().take(of(version, version), most, nowMs)).toBeUndefined();

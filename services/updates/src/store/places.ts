@@ -3,7 +3,7 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { UploadPlaces } from '../ports.ts';
 import type { PlacesDocument, UploadDocument } from './documents.ts';
 
-/** How long a place holds before its upload is stored, which follows at once unless the process ends. */
+/** How long a place is reserved before its upload is stored. The upload is stored at once unless the process ends. */
 const placeMs = 60_000;
 
 type Place = PlacesDocument['places'][number];
@@ -12,7 +12,7 @@ export function createUploadPlaces(
   places: StoreCollection<PlacesDocument>,
   uploads: StoreCollection<UploadDocument>,
 ): UploadPlaces {
-  /** Whose upload is not stored yet. */
+  /** Places whose upload is not stored yet. */
   async function waiting(reserved: readonly Place[]): Promise<Place[]> {
     if (reserved.length === 0) return [];
     const ids = reserved.map(({ uploadId }) => uploadId);
@@ -21,7 +21,7 @@ export function createUploadPlaces(
     return reserved.filter(({ uploadId }) => !known.has(uploadId));
   }
 
-  /** When each place that is taken ends: of open uploads, and of those that are about to be stored. */
+  /** End times of all taken places: of open uploads, and of uploads that are about to be stored. */
   async function endsMs(
     of: { artifactId: string } | { developerId: string; settled: false },
     except: string,
@@ -37,7 +37,7 @@ export function createUploadPlaces(
   }
 
   const turns = new Map<string, Promise<unknown>>();
-  /** One call after another of a document within this instance: they would only make each other start again. */
+  /** Serialises calls for a document within this instance. Concurrent calls would only make each other retry. */
   async function inTurn<R>(_id: string, work: () => Promise<R>): Promise<R> {
     const turn = (turns.get(_id) ?? Promise.resolve()).then(work, work);
     turns.set(_id, turn);
@@ -49,8 +49,8 @@ export function createUploadPlaces(
   }
 
   /**
-   * One conditional write: the revision changes with every place. Every upload is stored after its place was taken,
-   * and looked for after the places were read, so that what was counted still holds at the write.
+   * One conditional write: the revision changes with every place. Every upload is stored after its place was reserved,
+   * and uploads are read after the places. So the count is still valid at the write.
    */
   async function take(
     _id: string,
@@ -75,7 +75,7 @@ export function createUploadPlaces(
     }
   }
 
-  /** False: another call was first. */
+  /** False if another call was first. */
   async function write(_id: string, revision: number | undefined, next: Place[]): Promise<boolean> {
     if (revision !== undefined) {
       const change = { $set: { places: next }, $inc: { revision: 1 } };

@@ -3,7 +3,7 @@ import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
 import { notedKeysCollection } from '@headset-cloud/kit/sealed/noted-keys.ts';
 import { owingIndexes, updatesIndexes } from './documents.ts';
 
-/** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
+/** Step 1 contains what release 0.1.0 created; a change is a new step (ADR 0034). */
 export const updatesSteps: ServiceSteps = {
   service: 'updates',
   steps: [

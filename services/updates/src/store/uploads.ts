@@ -23,7 +23,7 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
           return;
         } catch (error) {
           if (!isDuplicateKey(error)) throw error;
-          // The first time a concurrent call may have created it.
+          // A concurrent call may have created the document after the first try.
           if (tries === 2) throw refusals.closing();
         }
       }
@@ -83,7 +83,7 @@ export function createUploadStore(uploads: StoreCollection<UploadDocument>): Upl
     },
 
     async renew(id, untilMs) {
-      // Has no effect if the claim was released meanwhile.
+      // Has no effect if the claim was released in the meantime.
       await uploads.updateOne(
         { _id: id, leaseUntilMs: { $gt: 0 } },
         { $max: { leaseUntilMs: untilMs, dueAtMs: untilMs } },

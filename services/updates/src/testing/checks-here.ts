@@ -3,8 +3,8 @@ import { checkFile } from '../checks/check-file.ts';
 import type { RunningContentChecks } from '../checks/content-checks.ts';
 
 /**
- * The checks without a process and a turn for each, for tests of what comes before and after them: a start
- * takes longer than all the rest of such a test.
+ * Checks files in this process without queueing, for tests of the code before and after the check. A process start
+ * would take longer than the rest of such a test.
  */
 export const checksHere: RunningContentChecks = {
   running: () => 0,

@@ -4,7 +4,7 @@ import { makeManifest, withSigningBlock } from '@headset-cloud/demo/apk.ts';
 import { manifestBombs } from './manifest-bombs.ts';
 import { type RawEntry, rawZip } from './raw-zip.ts';
 
-/** A package made to harm who reads it, and how its refusal begins. */
+/** A package that attacks its reader, and the beginning of its rejection. */
 export interface HostilePackage {
   readonly what: string;
   readonly make: () => Buffer;
@@ -21,7 +21,7 @@ const u64 = (...values: bigint[]) => {
   return Buffer.concat([Buffer.from([1, 0, bytes.length, 0]), bytes]);
 };
 
-/** Zeros that unpack to that many MiB, made without unpacking them all; with a wrong checksum in less time. */
+/** Zeros that unpack to that many MiB, packed without holding them all; faster with a wrong checksum. */
 export function packedZeros(mebibytes: number, whole = true): RawEntry {
   const block = Buffer.alloc(mebi);
   const open = deflateRawSync(block, { finishFlush: constants.Z_FULL_FLUSH });
@@ -31,7 +31,7 @@ export function packedZeros(mebibytes: number, whole = true): RawEntry {
   return { name: 'zeros.dex', packed, size: mebibytes * mebi, checksum };
 }
 
-/** One content, which many entries share: each is listed with the same place in the file. */
+/** Many entries that share one content: the directory lists the same offset for each. */
 function overlapping(manifest: RawEntry): Buffer {
   const zeros = { name: 'a', content: Buffer.alloc(mebi) };
   const others = Array.from({ length: 10 }, (_, i) => ({
@@ -40,7 +40,7 @@ function overlapping(manifest: RawEntry): Buffer {
   return rawZip([zeros, ...others, manifest]);
 }
 
-/** Each entry's content is the next entry with its header, quoted; the last one is a real content. */
+/** Each entry's content is the next entry with its header, quoted. The last entry has real content. */
 function quoting(manifest: RawEntry): Buffer {
   const inner = rawZip([{ name: 'b', content: small, method: 0 }]);
   const content = inner.subarray(0, 31 + small.length);
@@ -53,7 +53,7 @@ const unpacks = /^It unpacks to more than \d+ bytes\.$/;
 const leaves = /^The name of its entry .* leaves the package\.$/;
 const overlap = /^Its entries \S+ and \S+ overlap\.$/;
 
-/** Packages that are right but for what they are here for; their manifests name the package and version. */
+/** Packages that are valid except for one attack. Their manifests name the package and version. */
 export function hostilePackages(claimed: { package: string; version: string }): HostilePackage[] {
   const manifest = manifestOf(claimed);
   const withEntries = (...entries: RawEntry[]) => rawZip([manifest, ...entries]);
@@ -117,7 +117,7 @@ export function hostilePackages(claimed: { package: string; version: string }): 
           localName: 'AndroidManifest.xml',
           content: small,
         }),
-      reason: /^Its entry AndroidManifest\.xm1 is another one in its own header\.$/,
+      reason: /^Its entry AndroidManifest\.xm1 has another name in its own header\.$/,
     },
     {
       what: 'one name twice',
@@ -234,7 +234,7 @@ export function hostilePackages(claimed: { package: string; version: string }): 
   ];
 }
 
-/** A package that takes as long to unpack as its size allows: zeros, and enough else for the ratio. */
+/** A package that takes as long to unpack as its size allows: zeros, and enough other content for the ratio. */
 export function longCheck(claimed: { package: string; version: string }, mebibytes: number, whole = true) {
   const parts = Math.ceil(mebibytes / 1024);
   const zeros = packedZeros(mebibytes / parts, whole);
@@ -243,7 +243,7 @@ export function longCheck(claimed: { package: string; version: string }, mebibyt
   return withSigningBlock(rawZip([manifestOf(claimed), ...entries, filler]));
 }
 
-/** A package whose directory is as large as it may be. */
+/** A package with a directory of the maximum size. */
 export function largeDirectory(claimed: { package: string; version: string }): Buffer {
   const entries = Array.from({ length: 99_999 }, (_, i) => ({
     name: `${String(i).padStart(6, '0')}${'x'.repeat(112)}`,
@@ -257,7 +257,7 @@ function manifestOf(claimed: { package: string; version: string }): RawEntry {
   return { name: manifestName, content };
 }
 
-/** Numbers of zip64 for an end that is appended to these. */
+/** Zip64 fields of the end record for the given bytes. */
 function many64(start: Buffer, many: Buffer) {
   return {
     entries: 100_001n,

@@ -1,13 +1,13 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** An entry as it stands in the file; what is not given is right. */
+/** An entry as it is written to the file. Absent fields get correct values. */
 export interface RawEntry {
   readonly name: string | Buffer;
   readonly content?: Buffer;
   readonly method?: number;
-  /** What stands in the file instead of the compressed content. */
+  /** Bytes written in place of the compressed content. */
   readonly packed?: Buffer;
-  /** What the directory says. */
+  /** Size in the directory. */
   readonly size?: number;
   readonly packedSize?: number;
   readonly checksum?: number;
@@ -16,24 +16,24 @@ export interface RawEntry {
   readonly extra?: Buffer;
   readonly comment?: Buffer;
   readonly signature?: number;
-  /** Where the directory says it begins; in bytes. */
+  /** Offset of the entry in the directory. */
   readonly offset?: number;
-  /** What its own header says. */
+  /** Name in the entry's own header. */
   readonly localName?: string;
   readonly localMethod?: number;
-  /** True: it stands in the directory only. */
+  /** True if the entry is only in the directory. */
   readonly listedOnly?: boolean;
 }
 
-/** What the end of the directory says instead of the truth. */
+/** Values in the end record that replace the correct values. */
 export interface RawEnd {
   readonly entries?: number;
   readonly offset?: number;
-  /** Adds the records of zip64; its numbers are these. */
+  /** Adds the zip64 records with these numbers. */
   readonly zip64?: { entries?: bigint; offset?: bigint; recordOffset?: bigint };
 }
 
-/** A zip with any field wrong that the caller wants wrong. */
+/** Writes a zip in which the caller can make any field wrong. */
 export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];

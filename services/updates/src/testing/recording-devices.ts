@@ -7,14 +7,14 @@ import {
   type SendOperationRequest,
 } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 
-/** Stands in for devices: knows clients and devices, records the operations to send. */
+/** Fake of devices: knows clients and devices, and records the operations to send. */
 export class RecordingDevices {
   /** Developers by client id. */
   readonly developers = new Map<string, string>();
   /** Reported firmware of activated devices; undefined: not reported. */
   readonly firmware = new Map<string, string | undefined>();
   readonly sent: SendOperationRequest[] = [];
-  /** Thrown by the next calls that send. */
+  /** Error that the next send calls throw. */
   refusal: DomainError | undefined;
 
   readonly bindings: RpcBinding[] = [

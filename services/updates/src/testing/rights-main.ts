@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 
-/** Tells what a process with the rights of a check may do; started by checks/check-process.test.ts. */
+/** Reports the rights of a process that runs like a check. Started by checks/check-process.test.ts. */
 const [, , file = '', port = ''] = process.argv;
 
 function attempt(work: () => void): string {

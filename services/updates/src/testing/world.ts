@@ -16,10 +16,12 @@ import { updatesConfig } from '../config.ts';
 import { checksHere } from './checks-here.ts';
 import { RecordingDevices } from './recording-devices.ts';
 
-/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
-const patient = { deadlineMs: 60_000 };
+/**
+ * RPC deadline that is longer than a call takes on a slow machine. Only the test's own timeout ends a call that hangs.
+ */
+const longDeadline = { deadlineMs: 60_000 };
 
-/** A running updates service on the embedded store and this machine's disk, with a recorder in the place of devices. */
+/** A running updates service on the embedded store and this machine's disk, with a recording fake of devices. */
 export class World {
   readonly directory = mkdtempSync(join(tmpdir(), 'updates-'));
   readonly devices = new RecordingDevices();
@@ -27,7 +29,7 @@ export class World {
   readonly updates: Client<typeof UpdatesService>;
   readonly downloads: Client<typeof DownloadsService>;
   readonly admin: Client<typeof UpdatesAdminService>;
-  /** Time, for the service; milliseconds since 1970. */
+  /** Time of the service; milliseconds since 1970. */
   nowMs = Date.now();
   /** The failpoint at which the next call that reaches it is interrupted. */
   cutAt: string | undefined;
@@ -39,8 +41,8 @@ export class World {
   #service!: Service;
 
   /**
-   * `ownProcesses`: files are checked as in production, each in a process of its own. `contents`: how they are
-   * checked otherwise.
+   * `ownProcesses`: files are checked as in production, each in a separate process. `contents`: the checks to use
+   * otherwise.
    */
   constructor(
     env: Record<string, string> = {},
@@ -56,9 +58,9 @@ export class World {
     this.#env = env;
     this.#more = more;
     this.#contents = ownProcesses ? undefined : contents;
-    this.updates = createClient(UpdatesService, this.#channel, patient);
-    this.downloads = createClient(DownloadsService, this.#channel, patient);
-    this.admin = createClient(UpdatesAdminService, this.#channel, patient);
+    this.updates = createClient(UpdatesService, this.#channel, longDeadline);
+    this.downloads = createClient(DownloadsService, this.#channel, longDeadline);
+    this.admin = createClient(UpdatesAdminService, this.#channel, longDeadline);
     this.devices.developers.set('client-a', 'dev-a').set('client-b', 'dev-b');
   }
 
@@ -114,7 +116,7 @@ export class World {
   }
 }
 
-/** The caller of a call of developer a or b, with an Idempotency-Key where one is given. */
+/** The caller of a call of developer a or b, with an Idempotency-Key if one is given. */
 export function callerOf(developer: 'a' | 'b' = 'a', key?: string, body = 1) {
   return {
     clientId: `client-${developer}`,

@@ -3,13 +3,13 @@ import type { Catalogue, UploadStore } from '../ports.ts';
 import type { UploadAnswer } from '../storage/local-server.ts';
 import { type Checker, isOver } from './checker.ts';
 
-/** Longest wait of an uploader for the outcome; soon after it the connection would time out. */
-const patienceMs = 30_000;
+/** Longest wait of an uploader for the outcome. Soon after it the connection would time out. */
+const longestWaitMs = 30_000;
 const betweenTriesMs = 100;
 const superseded: UploadAnswer = { status: 409, text: 'The version already exists or was withdrawn.' };
 const received: UploadAnswer = { status: 200, text: 'The file was received and is being checked.' };
 
-/** Why a transfer to the URL of an upload has no effect any more, before it begins; undefined: it may have one. */
+/** Answer for a transfer that has no effect, before it begins; undefined if it may have an effect. */
 export async function refuseUpload(
   { uploads, catalogue }: { uploads: Pick<UploadStore, 'get'>; catalogue: Pick<Catalogue, 'get'> },
   uploadId: string,
@@ -30,10 +30,10 @@ export async function answerUpload(
   const { signal } = late;
   const checked = untilKnown(check, uploadId, tag, signal, time);
   try {
-    return await Promise.race([checked, time.sleep(patienceMs, { signal }).then(() => received)]);
+    return await Promise.race([checked, time.sleep(longestWaitMs, { signal }).then(() => received)]);
   } finally {
     late.abort();
-    // Nobody waits for a check that continues; if it fails, the sweeper repeats it.
+    // The check continues in the background. If it fails, the sweeper repeats it.
     checked.catch(() => {});
   }
 }
@@ -47,11 +47,11 @@ async function untilKnown(
 ): Promise<UploadAnswer> {
   for (;;) {
     const checked = await check(uploadId);
-    // Another check may have been first with this file.
+    // Another check may have handled this file first.
     const outcome = (checked.kind === 'absent' && checked.known) || checked;
     switch (outcome.kind) {
       case 'deliverable':
-        // Another file of this URL may have been first.
+        // Another file of this URL may have been accepted first.
         if (outcome.tag !== undefined && outcome.tag !== tag) return superseded;
         return { status: 200, text: 'The file was accepted.' };
       case 'rejected':

@@ -41,12 +41,12 @@ let time: FakeTime;
 let counted: CheckOutcome['kind'][];
 let fetches: number;
 let noRoom: number;
-/** Runs once, when a check has read the file. */
+/** Callback that runs once, when a check has read the file. */
 let whenFetched: (() => Promise<void>) | undefined;
 let good: Buffer;
 let bad: Buffer;
 
-/** Of the file that was put last. */
+/** Tag of the file that was put last. */
 let tag: string;
 beforeEach(async () => {
   bed = openTestBed('updates');
@@ -90,7 +90,7 @@ async function takeBack(): Promise<void> {
 
 const state = async () => (await catalogue.get(artifactId(name)))?.state;
 
-/** The answer to an uploader. Time passes only between two tries, so the longest wait is not reached. */
+/** Waits for the answer to an uploader. Time advances only between two tries, so the longest wait is not reached. */
 async function untilAnswered(answering: Promise<UploadAnswer>): Promise<UploadAnswer> {
   let answered = false;
   const ended = answering.finally(() => {
@@ -153,7 +153,7 @@ describe.each([
     expect(await state()).toBe('deliverable');
   });
 
-  test('a rejected file is read and counted once, and is gone when the upload closes', async () => {
+  test('a rejected file is read and counted once, and is removed when the upload closes', async () => {
     const check = checkerOf({ keeping });
     await put(bad);
     await check(id);
@@ -167,7 +167,7 @@ describe.each([
     expect(counted).toEqual(['rejected']);
   });
 
-  test('while the disk for checks is full, the check is put off, counted, and made when there is room', async () => {
+  test('while the disk for checks is full, the check is postponed and counted, and runs when space is free', async () => {
     await put(good);
     const storage = { fetch: () => Promise.reject(new NoRoomError('/tmp', good.length)) };
     await expect(checkerOf({ keeping, storage })(id)).rejects.toMatchObject({ code: 'unavailable' });
@@ -176,7 +176,7 @@ describe.each([
     expect(noRoom).toBe(1);
   });
 
-  test('a rejected file leaves a version alone that is opened again', async () => {
+  test('a rejected file does not change a version that is opened again', async () => {
     const check = checkerOf({ keeping });
     await put(bad);
     await check(id);
@@ -185,7 +185,7 @@ describe.each([
     expect(await state()).toBe('uploading');
   });
 
-  test('a version that is opened again waits for the new file, whatever becomes of the former one', async () => {
+  test('a version that is opened again waits for the new file, whatever happens to the old file', async () => {
     const check = checkerOf({ keeping });
     await put(bad.subarray(0, 100));
     await open('0b');
@@ -196,7 +196,7 @@ describe.each([
     expect(await state()).toBe('deliverable');
   });
 
-  test('a file that is found first when its upload closes gets its check, and the next one closes it', async () => {
+  test('a file that is first found when its upload closes is checked, and the next check closes the upload', async () => {
     const check = checkerOf({ keeping });
     await put(bad);
     nowMs += 2 * hourMs;
@@ -206,7 +206,7 @@ describe.each([
     expect(await uploads.unsettled({ artifactId: artifactId(name) }, 9)).toEqual([]);
   });
 
-  test('a file that replaces another during the check at the close is checked, and not removed', async () => {
+  test('a file that replaces another during the check at the close is checked and not removed', async () => {
     const storage: Partial<ArtifactStorage> = {
       async seal(...args) {
         await put(good);
@@ -221,7 +221,7 @@ describe.each([
     expect(await checkerOf({ keeping })(id)).toMatchObject({ kind: 'deliverable' });
   });
 
-  test('a check that dies before it stores that a file was rejected is repeated', async () => {
+  test('a check that dies before it stores a rejection is repeated', async () => {
     await put(bad);
     const { release } = uploads;
     uploads.release = () => Promise.reject(new Error('killed'));
@@ -240,7 +240,7 @@ describe.each([
       { status: 422, text: expect.stringMatching(/^The file was rejected: It is not a/) },
     ],
   ])(
-    'an uploader learns that the file was %s when another check was first',
+    'the uploader is informed that the file was %s if another check was first',
     async (_kind, content, answer) => {
       const check = checkerOf({ keeping });
       await put(content());
@@ -267,7 +267,7 @@ describe.each([
     expect(await disk.head(key)).toBeUndefined();
   });
 
-  test('an accepted upload takes nothing more, also when its version was withdrawn and is uploaded again', async () => {
+  test('an accepted upload accepts no more files, even after its version was withdrawn and uploaded again', async () => {
     const check = checkerOf({ keeping });
     expect(await refuseUpload({ uploads, catalogue }, id)).toBeUndefined();
     await put(good);
@@ -277,7 +277,7 @@ describe.each([
     await open('0b');
     expect(await refuseUpload({ uploads, catalogue }, id)).toMatchObject({ status: 409 });
     expect(await refuseUpload({ uploads, catalogue }, '0b')).toBeUndefined();
-    // A storage such as S3 takes the file all the same.
+    // A storage such as S3 stores the file anyway.
     await put(good);
     expect(await check(id)).toEqual({ kind: 'superseded' });
     expect([await disk.head(key), await state()]).toEqual([undefined, 'uploading']);
@@ -296,7 +296,7 @@ describe.each([
     expect(await state()).toBe('uploading');
   });
 
-  test('an uploader learns that the version is there already when another check took the file away', async () => {
+  test('the uploader is informed that the version exists if another check removed the file', async () => {
     const check = checkerOf({ keeping });
     await open('0b');
     await put(good, uploadKey('0b'));
@@ -330,7 +330,7 @@ test('a URL is not signed again while its upload is being closed, so that no fil
 test('concurrent calls that open one upload for the first time both succeed', async () => {
   const collection = bed.store.collection<UploadDocument>(collections.uploads);
   let tries = 0;
-  // MongoDB refuses one of two upserts that insert the same document at once.
+  // MongoDB rejects one of two concurrent upserts that insert the same document.
   const racing = createUploadStore({
     ...collection,
     updateOne: async (...args: Parameters<typeof collection.updateOne>) => {
@@ -363,7 +363,7 @@ test('an upload whose URL is signed again just before it closes stays open, with
   expect(await checkerOf({ keeping: true })(id)).toMatchObject({ kind: 'deliverable' });
 });
 
-test('a closing that was cut off is completed', async () => {
+test('an interrupted close is completed', async () => {
   await put(bad);
   await checkerOf({ keeping: true })(id);
   nowMs += 2 * hourMs;
@@ -375,7 +375,7 @@ test('a closing that was cut off is completed', async () => {
 });
 
 describe('clocks', () => {
-  test('a claim that ends further ahead than any right clock writes does not block its upload', async () => {
+  test('a claim that ends later than a correct clock allows does not block its upload', async () => {
     await put(good);
     const untilMs = nowMs + hourMs + leaseMs;
     await bed.store
@@ -395,7 +395,7 @@ describe('clocks', () => {
     expect(fetches).toBe(1);
   });
 
-  test('an instance never checks an upload twice at once, whatever its claim looks like', async () => {
+  test('an instance never checks an upload twice at once, whatever its claim contains', async () => {
     const check = checkerOf();
     await put(good);
     whenFetched = async () => {

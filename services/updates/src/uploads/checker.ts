@@ -18,22 +18,22 @@ import {
 
 /** The result of a check. */
 export type CheckOutcome =
-  /** Another check of it is running, or it is closed. */
+  /** Another check of the upload is running, or the upload is closed. */
   | { readonly kind: 'busy' }
-  /** There is no file that was not checked before; `known` is what became of that one. */
+  /** There is no unchecked file. `known` is the result of the last checked file. */
   | { readonly kind: 'absent'; readonly known?: Known }
-  /** Too many files wait for their check; a later look checks this one. */
+  /** Too many files wait for their check. A later check handles this file. */
   | { readonly kind: 'waits' }
-  /** The file was replaced during the check; the next check reads the new one. */
+  /** The file was replaced during the check. The next check reads the new file. */
   | { readonly kind: 'changed' }
   | { readonly kind: 'deliverable'; readonly tag: string }
   | ({ readonly kind: 'rejected'; readonly tag: string } & Rejection)
   /** Another upload of the version was first, or the version was withdrawn. */
   | { readonly kind: 'superseded' };
 
-/** What an earlier check found. */
+/** Result of an earlier check. */
 export type Known =
-  /** `tag`: the accepted file; absent: the check of it died before it noted the tag. */
+  /** `tag`: the accepted file; absent: the check of it died before it stored the tag. */
   | { readonly kind: 'deliverable'; readonly tag?: string }
   | { readonly kind: 'superseded' }
   | { readonly kind: 'rejected'; readonly reason: string };
@@ -48,7 +48,7 @@ export interface CheckerDependencies {
   readonly failpoints: Failpoints;
   readonly logger: Logger;
   readonly leaseMs: number;
-  /** How long a URL is valid; an upload stays open for as long again after that. */
+  /** How long a URL is valid. The upload stays open for the same time after that. */
   readonly lifetimeMs: number;
   readonly onOutcome: (outcome: CheckOutcome) => void;
   readonly onNoRoom: () => void;
@@ -57,7 +57,7 @@ export interface CheckerDependencies {
 
 const nothingCame = 'No file was uploaded before the URL expired.';
 
-/** True: no file of the upload has an effect any more. */
+/** True if no file of the upload has an effect any more. */
 export function isOver(upload: Upload, artifact: Artifact): boolean {
   const { accepted } = upload;
   return (
@@ -67,18 +67,18 @@ export function isOver(upload: Upload, artifact: Artifact): boolean {
   );
 }
 
-/** `onFile` is called when a file is there that has to be read, which may take long. */
+/** Checks one upload. `onFile` is called when a file must be read, which may take long. */
 export type Checker = (uploadId: string, onFile?: () => void) => Promise<CheckOutcome>;
 
 /**
- * Checks one upload, and makes its artifact deliverable or rejected if a file has arrived. Every step can
- * be repeated: after a crash at any step the next check, perhaps in another instance, completes the work.
- * Throws `unavailable` while the storage is unavailable.
+ * Checks one upload, and makes its artifact deliverable or rejected if a file has arrived. Every step can be repeated.
+ * After a crash at any step the next check, perhaps in another instance, completes the work. Throws `unavailable` while
+ * the storage is unavailable.
  */
 export function createChecker(deps: CheckerDependencies): Checker {
   const { packages, catalogue, uploads, storage, contents, clock, failpoints, logger } = deps;
   const { time = systemTime } = deps;
-  /** The uploads that this instance is checking. */
+  /** Uploads that this instance is checking. */
   const running = new Set<string>();
 
   async function look(upload: Upload, onFile: () => void): Promise<CheckOutcome> {
@@ -96,7 +96,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
           : ({ kind: 'superseded' } as const);
         return { kind: 'absent', known };
       }
-      // A later file has no effect. Where no tag is known, the check died after it accepted this one.
+      // A later file has no effect. If no tag is known, the check died after it accepted this file.
       return own && !accepted ? { kind: 'deliverable', tag: object.tag } : { kind: 'superseded' };
     }
     if (nothingNew) {
@@ -122,7 +122,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     await storage.seal(key, tag, objectKey);
     failpoints('updates.sealed');
     const { developerId } = upload;
-    // Before the version, so that none is ever deliverable of a package that is another developer's.
+    // Before the version, so that a version of another developer's package is never deliverable.
     if (kind === 'software' && (await packages.accept(name, developerId, clock.now())) !== developerId) {
       await removeUnused(artifact.id, objectKey);
       return reject(upload, tag, { rule: 'other_developer', reason: otherDeveloperReason(name) });
@@ -133,7 +133,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     failpoints('updates.delivered');
     if (won) logger.info({ artifact: artifact.id, sizeBytes: object.sizeBytes }, 'an upload is deliverable');
     const there = won ? undefined : await catalogue.get(artifact.id);
-    // Another instance may have taken this check over, and have been first with the same content.
+    // Another instance may have taken over this check and finished first with the same content.
     const own = won || there?.objectKey === objectKey;
     if (!own) await storage.remove(objectKey);
     await storage.remove(key);
@@ -141,7 +141,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     return accepted ? { kind: 'deliverable', tag } : { kind: 'superseded' };
   }
 
-  /** Another instance may have taken this check over, and have been first with the same content. */
+  /** Another instance may have taken over this check and finished first with the same content. */
   async function removeUnused(artifactOf: string, objectKey: string): Promise<void> {
     if ((await catalogue.get(artifactOf))?.objectKey !== objectKey) await storage.remove(objectKey);
   }
@@ -161,7 +161,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     }
     const settledNow = outcome.kind === 'deliverable' || outcome.kind === 'superseded';
     const absent = outcome.kind === 'absent';
-    // Otherwise a newer file may be there.
+    // Otherwise a newer file may have arrived.
     const over = now >= closes && (absent || settledNow);
     if (over && (await uploads.close(upload.id, upload.expiresAtMs))) {
       await storage.remove(uploadKey(upload.id));
@@ -174,7 +174,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     if (outcome.kind !== 'rejected') {
       return uploads.release(upload.id, { atMs, looks, settled, ...accepted });
     }
-    // Not removed by its key alone, because a newer file may be there; the tag keeps it from being read again.
+    // Not removed by its key alone, because a newer file may be there. The tag prevents another check of this file.
     const { tag, reason } = outcome;
     await uploads.release(upload.id, { atMs, looks, settled, rejected: { tag, reason } });
     await storage.discard(uploadKey(upload.id), tag);
@@ -188,7 +188,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
     const renewal = time.setInterval(() => {
       uploads
         .renew(uploadId, clock.now() + deps.leaseMs)
-        .catch((error) => logger.warn({ err: error }, 'a check could not be kept'));
+        .catch((error) => logger.warn({ err: error }, 'the claim of an upload could not be renewed'));
     }, deps.leaseMs / 3);
     try {
       const outcome = await look(upload, onFile).catch((error): CheckOutcome => {
@@ -210,7 +210,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
   }
 
   return async (uploadId, onFile = () => {}) => {
-    // Its claim may have lapsed meanwhile, or seem to come from a wrong clock.
+    // The claim may have expired in the meantime, or may seem to come from a wrong clock.
     if (running.has(uploadId)) return { kind: 'busy' };
     running.add(uploadId);
     try {

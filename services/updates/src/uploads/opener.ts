@@ -46,14 +46,14 @@ const firstLookAfterMs = 500;
 /** Opens uploads and signs their URLs. */
 export interface Opener {
   /**
-   * Takes a place for the upload, which is opened or signed afterwards. Throws `too_many_requests` when too many others
-   * of the version, or of the developer, are open.
+   * Reserves a place for the upload, which is opened or signed afterwards. Throws `too_many_requests` when too many
+   * other uploads of the version or of the developer are open.
    */
   takePlace(wanted: WantedUpload): Promise<void>;
   /**
-   * Stores the expected upload, then sets its artifact to uploading. Repeatable. Returns the artifact; if
-   * its state is not uploading, no upload is needed. With `revive` a withdrawn artifact is opened, too.
-   * An operator's owes the record. Throws `unavailable`; then nothing is stored.
+   * Stores the expected upload, then sets its artifact to uploading. Repeatable. Returns the artifact. If its state is
+   * not uploading, no upload is needed. With `revive` a withdrawn artifact is opened, too. `record` is the audit record
+   * of an operator's change. Throws `unavailable`; then nothing is stored.
    */
   open(wanted: WantedUpload, revive: boolean, record?: OwedRecord): Promise<Artifact>;
   /** A URL for the upload, valid from now on. The upload stays open for as long. */
@@ -65,7 +65,7 @@ export function createOpener(deps: OpenerDependencies): Opener {
 
   async function expect(wanted: WantedUpload, expiresAtMs: number): Promise<void> {
     const { uploadId: id, name, developerId, sizeBytes } = wanted;
-    // Read before the upload is stored: if a withdrawal comes in between, the upload has no effect.
+    // Read before the upload is stored: after a withdrawal in between, the upload has no effect.
     const { withdrawals = 0 } = (await catalogue.get(artifactId(name))) ?? {};
     const upload = { id, artifactId: artifactId(name), developerId, sizeBytes, expiresAtMs, withdrawals };
     await uploads.open(upload, clock.now() + firstLookAfterMs);
@@ -85,7 +85,7 @@ export function createOpener(deps: OpenerDependencies): Opener {
     async open(wanted, revive, record) {
       const { uploadId, name, developerId, sizeBytes } = wanted;
       const now = clock.now();
-      // Stores the upload first, because an artifact without an upload would wait for ever.
+      // Stores the upload first, because an artifact without an upload would wait forever.
       await expect(wanted, now + urlSeconds * 1000);
       failpoints('updates.opened');
       const opened = { name, developerId, sizeBytes, uploadId };

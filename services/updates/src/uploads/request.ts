@@ -6,7 +6,7 @@ import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
 import { type Artifact, artifactId, openStates } from '../domain/artifact.ts';
 import { refusals } from '../domain/refusals.ts';
 import type { ArtifactStorage, Catalogue, PackageNames } from '../ports.ts';
-import type { LookNow } from './looker.ts';
+import type { CheckNow } from './check-now.ts';
 import type { Opener, SignedUpload, WantedUpload } from './opener.ts';
 
 export interface RequestDependencies {
@@ -14,16 +14,16 @@ export interface RequestDependencies {
   readonly catalogue: Catalogue;
   readonly storage: ArtifactStorage;
   readonly opener: Opener;
-  readonly lookNow: LookNow;
+  readonly checkNow: CheckNow;
   readonly idempotency: Idempotency;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
 }
 
 /**
- * One URL for the upload of a package's version; undefined if the version exists already (rule A14). A
- * repeat with the same Idempotency-Key signs a new URL for the same upload (rule A19). Throws if the
- * package is another developer's, or the version was withdrawn; then nothing is stored.
+ * Returns one URL for the upload of a package's version; undefined if the version exists already (rule A14). A repeat
+ * with the same Idempotency-Key signs a new URL for the same upload (rule A19). Throws if the package belongs to
+ * another developer, or the version was withdrawn; then nothing is stored.
  */
 export async function requestUpload(
   deps: RequestDependencies,
@@ -40,7 +40,7 @@ export async function requestUpload(
   });
   if (exists) return undefined;
   const signed = { ...upload, uploadId };
-  // Its claim may have lapsed since the first time.
+  // The claim may have expired since the first call.
   if (repeated) await claim(deps, signed);
   return deps.opener.sign(signed);
 }
@@ -66,7 +66,7 @@ async function isThere(deps: RequestDependencies, wanted: WantedUpload): Promise
   const known = await catalogue.get(artifactId(name));
   if (known && openStates.includes(known.state)) {
     // An upload may have arrived that has not been checked yet.
-    await deps.lookNow({ artifactId: known.id });
+    await deps.checkNow({ artifactId: known.id });
     if (await isDeliverable(deps, wanted)) return true;
   }
   await claim(deps, wanted);
@@ -80,10 +80,10 @@ async function isDeliverable(deps: RequestDependencies, wanted: WantedUpload): P
   return found ? requireState(wanted, found) : false;
 }
 
-/** Throws for a withdrawn version, because only an operator may decide that it is uploaded again. */
+/** Throws for a withdrawn version, because only an operator may decide to upload it again. */
 function requireState(wanted: WantedUpload, { state, sha256, developerId }: Artifact): boolean {
   const { name } = wanted;
-  // A late file of another developer may have been accepted meanwhile.
+  // A late file of another developer may have been accepted in the meantime.
   if (sha256) refuseOthers(wanted, developerId);
   if (state === 'withdrawn') throw refusals.withdrawn(name.package, name.version);
   return state === 'deliverable';

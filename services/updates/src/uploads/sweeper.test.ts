@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import type { UploadStore } from '../ports.ts';
 import { createSweeper } from './sweeper.ts';
 
-test('while one file is read, the sweep looks at the next upload', async () => {
+test('while one file is read, the sweep checks the next upload', async () => {
   const looked: string[] = [];
   const end = Promise.withResolvers<{ kind: 'deliverable'; tag: string }>();
   const sweeper = createSweeper({

@@ -15,9 +15,8 @@ export interface Sweeper {
 }
 
 /**
- * Checks uploads when they are due: files that arrived in a storage that does not report uploads, checks
- * that a crash interrupted, uploads that are to be closed. Several instances may run, because each upload
- * is claimed.
+ * Checks uploads when they are due: files in a storage that does not report uploads, checks that a crash interrupted,
+ * uploads that must be closed. Several instances may run, because each upload is claimed.
  */
 export function createSweeper(deps: {
   uploads: UploadStore;
@@ -35,8 +34,8 @@ export function createSweeper(deps: {
   let stopped = true;
 
   /**
-   * Rarely, because an instance whose clock is behind finds what right clocks have written too far ahead:
-   * one more look at it does no harm, one at every sweep would.
+   * Runs rarely. An instance with a slow clock finds correct times too far in the future. One additional check does no
+   * harm; one at every sweep would.
    */
   const aheadMs = farthestAheadMs(deps.leaseMs);
   const recall = rarely(clock, aheadMs, async () => {
@@ -45,29 +44,29 @@ export function createSweeper(deps: {
     await uploads.recall(nowMs, { unsettledMs, settledMs: unsettledMs + 2 * deps.lifetimeMs });
   });
 
-  /** Checks that continue while the sweep looks at the next upload; their number is bounded by ContentChecks. */
-  const goingOn = new Set<Promise<unknown>>();
+  /** Checks that continue while the sweep handles the next upload. ContentChecks limits their number. */
+  const continuing = new Set<Promise<unknown>>();
 
-  /** Resolves when it is known whether a file has to be read; true: the storage or database is unavailable. */
-  async function lookAt(id: string): Promise<boolean> {
+  /** Resolves when it is known whether a file must be read. True: the storage or database is unavailable. */
+  async function startCheck(id: string): Promise<boolean> {
     const reading = Promise.withResolvers<boolean>();
     const checked = check(id, () => reading.resolve(false)).then(
       () => false,
       (error) => {
-        logger.warn({ uploadId: id, err: error }, 'an upload could not be looked at and will be again');
+        logger.warn({ uploadId: id, err: error }, 'an upload could not be checked, retrying');
         return isTransient(error);
       },
     );
-    goingOn.add(checked);
-    checked.finally(() => goingOn.delete(checked));
+    continuing.add(checked);
+    checked.finally(() => continuing.delete(checked));
     return Promise.race([checked, reading.promise]);
   }
 
   async function sweep(): Promise<void> {
     await recall();
     for (const id of await uploads.due(clock.now(), batch)) {
-      // Without storage or database the other checks would fail too.
-      if (stopped || (await lookAt(id))) return;
+      // Without storage or database the other checks would fail, too.
+      if (stopped || (await startCheck(id))) return;
     }
   }
 
@@ -75,7 +74,7 @@ export function createSweeper(deps: {
     if (stopped) return;
     timer = time.setTimeout(() => {
       running = sweep()
-        .catch((error) => logger.warn({ err: error }, 'the sweep of uploads failed; the next one follows'))
+        .catch((error) => logger.warn({ err: error }, 'the sweep of uploads failed, retrying'))
         .finally(schedule);
     }, deps.intervalMs);
     timer.unref();
@@ -90,7 +89,7 @@ export function createSweeper(deps: {
       stopped = true;
       time.clearTimer(timer);
       await running;
-      await Promise.all(goingOn);
+      await Promise.all(continuing);
     },
   };
 }
