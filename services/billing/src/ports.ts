@@ -8,12 +8,12 @@ import type { Usage } from './domain/usage.ts';
 /** Metered usage, unique by id. */
 export interface UsageStore {
   /**
-   * Stores new usage. Returns the ids that were already stored with other content. `owed` is the audit record of an
+   * Stores new usage. Returns the ids that were already stored with other content. `auditRecord` belongs to an
    * operator's change; it is written in the same write.
    */
   record(
     usages: readonly Usage[],
-    owed?: OwedRecord,
+    auditRecord?: OwedRecord,
   ): Promise<{ added: number; conflicting: ReadonlySet<string> }>;
   /** All usage that may lie in the month, in any order; may include usage of adjacent months. */
   around(

@@ -61,12 +61,12 @@ const connectTimeoutMs = 5000;
 export interface CommunicationOverrides {
   readonly resolve?: Resolve;
   readonly randomBelow?: (n: number) => number;
-  /** Decides when a transfer has stalled. */
+  /** Clock that decides when a transfer has stalled. */
   readonly stallTime?: Time;
 }
 
 export interface CommunicationApp extends Service {
-  /** The port on which Sora's webhooks arrive, once started. */
+  /** The port of the webhook listener, once started. */
   webhookPort(): number;
 }
 
@@ -107,8 +107,8 @@ export function buildCommunication(
 
   const stallMs = config.COMMUNICATION_UPLOAD_STALL_MS;
   const { stallTime = systemTime } = overrides;
-  // Stalls are detected by watching bytes; undici's own time-outs would cover only some phases. A request that waited
-  // for the connection of another recording would count as stalled: connections have no limit of their own.
+  // Stalls are detected by watching bytes; undici's own time-outs cover only some phases. The number of connections has
+  // no limit of its own: a request that waits for another recording's connection would count as stalled.
   const agent = { allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
   const reach = { connectTimeoutMs, proxy: egressProxyOf(config) };
   const archiveAgent = new Agent({ ...agent, connect: createConfiguredConnector(reach) });
@@ -225,7 +225,7 @@ export function buildCommunication(
     turnAway: () => webhooks.turnAway(),
     async stop(forMs) {
       started = false;
-      // Half of the time: what has been received is still to be processed.
+      // Half of the time, because received webhooks must still be processed.
       await webhooks.stop(forMs === undefined ? undefined : forMs / 2);
       await Promise.all([sweeper.stop(), silent.stop(), audit.stop()]);
       await processor.drain();

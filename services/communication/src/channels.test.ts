@@ -10,14 +10,14 @@ afterEach(() => world.close());
 const create = (soraVersion = '', key?: string) =>
   world.communication.createChannel({ caller: caller(key), soraVersion });
 
-test('a channel is an endpoint of the default version and an id with its creation time', async () => {
+test('a channel has an endpoint of the default version and an id with its creation time', async () => {
   await world.admin.putEndpoint(endpoint('one'));
   const { endpointUrl, channelId } = await create();
   expect(endpointUrl).toBe('wss://one.example.com/signaling');
   expect(channelId).toMatch(new RegExp(`^[A-Za-z0-9]{10}_${world.nowMs}$`));
 });
 
-test('without any endpoint a channel is refused as such, not as full', async () => {
+test('without any endpoint the error says so, not that endpoints are full', async () => {
   await expect(create()).rejects.toMatchObject({
     code: 'unavailable',
     message: 'No endpoint is registered.',
@@ -25,7 +25,7 @@ test('without any endpoint a channel is refused as such, not as full', async () 
   });
 });
 
-test('200 parallel callers get exactly the free places, evenly, and the rest 503', async () => {
+test('200 concurrent callers get exactly the free places, evenly, and the others get 503', async () => {
   await world.admin.putEndpoint(endpoint('a', { connectionLimit: 60 }));
   await world.admin.putEndpoint(endpoint('b', { connectionLimit: 60 }));
   await world.admin.putEndpoint(endpoint('c', { connectionLimit: 30 }));
@@ -56,7 +56,7 @@ test('competing instances never exceed a limit, and lose no place', async () => 
   expect(await endpointCounts(world)).toEqual({ a: 50, b: 50 });
 });
 
-test('each channel takes the endpoint with the fewest places taken that has room', async () => {
+test('each channel takes the endpoint with free places that has the fewest taken places', async () => {
   await world.admin.putEndpoint(endpoint('a', { connectionLimit: 1 }));
   await world.admin.putEndpoint(endpoint('b', { connectionLimit: 3 }));
   const urls: string[] = [];
@@ -65,7 +65,7 @@ test('each channel takes the endpoint with the fewest places taken that has room
   await expect(create()).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-test('a refused channel stores nothing', async () => {
+test('a rejected channel stores nothing', async () => {
   await world.admin.putEndpoint(endpoint('a', { connectionLimit: 1 }));
   await create();
   await expect(create()).rejects.toMatchObject({ code: 'unavailable' });
@@ -83,7 +83,7 @@ test('a reservation that nobody joins expires', async () => {
   expect(await endpointCounts(world)).toEqual({ a: 1 });
 });
 
-test('a reservation of a clock that was an hour ahead holds no place, and is cleared', async () => {
+test('a reservation made with a clock one hour ahead takes no place, and is cleared', async () => {
   await world.admin.putEndpoint(endpoint('a', { connectionLimit: 2 }));
   world.nowMs += 3_600_000;
   await create();
@@ -97,7 +97,7 @@ test('a reservation of a clock that was an hour ahead holds no place, and is cle
   expect(stored?.places).toHaveLength(2);
 });
 
-test('expired places are given again, exactly, evenly and at once', async () => {
+test('expired places are allocated again, exactly, evenly and at once', async () => {
   await world.admin.putEndpoint(endpoint('a', { connectionLimit: 5 }));
   await Promise.all([create(), create(), create()]);
   await world.admin.putEndpoint(endpoint('b', { connectionLimit: 5 }));
@@ -112,7 +112,7 @@ test('expired places are given again, exactly, evenly and at once', async () => 
   expect(await endpointCounts(world)).toEqual({ a: 5, b: 5 });
 });
 
-test('a channel gets the requested version; a version that no endpoint has is refused', async () => {
+test('a channel gets the requested version; a version that no endpoint has is rejected', async () => {
   await world.admin.putEndpoint(endpoint('old', { soraVersion: '2023.2.0' }));
   await world.admin.putEndpoint(endpoint('new', { soraVersion: '2024.1.0' }));
   expect((await create('2023.2.0')).endpointUrl).toContain('//old.');
@@ -151,7 +151,7 @@ test('versions are listed newest first, as numbers, each once', async () => {
   ]);
 });
 
-test('an Idempotency-Key makes one channel of repeats', async () => {
+test('repeats with an Idempotency-Key create one channel', async () => {
   await world.admin.putEndpoint(endpoint('a'));
   const answers = await Promise.all(Array.from({ length: 10 }, () => create('', 'key')));
   expect(new Set(answers.map(({ channelId }) => channelId)).size).toBe(1);
@@ -159,7 +159,7 @@ test('an Idempotency-Key makes one channel of repeats', async () => {
 });
 
 test.each(['communication.reserved', 'communication.channel-stored'])(
-  'a call that crashed at %s is completed by its repeat, in one place',
+  'a call that crashed at %s is completed by its repeat, with one place',
   async (cutAt) => {
     await world.admin.putEndpoint(endpoint('a'));
     await world.admin.putEndpoint(endpoint('b'));
@@ -173,7 +173,7 @@ test.each(['communication.reserved', 'communication.channel-stored'])(
   },
 );
 
-test('a removed endpoint gets no more channels, and comes back when it is put again', async () => {
+test('a removed endpoint gets no more channels, and gets channels again when an operator puts it again', async () => {
   await world.admin.putEndpoint(endpoint('a'));
   await world.admin.removeEndpoint({ endpointId: 'a' });
   await expect(create()).rejects.toMatchObject({ code: 'unavailable' });
@@ -199,7 +199,7 @@ describe('operators', () => {
     [{ archiveUrl: 'ftp://a' }, 'archive_url'],
     [{ webhookSecret: 'a'.repeat(15) }, 'webhook_secret'],
     [{ webhookSecret: '' }, 'webhook_secret'],
-  ])('%j is refused with the rule', async (changes, named) => {
+  ])('%j is rejected with the rule', async (changes, named) => {
     await expect(world.admin.putEndpoint(endpoint('a', changes))).rejects.toMatchObject({
       code: 'invalid_argument',
       message: expect.stringMatching(new RegExp(`^${named}`)),

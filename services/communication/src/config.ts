@@ -33,7 +33,7 @@ export const communicationConfig = {
     max: 3650,
   }),
   COMMUNICATION_WEBHOOK_MAX_BYTES: integer({
-    doc: 'Largest body of a Sora webhook that is read; bytes. It travels through the event log, which ends at 2 MiB.',
+    doc: 'Largest body of a Sora webhook that is read; bytes. Event log messages have at most 2 MiB.',
     example: '1048576',
     default: MiB,
     min: 1024,
@@ -47,7 +47,7 @@ export const communicationConfig = {
     max: 60_000,
   }),
   COMMUNICATION_LEFTOVER_AFTER_MS: integer({
-    doc: 'Age at which a stored event that is not published counts as left over; milliseconds.',
+    doc: 'Age at which a stored event that is not published counts as left behind; milliseconds.',
     example: '5000',
     default: 5000,
     min: 10,
@@ -77,7 +77,7 @@ export const communicationConfig = {
     max: 100,
   }),
   COMMUNICATION_RECORDING_LEASE_MS: integer({
-    doc: 'Duration of an instance’s claim on a recording. The instance renews it while it works; after a crash another one takes over when it has expired. Milliseconds.',
+    doc: 'Duration of an instance’s claim on a recording. The instance renews it while it works; after a crash another instance takes over when the claim has expired. Milliseconds.',
     example: '30000',
     default: 30_000,
     min: 200,
@@ -85,7 +85,7 @@ export const communicationConfig = {
     productionMin: 5000,
   }),
   COMMUNICATION_RECORDING_MAX_AGE_HOURS: integer({
-    doc: 'How long the upload of one recording is tried, since its last event, before it has failed, in hours.',
+    doc: 'How long the upload of one recording is retried after its last event before it fails, in hours.',
     example: '24',
     default: 24,
     min: 1,
@@ -99,7 +99,7 @@ export const communicationConfig = {
     max: 1024 * MiB,
   }),
   COMMUNICATION_UPLOAD_ATTEMPTS: integer({
-    doc: 'Attempts to send one part (or one file that has none) in a row before the recording pauses.',
+    doc: 'Attempts to send one part (or a file without parts) in a row before the recording pauses.',
     example: '5',
     default: 5,
     min: 1,
@@ -141,7 +141,7 @@ export const communicationConfig = {
     max: 100,
   }),
   COMMUNICATION_SIGNED_URL_RENEWALS: integer({
-    doc: 'How often signed URLs that a storage refuses (expired) are asked again for one recording.',
+    doc: 'How often new signed URLs are requested for one recording because a storage rejects them (expired).',
     example: '5',
     default: 5,
     min: 0,
@@ -149,7 +149,7 @@ export const communicationConfig = {
   }),
   COMMUNICATION_ALLOW_ADDRESSES: {
     ...text({
-      doc: 'Addresses that are not public, but to which recordings may be uploaded all the same: networks, divided by commas. In production no network of the machine itself (127.0.0.0/8, ::1/128).',
+      doc: 'Addresses that are not public, but to which recordings may be uploaded: networks, separated by commas. In production no network of the machine itself (127.0.0.0/8, ::1/128).',
       example: '10.20.0.0/16,fd00:20::/64',
     }),
     productionCheck: refuseThisMachine,

@@ -3,7 +3,7 @@ import type { CommunicationMetrics } from './metrics.ts';
 import type { Uploader } from './ports.ts';
 import { createUploader } from './recordings/uploader.ts';
 
-/** The allocator, with a count of its calls by outcome. */
+/** Counts the calls of the allocator by outcome. */
 export function countedAllocator(
   metrics: Pick<CommunicationMetrics, 'channel'>,
   options: ConstructorParameters<typeof ChannelAllocator>[0],
@@ -23,7 +23,7 @@ export function countedAllocator(
   };
 }
 
-/** The uploader, with a count of its attempts by outcome. */
+/** Counts the attempts of the uploader by outcome. */
 export function countedUploader(
   metrics: Pick<CommunicationMetrics, 'sent'>,
   options: Parameters<typeof createUploader>[0],

@@ -15,16 +15,16 @@ const portOf = (url: string) => Number(new URL(url).port);
 
 test("Sora's archive is read and the integrator's storage written through the proxy", async () => {
   const recording = use.studio.record();
-  await use.studio.tell(recording);
+  await use.studio.sendWebhooks(recording);
   await use.studio.notification(recording);
   expect(await use.studio.state(recording)).toBe('saved');
   expect(ports()).toEqual(new Set([portOf(use.studio.sora.archiveUrl), portOf(use.studio.storage.origin)]));
 });
 
-test('a proxy that refuses delays a recording, and it continues when the proxy works again', async () => {
+test('a recording waits while the proxy rejects it, and continues when the proxy works again', async () => {
   proxy.conduct = { status: 403 };
   const recording = use.studio.record();
-  await use.studio.tell(recording);
+  await use.studio.sendWebhooks(recording);
   const tick = use.studio.tick();
   try {
     await waitFor('two attempts', () => proxy.asked.length >= 2);

@@ -11,7 +11,7 @@ import {
 import { createForgetStore } from './store/forget.ts';
 import { caller, endpoint, openWorld, type World } from './testing/world.ts';
 
-/** What an operator has forgotten of a device's meetings (ADR 0047). */
+/** Forgetting a device's meetings (ADR 0047). */
 
 const [device, another] = ['356938035643809', '356938035643817'];
 let world: World;
@@ -52,18 +52,18 @@ async function meeting() {
   return { own, other, recordingId };
 }
 
-test('a page tells the connections and the callbacks of their events and recordings', async () => {
+test('a page lists the connections and the callbacks of their events and recordings', async () => {
   const { own, recordingId } = await meeting();
   const { connections: page, next } = await forget({ dryRun: true });
   expect(page).toMatchObject([{ connectionId: own.connectionId, events: 2, held: 0 }]);
-  const told = (await world.callbacks()).filter(({ body }) => body.connectionId === own.connectionId);
+  const sent = (await world.callbacks()).filter(({ body }) => body.connectionId === own.connectionId);
   expect([...(page[0]?.notificationIds ?? [])].sort()).toEqual(
-    [...told.map(({ id }) => id), `recording-${recordingId}`].sort(),
+    [...sent.map(({ id }) => id), `recording-${recordingId}`].sort(),
   );
   expect(next).toBe('');
 });
 
-test('its events are emptied and name it no more, others stay, and a repeat is not told again', async () => {
+test('its events are emptied and no longer name the device, other events stay, and a repeat sends no callback', async () => {
   const { own, other } = await meeting();
   const repeat = sora.created(own);
   await repeat.send();
@@ -82,14 +82,14 @@ test('its events are emptied and name it no more, others stay, and a repeat is n
   expect(await connections().findOne({ _id: other.connectionId })).toMatchObject({ deviceId: another });
   await repeat.send();
   expect((await world.callbacks()).length).toBe(before);
-  // What comes later of the connection names no device.
+  // Later events of the connection name no device.
   await sora.destroyed(own).send();
   await settled();
   expect((await world.callbacks()).at(-1)?.body).toMatchObject({ deviceId: null });
   expect((await forget({ connectionIds: [own.connectionId] })).forgotten[0]).toMatchObject({ removed: 0 });
 });
 
-test('a connection with an event that is not processed yet is left', async () => {
+test('a connection with an unprocessed event is kept', async () => {
   const { own } = await meeting();
   const one = (
     await events()
@@ -133,7 +133,7 @@ describe('an application', () => {
   const recordings = () => world.store.collection<RecordingDocument>(collections.recordings);
   const channels = () => world.store.collection<ChannelDocument>(collections.channels);
 
-  test('its events are emptied, its channels and ended recordings go, another’s stay, and a repeat is not told again', async () => {
+  test('its events are emptied, its channels and ended recordings are removed, those of others stay, and a repeat sends no callback', async () => {
     const { own, recordingId } = await meeting();
     const elsewhere = (
       await world.communication.createChannel({
@@ -142,7 +142,7 @@ describe('an application', () => {
     ).channelId;
     await sora.created(sora.join(elsewhere, {}, world.nowMs - 60_000)).send();
     await settled();
-    const told = (await world.callbacks()).length;
+    const sent = (await world.callbacks()).length;
     // Its upload is under way.
     expect(await forgetApplication(true)).toMatchObject({
       channels: [1, 0],
@@ -163,12 +163,12 @@ describe('an application', () => {
     for (const collection of [events(), channels(), recordings()]) {
       expect(await collection.countDocuments({ applicationId: 'app' })).toBe(0);
     }
-    // A repeat, and what comes late of the meeting, are kept without their content and told nobody.
+    // Repeats and late events of the meeting are stored without their content, and no callback is sent.
     await sora.created(own).send();
     await sora.destroyed(own).send();
     await waitFor('the late event', async () => (await texts()).length === 6);
     expect((await texts()).filter((text) => text === '{}')).toHaveLength(5);
-    expect((await world.callbacks()).length).toBe(told);
+    expect((await world.callbacks()).length).toBe(sent);
     expect(
       Object.values(await forgetApplication())
         .flat()
@@ -176,7 +176,7 @@ describe('an application', () => {
     ).toBe(true);
   });
 
-  test('a channel with an event that is not processed yet is left, and goes later', async () => {
+  test('a channel with an unprocessed event is kept, and removed later', async () => {
     await meeting();
     await recordings().deleteMany({});
     const one = (
@@ -196,7 +196,7 @@ describe('an application', () => {
     });
   });
 
-  test('a channel of thousands of events goes in small calls', async () => {
+  test('a channel of thousands of events is removed by many small calls', async () => {
     const expiresAt = new Date(world.nowMs + 1e6);
     await events().insertMany(
       Array.from({ length: 500 }, (_, n) => ({

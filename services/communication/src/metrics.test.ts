@@ -24,7 +24,7 @@ test('places are counted by endpoint, with its limit; a removed endpoint is not 
     'headset_sora_places_limit{endpoint="one"} 10',
     'headset_sora_places_limit{endpoint="two"} 3',
   ]);
-  // The reservations have expired: what is left is the connection, as soon as its webhook is handled.
+  // The reservations have expired. Only the connection is left, as soon as its webhook is handled.
   world.nowMs += 120_000;
   await waitFor('the connection to be counted', async () =>
     (await samples('headset_sora_places_taken')).includes('headset_sora_places_taken{endpoint="one"} 1'),
@@ -40,7 +40,7 @@ test('places are counted by endpoint, with its limit; a removed endpoint is not 
   expect(await samples('headset_sora_places_taken')).toHaveLength(1);
 });
 
-test('channels are counted, and refusals by their reason', async () => {
+test('channels are counted, and errors by their reason', async () => {
   const { world } = use.studio;
   await world.admin.putEndpoint(endpoint('one', { connectionLimit: 2 }));
   const create = (soraVersion = '') => world.communication.createChannel({ caller: caller(), soraVersion });
@@ -54,7 +54,7 @@ test('channels are counted, and refusals by their reason', async () => {
   ]);
 });
 
-test('recordings that are open are counted by state, with their age; parts by outcome; ends', async () => {
+test('open recordings are counted by state, with their age; parts and ended recordings by outcome', async () => {
   const { world, sora, storage } = use.studio;
   world.set.add('soraRecGetPresignedUrl');
   const open = (waiting: number, uploading: number) => [
@@ -74,14 +74,14 @@ test('recordings that are open are counted by state, with their age; parts by ou
     'headset_recordings_oldest_open_age_seconds{state="uploading"} 0',
     'headset_recordings_oldest_open_age_seconds{state="untold"} 0',
   ]);
-  const { promise: gate, resolve: letGo } = Promise.withResolvers<void>();
+  const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
   sora.archives.gate = gate;
   let refusals = 1;
   storage.trouble = () => (refusals-- > 0 ? { status: 503 } : undefined);
   await report?.send();
   await waitFor('the upload', async () => (await use.studio.state(recording)) === 'uploading');
   expect(await samples('headset_recordings_open')).toEqual(open(0, 1));
-  letGo();
+  openGate();
   await use.studio.notification(recording);
   expect(await samples('headset_recordings_open')).toEqual(open(0, 0));
   expect(await samples('headset_recordings_ended_total')).toEqual([
@@ -104,10 +104,10 @@ test('recordings that are open are counted by state, with their age; parts by ou
   ]);
 });
 
-test('while the database is away, what it would tell is left out, and only that', async () => {
+test('while the database is unavailable, only the metrics that need it are missing', async () => {
   const registry = new Registry();
   let away = false;
-  const told =
+  const answering =
     <T>(value: T) =>
     async (): Promise<T> => {
       if (away) throw new DomainError('unavailable', 'away');
@@ -116,8 +116,8 @@ test('while the database is away, what it would tell is left out, and only that'
   const open = { count: 2, oldestCreatedAtMs: 1000 };
   const place = { endpointId: 'one', connectionLimit: 10, places: [] };
   createMetrics(registry, {
-    endpoints: { enabled: told([place]) } as never,
-    recordings: { backlog: told({ waiting: open, uploading: open, untold: open }) },
+    endpoints: { enabled: answering([place]) } as never,
+    recordings: { backlog: answering({ waiting: open, uploading: open, untold: open }) },
     clock: { now: () => 4000 },
   });
   const values = async () =>

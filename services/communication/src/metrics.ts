@@ -11,15 +11,15 @@ import type { Receipt } from './webhook/receive.ts';
 
 export interface CommunicationMetrics {
   webhook(outcome: Receipt | 'refused'): void;
-  /** A run of a recording's upload is over. */
+  /** The run of a recording's upload has ended. */
   recording(outcome: RunOutcome['end']): void;
-  /** One attempt to send a part or a whole file. */
+  /** One attempt to send a part or a whole file has ended. */
   sent(outcome: UploadResult['outcome'], bytes: number): void;
   /** A connection was billed without a 'destroyed' event. */
   silentConnection(): void;
   /** A time of Sora is not plausible and is not used (rule A24). */
   timeReplaced(time: SoraTime, why: Implausible): void;
-  /** Counts a call for a channel; `error`: why there is no channel. */
+  /** Counts a call for a channel. `error`: the reason if there is no channel. */
   channel(error?: unknown): void;
 }
 
@@ -39,7 +39,7 @@ export function createMetrics(
 
   new Gauge({
     name: 'headset_recordings_open',
-    help: 'Recordings that have not ended, by state: waiting (for news of Sora), uploading, untold (its notification is owed). Whole platform: use max, not sum.',
+    help: 'Recordings that have not ended, by state: waiting (for events of Sora), uploading, untold (ended, its notification is not published yet). Whole platform: use max, not sum.',
     ...{ labelNames: ['state'], registers },
     async collect() {
       await setAllOrLeaveOut(this, async () => {
@@ -50,7 +50,7 @@ export function createMetrics(
   });
   new Gauge({
     name: 'headset_recordings_oldest_open_age_seconds',
-    help: 'Age of the oldest such recording, since the first news of it; 0 when there is none. Whole platform: use max, not sum.',
+    help: 'Age of the oldest such recording, since its first event; 0 when there is none. Whole platform: use max, not sum.',
     ...{ labelNames: ['state'], registers },
     async collect() {
       await setAllOrLeaveOut(this, async () => {
@@ -95,10 +95,10 @@ export function createMetrics(
   });
   const runs = new Counter({
     name: 'headset_recordings_ended_total',
-    help: 'Recordings that have ended, by their end: saved, failed, unset (nothing is set up to be told about).',
+    help: 'Recordings that have ended, by their end: saved, failed, unset (no setting for recordings is set).',
     ...{ labelNames: ['outcome'], registers },
   });
-  // A counter that begins with its first event would not show it: increase() needs the 0 before.
+  // Starts each outcome at 0, because increase() ignores a series that begins with its first event.
   for (const outcome of ['saved', 'failed', 'unset']) runs.inc({ outcome }, 0);
   const parts = new Counter({
     name: 'headset_recording_parts_total',
@@ -122,7 +122,7 @@ export function createMetrics(
   });
   const replaced = new Counter({
     name: 'headset_sora_times_replaced_total',
-    help: "Times in Sora's webhooks that were not used, by time (event, created, destroyed, minutes) and reason: past (before the channel was made), future. Many mean that Sora's clock is wrong.",
+    help: "Times in Sora's webhooks that were not used, by time (event, created, destroyed, minutes) and reason: past (before the channel was created), future. Many mean that Sora's clock is wrong.",
     ...{ labelNames: ['time', 'reason'], registers },
   });
   return {

@@ -9,7 +9,7 @@ export interface Endpoint {
   readonly signalingUrl: string;
   readonly soraVersion: string;
   readonly connectionLimit: number;
-  /** Empty: no recordings. */
+  /** Empty if the endpoint stores no recordings. */
   readonly archiveUrl: string;
 }
 
@@ -18,32 +18,32 @@ export interface EndpointWithPlaces extends Endpoint {
   readonly places: readonly Place[];
 }
 
-/** The endpoints; the set of an endpoint's places lives in its document (rule B11). */
+/** The endpoints. The set of an endpoint's places is stored in its document (rule B11). */
 export interface EndpointStore {
   put(
     endpoint: Endpoint,
     secretHash: string | undefined,
     record: OwedRecord,
   ): Promise<'put' | 'secret_missing'>;
-  /** Stops new channels there. False: the endpoint is not known. */
+  /** Stops new channels on the endpoint. False if the endpoint is not known. */
   remove(endpointId: string, record: OwedRecord): Promise<boolean>;
-  /** Endpoints that take channels, by id. */
+  /** Endpoints that accept channels, ordered by id. */
   enabled(): Promise<EndpointWithPlaces[]>;
   get(endpointId: string): Promise<Endpoint | undefined>;
-  /** SHA-256 of the webhooks' secret; also of a removed endpoint. */
+  /** SHA-256 of the webhooks' secret, also of a removed endpoint. */
   secretHash(endpointId: string): Promise<string | undefined>;
   defaultVersion(): Promise<string | undefined>;
   setDefaultVersion(soraVersion: string, record: OwedRecord): Promise<void>;
   /** Removes expired places. */
   clear(endpointId: string, nowMs: number): Promise<void>;
   /**
-   * Takes places in one conditional update: only while the endpoint is enabled, and its limit and number of
-   * places have not changed upwards since `seen` was read.
+   * Takes places in one conditional update. Succeeds only while the endpoint is enabled and neither its places have
+   * grown nor its limit has changed since `seen` was read.
    */
   take(seen: EndpointWithPlaces, places: readonly Place[]): Promise<boolean>;
   /**
-   * Handles an event of a living connection: renews its place, or takes over its channel's reservation, or
-   * takes a new place even above the limit, because Sora has already accepted the connection.
+   * Handles an event of a living connection: renews its place, takes over its channel's reservation, or takes a new
+   * place. A new place may exceed the limit, because Sora has already accepted the connection.
    */
   occupy(endpointId: string, channelId: string, connectionId: string, untilMs: number): Promise<void>;
   /** Frees a place; idempotent. */
@@ -59,11 +59,11 @@ export interface Channel {
 
 export interface ChannelStore {
   get(channelId: string): Promise<Channel | undefined>;
-  /** Returns the ids that existed already. */
+  /** Inserts channels. Returns the ids that existed already. */
   insert(channels: readonly Channel[], nowMs: number): Promise<ReadonlySet<string>>;
   /**
-   * The next sequence number in the channel's order, the channel's application, and when it was made. Undefined: the endpoint
-   * has no such channel.
+   * The next sequence number in the channel's order, the channel's application, and its creation time. Undefined if the
+   * endpoint has no such channel.
    */
   nextEvent(
     channelId: string,
@@ -72,45 +72,42 @@ export interface ChannelStore {
   ): Promise<{ seq: number; applicationId: string; createdAtMs: number } | undefined>;
 }
 
-/** A webhook as it was stored. */
+/** A stored webhook. */
 export interface StoredEvent {
   readonly key: string;
   readonly endpointId: string;
   readonly channelId: string;
-  /** Empty: the channel is not known. */
+  /** Empty if the channel is not known. */
   readonly applicationId: string;
   readonly seq: number;
   readonly arrivedAtMs: number;
-  /** When the channel was made; absent: the channel is not known, or release 0.1.0 stored the event. */
+  /** Creation time of the channel. Absent: the channel is not known, or release 0.1.0 stored the event. */
   readonly channelCreatedAtMs?: number;
   readonly body: string;
-  /** The webhook's trace, as a W3C traceparent; empty: none. */
+  /** The webhook's trace, as a W3C traceparent; empty if there is none. */
   readonly traceparent: string;
 }
 
 export interface EventStore {
   known(key: string): Promise<boolean>;
-  /** False: the event existed already. With `dueAtMs` the sweeper processes it from then on. */
+  /** False if the event existed already. With `dueAtMs` the sweeper processes the event from then on. */
   insert(event: StoredEvent, dueAtMs: number | undefined): Promise<boolean>;
   /** Marks the event as applied and published. */
   done(key: string): Promise<void>;
-  /** Events of the channel that came before `seq`, not before `fromSeq`, and are not done yet; in their order. */
+  /** Unfinished events of the channel before `seq` and not before `fromSeq`, in their order. */
   undoneBefore(channelId: string, seq: number, fromSeq?: number): Promise<StoredEvent[]>;
   /** Claims due events for one instance until `untilMs`, in the order of their channels. */
   claimDue(nowMs: number, untilMs: number, limit: number): Promise<StoredEvent[]>;
-  /**
-   * Makes items that are due after `latestMs` due now: no delay is that long, so a wrong clock wrote the
-   * time.
-   */
+  /** Makes items that are due after `latestMs` due now: no delay is that long, so a wrong clock wrote the time. */
   recall(latestMs: number, nowMs: number): Promise<void>;
 }
 
 export interface Connection {
   readonly createdAtMs: number | undefined;
   readonly destroyed: boolean;
-  /** Undefined: not decided yet. */
+  /** Undefined until decided. */
   readonly deviceId: string | null | undefined;
-  /** Its time is billed until then, or is being billed; undefined: nothing of it. */
+  /** Its time is billed, or is being billed, up to this time; undefined: no part. */
   readonly billedToMs: number | undefined;
 }
 
@@ -121,14 +118,14 @@ export interface SilentPart {
   readonly deviceId: string | null;
   readonly fromMs: number;
   readonly toMs: number;
-  /** True: the part begins with the connection. */
+  /** True if the part begins with the connection. */
   readonly isFirst: boolean;
 }
 
 export interface ConnectionStore {
   get(connectionId: string): Promise<Connection | undefined>;
   devices(connectionIds: readonly string[]): Promise<string[]>;
-  /** Notes that the connection lives (or has ended) and when it began; returns the stored state. */
+  /** Stores that the connection is alive (or has ended) and when it began. Returns the stored state. */
   note(
     connectionId: string,
     change: {
@@ -141,24 +138,24 @@ export interface ConnectionStore {
     nowMs: number,
   ): Promise<Connection>;
   /**
-   * Claims connections that are silent at `nowMs`; the claim ends at `untilMs`. Returns the parts to bill. The same part is returned
-   * again until `billed` was called.
+   * Claims connections that are silent at `nowMs` until `untilMs`. Returns the parts to bill. The same part is returned
+   * again until `billed` is called.
    */
   claimSilent(nowMs: number, untilMs: number, limit: number): Promise<SilentPart[]>;
   billed(part: SilentPart): Promise<void>;
-  /** Stores the first decision; returns it. */
-  judge(connectionId: string, deviceId: string | null): Promise<string | null>;
+  /** Stores the first decision about the connection's device. Returns the stored decision. */
+  decideDevice(connectionId: string, deviceId: string | null): Promise<string | null>;
 }
 
 export interface Recording extends RecordingState {
   readonly recordingId: string;
-  /** The notification is owed. */
+  /** True if the notification is not published yet. */
   readonly owed: boolean;
-  /** Trace of its last webhook, as a W3C traceparent; empty: none. */
+  /** Trace of the recording's last webhook, as a W3C traceparent; empty if there is none. */
   readonly traceparent: string;
 }
 
-/** An instance's claim on a recording; every change is made only while it holds. */
+/** An instance's claim on a recording. Every change is made only while the claim is held. */
 export interface Claim {
   readonly recordingId: string;
   readonly claim: string;
@@ -166,18 +163,18 @@ export interface Claim {
 
 export type RecordingChange = Partial<RecordingState> & { readonly owed?: boolean };
 
-/** States of open recordings; `untold`: ended, and the notification is owed. */
+/** States of open recordings. `untold`: ended, and the notification is not published yet. */
 export const openRecordingStates = ['waiting', 'uploading', 'untold'] as const;
 
-/** Number of open recordings, and the time of the oldest one's first event. */
+/** Number of open recordings, and the time of the first event of the oldest recording. */
 export type RecordingBacklog = Readonly<
   Record<(typeof openRecordingStates)[number], { count: number; oldestCreatedAtMs: number | undefined }>
 >;
 
 export interface RecordingStore {
   /**
-   * Adds the content of an event, once. When the recording is complete it is due at once, otherwise at
-   * `waitUntilMs`. Nothing changes once the upload has begun.
+   * Adds the content of an event, once. A complete recording is due at once, any other recording at `waitUntilMs`.
+   * Nothing changes once the upload has begun.
    */
   note(
     news: RecordingNews,
@@ -187,9 +184,9 @@ export interface RecordingStore {
   ): Promise<Recording | undefined>;
   get(recordingId: string): Promise<Recording | undefined>;
   backlog(): Promise<RecordingBacklog>;
-  /** Newest first; of all applications if none is named. */
+  /** Newest first; recordings of all applications if none is named. */
   list(applicationId: string | undefined, limit: number): Promise<Recording[]>;
-  /** Claims the recording that has been due for longest; none of those in `except`. */
+  /** Claims the recording that has been due for longest, except those of the applications in `except`. */
   claimDue(
     nowMs: number,
     untilMs: number,
@@ -197,19 +194,16 @@ export interface RecordingStore {
     except: { readonly applicationIds: readonly string[]; readonly recordingIds: readonly string[] },
   ): Promise<Recording | undefined>;
   renew(claim: Claim, untilMs: number): Promise<boolean>;
-  /** False: the claim is lost. */
+  /** False if the claim is lost. */
   change(claim: Claim, change: RecordingChange): Promise<boolean>;
   /** Releases the claim; the recording is due again at `dueAtMs`. */
   release(claim: Claim, dueAtMs: number, nowMs: number): Promise<void>;
-  /**
-   * Makes items that are due after `latestMs` due now: no delay is that long, so a wrong clock wrote the
-   * time.
-   */
+  /** Makes items that are due after `latestMs` due now: no delay is that long, so a wrong clock wrote the time. */
   recall(latestMs: number, nowMs: number): Promise<void>;
-  /** Stores newly issued URLs, with the files' new state. */
+  /** Stores newly issued URLs with the files' new state. */
   issue(claim: Claim, urls: SignedUrls, files: readonly UploadFile[]): Promise<boolean>;
   urls(recordingId: string): Promise<SignedUrls | undefined>;
-  /** Part `place` of the file at `index` is sent. False: the claim is lost. */
+  /** Stores that part `place` of the file at `index` was sent. False if the claim is lost. */
   partSent(claim: Claim, index: number, place: number, tag: string): Promise<boolean>;
   /** Marks a recording as ended and its notification as published. */
   finished(claim: Claim, nowMs: number): Promise<void>;
@@ -223,9 +217,7 @@ export interface ArchiveReader {
   size(archiveUrl: string, file: string, signal: AbortSignal): Promise<ArchiveAnswer>;
 }
 
-/**
- * How one upload ended. `refused`: the storage refuses this URL; `forbidden`: its address is not allowed.
- */
+/** Outcome of one upload. `refused`: the storage rejects this URL; `forbidden`: its address is not allowed. */
 export type UploadResult =
   | { readonly outcome: 'stored'; readonly tag: string }
   | { readonly outcome: 'missing' | 'refused' | 'forbidden' | 'failed'; readonly reason: string };
@@ -242,52 +234,52 @@ export interface Uploader {
 
 /** Reads from devices. */
 export interface Devices {
-  /** The application that has the device activated now; empty: none. */
+  /** The application that has activated the device now; empty if there is none. */
   applicationOf(deviceId: string): Promise<string>;
   isSet(applicationId: string, setting: Setting): Promise<boolean>;
 }
 
-/** Asks the integrator; rejects with a DomainError. */
+/** Requests signed URLs from the integrator. Rejects with a DomainError. */
 export type RequestSignedUrls = (
   applicationId: string,
   setting: Setting,
   body: Uint8Array,
 ) => Promise<Uint8Array>;
 
-/** A connection of a device, and what follows from its events. */
+/** A connection of a device, and the data of its events. */
 export interface ConnectionOfDevice {
   readonly connectionId: string;
   /** The callbacks of its events and recordings. */
   readonly notificationIds: string[];
-  /** Events that name it. */
+  /** Number of events that name the device. */
   readonly events: number;
-  /** Events that are not processed yet. */
+  /** Number of events that are not processed yet. */
   readonly held: number;
 }
 
-/** What an operator has forgotten (ADR 0047). */
+/** Removes data that operators want forgotten (ADR 0047). */
 export interface ForgetStore {
   page(deviceId: string, after: string): Promise<{ connections: ConnectionOfDevice[]; next: string }>;
-  /** Empties the events of these connections of the device, and takes the device off them. Idempotent. */
+  /** Empties the events of these connections of the device, and removes the device from the connections. Idempotent. */
   forget(
     deviceId: string,
     connectionIds: readonly string[],
   ): Promise<{ readonly connections: number; readonly events: number; readonly left: number }>;
 }
 
-/** What one page of an application's channels, or of its recordings behind them, has. */
+/** Result for one page of an application's channels, followed by its recordings. */
 export interface ApplicationPage {
   readonly channels: number;
-  /** Events that were emptied. */
+  /** Number of emptied events. */
   readonly events: number;
   readonly recordings: number;
-  /** Events that are not processed yet, or recordings whose upload is under way. */
+  /** Number of unprocessed events, or of recordings whose upload is running. */
   readonly held: number;
-  /** Where the next page begins; empty: there is none. */
+  /** Start of the next page; empty after the last page. */
   readonly next: string;
 }
 
-/** The same of an application. */
+/** Removes data of an application that operators want forgotten (ADR 0047). */
 export interface ApplicationForgetStore {
   /** Idempotent. */
   forget(applicationId: string, after: string, dryRun: boolean): Promise<ApplicationPage>;

@@ -12,14 +12,14 @@ describe.each([
   'communication.recording-ended',
   'communication.recording-published',
 ])('a crash at %s', (cutAt) => {
-  test('is followed by a new run: one notification, and no stored part is sent again', async () => {
+  test('is followed by another run: one notification, and no stored part is sent again', async () => {
     const recording = use.studio.recordParts(3);
     const storedTags = async () => {
       const [document] = await use.studio.world.store.collection('recordings').find({}).toArray();
       return document?.['files'].find((file: Body) => file.splitted > 0)?.parts.length ?? 0;
     };
     use.studio.world.cutAt = cutAt;
-    await use.studio.tell(recording);
+    await use.studio.sendWebhooks(recording);
     await waitFor('the cut', () => use.studio.world.cutAt === undefined);
     const known = await storedTags();
     await use.studio.world.restart();
@@ -30,17 +30,17 @@ describe.each([
     expect(webm.parts).toHaveLength(3);
     const sent = use.studio.numbers(recording.webmFiles[0]);
     for (let n = 1; n <= known; n += 1) expect(sent.filter((one) => one === n)).toHaveLength(1);
-    // Only a part that was sent and not yet noted may be sent twice.
+    // Only a part that was sent and not yet stored as sent may be sent twice.
     expect(sent.length).toBeLessThanOrEqual(cutAt === 'communication.part-sent' ? 4 : 3);
     expect(use.studio.world.asked).toHaveLength(1);
   });
 });
 
-test('an instance that dies with its clock two hours ahead does not block its recording for two hours', async () => {
+test('an instance that dies with a clock two hours ahead does not block its recording', async () => {
   const recording = use.studio.recordParts(2);
   use.studio.world.nowMs += 7_200_000;
   use.studio.world.cutAt = 'communication.part-stored';
-  await use.studio.tell(recording);
+  await use.studio.sendWebhooks(recording);
   await waitFor('the cut', () => use.studio.world.cutAt === undefined);
   await use.studio.world.restart();
   use.studio.world.nowMs -= 7_200_000;
@@ -50,7 +50,7 @@ test('an instance that dies with its clock two hours ahead does not block its re
 
 test('a crash after each single part: every part is sent once', async () => {
   const recording = use.studio.recordParts(4);
-  await use.studio.tell(recording);
+  await use.studio.sendWebhooks(recording);
   for (let crash = 0; crash < 5; crash += 1) {
     use.studio.world.cutAt = 'communication.part-stored';
     await waitFor('the cut', () => use.studio.world.cutAt === undefined);
@@ -70,8 +70,8 @@ test('a stop releases the recording at once', async () => {
     hanging += 1;
     return 'hang';
   };
-  await use.studio.tell(recording);
-  // The first part is noted then: parts are sent one after the other.
+  await use.studio.sendWebhooks(recording);
+  // The first part is stored as sent by then, because parts are sent one after the other.
   await waitFor('the second part to hang', () => hanging > 0);
   await use.studio.world.restart();
   await use.studio.notification(recording);
@@ -86,9 +86,9 @@ test('an instance whose claim expired during the work continues, because no othe
     if (file === recording.webmFiles[0]) begun.push(partNumber);
     return partNumber === 2 ? 'drip' : undefined;
   };
-  await use.studio.tell(recording);
+  await use.studio.sendWebhooks(recording);
   await waitFor('the slow part', () => begun.includes(2));
-  // Far past the claim, while the search for recordings continues.
+  // Long after the end of the claim, while the search for recordings continues.
   use.studio.world.nowMs += 100_000;
   await use.studio.notification(recording);
   expect(begun).toEqual([1, 2, 3]);
@@ -96,10 +96,10 @@ test('an instance whose claim expired during the work continues, because no othe
   expect(use.studio.world.asked).toHaveLength(1);
 });
 
-test('several instances share the work: no recording is uploaded by two', async () => {
+test('several instances share the work: no recording is uploaded twice', async () => {
   await use.studio.world.startAnother();
   const recordings = Array.from({ length: 6 }, () => use.studio.recordParts(1));
-  for (const recording of recordings) await use.studio.tell(recording);
+  for (const recording of recordings) await use.studio.sendWebhooks(recording);
   for (const recording of recordings) await use.studio.notification(recording);
   for (const recording of recordings) expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1]);
   expect(use.studio.world.asked).toHaveLength(6);

@@ -33,7 +33,7 @@ describe('any wrong answer of the integrator’s endpoint ends in the specified 
       },
     ],
     [
-      'a part that is no URL',
+      'a part that is not a URL',
       (answer, webm) => {
         answer[webm].parts[1] = 7;
         return answer;
@@ -60,7 +60,7 @@ describe('any wrong answer of the integrator’s endpoint ends in the specified 
     const recording = use.studio.recordParts(2);
     use.studio.world.signedUrls = (body) =>
       JSON.parse(JSON.stringify(use.studio.storage.sign(body)).replaceAll('"http://', '"HTTP://'));
-    await use.studio.tell(recording);
+    await use.studio.sendWebhooks(recording);
     expect((await use.studio.notification(recording)).body['message']).toBeUndefined();
   });
 
@@ -76,11 +76,11 @@ describe('any wrong answer of the integrator’s endpoint ends in the specified 
     clearInterval(ticking);
   });
 
-  test('a long outage of the platform itself is no failure of the integrator', async () => {
+  test('a long outage of the platform itself does not count as a failure of the integrator', async () => {
     let asked = 0;
     use.studio.world.signedUrls = (body) => {
       asked += 1;
-      if (asked < 6) throw new DomainError('unavailable', 'the notifier is away');
+      if (asked < 6) throw new DomainError('unavailable', 'the notifier is unavailable');
       return use.studio.storage.sign(body);
     };
     const ticking = use.studio.tick();
@@ -108,7 +108,7 @@ describe('any wrong answer of the integrator’s endpoint ends in the specified 
   const storageSigns = (body: Body) => use.studio.storage.sign(body);
 
   // protects against callbacks/ssrf-redirect
-  test('redirects of a storage are not followed, and new URLs are requested a bounded number of times', async () => {
+  test('redirects of a storage are not followed, and new URLs are requested a limited number of times', async () => {
     let followed = 0;
     use.studio.storage.trouble = ({ file }) => {
       if (file === 'elsewhere') followed += 1;

@@ -13,7 +13,7 @@ test('with the multipart setting: webm in parts with their tags in order, other 
   await use.studio.world.restart({ COMMUNICATION_PART_BYTES: part });
   use.studio.world.set.add(single).add(multi);
   const recording = use.studio.record(2 * part + 1);
-  await use.studio.tell(recording);
+  await use.studio.sendWebhooks(recording);
   const sent = await use.studio.notification(recording);
   const connections = use.studio.connections.map(({ connectionId }, i) => ({
     connectionId,
@@ -68,7 +68,7 @@ test('with the multipart setting: webm in parts with their tags in order, other 
 test('with the single-part setting: every file whole', async () => {
   use.studio.world.set.add(single);
   const recording = use.studio.record(part + 1);
-  await use.studio.tell(recording);
+  await use.studio.sendWebhooks(recording);
   const { body } = await use.studio.notification(recording);
   const channel = {
     channelId: use.studio.channelId,
@@ -113,7 +113,7 @@ test('the one headset in a recording is its device', async () => {
 
 test('with neither setting the recording ends without a notification', async () => {
   const recording = use.studio.record();
-  await use.studio.tell(recording);
+  await use.studio.sendWebhooks(recording);
   await waitFor('the end', async () => (await use.studio.state(recording)) === 'failed');
   expect(use.studio.world.asked).toEqual([]);
   expect((await use.studio.world.callbacks()).filter(({ id }) => id.startsWith('recording-'))).toEqual([]);
@@ -125,7 +125,7 @@ test('with neither setting the recording ends without a notification', async () 
 describe('the events of a recording', () => {
   beforeEach(() => use.studio.world.set.add(single));
 
-  test('may come in any order and twice: it is uploaded once, when all of it is known', async () => {
+  test('may come in any order and twice: the recording is uploaded once, when it is complete', async () => {
     const recording = use.studio.record();
     const [a, b, report] = recording.webhooks;
     await report?.send();
@@ -135,12 +135,12 @@ describe('the events of a recording', () => {
     expect(await use.studio.state(recording)).toBe('waiting');
     await a?.send();
     await use.studio.notification(recording);
-    await use.studio.tell(recording);
+    await use.studio.sendWebhooks(recording);
     expect(use.studio.world.asked).toHaveLength(1);
     expect(use.studio.storage.stored).toHaveLength(5);
   });
 
-  test('may be incomplete: after the wait only the archives that the report names are used', async () => {
+  test('may be incomplete: after the wait the archives that the report names are used', async () => {
     const recording = use.studio.record();
     await recording.webhooks[0]?.send();
     await recording.webhooks[2]?.send();
@@ -156,7 +156,9 @@ describe('the events of a recording', () => {
     expect(body).not.toHaveProperty('message');
   });
 
-  /** Resolves when so many archives are noted and the recording waits, again where its wait was over. */
+  /**
+   * Resolves when this number of archives is stored and the recording waits, for the second time if its wait was over.
+   */
   const waiting = async (archives: number) => {
     await waitFor('another wait', async () => {
       const [document] = await use.studio.world.store.collection('recordings').find({}).toArray();
@@ -165,7 +167,7 @@ describe('the events of a recording', () => {
     });
   };
 
-  test('of a participant who leaves hours before the end do not end it', async () => {
+  test('of a participant who leaves hours before the end do not end the recording', async () => {
     const recording = use.studio.record();
     use.studio.sora.archives.remove(recording.reportFile);
     await recording.webhooks[0]?.send();
@@ -183,7 +185,7 @@ describe('the events of a recording', () => {
     expect(body).not.toHaveProperty('message');
   });
 
-  test('without that of the report: its file in the archive shows the end, and the known archives are used', async () => {
+  test('without the report’s event: the report in the archive shows the end, and the known archives are used', async () => {
     const recording = use.studio.record();
     await recording.webhooks[0]?.send();
     await recording.webhooks[1]?.send();
@@ -197,7 +199,7 @@ describe('the events of a recording', () => {
     expect(body).not.toHaveProperty('message');
   });
 
-  test('that never tell of an end: it fails a day after the last one', async () => {
+  test('without an end: the recording fails a day after the last event', async () => {
     const recording = use.studio.record();
     use.studio.sora.archives.remove(recording.reportFile);
     await recording.webhooks[0]?.send();
@@ -246,7 +248,7 @@ describe('archive is not found.', () => {
     expect((await use.studio.failure(recording)).message).toBe(failures.archive);
   });
 
-  test('an endpoint that keeps none', async () => {
+  test('an endpoint without archives', async () => {
     use.studio.world.set.add(single);
     const recording = use.studio.record();
     await use.studio.world.admin.putEndpoint({

@@ -14,7 +14,7 @@ describe('a storage in trouble', () => {
     ['answers 429', tooMany],
     ['breaks off', 'cut' as const],
     ['gives no ETag', 'no-tag' as const],
-  ])('that %s for a while gets the part again', async (_, trouble) => {
+  ])('that %s for a while is sent the part again', async (_, trouble) => {
     const recording = use.studio.recordParts(2);
     let left = 2;
     use.studio.storage.trouble = ({ partNumber }) => (partNumber === 2 && left-- > 0 ? trouble : undefined);
@@ -24,7 +24,7 @@ describe('a storage in trouble', () => {
     expect(use.studio.numbers(recording.webmFiles[0])).toEqual(expected);
   });
 
-  test('that hangs is aborted after a time-out and tried again', async () => {
+  test('that hangs is aborted after a time-out and retried', async () => {
     let tries = 0;
     use.studio.storage.trouble = ({ partNumber }) => (partNumber === 1 && ++tries === 1 ? 'hang' : undefined);
     const recording = use.studio.recordParts(2);
@@ -36,7 +36,7 @@ describe('a storage in trouble', () => {
     expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1, 2]);
   });
 
-  test('holds up no other application', async () => {
+  test('does not delay other applications', async () => {
     const { world, sora, storage } = use.studio;
     const { channelId } = await world.communication.createChannel({
       caller: { clientId: 'client', applicationId: 'other' },
@@ -44,18 +44,18 @@ describe('a storage in trouble', () => {
     const stuck = Array.from({ length: 4 }, () => use.studio.recordParts(1));
     const files = new Set(stuck.map(({ reportFile }) => reportFile));
     storage.trouble = ({ file }) => (files.has(file) ? 'hang' : undefined);
-    for (const recording of stuck) await use.studio.tell(recording);
+    for (const recording of stuck) await use.studio.sendWebhooks(recording);
     const others = sora.record([sora.join(channelId)]);
-    await use.studio.tell(others);
-    expect((await use.studio.told(others)).body).toMatchObject({ applicationId: 'other' });
+    await use.studio.sendWebhooks(others);
+    expect((await use.studio.published(others)).body).toMatchObject({ applicationId: 'other' });
     for (const recording of stuck) expect(use.studio.numbers(recording.webmFiles[0])).toEqual([]);
   });
 
-  test('that stays unavailable makes the recording pause and continue later, without repeating a finished part', async () => {
+  test('that stays unavailable pauses the recording, which continues later without repeating a finished part', async () => {
     let away = true;
     use.studio.storage.trouble = ({ partNumber }) => (partNumber === 2 && away ? unavailable : undefined);
     const recording = use.studio.recordParts(3);
-    await use.studio.tell(recording);
+    await use.studio.sendWebhooks(recording);
     await waitFor('pauses', async () => {
       const [found] = (await use.studio.world.admin.listRecordings({})).recordings;
       use.studio.world.nowMs += 50;
@@ -71,7 +71,7 @@ describe('a storage in trouble', () => {
   test('that stays unavailable for too long fails the recording', async () => {
     use.studio.storage.trouble = () => unavailable;
     const recording = use.studio.recordParts(1);
-    await use.studio.tell(recording);
+    await use.studio.sendWebhooks(recording);
     await waitFor('a first run', async () => (await use.studio.state(recording)) === 'uploading');
     use.studio.world.nowMs += 24 * 3_600_000 + 1000;
     const ticking = use.studio.tick();
@@ -79,7 +79,7 @@ describe('a storage in trouble', () => {
     clearInterval(ticking);
   });
 
-  test('whose URLs have expired gets new ones; finished files stay finished', async () => {
+  test('whose URLs have expired gets new URLs; finished files stay finished', async () => {
     const recording = use.studio.recordParts(3);
     let answers = 0;
     let uploaded = 0;
@@ -98,7 +98,7 @@ describe('a storage in trouble', () => {
     };
     const { channel } = await use.studio.failure(recording);
     expect(uploaded).toBeGreaterThan(0);
-    // The new upload id begins with part 1 again, and only its parts are in the notification.
+    // The new upload id starts with part 1 again, and the notification contains only its parts.
     expect(use.studio.numbers(recording.webmFiles[0])).toEqual([1, 1, 2, 3]);
     expect(use.studio.partsOf(recording.reportFile)).toHaveLength(1);
     const latest = use.studio.partsOf(recording.webmFiles[0]).slice(1);
@@ -108,7 +108,7 @@ describe('a storage in trouble', () => {
     });
   });
 
-  test('keeps the parts when the new URLs are of the same upload', async () => {
+  test('keeps the parts when the new URLs belong to the same upload', async () => {
     const recording = use.studio.recordParts(3);
     const [webm = ''] = recording.webmFiles;
     let first: Body;
@@ -133,7 +133,7 @@ describe('a storage in trouble', () => {
     expect(use.studio.numbers(webm)).toEqual([1, 2, 3]);
   });
 
-  test('never accepts its URLs: they are requested a bounded number of times, then the recording fails', async () => {
+  test('that never accepts its URLs gets new URLs a limited number of times, then the recording fails', async () => {
     use.studio.storage.trouble = () => ({ status: 403 });
     expect((await use.studio.failure(use.studio.recordParts(1))).message).toBe(failures.signedUrls);
     expect(use.studio.world.asked).toHaveLength(3);
@@ -141,7 +141,7 @@ describe('a storage in trouble', () => {
 });
 
 describe('an archive in trouble', () => {
-  test('that breaks off is read again, from the part that was cut', async () => {
+  test('whose connection breaks is read again, from the interrupted part', async () => {
     const recording = use.studio.recordParts(3);
     use.studio.storage.trouble = ({ partNumber }) => {
       if (partNumber === 1 && use.studio.sora.archives.reads.length < 8) use.studio.sora.archives.cuts = 1;
@@ -154,10 +154,10 @@ describe('an archive in trouble', () => {
     ]);
   });
 
-  test('that cannot answer sizes for a while is asked again later', async () => {
+  test('that cannot return sizes for a while gets the request again later', async () => {
     use.studio.sora.archives.outages = 2;
     const recording = use.studio.recordParts(1);
-    await use.studio.tell(recording);
+    await use.studio.sendWebhooks(recording);
     const ticking = use.studio.tick();
     expect((await use.studio.notification(recording)).body).not.toHaveProperty('message');
     clearInterval(ticking);

@@ -30,15 +30,15 @@ function splitWebhooks(recordingId: string, connection: SimulatedConnection, fil
 
 const events = () => use.studio.world.store.collection('events').find({}).toArray();
 const settled = () =>
-  waitFor('nothing to be left to do', async () =>
+  waitFor('all work to be done', async () =>
     (await events()).every((event) => event['dueAtMs'] === undefined),
   );
 
-test('webhooks of split archives are answered and stored only; whole archives beside them are sent', async () => {
+test('webhooks of split archives are only answered and stored; whole archives are sent', async () => {
   const recording = use.studio.sora.record(use.studio.connections);
   const hooks = use.studio.connections.flatMap((one) => splitWebhooks(recording.recordingId, one, 2));
   for (const hook of [...hooks, ...hooks]) expect(await hook.send()).toBe(200);
-  await use.studio.tell(recording);
+  await use.studio.sendWebhooks(recording);
   const { body } = await use.studio.notification(recording);
   await settled();
   const types = (await events()).map((event) => JSON.parse(event['body']).type as string);
@@ -46,15 +46,17 @@ test('webhooks of split archives are answered and stored only; whole archives be
     ...Array.from({ length: 4 }, () => 'split-archive.available'),
     ...Array.from({ length: 2 }, () => 'split-archive.end'),
   ]);
-  const told = (await use.studio.world.callbacks()).map((callback) => callback.body.event ?? 'recording');
-  expect(told.toSorted()).toEqual(['archive.available', 'archive.available', 'recording']);
+  const published = (await use.studio.world.callbacks()).map(
+    (callback) => callback.body.event ?? 'recording',
+  );
+  expect(published.toSorted()).toEqual(['archive.available', 'archive.available', 'recording']);
   expect(body).not.toHaveProperty('message');
   expect(use.studio.storage.stored.map(({ file }) => file).toSorted()).toEqual(
     [recording.reportFile, ...recording.jsonFiles, ...recording.webmFiles].toSorted(),
   );
 });
 
-test('of split archives alone nothing is sent: archive is not found., after the wait for whole ones', async () => {
+test('a recording of only split archives fails with “archive is not found.” after the wait for whole archives', async () => {
   const recording = use.studio.sora.record(use.studio.connections.slice(0, 1));
   const [connection] = use.studio.connections;
   if (!connection) throw new Error('no connection');

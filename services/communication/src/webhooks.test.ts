@@ -28,7 +28,7 @@ afterEach(() => world.close());
 const join = (metadata?: Record<string, unknown>): SimulatedConnection =>
   sora.join(channelId, metadata, world.nowMs - 60_000);
 
-/** The callbacks, once there are `count` of them and all events are processed. */
+/** Waits for `count` callbacks and until all events are processed. */
 async function callbacks(count: number) {
   await waitFor(`${count} callbacks`, async () => (await world.callbacks()).length >= count);
   await settled();
@@ -131,7 +131,7 @@ describe('a device is named only if the connection says so and it is the applica
     expect((await callbacks(1))[0]?.body.deviceId).toBe(deviceId);
   });
 
-  test('and stays the connection’s, whatever happens to the device meanwhile', async () => {
+  test('and the decision is final, whatever happens to the device afterwards', async () => {
     const connection = join({ deviceId: imei });
     await sora.created(connection).send();
     await callbacks(1);
@@ -143,12 +143,12 @@ describe('a device is named only if the connection says so and it is the applica
 
 test('an archive’s event waits for earlier failed events of its connection', async () => {
   const connection = join({ deviceId: imei });
-  world.devicesAway = 1;
+  world.devicesFailures = 1;
   await sora.created(connection).send();
-  await waitFor('devices to be asked', () => world.devicesAway === 0);
+  await waitFor('devices to be asked', () => world.devicesFailures === 0);
   const { webhooks } = sora.record([connection]);
   await webhooks[0]?.send();
-  // Before the sweeper is due: the archive's event processes the earlier one itself.
+  // The archive's event itself processes the earlier event, before the sweeper is due.
   expect((await callbacks(2)).map(({ body }) => [body.event, body.deviceId])).toEqual([
     ['connection.created', imei],
     ['archive.available', imei],
@@ -181,7 +181,7 @@ test.each([
   ['no type', 'POST', '/webhooks/sora/one', '{"channel_id":"c"}', 400],
   ['no channel', 'POST', '/webhooks/sora/one', '{"type":"connection.created"}', 400],
   ['too large', 'POST', '/webhooks/sora/one', `"${'a'.repeat(65_535)}"`, 413],
-])('%s is refused: %s %s', async (_, method, path, body, status) => {
+])('%s is rejected: %s %s', async (_, method, path, body, status) => {
   const answer = await request(`${world.webhookUrl()}${path}`, {
     method: method as 'POST',
     headers: { authorization: `Bearer ${secret}` },
@@ -192,7 +192,7 @@ test.each([
 
 // protects against sora/path
 test.each(['one%2f', 'one%00', '..%2fone', '__proto__', 'one;two', `${'o'.repeat(100)}`])(
-  'the endpoint %s is none, even with a right secret: nothing is stored',
+  'the endpoint name %s is invalid, even with a correct secret: nothing is stored',
   async (name) => {
     const answer = await request(`${world.webhookUrl()}/webhooks/sora/${name}`, {
       method: 'POST',
@@ -214,7 +214,7 @@ test.each<[string, (event: string) => string | Buffer]>([
   ['a huge number', (event) => `{"created_timestamp":1e999,"minutes":${'9'.repeat(400)},${event}}`],
   ['objects in place of texts', () => '{"type":{"$ne":""},"channel_id":{"$ne":""}}'],
   ['invalid UTF-8', (event) => Buffer.from(`{"x":"\xff\xfe",${event}}`, 'latin1')],
-])('a webhook with %s is stored as it is or refused, and the next one is handled', async (_, make) => {
+])('a webhook with %s is stored unchanged or rejected, and the next webhook is handled', async (_, make) => {
   const event = `"type":"connection.updated","connection_id":"hostile","channel_id":"${channelId}"`;
   const answer = await request(`${world.webhookUrl()}/webhooks/sora/one`, {
     method: 'POST',
@@ -223,7 +223,7 @@ test.each<[string, (event: string) => string | Buffer]>([
   });
   expect([200, 400]).toContain(answer.statusCode);
   expect(await sora.created(join()).send()).toBe(200);
-  await waitFor('the callback of the next one', async () =>
+  await waitFor('the callback of the next webhook', async () =>
     (await world.callbacks()).some(({ body }) => body['event'] === 'connection.created'),
   );
   await settled();
@@ -241,7 +241,7 @@ test('a body of exactly the limit is accepted', async () => {
 });
 
 // protects against sora/other-endpoint
-test('an unknown channel, or another endpoint’s, is recorded and not forwarded', async () => {
+test('an event of an unknown channel, or of another endpoint’s channel, is stored and not forwarded', async () => {
   await world.admin.putEndpoint(endpoint('two'));
   expect(await sora.created({ ...join(), channelId: 'unknown' }).send()).toBe(200);
   const foreign = { endpointId: 'two', secret: 'secret-of-two-0123456789' };
@@ -255,7 +255,7 @@ test('an unknown channel, or another endpoint’s, is recorded and not forwarded
 });
 
 // protects against sora/replay
-test('repeats of a webhook are one event: recognised by its id, or by its content if it has none', async () => {
+test('repeats of a webhook are one event: recognized by its id, or by its content if it has no id', async () => {
   const hook = sora.created(join());
   const again = sora.updated(join());
   delete again.body['id'];
@@ -268,7 +268,7 @@ test('repeats of a webhook are one event: recognised by its id, or by its conten
 });
 
 describe('places', () => {
-  test('the first connection takes over the reservation, every other one a place of its own', async () => {
+  test('the first connection takes over the reservation, every other connection takes another place', async () => {
     expect(await taken()).toBe(1);
     const [a, b] = [join(), join()];
     await sora.created(a).send();
@@ -287,7 +287,7 @@ describe('places', () => {
     await world.communication.createChannel({ caller: caller() });
   });
 
-  test('a connection without further webhooks frees its place; one with webhooks keeps it', async () => {
+  test('a connection without further webhooks frees its place; a connection with webhooks keeps it', async () => {
     const [silent, alive] = [join(), join()];
     await sora.created(silent).send();
     await sora.created(alive).send();
@@ -335,7 +335,7 @@ describe('places', () => {
 });
 
 describe('usage', () => {
-  // The channel was made a while ago: its connections may have begun since.
+  // The channel was created some time ago, because its connections may have begun since.
   beforeEach(() => {
     world.nowMs += 600_000;
   });
@@ -359,7 +359,7 @@ describe('usage', () => {
   test.each([
     ['its timestamps', {}, 60_000],
     ['its times in seconds', { created_timestamp: undefined, destroyed_timestamp: undefined }, undefined],
-    ['what was seen of it', { created_timestamp: undefined, created_time: undefined }, 60_000],
+    ['the arrival of its events', { created_timestamp: undefined, created_time: undefined }, 60_000],
   ])('is measured by %s', async (_, changes, durationMs) => {
     const connection = join();
     await sora.created(connection).send();
@@ -380,7 +380,7 @@ describe('usage', () => {
       { created_time: time, destroyed_time: time },
     ]),
     ...[1e308, 1e17, 1e-5].map((minutes): [string, object] => [`${minutes} minutes`, { minutes }]),
-  ])('an event with %s is done with at once', async (_, times) => {
+  ])('an event with %s is finished at once', async (_, times) => {
     const end = sora.destroyed(join(), world.nowMs);
     const none = { created_timestamp: undefined, destroyed_timestamp: undefined, created_time: undefined };
     Object.assign(end.body['data'] as object, none, times);
@@ -411,13 +411,13 @@ describe('usage', () => {
       await callbacks(2);
     });
 
-    test('is billed until its last event, once it was silent', async () => {
+    test('is billed until its last event, after it became silent', async () => {
       world.nowMs += silentMs;
       expect(await billed(1)).toEqual([[id, 0, 60_000]]);
       expect((await world.usage())[0]).toMatchObject({ applicationId: 'app', deviceId: imei, kind: 1 });
     });
 
-    test('is billed for the rest by a ’destroyed’ event that comes later', async () => {
+    test('is billed for the rest when a ’destroyed’ event arrives later', async () => {
       world.nowMs += silentMs;
       await billed(1);
       await sora.destroyed(connection, world.nowMs).send();
@@ -453,7 +453,7 @@ describe('usage', () => {
 
     test('that a killed process had claimed is billed with the same id and time', async () => {
       const store = createConnectionStore(world.store.collection<ConnectionDocument>('connections'), 1e9);
-      // Before the service's own sweep sees it as silent.
+      // Before the service's own sweep finds the silent connection.
       const at = world.nowMs + silentMs;
       const claimed = await store.claimSilent(at, at + 60_000, 10);
       await sora.updated(connection, world.nowMs + 5000).send();
@@ -476,7 +476,7 @@ describe('usage', () => {
       ['1970', () => past, 'past'],
       ['a date before the channel', () => ({ created_timestamp: new Date(world.nowMs - year) }), 'past'],
       ['a date to come', future, 'future'],
-    ])('%s as begin: the minutes count, and the metric', async (_, times, reason) => {
+    ])('%s as start: the minutes are used, and the metric counts', async (_, times, reason) => {
       const end = sora.destroyed(join(), world.nowMs);
       Object.assign(end.body['data'] as object, times(), { minutes: 1 });
       await end.send();
@@ -495,7 +495,7 @@ describe('usage', () => {
       expect(await world.usage()).toMatchObject([{ startedAtMs: beganMs, durationMs: 60_000 }]);
     });
 
-    test('ahead as end: the connection ends when the event arrives', async () => {
+    test('ahead as end: the arrival of the event is used', async () => {
       const connection = join();
       await sora.created(connection).send();
       await sora.destroyed(connection, world.nowMs + year).send();
@@ -516,7 +516,7 @@ describe('usage', () => {
       expect(await world.usage()).toMatchObject([{ startedAtMs: world.nowMs - 30_000, durationMs: 30_000 }]);
     });
 
-    test('minutes that began before the channel was made are not billed', async () => {
+    test('minutes that began before the creation of the channel are not billed', async () => {
       const end = sora.destroyed(join(), world.nowMs);
       Object.assign(end.body['data'] as object, past, { minutes: 1000 });
       await end.send();
@@ -538,7 +538,7 @@ describe('usage', () => {
   });
 });
 
-test('work left by an instance whose clock is an hour ahead does not wait for an hour', async () => {
+test('work left by an instance with a clock one hour ahead does not wait', async () => {
   world.nowMs += 3_600_000;
   world.cutAt = 'communication.event-stored';
   await sora.created(join({ deviceId: imei })).send();
@@ -572,13 +572,13 @@ describe.each(['communication.event-stored', 'communication.event-applied', 'com
   },
 );
 
-test('an event waits for an earlier one of its channel that another process has taken and not published', async () => {
+test('an event waits for an earlier event of its channel that another process has not published yet', async () => {
   const connection = join({ deviceId: imei });
   world.cutAt = 'communication.event-stored';
   await sora.created(connection).send();
   await waitFor('the cut', () => world.cutAt === undefined);
   await world.restart();
-  // The sweeper comes seconds later.
+  // Before the sweeper runs, which is due seconds later.
   expect(await sora.updated(connection, world.nowMs).send()).toBe(200);
   await waitFor('both callbacks', async () => (await world.callbacks()).length >= 2);
   expect((await world.callbacks()).map(({ body }) => body.event)).toEqual([
@@ -586,7 +586,7 @@ test('an event waits for an earlier one of its channel that another process has 
   ]);
 });
 
-test('while the service turns callers away, webhooks are stored and answered with Connection: close', async () => {
+test('during shutdown webhooks are stored and answered with Connection: close', async () => {
   const send = async () => {
     const answer = await request(`${world.webhookUrl()}/webhooks/sora/one`, { method: 'POST', body: '{}' });
     await answer.body.dump();
@@ -599,7 +599,7 @@ test('while the service turns callers away, webhooks are stored and answered wit
 });
 
 // protects against sora/bodies
-test('large bodies that stay away leave room for small ones, and for large ones again when they end', async () => {
+test('unfinished large bodies do not block small bodies, and free the memory budget when they end', async () => {
   const post = async (bytes: number) => {
     const answer = await request(`${world.webhookUrl()}/webhooks/sora/one`, {
       method: 'POST',
@@ -615,7 +615,7 @@ test('large bodies that stay away leave room for small ones, and for large ones 
   for (const socket of silent) socket.write(head);
   await waitFor('a refusal', async () => (await post(65_536))[0] === 503);
   expect(await post(65_536)).toEqual([503, '1']);
-  // It is read, and no event.
+  // The body is read, and is not an event.
   expect(await post(8192)).toEqual([400, undefined]);
   for (const socket of silent) socket.destroy();
   await waitFor('room', async () => (await post(65_536))[0] === 400);

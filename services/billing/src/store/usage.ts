@@ -47,9 +47,12 @@ export function createUsageStore(
   }
 
   return {
-    async record(usages, owed) {
+    async record(usages, auditRecord) {
       if (usages.length === 0) return { added: 0, conflicting: new Set() };
-      const documents = usages.map((usage) => ({ ...documentOf(usage), ...(owed && owingFields(owed)) }));
+      const documents = usages.map((usage) => ({
+        ...documentOf(usage),
+        ...(auditRecord && owingFields(auditRecord)),
+      }));
       const added = await insertNew(documents);
       step('usageRecorded');
       if (added === usages.length) {

@@ -18,7 +18,7 @@ import type { Endpoint, EndpointStore, EndpointWithPlaces, Recording, RecordingS
 import { applicationForgetHandler, type ForgetApplicationDependencies } from './forget-application.ts';
 import { type ForgetDependencies, forgetHandler } from './forget-device.ts';
 
-/** The hash under which a webhook's secret is kept and compared. */
+/** Hash of a webhook's secret, for storing and comparing. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }

@@ -9,7 +9,7 @@ export interface ForgetApplicationDependencies extends Pick<ForgetDependencies, 
   readonly forgettingApplications: ApplicationForgetStore;
 }
 
-/** Removes what an application has of meetings and recordings (ADR 0047). */
+/** Removes an application's data of meetings and recordings (ADR 0047). */
 export function applicationForgetHandler({
   forgettingApplications,
   marks,

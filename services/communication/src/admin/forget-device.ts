@@ -14,8 +14,8 @@ export interface ForgetDependencies {
 type AdminHandlers = Handlers<typeof CommunicationAdminService>;
 
 /**
- * Empties Sora's events of a device's connections (ADR 0047). Their callbacks lie in notifier, so ctl removes
- * those of a page first, and then names the page here.
+ * Empties Sora's events of a device's connections (ADR 0047). The callbacks are stored in notifier. So ctl first
+ * removes the callbacks of a page, and then names the page here.
  */
 export function forgetHandler({
   forgetting,

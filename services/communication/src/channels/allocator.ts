@@ -9,7 +9,7 @@ import type { Channel, ChannelStore, EndpointStore, EndpointWithPlaces } from '.
 export interface ChannelRequest {
   readonly channelId: string;
   readonly applicationId: string;
-  /** Empty: the default version. */
+  /** Empty for the default version. */
   readonly soraVersion: string;
 }
 
@@ -19,15 +19,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Rounds after which a batch that loses its conditional updates to other instances gives up. */
+/** Maximum rounds of a batch that loses its conditional updates to other instances. */
 const mostRounds = 50;
 const retryAfterMs = 5000;
 
 /**
- * Allocates endpoints to channels. Concurrent calls form a batch: the endpoints are read once, each
- * endpoint's places are taken by one conditional update, and the channels are stored in one write. So
- * parallel callers neither compete nor unbalance the endpoints. Between instances the conditional update
- * decides, and refused channels are allocated again.
+ * Allocates endpoints to channels. Concurrent calls form a batch: the endpoints are read once, each endpoint's places
+ * are taken by one conditional update, and the channels are stored in one write. So concurrent callers neither compete
+ * nor unbalance the endpoints. Between instances the conditional update decides, and calls that lost are allocated
+ * again.
  */
 export class ChannelAllocator {
   readonly #endpoints: EndpointStore;
@@ -53,8 +53,8 @@ export class ChannelAllocator {
   }
 
   /**
-   * Idempotent by channel id. Throws `invalid_body` for an unknown version and `unavailable` when every
-   * endpoint is full; then nothing of the channel is stored.
+   * Idempotent by channel id. Throws `invalid_body` for an unknown version and `unavailable` when every endpoint is
+   * full. In both cases nothing is stored.
    */
   create(request: ChannelRequest): Promise<Channel> {
     return new Promise((resolve, reject) => {
@@ -94,7 +94,7 @@ export class ChannelAllocator {
       }
       if (round > 0) endpoints = await this.#endpoints.enabled();
       const nowMs = this.#clock.now();
-      // A repeat after a crash finds the place that its first run took.
+      // A repeat after a crash finds the place that the first run took.
       for (const waiting of open) {
         const id = reservationOf(waiting.request.channelId);
         const isHeld = (place: Place) => place.id === id && place.untilMs > nowMs;
@@ -108,8 +108,8 @@ export class ChannelAllocator {
   }
 
   /**
-   * One attempt. Returns the calls that lost their endpoint to another instance, or that need the room of
-   * expired places. Expired places are cleared concurrently; only calls that need their room wait for that.
+   * One attempt. Returns the calls that lost their endpoint to another instance, or that need expired places. Expired
+   * places are cleared concurrently; only calls that need these places wait for that.
    */
   async #place(
     open: readonly Waiting[],
@@ -177,9 +177,7 @@ export class ChannelAllocator {
     }
   }
 
-  /**
-   * If another run of the same call was first, its endpoint is the answer and this run's place is freed.
-   */
+  /** Returns the endpoint of another run of the same call if that run was first, and frees this run's place. */
   async #settle({ request, resolve, reject }: Waiting, endpointId: string): Promise<void> {
     const first = await this.#channels.get(request.channelId);
     if (!first) return reject(allFull(request.soraVersion));
@@ -206,7 +204,7 @@ function allFull(version: string): DomainError {
   });
 }
 
-/** An operator may register one at any time, so that the call may be repeated. */
+/** The call may be repeated, because an operator may register an endpoint at any time. */
 function noneRegistered(): DomainError {
   return new DomainError('unavailable', 'No endpoint is registered.', { retryAfterMs });
 }

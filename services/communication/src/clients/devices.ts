@@ -5,7 +5,7 @@ import type { Devices } from '../ports.ts';
 
 const deadlineMs = 3000;
 
-/** Asks the devices service. */
+/** Client of the devices service. */
 export function createDevices(channel: Channel): Devices {
   const devices = createClient(DevicesService, channel, { deadlineMs });
   const applications = createClient(ApplicationsService, channel, { deadlineMs });
@@ -14,7 +14,7 @@ export function createDevices(channel: Channel): Devices {
       try {
         return (await devices.getAssociation({ deviceId })).applicationId;
       } catch (error) {
-        // Not an error, because a client that joins a channel may claim any device id.
+        // Not an error: a client that joins a channel may claim any device id.
         if (error instanceof DomainError && error.code === 'not_found') return '';
         throw error;
       }

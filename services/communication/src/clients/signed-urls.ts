@@ -5,7 +5,7 @@ import type { RequestSignedUrls } from '../ports.ts';
 /** Longer than the notifier's deadline for the integrator's server. */
 const deadlineMs = 30_000;
 
-/** Asks the integrator for signed URLs, through the notifier, which signs the request. */
+/** Requests signed URLs from the integrator through the notifier, which signs the request. */
 export function createRequestSignedUrls(channel: Channel): RequestSignedUrls {
   const client = createClient(SignedUrlsService, channel, { deadlineMs });
   return async (applicationId, setting, body) =>

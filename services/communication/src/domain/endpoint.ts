@@ -27,7 +27,7 @@ export function requireSignalingUrl(value: string): string {
   );
 }
 
-/** Empty: the endpoint keeps no recordings. */
+/** Empty: the endpoint stores no recordings. */
 export function requireArchiveUrl(value: string): string {
   if (value === '') return '';
   if (/^https?:\/\/[^/\s]/i.test(value) && !isLongerThan(value, 255) && URL.canParse(value)) return value;
@@ -36,9 +36,7 @@ export function requireArchiveUrl(value: string): string {
   );
 }
 
-/**
- * Places are stored in the endpoint's document, some 80 bytes each; a MongoDB document has at most 16 MB.
- */
+/** Places are stored in the endpoint's document, about 80 bytes each. A MongoDB document has at most 16 MB. */
 export const mostPlaces = 50_000;
 
 export function requireConnectionLimit(value: number): number {
@@ -46,7 +44,7 @@ export function requireConnectionLimit(value: number): number {
   return refuse(`connection_limit ${value} is not a whole number from 1 to ${mostPlaces}.`);
 }
 
-/** The secret is stored as a hash, so it must be too long to be guessed from that. */
+/** The secret is stored as a hash. The minimum length protects against guessing it from the hash. */
 export function requireWebhookSecret(value: string): string {
   if (/^[\x21-\x7e]{16,256}$/.test(value)) return value;
   return refuse('webhook_secret is not 16 to 256 printable ASCII characters without spaces.');

@@ -1,4 +1,4 @@
-/** One place taken on an endpoint: by a channel that nobody has joined yet, or by a connection. */
+/** A taken place on an endpoint: of a channel that nobody has joined yet, or of a connection. */
 export interface Place {
   /** `reservationOf` or `connectionOf`. */
   readonly id: string;
@@ -16,15 +16,12 @@ export interface Capacity {
   readonly taken: number;
 }
 
-/**
- * The latest end that a valid reservation can have, with a margin for clock differences; a later end was
- * written by a wrong clock.
- */
+/** The latest end of a valid reservation, with a margin for clock differences. A wrong clock wrote a later end. */
 export function latestEnd(nowMs: number, reservationMs: number): number {
   return nowMs + 2 * reservationMs;
 }
 
-/** The places; a reservation that a wrong clock dated counts as expired. */
+/** The places; a reservation with an end from a wrong clock counts as expired. */
 export function asDated(places: readonly Place[], latestMs: number): Place[] {
   return places.map((place) =>
     place.id.startsWith('r:') && place.untilMs > latestMs ? { ...place, untilMs: 0 } : place,
@@ -36,8 +33,8 @@ export function takenAt(places: readonly Place[], nowMs: number): number {
 }
 
 /**
- * Allots each of `wanted`, one after the other, to the endpoint with the fewest taken places that still has
- * room; undefined if every endpoint is full. Ties are broken by endpoint id.
+ * Allocates `wanted` places one after the other, each to the endpoint with free places that has the fewest taken
+ * places. Undefined if every endpoint is full. The endpoint id breaks ties.
  */
 export function allot(endpoints: readonly Capacity[], wanted: number): (string | undefined)[] {
   const now = [...endpoints]

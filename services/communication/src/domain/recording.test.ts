@@ -49,7 +49,7 @@ describe('the content of events about recordings', () => {
     });
   });
 
-  test('recording.report names itself and the archives', () => {
+  test('recording.report contains its file name and the archives', () => {
     const data = { recording_id: 'R', filename: 'report.json', archives: [{ connection_id: 'C' }, 7, {}] };
     expect(readRecordingNews(event('recording.report', data))).toEqual({
       ...{ recordingId: 'R', reportFile: 'R/report.json', expected: [archive] },

@@ -5,7 +5,7 @@ export interface Archive {
   readonly connectionId: string;
   readonly jsonFile: string;
   readonly webmFile: string;
-  /** Sora could not keep it. */
+  /** True if Sora could not store the archive. */
   readonly failed: boolean;
 }
 
@@ -13,9 +13,9 @@ export interface Archive {
 export interface UploadFile {
   readonly file: string;
   readonly bytes: number;
-  /** Parts of a multipart upload; 0: sent as a whole. */
+  /** Number of parts of a multipart upload; 0 for an upload of the whole file. */
   readonly splitted: number;
-  /** Empty until the integrator has issued it. */
+  /** Empty until the integrator has issued an id. */
   readonly uploadId: string;
   /** Tags of the sent parts, in order. */
   readonly parts: readonly string[];
@@ -34,15 +34,15 @@ export interface RecordingState {
   readonly channelId: string;
   readonly endpointId: string;
   readonly createdAtMs: number;
-  /** Time of the last event; absent in documents of 0.1.0. */
+  /** Time of the last event. Absent in documents of 0.1.0. */
   readonly heardAtMs?: number;
-  /** Its report was found in the archive, although no event has told of it. */
+  /** Set if the report was found in the archive although no event has announced it. */
   readonly reportFound?: true;
   readonly state: 'waiting' | 'uploading' | 'saved' | 'failed';
   readonly message: string;
-  /** Null until Sora's report has come. */
+  /** Null until Sora's report has arrived. */
   readonly reportFile: string | null;
-  /** The archives that the report names; null: not known. */
+  /** The archives that the report names; null if not known. */
   readonly expected: readonly Archive[] | null;
   readonly archives: readonly Archive[];
   /** Empty until the upload is planned. */
@@ -64,14 +64,14 @@ export const failures = {
   signedUrls: 'soraRecGetPresignedUrl or soraRecGetMultiPresignedUrl is failed.',
 } as const;
 
-/** The content of an event about a recording. */
+/** Content of an event about a recording. */
 export type RecordingNews =
   | { readonly recordingId: string; readonly archive: Archive }
   | { readonly recordingId: string; readonly reportFile: string; readonly expected: Archive[] | null };
 
 /**
- * Reads the events that recordings are made of: archive.available and archive.failed for each connection,
- * recording.report at the end. Undefined: any other event, or one whose names cannot be parts of a URL.
+ * Reads the events that make up a recording: archive.available and archive.failed for each connection, recording.report
+ * at the end. Undefined for any other event, and for an event whose names cannot be parts of a URL.
  */
 export function readRecordingNews({ type, data, connectionId }: SoraEvent): RecordingNews | undefined {
   const recordingId = text(data['recording_id']);
@@ -125,7 +125,7 @@ export function isComplete({ reportFile, expected, archives }: RecordingState): 
   return expected.every(({ connectionId }) => known.has(connectionId));
 }
 
-/** The archives to upload: those of events, and, after the wait, those that only the report names. */
+/** The archives to upload: those of events, and, after the wait, also those that only the report names. */
 export function archivesOf({ archives, expected }: RecordingState): Archive[] {
   const known = new Set(archives.map(({ connectionId }) => connectionId));
   const missed = (expected ?? []).filter(({ connectionId }) => !known.has(connectionId));
@@ -148,7 +148,7 @@ export function partRange(
   return { from, bytes: Math.min(partBytes, file.bytes - from) };
 }
 
-/** The files of a recording, each with its size, as they will be uploaded: metadata first. */
+/** The files of a recording in the order of upload, metadata first, each with its size. */
 export function planFiles(
   recordingId: string,
   recording: RecordingState,

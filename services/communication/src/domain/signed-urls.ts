@@ -2,19 +2,18 @@ import { isLongerThan } from '@headset-cloud/kit/characters.ts';
 import type { UploadFile } from './recording.ts';
 import { isObject } from './sora-event.ts';
 
-/** Signed URLs of one file: one URL, or one for each part with the upload's id. */
+/** Signed URLs of one file: one URL, or an upload id and one URL for each part. */
 export type FileUrls = string | { readonly uploadId: string; readonly parts: readonly string[] };
-/** By file name. */
+/** Signed URLs by file name. */
 export type SignedUrls = Readonly<Record<string, FileUrls>>;
 
-/** In practice S3's upload ids have at most 1024 bytes; URLs are limited by what servers accept. */
+/** In practice S3's upload ids have at most 1024 bytes. Servers limit the length of URLs. */
 const longestUploadId = 2048;
 const longestUrl = 8192;
 
 /**
- * Checks the integrator's answer (specification Callbacks 5 and 7): a URL for each file; for one in parts
- * an uploadId and exactly `splitted` URLs, in the order of the parts. Returns the problem as a text for
- * operators.
+ * Checks the integrator's answer (specification Callbacks 5 and 7): a URL for each file; for a file in parts an
+ * uploadId and exactly `splitted` URLs, in the order of the parts. Returns the problem as a text for operators.
  */
 export function readSignedUrls(
   answer: unknown,
@@ -52,8 +51,8 @@ function isUrl(value: unknown): value is string {
 }
 
 /**
- * The files under newly issued URLs. Finished files stay finished; a file whose upload id has changed
- * begins again, because parts belong to their upload.
+ * The files with newly issued URLs. Finished files stay finished. A file whose upload id has changed starts again,
+ * because parts belong to their upload.
  */
 export function underUrls(files: readonly UploadFile[], urls: SignedUrls): UploadFile[] {
   return files.map((file) => {

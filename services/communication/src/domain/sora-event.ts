@@ -14,29 +14,29 @@ const forwarded: readonly string[] = [
 ];
 
 /**
- * The body of an event that an operator has had forgotten (ADR 0047): left are its key, by which a repeat is
- * recognised, and its place in the channel's order.
+ * Body of an event whose content was forgotten by an operator (ADR 0047). Its key remains, to recognize repeats, and
+ * its position in the channel's order.
  */
 export const emptiedBody = '{}';
 
-/** An event webhook of Sora, read as far as the platform needs it. */
+/** An event webhook of Sora: the fields that the platform needs. */
 export interface SoraEvent {
   readonly type: string;
-  /** True for the five events that integrators get. */
+  /** True for the five events that are forwarded to integrators. */
   readonly forwarded: boolean;
-  /** When it happened, by Sora's clock, or the arrival if that time is not plausible; milliseconds since 1970. */
+  /** Time of the event by Sora's clock, or of the arrival if Sora's time is not plausible; milliseconds since 1970. */
   readonly atMs: number;
-  /** When its connection began, as it says, moved with a replaced end; undefined: absent, or not plausible. */
+  /** Start of its connection as reported, moved with a replaced end; undefined: absent, or not plausible. */
   readonly createdAtMs: number | undefined;
-  /** The same by Sora's count of the connection's minutes. */
+  /** Start of its connection, calculated from Sora's count of minutes. */
   readonly beganAtMs: number | undefined;
-  /** When its connection ended, as it says; undefined: absent, or not plausible. */
+  /** End of its connection as reported; undefined: absent, or not plausible. */
   readonly destroyedAtMs: number | undefined;
   readonly channelId: string;
   readonly connectionId: string | null;
   /** The device id (15 digits) in the connection's metadata; not verified yet. */
   readonly claimedDeviceId: string | null;
-  /** Sora's `data`, as it came. */
+  /** Sora's `data`, unchanged. */
   readonly data: Json;
 }
 
@@ -46,7 +46,7 @@ export type SoraTime = 'event' | 'created' | 'destroyed' | 'minutes';
 export interface Arrival {
   /** Milliseconds since 1970. */
   readonly arrivedAtMs: number;
-  /** When the platform made the channel; undefined: not known. */
+  /** Creation time of the channel; undefined if not known. */
   readonly channelCreatedAtMs?: number | undefined;
 }
 
@@ -54,8 +54,8 @@ export interface Arrival {
 const leewayMs = 60_000;
 
 /**
- * Reads a webhook's body. Undefined: not an object with a type and a channel. A time after the arrival, or before
- * the channel existed, is not used, and reported to `onReplaced` (rule A24).
+ * Reads a webhook's body. Undefined: not an object with a type and a channel. A time after the arrival, or before the
+ * creation of the channel, is not used, and is reported to `onReplaced` (rule A24).
  */
 export function readSoraEvent(
   body: unknown,
@@ -67,7 +67,7 @@ export function readSoraEvent(
   const type = text(body['type']);
   const channelId = text(body['channel_id']) ?? text(data['channel_id']);
   if (!type || !channelId) return undefined;
-  // A channel that was made after the arrival shows that the cloud's clock was set back.
+  // A channel created after the arrival shows that the cloud's clock was set back.
   const isKnown = channelCreatedAtMs !== undefined && channelCreatedAtMs <= arrivedAtMs;
   const notBeforeMs = isKnown ? channelCreatedAtMs - leewayMs : undefined;
   const times = { notBeforeMs, arrivedAtMs };
@@ -82,7 +82,7 @@ export function readSoraEvent(
   const destroyedAtMs = plausible('destroyed', soraDestroyedAtMs);
   const movedByMs = (destroyedAtMs ?? atMs) - (soraDestroyedAtMs ?? soraAtMs ?? atMs);
   const soraCreatedAtMs = timeIn(data, 'created');
-  // A replaced end moves the begin by as much: the duration by Sora's clock stays.
+  // A replaced end moves the start by the same time, so that the duration by Sora's clock stays.
   const createdAtMs =
     plausible('created', soraCreatedAtMs) ??
     (movedByMs !== 0 && soraCreatedAtMs !== undefined && !implausible(soraCreatedAtMs + movedByMs, times)
@@ -107,10 +107,7 @@ export function readSoraEvent(
   };
 }
 
-/**
- * The key of an event, the same for all its repeats: Sora's own id, or, without one, type, subject and
- * time.
- */
+/** Key of an event, the same for all its repeats: Sora's own id, or, without an id, type, subject and time. */
 export function eventKey(endpointId: string, body: Json, event: SoraEvent): string {
   const own = text(body['id']);
   const parts = own
@@ -142,9 +139,8 @@ export function withoutCredentials(value: unknown): unknown {
 }
 
 /**
- * A connection's time in a meeting, from its 'destroyed' event: from its creation (by this event, by the
- * earlier 'created' event, or by Sora's count of minutes) to its end. Undefined: its beginning is not
- * known.
+ * A connection's time in a meeting, from its 'destroyed' event. The start comes from this event, from the earlier
+ * 'created' event, or from Sora's count of minutes. Undefined if the start is not known.
  */
 export function meetingTime(
   event: SoraEvent,
@@ -156,7 +152,7 @@ export function meetingTime(
   return { startedAtMs, durationMs: Math.max(0, endedAtMs - startedAtMs) };
 }
 
-/** The part of a connection's time that is not billed yet. `isFirst`: nothing of it was billed. */
+/** The part of a connection's time that is not billed yet. `isFirst`: no part was billed before. */
 export function notBilled(
   { startedAtMs, durationMs }: { startedAtMs: number; durationMs: number },
   billedToMs: number | undefined,

@@ -1,13 +1,13 @@
 import { compareVersions } from '@headset-cloud/kit/version.ts';
 
-/** Each version once, newest first. */
+/** Unique versions, newest first. */
 export function versionsDescending(versions: readonly string[]): string[] {
   return [...new Set(versions)].sort((a, b) => compareVersions(b, a));
 }
 
 /**
- * The version of a channel without a requested version: the configured default while an endpoint has it,
- * otherwise the newest. Undefined: there is no endpoint.
+ * The version of a channel without a requested version: the configured default if an endpoint has it, otherwise the
+ * newest. Undefined if there is no endpoint.
  */
 export function defaultVersion(
   versions: readonly string[],

@@ -2,12 +2,12 @@ import { connectionOf } from '../domain/places.ts';
 import type { SoraEvent } from '../domain/sora-event.ts';
 import type { ConnectionStore, Devices, EndpointStore, StoredEvent } from '../ports.ts';
 
-/** What is known of the connection of an event. */
+/** State of the connection of an event. */
 export interface Known {
   /** The verified device. */
   readonly deviceId: string | null;
   readonly createdAtMs: number | undefined;
-  /** The connection's time is billed until then; undefined: nothing of it. */
+  /** The connection's time is billed up to this time; undefined: no part is billed. */
   readonly billedToMs: number | undefined;
 }
 
@@ -26,8 +26,8 @@ export function createConnectionEffects(deps: {
   const { endpoints, connections, devices, silentMs } = deps;
 
   /**
-   * A 'destroyed' event is noted before its place is freed, and a 'created' event checks for that note
-   * after it has taken a place: so no place stays taken, whichever event comes first.
+   * Stores a 'destroyed' event before it frees the place. A 'created' event checks for 'destroyed' after it has taken a
+   * place. So no place stays taken, whichever event comes first.
    */
   async function place(stored: StoredEvent, event: SoraEvent, connectionId: string, destroyed: boolean) {
     const { endpointId, channelId, arrivedAtMs } = stored;
@@ -39,12 +39,12 @@ export function createConnectionEffects(deps: {
     }
   }
 
-  /** Accepts only a device of the channel's own application (rule A16); the first decision stays. */
-  async function judge(stored: StoredEvent, event: SoraEvent, connectionId: string) {
+  /** Accepts only a device of the channel's own application (rule A16). The first decision is final. */
+  async function decideDevice(stored: StoredEvent, event: SoraEvent, connectionId: string) {
     const { claimedDeviceId } = event;
     if (claimedDeviceId === null) return null;
     const own = (await devices.applicationOf(claimedDeviceId)) === stored.applicationId;
-    return connections.judge(connectionId, own ? claimedDeviceId : null);
+    return connections.decideDevice(connectionId, own ? claimedDeviceId : null);
   }
 
   return {
@@ -66,7 +66,7 @@ export function createConnectionEffects(deps: {
       );
       await place(stored, event, connectionId, noted.destroyed);
       const deviceId =
-        noted.deviceId === undefined ? await judge(stored, event, connectionId) : noted.deviceId;
+        noted.deviceId === undefined ? await decideDevice(stored, event, connectionId) : noted.deviceId;
       return { deviceId, createdAtMs: noted.createdAtMs, billedToMs: noted.billedToMs };
     },
   };

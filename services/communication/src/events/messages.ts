@@ -14,7 +14,7 @@ export function notification(options: {
   sequence: number;
   body: unknown;
   createdAtMs: number;
-  /** The parent trace; empty: none. */
+  /** The parent trace; empty if there is none. */
   traceparent: string;
 }): OutgoingEvent {
   const { id, applicationId, deviceId, destination, orderKey, sequence, body, createdAtMs } = options;
@@ -25,7 +25,8 @@ export function notification(options: {
     createdAtMs: BigInt(createdAtMs),
   });
   return {
-    // One partition holds all of an order: an event without a device would be taken in beside the others, out of order.
+    // One partition must contain all messages of an order key. Otherwise an event without a device could overtake
+    // others.
     key: orderKey || (deviceId ?? applicationId),
     value: toBinary(NotificationEventSchema, message),
     ...(traceparent && { headers: { traceparent } }),
@@ -33,7 +34,7 @@ export function notification(options: {
 }
 
 /**
- * A connection's time in a meeting, or a part of it, for billing; the same id whenever it is published (rule B11).
+ * A connection's time in a meeting, or a part of it, for billing. The id is the same for each publication (rule B11).
  * `isFirst`: the part begins with the connection.
  */
 export function videoUsage(options: {
@@ -63,7 +64,7 @@ export function videoUsage(options: {
   };
 }
 
-/** Billing takes 200 printable ASCII characters. Sora's own ids are 26; what else may come is named by its hash. */
+/** Billing accepts 200 printable ASCII characters. Sora's own ids have 26. Any other id is replaced by its hash. */
 function usageIdOf(connectionId: string): string {
   if (/^[\x21-\x7e]{1,195}$/.test(connectionId)) return `sora-${connectionId}`;
   return `sora-sha256:${createHash('sha256').update(connectionId).digest('hex')}`;

@@ -18,10 +18,10 @@ import type { EventStore, RecordingStore, StoredEvent } from '../ports.ts';
 import type { ConnectionEffects, Known } from './effects.ts';
 import { notification, videoUsage } from './messages.ts';
 
-/** Most events in memory; others wait in the database for the sweeper. */
-const mostInHand = 1000;
+/** Maximum events in memory; others wait in the database for the sweeper. */
+const mostInMemory = 1000;
 const sweepBatch = 100;
-/** How many events before it an event looks back at: a channel of hours has thousands. */
+/** Number of earlier events that are checked for each event. A channel of several hours has thousands of events. */
 const nearBefore = 100;
 
 export interface EventProcessorOptions {
@@ -34,7 +34,7 @@ export interface EventProcessorOptions {
   readonly failpoints: Failpoints;
   /** How long a claim on an event lasts. */
   readonly claimMs: number;
-  /** Longest delay of an event. */
+  /** Longest delay of an event; milliseconds. */
   readonly longestMs: number;
   readonly recordingWaitMs: number;
   /** A time of Sora is not plausible and is not used. */
@@ -44,25 +44,25 @@ export interface EventProcessorOptions {
 }
 
 /**
- * Applies stored events and publishes the resulting callbacks and usage, in the order of each channel.
- * Every step is idempotent, so an event whose processing crashed is simply processed again.
+ * Applies stored events and publishes the resulting callbacks and usage, in the order of each channel. Every step is
+ * idempotent. An event whose processing crashed is processed again.
  */
 export class EventProcessor {
   readonly #deps: EventProcessorOptions;
-  /** The last work of each channel's queue. */
-  readonly #lines = new Map<string, Promise<void>>();
-  #inHand = 0;
+  /** The last promise of each channel's queue. */
+  readonly #queues = new Map<string, Promise<void>>();
+  #inMemory = 0;
 
   constructor(deps: EventProcessorOptions) {
     this.#deps = deps;
   }
 
-  /** Returns at once; after a failure the sweeper processes the event. */
+  /** Returns at once. After a failure the sweeper processes the event. */
   process(stored: StoredEvent): void {
-    if (this.#inHand < mostInHand) void this.#inLine(stored);
+    if (this.#inMemory < mostInMemory) void this.#inLine(stored);
   }
 
-  /** Processes leftover events; returns how many. */
+  /** Processes events that were left behind; returns their number. */
   async sweep(): Promise<number> {
     const { events, clock, claimMs, longestMs } = this.#deps;
     const nowMs = clock.now();
@@ -74,20 +74,20 @@ export class EventProcessor {
 
   /** Waits for the events in memory. */
   async drain(): Promise<void> {
-    while (this.#lines.size > 0) await Promise.all(this.#lines.values());
+    while (this.#queues.size > 0) await Promise.all(this.#queues.values());
   }
 
   #inLine(stored: StoredEvent): Promise<void> {
     const { channelId } = stored;
-    this.#inHand += 1;
-    const before = this.#lines.get(channelId) ?? Promise.resolve();
+    this.#inMemory += 1;
+    const before = this.#queues.get(channelId) ?? Promise.resolve();
     const done = before
       .then(() => this.#handle(stored))
       .finally(() => {
-        this.#inHand -= 1;
-        if (this.#lines.get(channelId) === done) this.#lines.delete(channelId);
+        this.#inMemory -= 1;
+        if (this.#queues.get(channelId) === done) this.#queues.delete(channelId);
       });
-    this.#lines.set(channelId, done);
+    this.#queues.set(channelId, done);
     return done;
   }
 
@@ -95,18 +95,15 @@ export class EventProcessor {
     const { events, logger } = this.#deps;
     try {
       const event = this.#read(stored);
-      // Earlier events that another instance has in hand, or that failed, go first: it keeps the channel's order, and
-      // an archive event names no device, but its connection's events do.
+      // Unfinished earlier events go first, to keep the channel's order: another instance may be processing them, or
+      // they failed. An archive event names no device, so it needs the events of its connection.
       const from = event?.type.startsWith('archive.') ? 0 : stored.seq - nearBefore;
       for (const earlier of await events.undoneBefore(stored.channelId, stored.seq, from))
         await this.#apply(earlier, this.#read(earlier));
       await this.#apply(stored, event);
     } catch (error) {
       const { channelId, key } = stored;
-      logger.warn(
-        { channelId, key, err: error },
-        'a Sora event is not processed yet; the sweeper tries again',
-      );
+      logger.warn({ channelId, key, err: error }, 'Sora event not processed, the sweeper retries');
     }
   }
 
@@ -114,7 +111,7 @@ export class EventProcessor {
     return readSoraEvent(JSON.parse(stored.body), stored, this.#deps.onTimeReplaced);
   }
 
-  /** Runs in the webhook's trace, whichever instance finishes the work, and whenever. */
+  /** Runs in the webhook's trace, whichever instance finishes the work, and at any time. */
   #apply(stored: StoredEvent, event: SoraEvent | undefined): Promise<void> {
     const { traceparent } = stored;
     if (!traceparent) return this.#applyNow(stored, event);
@@ -171,7 +168,7 @@ export class EventProcessor {
   }
 }
 
-/** The current span as parent for later work; without telemetry the webhook's own trace. */
+/** The current span as parent for later work; without telemetry the webhook's trace. */
 function traceOf(stored: StoredEvent): string {
   return currentTraceparent() || stored.traceparent;
 }

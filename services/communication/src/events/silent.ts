@@ -4,14 +4,14 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { ChannelStore, ConnectionStore } from '../ports.ts';
 import { videoUsage } from './messages.ts';
 
-/** Connections that one run bills. */
+/** Maximum connections that one run bills. */
 const atOnce = 50;
 /** Time after which another run bills a connection that a killed process had claimed; milliseconds. */
 const claimMs = 60_000;
 
 /**
- * Bills connections whose 'destroyed' event never came: until their last event, once they had no event for
- * COMMUNICATION_CONNECTION_SILENT_MS. A later 'destroyed' event bills the rest. Returns how many were billed.
+ * Bills connections without a 'destroyed' event: up to their last event, after COMMUNICATION_CONNECTION_SILENT_MS
+ * without an event. A later 'destroyed' event bills the rest. Returns the number of billed connections.
  */
 export async function billSilent(deps: {
   readonly connections: ConnectionStore;
@@ -34,7 +34,7 @@ export async function billSilent(deps: {
       await log.publish(topics.usage, [usage]);
     }
     await connections.billed(part);
-    // The channel of a forgotten application is gone, and nothing is billed any more.
+    // The channel of a forgotten application no longer exists, and nothing is billed.
     if (!channel) continue;
     deps.onBilled();
     logger.warn(

@@ -4,25 +4,22 @@ import type { Agent, Dispatcher } from 'undici';
 import type { ArchiveReader } from '../ports.ts';
 import { orAborted, watchStalls } from './stall.ts';
 
-/** The address of an archived file: below the endpoint's archive_url, `<recording id>/<file name>`. */
+/** Address of an archived file: `<recording id>/<file name>` below the endpoint's archive_url. */
 export function archiveAddress(archiveUrl: string, file: string): URL {
   return new URL(`${archiveUrl.replace(/\/+$/, '')}/${file.split('/').map(encodeURIComponent).join('/')}`);
 }
 
-/** The archive's server, for operators. */
+/** Name of the archive's server, for operators. */
 export function archiveName(archiveUrl: string): string {
   return `the archive at ${new URL(archiveUrl).host}`;
 }
 
-/** True when the server says that it has no such file. */
+/** True if the server answers that the file does not exist. */
 export function isMissing({ statusCode }: Dispatcher.ResponseData): boolean {
   return statusCode === 404 || statusCode === 410;
 }
 
-/**
- * Reads sizes of archived files by HEAD. The server is the operator's own, so its address is not
- * restricted.
- */
+/** Reads sizes of archived files by HEAD. The server is the operator's own, so its address is not restricted. */
 export function createArchiveReader(agent: Agent, stallMs: number, time?: Time): ArchiveReader {
   return {
     async size(archiveUrl, file, signal) {

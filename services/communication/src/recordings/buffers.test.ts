@@ -4,7 +4,7 @@ import { releasePassedBuffers } from './buffers.ts';
 
 const MiB = 1024 * 1024;
 
-test('the young generation, which holds the buffers, is collected for each 8 MiB that passed', async () => {
+test('the young generation, which holds the buffers, is collected after each 8 MiB of data', async () => {
   let collections = 0;
   const observer = new PerformanceObserver((list) => {
     for (const entry of list.getEntries() as (PerformanceEntry & { detail: { kind: number } })[]) {

@@ -13,7 +13,7 @@ import type { Uploader } from '../ports.ts';
 import { createArchiveReader } from './archive.ts';
 import { createUploader } from './uploader.ts';
 
-/** What operators read of an upload that was given up: where, what was waited for, and how long. */
+/** Log texts of an aborted upload for operators: where it stopped, the missing progress, and the time. */
 
 const servers: Server[] = [];
 const agents: Agent[] = [];
@@ -38,7 +38,7 @@ const agent = () => {
 };
 const never = new AbortController().signal;
 
-/** A server that takes requests and does not answer; `asked` resolves with the first one. */
+/** A server that accepts requests and does not answer; `asked` resolves with the first request. */
 async function silence() {
   const asked = Promise.withResolvers<IncomingMessage>();
   const host = await serve((request) => asked.resolve(request));
@@ -109,7 +109,7 @@ describe('a part of a recording', () => {
       const expected = stored + 1;
       await waitFor('the byte', () => stored === expected);
     };
-    // Twice the stall, and 10 ms for 10 bytes.
+    // Twice the stall time, and 10 ms for 10 bytes.
     for (const ms of [999, 999, 11]) {
       await pass();
       await time.advance(ms);

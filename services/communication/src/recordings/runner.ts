@@ -26,16 +26,16 @@ import type {
   Uploader,
 } from '../ports.ts';
 
-/** How one run of a recording's upload ended. */
+/** Outcome of one run of a recording's upload. */
 export type RunOutcome =
   | { readonly end: 'saved' }
   | { readonly end: 'failed'; readonly message: string }
   /** No notification, because no setting for recordings is set. */
   | { readonly end: 'unset' }
-  /** To be continued later: after `afterMs`, or after the default pause. */
+  /** The run continues later: after `afterMs`, or after the default pause. */
   | { readonly end: 'pause'; readonly afterMs?: number };
 
-/** Another instance has the claim, or the service stops: the next run continues from the stored state. */
+/** Another instance has the claim, or the service stops. The next run continues from the stored state. */
 export class ClaimLostError extends Error {
   override readonly name = 'ClaimLostError';
 }
@@ -51,9 +51,9 @@ export interface RunnerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
-  /** The pause after so many failures in a row; milliseconds. */
+  /** Pause after this number of consecutive failures; milliseconds. */
   readonly backoffMs: (failures: number) => number;
-  /** Waits that long, or until the signal. */
+  /** Waits for that pause, or until the signal aborts. */
   readonly pause: (failures: number, signal: AbortSignal) => Promise<void>;
   readonly partBytes: number;
   readonly uploadAttempts: number;
@@ -61,11 +61,11 @@ export interface RunnerOptions {
   readonly renewals: number;
   /** How long a recording waits for its report; milliseconds. */
   readonly waitMs: number;
-  /** How long it is tried after its last event; milliseconds. */
+  /** How long an upload is retried after the recording's last event; milliseconds. */
   readonly maxAgeMs: number;
 }
 
-/** How long the event of a report may come after its file; milliseconds. */
+/** How long after its file the event of a report may arrive; milliseconds. */
 const reportEventMs = 30_000;
 
 /** Thrown to end a run at any step. */
@@ -80,8 +80,8 @@ class Ended extends Error {
 const failed = (message: string): Ended => new Ended({ end: 'failed', message });
 
 /**
- * Uploads one recording to the integrator's storage, continuing an earlier run. The tag of each finished
- * part is stored before the next part is begun, so that no run sends it again.
+ * Uploads one recording to the integrator's storage, continuing an earlier run. The tag of each finished part is stored
+ * before the next part begins, so that no run sends a finished part again.
  */
 export async function runRecording(
   options: RunnerOptions,
@@ -112,7 +112,7 @@ class Run {
     const before = await this.#read();
     const late = this.#o.clock.now() > (before.heardAtMs ?? before.createdAtMs) + this.#o.maxAgeMs;
     if (before.state === 'waiting' && before.reportFile === null && !late) await this.#requireReport(before);
-    // From now on Sora's events do not change it.
+    // From now on Sora's events do not change the recording.
     await this.#change({ state: 'uploading', attempts: before.attempts + 1 });
     let recording = await this.#read();
     if (recording.files.length === 0) recording = await this.#plan(recording, late);
@@ -126,16 +126,16 @@ class Run {
   }
 
   /**
-   * Sora makes a connection's archive when that connection ends, and the report when the recording does.
-   * Throws a pause while no report is in the archive. Its event may be on its way when it is found, so that
-   * it is used without its event only after another pause.
+   * Sora writes a connection's archive when that connection ends, and the report when the recording ends. Throws a
+   * pause while the archive contains no report. The report's event may still arrive after the report is found. So the
+   * report is used without its event only after another pause.
    */
   async #requireReport({ recordingId, channelId, endpointId, reportFound }: Recording): Promise<void> {
     const { endpoints, events, archives, waitMs, logger } = this.#o;
     const archiveUrl = (await endpoints.get(endpointId))?.archiveUrl;
     if (!archiveUrl) return;
     if (reportFound) {
-      // Events that are not applied yet may bring the report or an archive.
+      // Unapplied events may bring the report or an archive.
       if ((await events.undoneBefore(channelId, Number.MAX_SAFE_INTEGER)).length === 0) return;
       throw new Ended({ end: 'pause', afterMs: reportEventMs });
     }
@@ -144,7 +144,7 @@ class Run {
       answer = await archives.size(archiveUrl, reportName(recordingId), this.#signal);
     } catch (error) {
       this.#heed();
-      logger.warn({ recordingId, err: error }, 'an archive cannot be read now');
+      logger.warn({ recordingId, err: error }, 'archive not readable, retrying later');
       throw new Ended({ end: 'pause' });
     }
     if (answer === 'missing') throw new Ended({ end: 'pause', afterMs: waitMs });
@@ -152,7 +152,7 @@ class Run {
     throw new Ended({ end: 'pause', afterMs: Math.min(waitMs, reportEventMs) });
   }
 
-  /** Reads the destination setting and the sizes of all files. */
+  /** Reads the setting for recordings and the sizes of all files. */
   async #plan(recording: Recording, late: boolean): Promise<Recording> {
     const { endpoints, archives, partBytes, failpoints, logger } = this.#o;
     const { recordingId, applicationId, endpointId } = recording;
@@ -173,7 +173,7 @@ class Run {
       } catch (error) {
         if (error instanceof Ended) throw error;
         this.#heed();
-        logger.warn({ recordingId, err: error }, 'an archive cannot be read now');
+        logger.warn({ recordingId, err: error }, 'archive not readable, retrying later');
         throw late ? failed(failures.archive) : new Ended({ end: 'pause' });
       }
     }
@@ -183,7 +183,7 @@ class Run {
     return this.#read();
   }
 
-  /** The multipart setting wins (specification Callbacks 3). */
+  /** The multipart setting takes precedence (specification Callbacks 3). */
   async #setting(applicationId: string): Promise<Setting> {
     const { devices } = this.#o;
     if (await devices.isSet(applicationId, settings.multi)) return settings.multi;
@@ -191,7 +191,7 @@ class Run {
     throw new Ended({ end: 'unset' });
   }
 
-  /** Requests signed URLs and stores them, with the new state of files that were begun. */
+  /** Requests signed URLs and stores them, with the new state of unfinished files. */
   async #issue(recording: Recording): Promise<Recording> {
     const { requestSignedUrls, recordings, signedUrlAttempts, failpoints, logger } = this.#o;
     const { recordingId, applicationId, setting, urlFailures } = recording;
@@ -212,7 +212,7 @@ class Run {
     }
     const read = readSignedUrls(parse(answer), recording.files);
     if ('problem' in read) {
-      logger.warn({ recordingId, problem: read.problem }, 'the signed URLs are not what was asked for');
+      logger.warn({ recordingId, problem: read.problem }, 'the signed URLs do not match the request');
       throw failed(failures.signedUrls);
     }
     const files = underUrls(recording.files, read.urls);
@@ -245,8 +245,7 @@ class Run {
   }
 
   /**
-   * Sends one part until it is stored. Undefined: there are new URLs, and the parts to send must be
-   * determined again.
+   * Sends one part until it is stored. Undefined: there are new URLs, and the parts to send must be determined again.
    */
   async #send(recording: Recording, index: number, part: number): Promise<string | undefined> {
     const { uploader, uploadAttempts, failpoints, logger } = this.#o;
@@ -259,7 +258,7 @@ class Run {
     const from = { archiveUrl, file: file.file, offset, bytes, whole: file.splitted === 0 };
     for (let attempt = 1; ; attempt += 1) {
       const sent = await uploader.upload(from, to, this.#signal);
-      // A sent part is noted even if the service is stopping.
+      // Stores that the part was sent even if the service is stopping.
       if (sent.outcome === 'stored') {
         failpoints('communication.part-sent');
         return sent.tag;
@@ -279,7 +278,7 @@ class Run {
     }
   }
 
-  /** Requests new URLs, because the storage refuses these; most likely they have expired. */
+  /** Requests new URLs, because the storage rejects the current URLs, which have most likely expired. */
   async #renew(): Promise<void> {
     const recording = await this.#read();
     if (recording.renewals >= this.#o.renewals) throw failed(failures.signedUrls);

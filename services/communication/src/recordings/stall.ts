@@ -2,7 +2,7 @@ import { Transform } from 'node:stream';
 import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import { releasePassedBuffers } from './buffers.ts';
 
-/** Aborts work that makes no progress for a time. */
+/** Aborts work that makes no progress for some time. */
 export interface StallWatch {
   readonly signal: AbortSignal;
   /** Reports progress. */
@@ -13,8 +13,8 @@ export interface StallWatch {
 }
 
 /**
- * `signal` is aborted after `stallMs` without progress, after `totalMs` in any case (a peer may send bytes
- * very slowly), or with `outer`.
+ * `signal` is aborted after `stallMs` without progress, with `outer`, and after `totalMs` in any case, because a peer
+ * may send bytes very slowly.
  */
 export function watchStalls(
   stallMs: number,
@@ -59,8 +59,7 @@ export function watchStalls(
 }
 
 /**
- * The promise, or a rejection as soon as the signal is aborted, because undici observes the signal only
- * once it is connected.
+ * The promise, or a rejection as soon as the signal is aborted. undici observes the signal only once it is connected.
  */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {

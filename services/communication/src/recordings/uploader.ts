@@ -8,18 +8,18 @@ import type { Uploader, UploadResult } from '../ports.ts';
 import { archiveAddress, archiveName, isMissing } from './archive.ts';
 import { orAborted, type StallWatch, watchStalls } from './stall.ts';
 
-/** Limit of a storage's answer, of which only status and ETag matter. */
+/** Limit of a storage's response, of which only status and ETag are used. */
 const answerLimitBytes = 64 * 1024;
 const longestTag = 1024;
-/** Transient status codes; any other 4xx, or a redirect, means that the storage refuses this URL. */
+/** Transient status codes. Any other 4xx, or a redirect, means that the storage rejects this URL. */
 const passing = [408, 425, 429];
 
 type Source = Parameters<Uploader['upload']>[0];
 
 /**
- * Streams ranges of archives to signed URLs. Bytes flow from one socket to the other with backpressure, so
- * that an upload needs a few hundred KiB of memory whatever its size. `storage` connects to integrators'
- * hosts and must apply the address rules; `archives` is the operator's own.
+ * Streams ranges of archives to signed URLs. Bytes flow from one socket to the other with backpressure, so an upload of
+ * any size needs a few hundred KiB of memory. `storage` connects to integrators' hosts and must apply the address
+ * rules; `archives` connects to the operator's own host.
  */
 export function createUploader(options: {
   archives: Agent;
@@ -74,7 +74,7 @@ export function createUploader(options: {
         watch.signal,
       );
       await answer.body.dump({ limit: answerLimitBytes, signal: watch.signal }).catch(() => {});
-      return judge(to.host, answer, from.whole);
+      return resultOf(to.host, answer, from.whole);
     } finally {
       body?.destroy();
     }
@@ -89,7 +89,7 @@ export function createUploader(options: {
         const storage = new URL(to);
         const source = from.bytes === 0 ? null : await open(from, watch);
         if (source && 'outcome' in source) return source;
-        // Which of the two stops is not known: the bytes of one are sent to the other as they come.
+        // The stalled side is unknown, because bytes of the archive are sent to the storage as they arrive.
         where = `the storage at ${storage.host}, from ${where}`;
         return await put(from, source, storage, watch);
       } catch (error) {
@@ -105,11 +105,15 @@ export function createUploader(options: {
   };
 }
 
-function judge(host: string, { statusCode, headers }: Dispatcher.ResponseData, whole: boolean): UploadResult {
+function resultOf(
+  host: string,
+  { statusCode, headers }: Dispatcher.ResponseData,
+  whole: boolean,
+): UploadResult {
   const reason = `the storage at ${host} answered ${statusCode}`;
   if (statusCode >= 200 && statusCode < 300) {
     const tag = String(headers['etag'] ?? '');
-    // Without its tag a part cannot be combined with the others.
+    // Without its tag a part cannot be combined with the other parts.
     if (whole || (tag !== '' && tag.length <= longestTag)) return { outcome: 'stored', tag };
     return { outcome: 'failed', reason: `${reason} without a usable ETag` };
   }

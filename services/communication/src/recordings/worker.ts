@@ -15,24 +15,24 @@ export interface RecordingWorkerOptions extends RunnerOptions {
   readonly drawClaim: () => string;
   readonly atOnce: number;
   readonly leaseMs: number;
-  /** Longest delay of a recording. */
+  /** Longest delay of a recording; milliseconds. */
   readonly longestMs: number;
-  /** Interval of the search for work. */
+  /** Interval of the search for due recordings; milliseconds. */
   readonly intervalMs: number;
-  /** Pause before a recording that could not continue is tried again. */
+  /** Pause before a recording that could not continue is retried; milliseconds. */
   readonly pauseMs: number;
   readonly onEnd: (outcome: RunOutcome['end']) => void;
   readonly time?: Time;
 }
 
-/** Logged with the time since the claim was surely held; the crash test looks for it. */
-export const uploadCut = 'the upload of a recording is cut';
+/** Log message with the time since the claim was last confirmed. The crash test searches for it. */
+export const uploadCut = 'the upload of a recording was interrupted';
 
 const unsetMessage = 'Neither soraRecGetPresignedUrl nor soraRecGetMultiPresignedUrl is set.';
 
 /**
- * Works on due recordings, a few at a time. Several instances share the work: each recording is claimed for
- * a time, and the claim is renewed while the work continues; after a crash it expires.
+ * Works on due recordings, a few at a time. Several instances share the work: an instance claims a recording for a
+ * limited time and renews the claim while it works. After a crash the claim expires.
  */
 export class RecordingWorker {
   readonly #o: RecordingWorkerOptions;
@@ -85,10 +85,7 @@ export class RecordingWorker {
     return 0;
   }
 
-  /**
-   * Applications that use their whole share, so that a slow storage does not delay other applications'
-   * recordings.
-   */
+  /** Applications that use their whole share. A slow storage thus does not delay other applications' recordings. */
   #crowding(): string[] {
     const share = Math.ceil(this.#o.atOnce / 2);
     const counts = Map.groupBy(this.#running.values(), ({ applicationId }) => applicationId);
@@ -115,7 +112,7 @@ export class RecordingWorker {
           if (held) heldAtMs = askedAtMs;
           else lost.abort(new ClaimLostError());
         },
-        (error) => logger.warn({ recordingId, err: error }, 'a claim is not renewed'),
+        (error) => logger.warn({ recordingId, err: error }, 'claim of a recording not renewed'),
       );
     }, leaseMs / 3);
     renewal.unref();
@@ -133,7 +130,7 @@ export class RecordingWorker {
     } catch (error) {
       const nowMs = clock.now();
       if (this.#stop.signal.aborted) await recordings.release(claim, nowMs, nowMs).catch(() => {});
-      // The claim expires by itself; then the recording is claimed again.
+      // After the claim expires, the recording is claimed again.
       else {
         const heldMsAgo = Math.round(time.monotonicNow() - heldAtMs);
         logger.warn({ recordingId, heldMsAgo, leaseMs, err: error }, uploadCut);
@@ -158,7 +155,10 @@ export class RecordingWorker {
     failpoints('communication.recording-ended');
   }
 
-  /** The id is derived from the recording, so that repeats are one notification for the integrator. */
+  /**
+   * Publishes the notification. Its id is derived from the recording, so repeats are one notification for the
+   * integrator.
+   */
   async #notify(claim: Claim): Promise<void> {
     const { recordings, connections, log, clock, failpoints } = this.#o;
     const { recordingId } = claim;

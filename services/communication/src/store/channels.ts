@@ -2,7 +2,7 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { ChannelStore } from '../ports.ts';
 import type { ChannelDocument } from './documents.ts';
 
-/** `keepMs`: how long a channel is known after its last event. */
+/** `keepMs`: how long a channel is kept after its last event. */
 export function createChannelStore(channels: StoreCollection<ChannelDocument>, keepMs: number): ChannelStore {
   return {
     async get(channelId) {

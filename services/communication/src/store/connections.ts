@@ -44,7 +44,7 @@ export function createConnectionStore(
       for (const { _id, silentAtMs, billing, billedToMs, createdAtMs, lastAtMs = 0, destroyed } of silent) {
         const fromMs = billedToMs ?? createdAtMs;
         const part = billing ?? (fromMs !== undefined && lastAtMs > fromMs && { fromMs, toMs: lastAtMs });
-        // A 'destroyed' event bills the connection itself, unless a part was claimed before it came.
+        // A 'destroyed' event bills the connection itself, unless a part was claimed before the event.
         if (!part || (destroyed && !billing)) {
           await connections.updateOne(
             { _id, silentAtMs: silentAtMs as number },
@@ -67,14 +67,14 @@ export function createConnectionStore(
       return parts;
     },
     async billed({ connectionId, fromMs, toMs }) {
-      // It may have an event since: then it is watched again.
+      // If the connection had an event since, it is watched again.
       await connections.updateOne(
         { _id: connectionId, 'billing.fromMs': fromMs },
         { $set: { billedToMs: toMs }, $unset: { billing: true } },
       );
     },
 
-    async judge(connectionId, deviceId) {
+    async decideDevice(connectionId, deviceId) {
       await connections.updateOne(
         { _id: connectionId, deviceId: { $exists: false } },
         { $set: { deviceId } },

@@ -9,11 +9,11 @@ export interface EndpointDocument extends OwingDocument {
   signalingUrl: string;
   soraVersion: string;
   connectionLimit: number;
-  /** Empty: no recordings. */
+  /** Empty if the endpoint stores no recordings. */
   archiveUrl: string;
   /** SHA-256 of the webhooks' bearer token, hexadecimal. */
   secretHash: string;
-  /** False: no new channels; existing ones continue. */
+  /** False: no new channels are allocated; existing channels continue. */
   enabled: boolean;
   /** Reservations and connections, each with its expiry; there are no counters (rule B11). */
   places: Place[];
@@ -27,10 +27,12 @@ export interface SettingsDocument extends OwingDocument {
 
 export interface ChannelDocument {
   _id: string;
-  /** Empty: an operator has had it forgotten (ADR 0047), and events are kept without their content. */
+  /**
+   * Empty if an operator had the application forgotten (ADR 0047). Its events are then stored without their content.
+   */
   applicationId: string;
   endpointId: string;
-  /** The endpoint URL that the integrator got. */
+  /** The endpoint URL that was returned to the integrator. */
   endpointUrl: string;
   /** Sequence number of the channel's newest event. */
   eventSeq: number;
@@ -38,43 +40,43 @@ export interface ChannelDocument {
   expiresAt: Date;
 }
 
-/** One received webhook: durable before Sora is answered, then applied and published. */
+/** One received webhook: stored before Sora gets the response, then applied and published. */
 export interface EventDocument {
   /** `eventKey`. */
   _id: string;
   endpointId: string;
   channelId: string;
-  /** Empty: the channel is not known, recorded and not forwarded; or its application is forgotten. */
+  /** Empty if the channel is not known (the event is stored and not forwarded) or its application is forgotten. */
   applicationId: string;
   seq: number;
   arrivedAtMs: number;
-  /** When the channel was made; absent: the channel is not known, or release 0.1.0 stored it. */
+  /** Creation time of the channel. Absent: the channel is not known, or release 0.1.0 stored the event. */
   channelCreatedAtMs?: number;
   /** The webhook's body. */
   body: string;
-  /** Its trace; absent: none. */
+  /** The webhook's trace; absent if there is none. */
   traceparent?: string;
-  /** When the sweeper processes it; absent: it is done. */
+  /** Time at which the sweeper processes the event; absent when it is finished. */
   dueAtMs?: number;
   expiresAt: Date;
 }
 
-/** The state of a connection; also keeps a late 'created' event from taking a place again. */
+/** State of a connection. It also keeps a late 'created' event from taking a place again. */
 export interface ConnectionDocument {
   /** Connection id. */
   _id: string;
   channelId: string;
   createdAtMs?: number;
   destroyed?: boolean;
-  /** The verified device; null: none that belongs to the channel's application. */
+  /** The verified device; null: no device of the channel's application. */
   deviceId?: string | null;
-  /** Time of its last event; milliseconds since 1970. */
+  /** Time of the last event; milliseconds since 1970. */
   lastAtMs?: number;
-  /** When it counts as silent; absent: it is not watched. Milliseconds since 1970. */
+  /** Time from which the connection counts as silent; milliseconds since 1970. Absent: it is not watched. */
   silentAtMs?: number;
-  /** The part of its time that is being billed, although no 'destroyed' event came. */
+  /** The part of its time that is being billed without a 'destroyed' event. */
   billing?: { fromMs: number; toMs: number };
-  /** Its time is billed until then. */
+  /** Time up to which the connection is billed. */
   billedToMs?: number;
   expiresAt: Date;
 }
@@ -82,15 +84,15 @@ export interface ConnectionDocument {
 export interface RecordingDocument extends RecordingState {
   /** Sora's recording id. */
   _id: string;
-  /** When it is due next; absent: it has ended and its notification is published. */
+  /** Time at which the recording is due; absent: it has ended and its notification is published. */
   dueAtMs?: number;
   /** Id of the claim of the instance that works on it. */
   claim?: string;
   /** Signed URLs, sealed, base64. */
   urls?: string;
-  /** The notification is owed. */
+  /** True if the notification is not published yet. */
   owed: boolean;
-  /** Trace of its last webhook; absent: none. */
+  /** Trace of the recording's last webhook; absent if there is none. */
   traceparent?: string;
   expiresAt?: Date;
 }
@@ -107,7 +109,7 @@ export const collections = {
 
 const expiry: IndexDescription = { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 };
 
-/** Made by step 1 (steps.ts); every query of this service uses one of them or `_id`. */
+/** Created by step 1 (steps.ts). Every query of this service uses one of these indexes or `_id`. */
 export const communicationIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.endpoints]: [{ name: 'enabled', key: { enabled: 1, _id: 1 } }],
   [collections.channels]: [expiry],
@@ -126,7 +128,7 @@ export const communicationIndexes: Readonly<Record<string, IndexDescription[]>> 
   [collections.idempotency]: idempotencyIndexes,
 };
 
-/** The collections whose documents owe records of changes; their index is made by step 2. */
+/** Collections whose documents have pending audit records; their index is created by step 2. */
 export const owingCollections = [collections.endpoints, collections.settings] as const;
 
 export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object.fromEntries(
@@ -134,19 +136,19 @@ export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object
 );
 
 /**
- * Finds the channels of an application, to forget them (ADR 0047). A channel is made for hours of meetings, so the
- * index costs little beside its events.
+ * Indexes that find the channels of an application, to forget them (ADR 0047). A channel serves hours of meetings, so
+ * the index costs little compared with its events.
  */
 export const channelsOfApplicationIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.channels]: [{ name: 'application', key: { applicationId: 1, _id: 1 } }],
 };
 
-/** Finds silent connections, to bill them. */
+/** Indexes that find silent connections, to bill them. */
 export const silentIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.connections]: [{ name: 'silent', key: { silentAtMs: 1 }, sparse: true }],
 };
 
-/** Finds the connections of a device, to forget them (ADR 0047). */
+/** Indexes that find the connections of a device, to forget them (ADR 0047). */
 export const forgetIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.connections]: [{ name: 'device', key: { deviceId: 1, _id: 1 } }],
 };

@@ -79,8 +79,8 @@ export function createEndpointStore(
     async take({ endpointId, connectionLimit, places: seen }, places) {
       if (seen.length + places.length > connectionLimit) return false;
       const { matchedCount } = await endpoints.updateOne(
-        // Matches only if the set has not grown since it was read, because otherwise the limit could be
-        // exceeded, or the endpoint might no longer be the one with the fewest places.
+        // Matches only if the set has not grown since it was read. Otherwise the limit could be exceeded, or the
+        // endpoint might no longer have the fewest taken places.
         { _id: endpointId, enabled: true, connectionLimit, [`places.${seen.length}`]: { $exists: false } },
         { $push: { places: { $each: [...places] } } },
       );

@@ -4,7 +4,7 @@ import type { WithId } from 'mongodb';
 import type { EventStore, StoredEvent } from '../ports.ts';
 import type { EventDocument } from './documents.ts';
 
-/** `keepMs`: how long an event is kept, and so for how long a repeat is recognised. */
+/** `keepMs`: how long an event is kept and its repeats are recognized. */
 export function createEventStore(events: StoreCollection<EventDocument>, keepMs: number): EventStore {
   return {
     async known(key) {

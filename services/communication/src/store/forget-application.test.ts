@@ -46,7 +46,7 @@ onEmbedded('channels are found by the index of their application, and a call rea
     calls += 1;
   } while (after !== '');
   expect(calls).toBeGreaterThan(15);
-  // The last one of a channel looks once whether an event of it is still to be processed.
+  // The last call of a channel checks once whether one of its events is unprocessed.
   expect(most).toBeLessThan(350);
   expect(await channels.countDocuments({ applicationId: 'app' })).toBe(0);
 });

@@ -5,10 +5,10 @@ import { emptiedBody } from '../domain/sora-event.ts';
 import type { ApplicationForgetStore, ApplicationPage } from '../ports.ts';
 import type { ChannelDocument, EventDocument, RecordingDocument } from './documents.ts';
 
-/** Behind every channel: the recordings come last, since events make them. */
+/** Sorts after every channel. Recordings come last, because events create them. */
 const recordingsPlace = '\uffff';
 
-/** An application's channels with Sora's events, and its recordings' records. */
+/** An application's channels with Sora's events, and its recordings. */
 export function createApplicationForgetStore(of: {
   readonly channels: StoreCollection<ChannelDocument>;
   readonly events: StoreCollection<EventDocument>;
@@ -24,8 +24,8 @@ export function createApplicationForgetStore(of: {
     return found?._id;
   }
 
-  /** Events of a channel behind a place of its order, and the channel itself with the last of them. */
-  async function ofChannel(applicationId: string, channelId: string, seq: number, dryRun: boolean) {
+  /** Empties events of a channel after `seq`. With the last events it also removes the application from the channel. */
+  async function forgetChannel(applicationId: string, channelId: string, seq: number, dryRun: boolean) {
     const found = await events
       .find(
         { channelId, seq: { $gt: seq } },
@@ -45,13 +45,16 @@ export function createApplicationForgetStore(of: {
     if (last !== undefined) return { ...page, next: placeText({ number: last, name: channelId }) };
     return {
       ...page,
-      channels: await letGo(applicationId, channelId, dryRun),
+      channels: await releaseChannel(applicationId, channelId, dryRun),
       next: placeText({ number: 0, name: channelId }),
     };
   }
 
-  /** Takes the application off the channel, unless an event of it is still to be processed. */
-  async function letGo(applicationId: string, channelId: string, dryRun: boolean): Promise<number> {
+  /**
+   * Removes the application from the channel, unless one of its events is unprocessed. Returns the number of changed
+   * channels.
+   */
+  async function releaseChannel(applicationId: string, channelId: string, dryRun: boolean): Promise<number> {
     const undone = { channelId, dueAtMs: { $exists: true } };
     if (await events.findOne(undone, { projection: { _id: 1 } })) return 0;
     if (dryRun) return 1;
@@ -62,8 +65,8 @@ export function createApplicationForgetStore(of: {
     return matchedCount;
   }
 
-  /** Those that have ended; the others end by themselves, since nobody tells them where to upload. */
-  async function ofRecordings(applicationId: string, dryRun: boolean): Promise<ApplicationPage> {
+  /** Removes ended recordings. The others end without help, because nobody returns upload URLs for them any more. */
+  async function forgetRecordings(applicationId: string, dryRun: boolean): Promise<ApplicationPage> {
     const ended = { applicationId, dueAtMs: { $exists: false } };
     if (dryRun) {
       const [all, removed] = await Promise.all([
@@ -91,8 +94,8 @@ export function createApplicationForgetStore(of: {
       const { number: seq, name } = placeOf(after);
       const channelId = seq > 0 ? name : await channelAfter(applicationId, name);
       return channelId === undefined
-        ? ofRecordings(applicationId, dryRun)
-        : ofChannel(applicationId, channelId, seq, dryRun);
+        ? forgetRecordings(applicationId, dryRun)
+        : forgetChannel(applicationId, channelId, seq, dryRun);
     },
   };
 }

@@ -4,7 +4,7 @@ import { emptiedBody, readSoraEvent } from '../domain/sora-event.ts';
 import type { ConnectionOfDevice, ForgetStore } from '../ports.ts';
 import type { ConnectionDocument, EventDocument } from './documents.ts';
 
-/** Few, because a channel of hours has thousands of events. */
+/** Few, because a channel of several hours has thousands of events. */
 const connectionsAtOnce = 5;
 
 /** A device's connections in meetings, and Sora's events of them. */
@@ -59,7 +59,7 @@ export function createForgetStore(
           left += 1;
           continue;
         }
-        // Last, since it takes the connection out of the device's. A later event of it names no device any more.
+        // Last, because it removes the device from the connection. A later event of the connection names no device.
         const { matchedCount } = await connections.updateOne(
           { _id: connectionId, deviceId },
           { $set: { deviceId: null } },

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => bed.remove());
 
-test('the signed URLs of a recording under way are moved, and then open without the former key', async () => {
+test('the signed URLs of an unfinished recording are resealed, and then open without the former key', async () => {
   const documents = bed.store.collection<RecordingDocument>(collections.recordings);
   const store = createRecordingStore(documents, createSecretBox(former), 1000);
   const urls = { files: [{ url: 'https://storage.example.com/?signature=hush' }] } as unknown as SignedUrls;

@@ -10,7 +10,7 @@ import type { Claim, Recording, RecordingStore } from '../ports.ts';
 import type { RecordingDocument } from './documents.ts';
 
 const purpose = (recordingId: string) => `signed urls ${recordingId}`;
-/** Sealed URLs may be large, so they are read only where they are used. */
+/** Sealed URLs may be large, so they are read only when needed. */
 const withoutUrls = { urls: 0 } as const;
 
 /** The signed URLs of recordings that are not uploaded yet. */
@@ -34,8 +34,8 @@ export function createRecordingStore(
     return (await recordings.updateOne(claimed(claim), change)).matchedCount === 1;
   }
 
-  /** A recording that is complete and that nobody works on is due now. */
-  async function hurry(found: WithId<RecordingDocument> | null, nowMs: number): Promise<void> {
+  /** Makes a recording due now if it is complete and not claimed. */
+  async function makeDueIfComplete(found: WithId<RecordingDocument> | null, nowMs: number): Promise<void> {
     if (found?.state !== 'waiting' || !isComplete(found)) return;
     const { _id } = found;
     await recordings.updateOne(
@@ -67,22 +67,22 @@ export function createRecordingStore(
           if (!isDuplicateKey(error)) throw error;
         }
       }
-      const told = { dueAtMs: waitUntilMs, heardAtMs: nowMs, ...(traceparent && { traceparent }) };
+      const common = { dueAtMs: waitUntilMs, heardAtMs: nowMs, ...(traceparent && { traceparent }) };
       const open: Filter<RecordingDocument> = { _id, channelId: of.channelId, state: 'waiting' };
       if ('archive' in news) {
         await recordings.updateOne(
           { ...open, 'archives.connectionId': { $ne: news.archive.connectionId } },
-          { $push: { archives: news.archive }, $set: told },
+          { $push: { archives: news.archive }, $set: common },
         );
       } else {
         const { reportFile, expected } = news;
         await recordings.updateOne(
           { ...open, reportFile: null },
-          { $set: { reportFile, expected, ...told } },
+          { $set: { reportFile, expected, ...common } },
         );
       }
       const found = await recordings.findOne({ _id }, { projection: withoutUrls });
-      await hurry(found, nowMs);
+      await makeDueIfComplete(found, nowMs);
       return found ? recordingOf(found) : undefined;
     },
 
@@ -134,8 +134,11 @@ export function createRecordingStore(
 
     async release(claim, dueAtMs, nowMs) {
       await update(claim, { $set: { dueAtMs }, $unset: { claim: '' } });
-      // Events that came while it was claimed may have completed it.
-      await hurry(await recordings.findOne({ _id: claim.recordingId }, { projection: withoutUrls }), nowMs);
+      // Events that arrived during the claim may have completed the recording.
+      await makeDueIfComplete(
+        await recordings.findOne({ _id: claim.recordingId }, { projection: withoutUrls }),
+        nowMs,
+      );
     },
 
     async recall(latestMs, nowMs) {

@@ -4,13 +4,13 @@ import { collections } from '../store/documents.ts';
 import { createEndpointStore } from '../store/endpoints.ts';
 import type { World } from './world.ts';
 
-/** Places taken now, by endpoint, as operators see them. */
+/** Number of taken places by endpoint, as operators see it. */
 export async function endpointCounts(world: World): Promise<Record<string, number>> {
   const { endpoints } = await world.admin.listEndpoints({});
   return Object.fromEntries(endpoints.map(({ endpointId, taken }) => [endpointId, taken]));
 }
 
-/** A function that creates channels in another instance on the same data. */
+/** Returns a function that creates channels in another instance on the same data. */
 export function anotherInstance(world: World): (channelId: string) => Promise<unknown> {
   const { store } = world;
   const allocator = new ChannelAllocator({

@@ -12,10 +12,12 @@ import { type Body, type Callback, caller, endpoint, MiB, openWorld, type World 
 
 export const single = 'soraRecGetPresignedUrl';
 export const multi = 'soraRecGetMultiPresignedUrl';
-/** Bytes of a part, which is read and sent in several pieces; the service takes no parts below 5 MiB from its environment. */
+/**
+ * Bytes of a part, which is read and sent in several pieces. The service's environment accepts no parts below 5 MiB.
+ */
 export const part = MiB;
 
-/** A world with an endpoint that keeps recordings, a channel with two connections, and a storage. */
+/** A world with an endpoint that stores recordings, a channel with two connections, and a storage. */
 export interface Studio {
   readonly world: World;
   readonly sora: SoraSimulator;
@@ -23,19 +25,19 @@ export interface Studio {
   readonly channelId: string;
   readonly connections: readonly SimulatedConnection[];
   /** Sends the webhooks of a recording. */
-  tell(recording: SimulatedRecording): Promise<void>;
-  /** The recording's notification, once it is published and all work is done; repeats must be equal. */
+  sendWebhooks(recording: SimulatedRecording): Promise<void>;
+  /** The recording's notification, once it is published and all work is done. Repeats must be equal. */
   notification(recording: SimulatedRecording): Promise<Callback>;
   /** The notification as soon as it is published. */
-  told(recording: SimulatedRecording): Promise<Callback>;
+  published(recording: SimulatedRecording): Promise<Callback>;
   state(recording: SimulatedRecording): Promise<string>;
-  /** A recording of both connections. */
+  /** Creates a recording of both connections. */
   record(webmBytes?: number): SimulatedRecording;
-  /** A recording of one connection in `parts` parts, the last of one byte. */
+  /** Creates a recording of one connection in `parts` parts; the last part has one byte. */
   recordParts(parts: number): SimulatedRecording;
-  /** Parts stored for a file, in their order, repeats included. */
+  /** Parts stored for a file, in their order, including repeats. */
   partsOf(file: string | undefined): Storage['stored'];
-  /** The same, their numbers. */
+  /** Numbers of the parts stored for a file. */
   numbers(file: string | undefined): number[];
   /** Advances the service's clock, so that paused work continues, until the timer is cleared. */
   tick(): NodeJS.Timeout;
@@ -45,8 +47,8 @@ export interface Studio {
 }
 
 /**
- * A studio that is new for each test of a file, with those settings of the integrator. To be called once
- * per file, because each test opens its own store on the disk and waits for background work.
+ * A new studio for each test of a file, with those settings of the integrator. Call it once per file, because each test
+ * opens its own store on the disk and waits for background work.
  */
 export function useStudio(...settings: readonly string[]): { readonly studio: Studio } {
   let studio: Studio;
@@ -80,12 +82,12 @@ async function openStudio(): Promise<Studio> {
   };
   const ours = async ({ recordingId }: SimulatedRecording) =>
     (await world.callbacks()).filter(({ id }) => id === `recording-${recordingId}`);
-  const told = (recording: SimulatedRecording) =>
+  const published = (recording: SimulatedRecording) =>
     waitFor('the notification', async () => (await ours(recording))[0], { timeoutMs: 20_000 });
   const connections = [sora.join(channelId), sora.join(channelId)];
   const partsOf = (file: string | undefined) => storage.stored.filter((one) => one.file === file);
   const studio: Studio = {
-    ...{ told },
+    ...{ published },
     ...{ world, sora, storage, channelId, state, connections, partsOf },
     record: (webmBytes = 1000) => sora.record(connections, { webmBytes }),
     recordParts: (parts) => sora.record(connections.slice(0, 1), { webmBytes: (parts - 1) * part + 1 }),
@@ -95,16 +97,16 @@ async function openStudio(): Promise<Studio> {
         world.nowMs += 50;
       }, 10),
     async failure(recording) {
-      await studio.tell(recording);
+      await studio.sendWebhooks(recording);
       return (await studio.notification(recording)).body;
     },
-    async tell(recording) {
+    async sendWebhooks(recording) {
       for (const webhook of recording.webhooks) {
-        if ((await webhook.send()) !== 200) throw new Error('a webhook was refused');
+        if ((await webhook.send()) !== 200) throw new Error('a webhook was rejected');
       }
     },
     async notification(recording) {
-      await told(recording);
+      await published(recording);
       await waitFor('the end of the work', async () => {
         const left = await world.store
           .collection('recordings')

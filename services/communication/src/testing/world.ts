@@ -17,8 +17,10 @@ import { Registry } from 'prom-client';
 import { buildCommunication, type CommunicationApp } from '../build.ts';
 import type { CommunicationConfig } from '../config.ts';
 
-/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
-const patient = { deadlineMs: 60_000 };
+/**
+ * RPC deadline that is longer than a call takes on a slow machine. Only the test's own timeout ends a call that hangs.
+ */
+const longDeadline = { deadlineMs: 60_000 };
 
 export const MiB = 1024 * 1024;
 
@@ -68,33 +70,33 @@ export interface World {
   readonly log: EventLog;
   readonly admin: Client<typeof CommunicationAdminService>;
   readonly communication: Client<typeof CommunicationService>;
-  /** Application by device, as devices knows them. */
+  /** Application by device, as stored by devices. */
   readonly associations: Map<string, string>;
-  /** Number of association calls that devices fails. */
-  devicesAway: number;
-  /** Settings that are set. */
+  /** Number of next association calls that fail. */
+  devicesFailures: number;
+  /** Names of the settings that are set. */
   readonly set: Set<string>;
   /** Received requests for signed URLs. */
   readonly asked: { setting: string; body: Body }[];
   /** The integrator's answer; a DomainError is thrown. */
   signedUrls: (body: Body) => unknown;
   nowMs: number;
-  /** Decides when a transfer has stalled. */
+  /** Clock that decides when a transfer has stalled. */
   readonly stallTime: FakeTime;
   /** The failpoint at which the next work that reaches it is interrupted. */
   cutAt: string | undefined;
   webhookUrl(): string;
   turnAway(): void;
-  /** The service's metrics by their names, each with its samples as they are shown. */
+  /** The service's metrics by their names, each with its samples in text format. */
   metrics(name: string): Promise<string[]>;
-  /** As published, repeats included. */
+  /** Published callbacks, including repeats. */
   callbacks(): Promise<Callback[]>;
-  /** The callbacks' traces, by their ids: what the event says and what its header says. */
+  /** The callbacks' traces by their ids: in the event and in its header. */
   traces(): Promise<Record<string, readonly [string, string | undefined]>>;
   usage(): Promise<Body[]>;
-  /** One more instance on the same data. */
+  /** Starts another instance on the same data. */
   startAnother(): Promise<void>;
-  /** The service as a new process on the same data. */
+  /** Restarts the service as a new process on the same data. */
   restart(config?: Partial<CommunicationConfig>): Promise<void>;
   close(): Promise<void>;
 }
@@ -130,8 +132,8 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
     app = build(channel, changed, metrics);
     channel.register([...app.rpc, ...app.admin, ...fakes()]);
     Object.assign(world, {
-      admin: createClient(CommunicationAdminService, channel, patient),
-      communication: createClient(CommunicationService, channel, patient),
+      admin: createClient(CommunicationAdminService, channel, longDeadline),
+      communication: createClient(CommunicationService, channel, longDeadline),
     });
     await app.start();
   }
@@ -140,9 +142,9 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
     return [
       bindSome(DevicesService, {
         getAssociation: async ({ deviceId }) => {
-          if (world.devicesAway > 0) {
-            world.devicesAway -= 1;
-            throw new DomainError('unavailable', 'devices is away');
+          if (world.devicesFailures > 0) {
+            world.devicesFailures -= 1;
+            throw new DomainError('unavailable', 'devices is unavailable');
           }
           return { applicationId: world.associations.get(deviceId) ?? '' };
         },
@@ -164,7 +166,7 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
 
   const world = {
     ...{ store, log, associations: new Map(), set: new Set(), asked: [] },
-    devicesAway: 0,
+    devicesFailures: 0,
     signedUrls: () => ({}),
     nowMs: Date.now(),
     stallTime: createFakeTime(),

@@ -6,14 +6,14 @@ import { emptiedBody, eventKey, isObject, readSoraEvent } from '../domain/sora-e
 import type { EventProcessor } from '../events/processor.ts';
 import type { ChannelStore, EndpointStore, EventStore } from '../ports.ts';
 
-/** `unknown_channel`: recorded and not forwarded; of an application that is forgotten, without its content. */
+/** `unknown_channel`: stored and not forwarded; if its application is forgotten, without its content. */
 export type Receipt = 'stored' | 'repeated' | 'unknown_channel' | 'malformed';
 
-/** Receives Sora's webhooks: each is durable before it is answered, then applied and published once. */
+/** Receives Sora's webhooks. Each webhook is stored before the response, then applied and published once. */
 export interface Receiver {
   /** Compares in constant time; an unknown endpoint takes as long as a known one. */
   authenticate(endpointId: string, token: string): Promise<boolean>;
-  /** Rejects while the database cannot store it. `traceparent`: the trace it belongs to; empty: none. */
+  /** Rejects while the database cannot store it. `traceparent`: the trace it belongs to; empty if there is none. */
   receive(endpointId: string, body: Buffer, traceparent: string): Promise<Receipt>;
 }
 
@@ -55,7 +55,7 @@ export function createReceiver(deps: {
       if (!(await events.insert(stored, dueAtMs))) return 'repeated';
       failpoints('communication.event-stored');
       if (applicationId === '') {
-        logger.warn({ endpointId, channelId, type: event.type }, 'a Sora event of an unknown channel');
+        logger.warn({ endpointId, channelId, type: event.type }, 'Sora event of an unknown channel');
         return 'unknown_channel';
       }
       processor.process(stored);

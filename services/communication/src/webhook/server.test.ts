@@ -11,7 +11,7 @@ const secret = 'a';
 const mib = 1024 * 1024;
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-/** A server whose receiver stores every body of whoever has the secret. */
+/** A server whose receiver stores every body that is sent with the secret. */
 async function open({ maxBytes = 65_536 } = {}) {
   const errors: unknown[] = [];
   const outcomes: string[] = [];
@@ -34,7 +34,7 @@ async function open({ maxBytes = 65_536 } = {}) {
   return { port: made.port(), errors, outcomes, bodies };
 }
 
-/** A connection that has sent the head of a webhook with a body in pieces, and reads nothing yet. */
+/** Opens a connection that has sent the head of a webhook with a chunked body and does not read yet. */
 function begin(port: number, { path = '/webhooks/sora/one', token = secret, headers = '' } = {}): Socket {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {}).pause();
@@ -44,7 +44,7 @@ function begin(port: number, { path = '/webhooks/sora/one', token = secret, head
   return socket;
 }
 
-/** What came until the connection ended. */
+/** Reads the connection to its end. */
 async function rest(socket: Socket): Promise<string> {
   let text = '';
   socket.on('data', (data) => {
@@ -54,7 +54,7 @@ async function rest(socket: Socket): Promise<string> {
   if (!socket.closed) await once(socket, 'close');
   return text;
 }
-/** One more request; what arrived before it has been handled when it is answered. */
+/** Sends one more request. When it is answered, everything that arrived before it has been handled. */
 async function ask(port: number): Promise<void> {
   await (await fetch(`http://127.0.0.1:${port}/`)).text();
 }
@@ -82,13 +82,13 @@ test.each([
   ['another path', { path: '/' }, 50, 404],
   ['too large a body', {}, 101, 413],
 ])(
-  'a sender with %s that ends the connection, and reads when it has sent all, gets its answer',
+  'a sender with %s that reads only after it has sent everything gets its response',
   async (_, how, bytes, status) => {
     const { port, outcomes } = await open({ maxBytes: 100 });
     const socket = begin(port, { ...how, headers: 'Connection: close\r\n' });
     socket.write(chunk('a'.repeat(bytes)));
     await waitFor('the outcome', () => outcomes.length > 0);
-    // The answer is on its way; another piece comes after it, and one more when that one has been received.
+    // The response is already sent. Another piece follows it, and one more after that piece was received.
     for (let piece = 0; piece < 2; piece += 1) {
       await ask(port);
       await new Promise((resolve) => socket.write(chunk('bb'), resolve));
@@ -98,7 +98,7 @@ test.each([
   },
 );
 
-test('a refused sender that continues sending is cut off', async () => {
+test('the connection of a rejected sender that continues sending is closed', async () => {
   const { port, outcomes } = await open({ maxBytes: 65_536 });
   const socket = begin(port, { token: 'b' });
   await waitFor('the outcome', () => outcomes.length > 0);
@@ -111,7 +111,7 @@ test('a refused sender that continues sending is cut off', async () => {
 });
 
 // protects against sora/bodies
-test('more small webhooks at once than large ones would have room are stored, also in pieces', async () => {
+test('small webhooks do not use the memory budget of large ones: many are stored at once, also in pieces', async () => {
   const { port, outcomes, bodies } = await open({ maxBytes: mib });
   const sockets = Array.from({ length: 100 }, () => begin(port, { headers: 'Connection: close\r\n' }));
   for (const socket of sockets) socket.write(chunk('a'.repeat(20_000)));
@@ -123,7 +123,7 @@ test('more small webhooks at once than large ones would have room are stored, al
 });
 
 // protects against sora/bodies
-test('of large webhooks in pieces those that have no room get 503 and a time; then there is room again', async () => {
+test('large webhooks beyond the memory budget get 503 with Retry-After until the budget is free again', async () => {
   const { port, outcomes, bodies } = await open({ maxBytes: mib });
   const large = 'a'.repeat(1_000_000);
   const sockets = Array.from({ length: 40 }, () => begin(port, { headers: 'Connection: close\r\n' }));

@@ -14,15 +14,15 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { Receipt, Receiver } from './receive.ts';
 
-/** How long open requests may take to finish when nobody says for how long; milliseconds. */
+/** How long open requests may take to finish if the caller gives no time; milliseconds. */
 const defaultDrainMs = 4000;
 const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const path = /^\/webhooks\/sora\/([A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 
-/** Room that a body of unknown size takes at a time, as it comes; bytes. */
+/** Memory budget that a body of unknown size reserves in each step; bytes. */
 const roomStepBytes = 64 * 1024;
 
-/** A refusal, with the headers that go with it. */
+/** An error response with its headers. */
 class Refusal extends Error {
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -38,7 +38,7 @@ export interface WebhookServer extends Component {
   port(): number;
 }
 
-/** Where Sora's event webhooks arrive: POST /webhooks/sora/{endpointId}, with the endpoint's bearer token. */
+/** Listener for Sora's event webhooks: POST /webhooks/sora/{endpointId}, with the endpoint's bearer token. */
 export function createWebhookServer(options: {
   listen: ListenAddress;
   receiver: Receiver;
@@ -55,7 +55,7 @@ export function createWebhookServer(options: {
     const room: (() => void)[] = [];
     try {
       const endpointId = path.exec((request.url ?? '').split('?', 1)[0] ?? '')?.[1];
-      if (!endpointId) throw new Refusal(404, 'Nothing is there.');
+      if (!endpointId) throw new Refusal(404, 'Not found.');
       if (request.method !== 'POST') throw new Refusal(405, 'Only POST.', { allow: 'POST' });
       const token = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
       if (!(await receiver.authenticate(endpointId, token))) {
@@ -71,9 +71,9 @@ export function createWebhookServer(options: {
       if (error instanceof Refusal) {
         refuse(request, response, error.status, error.message, error.headers);
       } else {
-        logger.error({ err: error }, 'a webhook could not be stored');
+        logger.error({ err: error }, 'webhook not stored');
         const headers = { 'retry-after': '2' };
-        refuse(request, response, 503, 'It could not be stored. Try again.', headers);
+        refuse(request, response, 503, 'The event could not be stored. Try again.', headers);
       }
     } finally {
       for (const giveBack of room) giveBack();
@@ -89,9 +89,9 @@ export function createWebhookServer(options: {
   }
 
   /**
-   * Sends the answer at once, but ends it only when the rest of the body was read and discarded: a connection that is
-   * closed before would be reset by what still comes, and the sender might lose the answer. As much is discarded as a
-   * webhook may have, within the time limit of a request; who sends more is cut off.
+   * Sends the response at once, but ends it only after the rest of the body was read and discarded. If the connection
+   * were closed before, it would be reset, and the sender might lose the response. Discards at most the size limit of a
+   * webhook within the time limit of a request; then the connection is closed.
    */
   function refuse(
     request: IncomingMessage,
@@ -115,13 +115,13 @@ export function createWebhookServer(options: {
   }
 
   let server: Server | undefined;
-  let turningAway = false;
+  let closesConnections = false;
   return {
     name: "Sora's webhooks",
     port: () => portOf(server),
     async start() {
       const listening = createServer({ ...listenerTimes }, (request, response) => {
-        if (turningAway) response.setHeader('connection', 'close');
+        if (closesConnections) response.setHeader('connection', 'close');
         const span = { kind: SpanKind.SERVER, parent: traceOf(request) };
         void inSpan('POST /webhooks/sora/{endpointId}', span, () => handle(request, response));
       });
@@ -130,14 +130,14 @@ export function createWebhookServer(options: {
       server = listening;
     },
     turnAway() {
-      // A client that keeps its connection would continue with this process.
-      turningAway = true;
+      // A client with a keep-alive connection would otherwise continue to use this process.
+      closesConnections = true;
     },
     async stop(forMs = defaultDrainMs) {
       const closing = server;
       if (!closing) return;
       server = undefined;
-      turningAway = true;
+      closesConnections = true;
       const late = time.setTimeout(() => closing.closeAllConnections(), forMs);
       await new Promise<void>((resolve) => {
         closing.close(() => resolve());
@@ -148,14 +148,14 @@ export function createWebhookServer(options: {
   };
 }
 
-/** The trace that the sender of the webhook names (W3C); empty: it begins a new one. */
+/** The trace that the sender names (W3C); empty to begin a new trace. */
 function traceOf({ headers: { traceparent } }: IncomingMessage): string {
   return typeof traceparent === 'string' && traceparentForm.test(traceparent) ? traceparent : '';
 }
 
 /**
- * Calls `take` before it keeps more: once for a body whose size is announced, else step by step. Throws a Refusal when
- * the body is too large, or did not arrive whole.
+ * Calls `take` before it keeps more bytes: once for a body with an announced size, otherwise step by step. Throws a
+ * Refusal if the body is too large or did not arrive whole.
  */
 async function readBody(
   request: IncomingMessage,
@@ -168,7 +168,7 @@ async function readBody(
   const parts: Buffer[] = [];
   let bytes = 0;
   try {
-    // The connection must stay open after a refusal, because the answer is still to be sent.
+    // The connection must stay open after an error, because the response must still be sent.
     for await (const part of request.iterator({ destroyOnReturn: false })) {
       bytes += (part as Buffer).length;
       if (bytes > maxBytes) {
@@ -178,7 +178,7 @@ async function readBody(
       parts.push(part as Buffer);
     }
   } catch (error) {
-    // Whatever else the stream rejects with is about the sender's connection.
+    // Any other error of the stream comes from the sender's connection.
     throw error instanceof Refusal ? error : new Refusal(400, 'The body did not arrive whole.');
   }
   return Buffer.concat(parts);
