@@ -24,7 +24,7 @@ const document = (device: number) =>
     .collection<{ _id: string; pending: unknown[]; dueAtMs?: number }>('devices')
     .findOne({ _id: imei(device) });
 
-test('an activation takes effect at once, takes a slot and makes its transaction', async () => {
+test('an activation takes effect at once, takes a slot and creates its transaction', async () => {
   await provision(world);
   const { transactionId } = await world.devices.activateDevice({
     caller: callerOf('app'),
@@ -53,7 +53,7 @@ test('an activation takes effect at once, takes a slot and makes its transaction
   expect(JSON.stringify(stored)).not.toContain('s3cret');
 });
 
-test('the same application again: a new transaction, no second slot, and another client id replaces the first', async () => {
+test('a repeated activation creates a transaction, takes no second slot, and replaces the client id', async () => {
   await provision(world, { limit: 1 });
   const first = await activate('app', 0, 'one');
   const second = await activate('app', 0, 'one');
@@ -67,7 +67,7 @@ test('the same application again: a new transaction, no second slot, and another
   expect(await code(activate('app', 1, 'one'))).toBe('activation_limit');
 });
 
-test('the reasons that refuse an activation', async () => {
+test('reasons for rejecting an activation', async () => {
   await provision(world, { limit: 2, devices: 3 });
   await provision(world, { name: 'other', limit: 2, devices: 3 });
   await activate('app', 0, 'used');
@@ -96,7 +96,7 @@ test('without a destination or a key an activation is 404 and nothing changes', 
   expect(await slots()).toBe(0);
 });
 
-test("twenty activations at once for a contract's last slot: exactly one wins, and the slot works on", async () => {
+test("of twenty concurrent activations for a contract's last slot exactly one succeeds, and the slot stays usable", async () => {
   await provision(world, { limit: 1, devices: 20 });
   const outcomes = await Promise.all(Array.from({ length: 20 }, (_, n) => code(activate('app', n))));
   expect(outcomes.filter((one) => one === 'ok')).toHaveLength(1);
@@ -107,7 +107,7 @@ test("twenty activations at once for a contract's last slot: exactly one wins, a
   expect(await code(activate('app', 3))).toBe('ok');
 });
 
-test('twenty activations at once with one client id: exactly one wins and only its slot stays', async () => {
+test('of twenty concurrent activations with one client id exactly one succeeds, and only its slot is taken', async () => {
   await provision(world, { limit: 20, devices: 20 });
   const outcomes = await Promise.all(Array.from({ length: 20 }, (_, n) => code(activate('app', n, 'same'))));
   expect(outcomes.filter((one) => one === 'ok')).toHaveLength(1);
@@ -126,7 +126,7 @@ test('twenty activations at once of one device: one slot, one epoch, a transacti
   expect(await slots()).toBe(1);
 });
 
-test('two applications at once for one device: exactly one has it', async () => {
+test('of two applications that activate one device concurrently exactly one succeeds', async () => {
   await provision(world, { limit: 1 });
   await provision(world, { name: 'other', limit: 1 });
   const outcomes = await Promise.all([code(activate('app', 0, 'a')), code(activate('other', 0, 'b'))]);
@@ -146,7 +146,7 @@ test('two callers of one Idempotency-Key: one transaction, one answer', async ()
   );
 });
 
-test('a deactivation ends it at once: epoch above it, floor raised, slot and client id free', async () => {
+test('a deactivation takes effect at once: higher epoch, higher minimum activation epoch, slot and client id free', async () => {
   await provision(world, { limit: 1 });
   await activate('app', 0, 'c');
   const { transactionId } = await deactivate('app', 0);
@@ -178,7 +178,7 @@ test('only the application that has a device activated deactivates it', async ()
   });
 });
 
-test('activations and deactivations at once: afterwards slots, device and order of transactions agree', async () => {
+test('after concurrent activations and deactivations slots, device and order of transactions are consistent', async () => {
   await provision(world, { limit: 2 });
   await activate('app', 0);
   const calls = Array.from({ length: 30 }, (_, n) =>
@@ -198,12 +198,12 @@ test('activations and deactivations at once: afterwards slots, device and order 
 
 describe('cut off by a crash', () => {
   test.each(['devices.activated', 'devices.created'])(
-    'after %s by an instance whose clock is a day ahead: the sweeper does not wait a day',
+    'after %s by an instance with a clock one day ahead: the sweeper does not wait',
     async (point) => {
       await provision(world, { limit: 1 });
       world.cutAt = point;
       await expect(activate('app', 0)).rejects.toMatchObject({ code: 'internal' });
-      // What its clock would have written.
+      // The time that its clock would have written.
       const ahead = { dueAtMs: 86_400_000 };
       await world.store.collection<{ _id: string }>('devices').updateOne({ _id: imei(0) }, { $inc: ahead });
       await waitFor('the sweeper to finish', async () => {
@@ -264,7 +264,7 @@ describe('cut off by a crash', () => {
     },
   );
 
-  test('a new activation first frees the slot that a deactivation left', async () => {
+  test('a new activation first frees the slot of an interrupted deactivation', async () => {
     await provision(world, { limit: 1 });
     await activate('app', 0);
     world.cutAt = 'devices.deactivated';
@@ -286,7 +286,7 @@ describe('cut off by a crash', () => {
   });
 });
 
-test('while transactions is away an activation waits for it, then completes by itself', async () => {
+test('while transactions is unavailable an activation waits, then completes', async () => {
   await provision(world);
   world.transactions.failure = new DomainError('unavailable', 'away');
   await expect(activate('app', 0)).rejects.toMatchObject({ code: 'unavailable' });

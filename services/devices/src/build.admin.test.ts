@@ -13,7 +13,7 @@ describe('ownership', () => {
   const authorize = (clientId: string, applicationId: string) =>
     world.applications.authorizeApplication({ clientId, applicationId });
 
-  test("a developer's client may use its developer's applications and no others", async () => {
+  test("a developer's client may use only the applications of its developer", async () => {
     await provision(world);
     await world.admin.putDeveloper({ developer: { developerId: 'dev2', clientIds: ['client2'] } });
     expect((await authorize('dev-client', 'app')).developerId).toBe('dev');
@@ -22,7 +22,7 @@ describe('ownership', () => {
     await expect(authorize('unknown', 'app')).rejects.toMatchObject({ code: 'developer_not_registered' });
   });
 
-  test('a client belongs to one developer; a put replaces the clients of its own', async () => {
+  test('a client belongs to one developer; a put replaces the developer’s clients', async () => {
     await world.admin.putDeveloper({ developer: { developerId: 'one', clientIds: ['a', 'b'] } });
     const taken = world.admin.putDeveloper({ developer: { developerId: 'two', clientIds: ['b', 'c'] } });
     await expect(taken).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('b ') });
@@ -42,7 +42,7 @@ describe('settings', () => {
   });
   const read = async () => (await world.applications.getSettings({ applicationId: 'app' })).settings;
 
-  test('set fields are written, removed ones go, the rest stays', async () => {
+  test('given fields are set, removed fields are deleted, other fields stay', async () => {
     await world.applications.updateSettings({
       caller,
       set: { deviceEvent: 'HTTPS://a.example/', soraEvent: 'http://b.example/' },
@@ -65,7 +65,7 @@ describe('settings', () => {
     ['an address over 255 characters', { set: { deviceEvent: `https://a/${'x'.repeat(250)}` } }],
     ['an empty address', { set: { deviceEvent: '' } }],
     ['an address without a host', { set: { deviceEvent: 'https://:80/' } }],
-  ])('%s is refused, naming the field', async (_, change) => {
+  ])('%s is rejected, and the error names the field', async (_, change) => {
     await expect(world.applications.updateSettings({ caller, ...change })).rejects.toMatchObject({
       code: 'invalid_body',
       message: '/deviceEvent must be an http or https URL of at most 255 characters.',
@@ -75,7 +75,7 @@ describe('settings', () => {
   test.each([
     ['the authentication key', { set: { authenticationKey: 'mine' } }],
     ['the removal of something else', { remove: ['authenticationKey'] }],
-  ])('%s is refused', async (_, change) => {
+  ])('%s is rejected', async (_, change) => {
     const call = world.applications.updateSettings({ caller, ...change });
     await expect(call).rejects.toMatchObject({ code: 'invalid_argument' });
   });
@@ -106,17 +106,20 @@ describe('settings', () => {
     ...['http://a.example:80@10.0.0.1/', 'http://8.8.8.8@127.0.0.1:443/', 'https://u:p@[fd00::1]:65535/'],
     ...['http://[100:0:0:1::1]/', 'http://[4000::1]/', 'http://[fe00::1]/'],
     ...['http://localhost:3000/', 'http://LOCALHOST/', 'http://app.localhost./'],
-  ])('a destination whose address is not public (%s) is refused at once, naming the field', async (url) => {
-    const before = await read();
-    for (const name of ['fileUploadGetUrl', 'noticeEvent']) {
-      const call = world.applications.updateSettings({ caller, set: { [name]: url } });
-      await expect(call).rejects.toMatchObject({
-        code: 'invalid_body',
-        message: expect.stringMatching(new RegExp(`^/${name} `)),
-      });
-    }
-    expect(await read()).toEqual(before);
-  });
+  ])(
+    'a destination whose address is not public (%s) is rejected at once, and the error names the field',
+    async (url) => {
+      const before = await read();
+      for (const name of ['fileUploadGetUrl', 'noticeEvent']) {
+        const call = world.applications.updateSettings({ caller, set: { [name]: url } });
+        await expect(call).rejects.toMatchObject({
+          code: 'invalid_body',
+          message: expect.stringMatching(new RegExp(`^/${name} `)),
+        });
+      }
+      expect(await read()).toEqual(before);
+    },
+  );
 
   test.each([
     ...[
@@ -125,19 +128,19 @@ describe('settings', () => {
       'http://10.0.0.1@a.example/',
       'https://a.example#@10.0.0.1',
     ],
-    // Names are judged at each delivery: what they resolve to may change.
+    // Names are checked at each attempt, because their addresses may change.
     ...[
       'https://10.0.0.1.a.example/',
       'https://intranet/',
       'https://notlocalhost/',
       'https://metadata.google.internal/',
     ],
-  ])('a public address or a name (%s) is taken', async (url) => {
+  ])('a public address or a name (%s) is accepted', async (url) => {
     await world.applications.updateSettings({ caller, set: { soraEvent: url } });
     expect((await read())?.soraEvent).toBe(url);
   });
 
-  test('addresses that callbacks may go to by configuration are taken, and others are not', async () => {
+  test('addresses that the configuration allows for callbacks are accepted, others are not', async () => {
     const trial = await openWorld({ NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,10.1.0.0/16' });
     try {
       await trial.admin.putDeveloper({ developer: { developerId: 'dev', clientIds: ['dev-client'] } });
@@ -152,7 +155,7 @@ describe('settings', () => {
     }
   });
 
-  test('an address that was registered earlier stays through changes of other settings', async () => {
+  test('a registered address stays when other settings change', async () => {
     const url = 'http://10.0.0.1/';
     await world.store
       .collection<{ _id: string; settings: Record<string, string> }>('applications')
@@ -161,7 +164,7 @@ describe('settings', () => {
     expect((await read())?.deviceEvent).toBe(url);
   });
 
-  test('where only https is allowed, http is refused with the reason, and what is registered stays', async () => {
+  test('if only https is allowed, http is rejected with the reason, and registered URLs stay', async () => {
     const strict = await openWorld({ DESTINATIONS: 'https' });
     try {
       await strict.admin.putDeveloper({ developer: { developerId: 'dev', clientIds: ['dev-client'] } });
@@ -180,7 +183,7 @@ describe('settings', () => {
   });
 
   // protects against stores/sealed
-  test('a new key replaces the old before the answer, has 256 bits, and is sealed at rest', async () => {
+  test('a new key replaces the old key before the answer, has 256 bits, and is sealed at rest', async () => {
     const first = await world.applications.refreshAuthenticationKey({ caller });
     const second = await world.applications.refreshAuthenticationKey({ caller });
     expect(second.authenticationKey).not.toBe(first.authenticationKey);
@@ -195,12 +198,12 @@ describe('settings', () => {
     expect(JSON.stringify(stored)).not.toContain(second.authenticationKey);
   });
 
-  test('a repeat with its Idempotency-Key gets its key again and does not undo a later one', async () => {
+  test('a repeat with its Idempotency-Key gets the same key and does not undo a later change', async () => {
     const keyed = { caller: callerOf('app', 'key') };
     const first = await world.applications.refreshAuthenticationKey(keyed);
     const later = await world.applications.refreshAuthenticationKey({ caller });
     expect(await world.applications.refreshAuthenticationKey(keyed)).toEqual(first);
-    // As after a crash before the answer was kept: the work runs again.
+    // As after a crash before the answer was stored: the work runs again.
     await world.store.collection('idempotency').updateMany({}, { $unset: { answer: '' } });
     expect(await world.applications.refreshAuthenticationKey(keyed)).toEqual(first);
     expect((await read())?.authenticationKey).toBe(later.authenticationKey);
@@ -218,7 +221,7 @@ describe('settings', () => {
 });
 
 describe('provisioning', () => {
-  test('the same application again is a repeat; another owner is a conflict; an id is drawn', async () => {
+  test('the same application again is a repeat; another owner is a conflict; a missing id is generated', async () => {
     await provision(world);
     await world.admin.putDeveloper({ developer: { developerId: 'dev2' } });
     const application = { applicationId: 'app', developerId: 'dev', name: 'App' };
@@ -235,7 +238,7 @@ describe('provisioning', () => {
     ).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('a contract adds and removes devices; a lower limit lets no new device in', async () => {
+  test('a contract adds and removes devices; a lower limit allows no new device', async () => {
     await provision(world, { limit: 2, devices: 3 });
     for (const n of [0, 1]) {
       await world.devices.activateDevice({ caller, deviceId: imei(n), clientId: `c${n}` });
@@ -253,7 +256,7 @@ describe('provisioning', () => {
     await world.devices.activateDevice({ caller, deviceId: imei(2), clientId: 'x' });
   });
 
-  test('a contract keeps its limit where a change says so; without a contract there is nothing to keep', async () => {
+  test('a change without a limit keeps the contract’s limit; without a contract it is rejected', async () => {
     await provision(world, { limit: 2, devices: 1 });
     const keep = { applicationId: 'app', keepActivationLimit: true };
     await world.admin.putContract({ ...keep, addDeviceIds: [imei(1)] });
@@ -274,12 +277,12 @@ describe('provisioning', () => {
     await expect(world.admin.getContract({ applicationId: 'new' })).rejects.toMatchObject({
       code: 'not_found',
     });
-    // Nothing of the change is left for a contract that comes later.
+    // No part of the change was stored for a later contract.
     await world.admin.putContract({ applicationId: 'new', activationLimit: 1 });
     expect((await world.admin.getContract({ applicationId: 'new' })).contract?.deviceIds).toEqual([]);
   });
 
-  test("a contract's limits are set one by one, dropped together, and answered with the ownership", async () => {
+  test("a contract's limits are set one by one, removed together, and returned with the ownership", async () => {
     await provision(world);
     const put = async (limits: object, defaultLimits = false) =>
       (await world.admin.putContract({ applicationId: 'app', activationLimit: 1, limits, defaultLimits }))
@@ -298,7 +301,7 @@ describe('provisioning', () => {
     await expect(put({ callsBurst: 0 })).rejects.toThrow('limits.callsBurst 0 is not a whole number');
   });
 
-  test('a contract of more devices than an answer holds is read page by page', async () => {
+  test('a contract with more devices than an answer can contain is read page by page', async () => {
     await provision(world, { limit: 1, devices: 1002 });
     const all = Array.from({ length: 1002 }, (_, n) => imei(n));
     const { contract } = await world.admin.getContract({ applicationId: 'app' });
@@ -318,7 +321,7 @@ describe('provisioning', () => {
     ['an id', () => world.admin.putDeveloper({ developer: { developerId: 'a/b' } })],
     ['a client id', () => world.admin.putDeveloper({ developer: { developerId: 'a', clientIds: ['ü'] } })],
     ['a page', () => world.admin.listDevices({ limit: 1001 })],
-  ])('%s that is invalid is refused with the reason', async (_, call) => {
+  ])('%s that is invalid is rejected with the reason', async (_, call) => {
     await expect(call()).rejects.toMatchObject({
       code: 'invalid_argument',
       message: expect.stringMatching(/ is /),
@@ -365,7 +368,7 @@ describe('provisioning', () => {
         generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'pem', type: 'spki' }),
     ],
     ['text', () => 'hello'],
-  ])('%s is no headset key', async (_, pem) => {
+  ])('%s is not a headset key', async (_, pem) => {
     await world.admin.putDevice({ deviceId: imei(0) });
     const call = world.admin.addHeadsetKey({ deviceId: imei(0), publicKeyPem: pem().toString() });
     await expect(call).rejects.toMatchObject({ code: 'invalid_argument' });

@@ -7,7 +7,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { imei, openWorld, provision, type World } from './testing/world.ts';
 
-/** Changes owe their audit records (ADR 0044). */
+/** Audit records of changes (ADR 0044). */
 
 const integrator = {
   ...{ clientId: 'dev-client', tokenId: 'jti-1', address: '192.0.2.7', requestId: 'request-1' },
@@ -33,7 +33,7 @@ const publishedOf = (action: string, count = 1) =>
 const owedBy = async (collection: string, _id: string) =>
   (await world.store.collection<OwingDocument & { _id: string }>(collection).findOne({ _id }))?.audit ?? [];
 const nothingIsOwed = () =>
-  waitFor('nothing is owed', async () => {
+  waitFor('no record is pending', async () => {
     for (const name of ['developers', 'applications', 'contracts', 'devices', 'hardwareModels']) {
       const owing = { auditAtMs: { $gt: 0 } };
       if ((await world.store.collection<OwingDocument & { _id: string }>(name).findOne(owing)) !== null)
@@ -42,13 +42,13 @@ const nothingIsOwed = () =>
     return true;
   });
 
-test('a record says who, from where, what, when and in which request, and holds no value', async () => {
+test('a record contains actor, address, action, time and request, and no values', async () => {
   await nothingIsOwed();
   const set = { soraEvent: 'https://secret.example.com/hook' };
   await withActor(integrator, () =>
     world.applications.updateSettings({ caller, set, remove: ['fileUploadEvent'] }),
   );
-  // The first one is of the set-up.
+  // The first record belongs to the setup.
   const records = await publishedOf('devices.UpdateSettings', 2);
   expect(records.at(-1)).toMatchObject({
     ...{ actor: integrator, applicationId: 'app', fields: ['soraEvent', 'fileUploadEvent'] },
@@ -64,7 +64,7 @@ test('a record says who, from where, what, when and in which request, and holds 
   expect(all).not.toContain('secret.example.com');
 });
 
-test('while the log is away a document owes a thousand records at most: then changes wait, and none is lost', async () => {
+test('while the log is unavailable a document has at most a thousand pending records: then changes wait, and none is lost', async () => {
   await nothingIsOwed();
   world.auditFailure = new DomainError('unavailable', 'away');
   const change = (i: number) =>
@@ -73,7 +73,7 @@ test('while the log is away a document owes a thousand records at most: then cha
     );
   await change(0);
   const [record] = await owedBy('applications', 'app');
-  // As many as a long outage leaves.
+  // Number of records that a long outage leaves.
   const more = Array.from({ length: mostOwed - 2 }, (_, i) => ({ ...(record as OwedRecord), id: `r-${i}` }));
   await world.store
     .collection<OwingDocument & { _id: string }>('applications')
@@ -93,7 +93,7 @@ test('while the log is away a document owes a thousand records at most: then cha
   });
 });
 
-test('while the log is away the changed document owes the record; afterwards it comes once', async () => {
+test('while the log is unavailable the changed document keeps the record; afterwards it is published once', async () => {
   await nothingIsOwed();
   world.auditFailure = new DomainError('unavailable', 'away');
   await withActor(integrator, () =>
@@ -110,7 +110,7 @@ test('while the log is away the changed document owes the record; afterwards it 
   expect(records).toHaveLength(1);
 });
 
-test('a call that is cut off right after its change leaves the record all the same', async () => {
+test('a call that is interrupted right after its change still leaves the record', async () => {
   world.cutAt = 'audit.owed';
   await expect(
     withActor(integrator, () =>
@@ -122,7 +122,7 @@ test('a call that is cut off right after its change leaves the record all the sa
   );
 });
 
-test('a change that is refused, or that was made before, leaves no record', async () => {
+test('a change that is rejected, or a repeat, leaves no record', async () => {
   await nothingIsOwed();
   const before = (await published()).length;
   const unknown = { ...caller, applicationId: 'unknown' };
@@ -160,7 +160,7 @@ test("a gateway of release 0.1.0 names no actor: the record has the call's clien
   expect(records.map(({ actor }) => actor?.clientId)).toContain('dev-client');
 });
 
-test('a change of a contract names the fields that it changed, and no other', async () => {
+test('a change of a contract names only the changed fields', async () => {
   const put = { applicationId: 'app', keepActivationLimit: true };
   await withActor({ operator: 'kim' }, async () => {
     await world.admin.putContract({ ...put, addDeviceIds: [imei(7)] });
@@ -181,7 +181,7 @@ test('a change of a contract names the fields that it changed, and no other', as
   ]);
 });
 
-test('what operators put leaves a record that names them and what was changed', async () => {
+test('changes by operators leave a record that names the operator and the changed fields', async () => {
   const operator = { operator: 'kim', address: '127.0.0.1', requestId: 'request-2' };
   await withActor(operator, async () => {
     await world.admin.putContract({

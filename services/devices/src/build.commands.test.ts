@@ -56,7 +56,7 @@ test('a command without action, package and classpath is created as failed, with
   );
 });
 
-test('the state of the device is judged before the destination', async () => {
+test('the state of the device is checked before the destination', async () => {
   await provision(world);
   await provision(world, { name: 'other' });
   await activate(0);
@@ -71,7 +71,7 @@ test('the state of the device is judged before the destination', async () => {
   expect(world.transactions.created).toHaveLength(1);
 });
 
-test('an application that never had a key issued cannot send commands, and the answer says so', async () => {
+test('an application without an authentication key cannot send commands, and the error says so', async () => {
   await world.admin.putDeveloper({ developer: { developerId: 'dev', clientIds: ['dev-client'] } });
   await world.admin.createApplication({ application: { applicationId: 'app', developerId: 'dev' } });
   await world.admin.putContract({ applicationId: 'app', activationLimit: 1, addDeviceIds: [imei(0)] });
@@ -85,7 +85,7 @@ test('an application that never had a key issued cannot send commands, and the a
   });
 });
 
-test('one Idempotency-Key, ten callers at once and a repeat: one command', async () => {
+test('one Idempotency-Key, ten concurrent callers and a repeat: one command', async () => {
   await provision(world);
   await activate(0);
   const answers = await Promise.all(Array.from({ length: 10 }, () => send(0, command, 'key')));
@@ -94,7 +94,7 @@ test('one Idempotency-Key, ten callers at once and a repeat: one command', async
   expect(world.transactions.created).toHaveLength(2);
 });
 
-test('a command whose creation was cut short is created once by the repeat', async () => {
+test('a command whose creation was interrupted is created once by the repeat', async () => {
   await provision(world);
   await activate(0);
   world.transactions.failure = new DomainError('unavailable', 'away');
@@ -105,7 +105,7 @@ test('a command whose creation was cut short is created once by the repeat', asy
   expect(world.transactions.created).toHaveLength(2);
 });
 
-test('a command whose creation comes after the deactivation is refused', async () => {
+test('a command whose creation comes after the deactivation is rejected', async () => {
   await provision(world);
   await activate(0);
   const gate = Promise.withResolvers<void>();
@@ -152,13 +152,13 @@ describe('operations of other kinds', () => {
       operation: { kind },
       subject,
     });
-  /** The headset introduces itself with a client's version. */
+  /** Publishes a hello of the headset with these versions. */
   async function introduce(clientVersion: string, firmwareVersion = '') {
     sessions += 1;
-    await tell({ case: 'hello', value: { clientVersion, firmwareVersion } });
+    await publishReport({ case: 'hello', value: { clientVersion, firmwareVersion } });
   }
-  /** Sends a message of the headset in its newest session. */
-  async function tell(body: MessageInitShape<typeof DeviceReportEventSchema>['body']) {
+  /** Publishes a message of the headset in its newest session. */
+  async function publishReport(body: MessageInitShape<typeof DeviceReportEventSchema>['body']) {
     now += 1000;
     const event = create(DeviceReportEventSchema, {
       deviceId: imei(0),
@@ -193,7 +193,7 @@ describe('operations of other kinds', () => {
   ] as const;
 
   test.each(kinds)(
-    '%j needs client %s: the oldest that knows it may, an older may not',
+    '%j needs client %s: this version is accepted, an older version is rejected',
     async (kind, least, older) => {
       await introduce(older);
       await expect(operate(kind)).rejects.toMatchObject({
@@ -211,7 +211,7 @@ describe('operations of other kinds', () => {
   );
 
   test.each(kinds)(
-    '%j for a headset whose version is not known yet is judged when it starts',
+    '%j for a headset whose version is not known yet is checked when it starts',
     async (kind, least) => {
       await operate(kind);
       expect(world.transactions.created.at(-1)?.minimumClientVersion).toBe(least);
@@ -242,11 +242,11 @@ describe('operations of other kinds', () => {
     }
   });
 
-  test('a firmware that the headset has installed since counts', async () => {
+  test('a firmware that the headset has installed since then counts', async () => {
     const kind = { case: 'resetConnectivity', value: {} } as const;
     await introduce('2.3.1', '9.000.9');
     const inventory = { firmwareVersion: '9.002.0' };
-    await tell({
+    await publishReport({
       case: 'report',
       value: { reportId: 1n, activationEpoch: 1n, body: { case: 'inventory', value: inventory } },
     });
@@ -282,12 +282,12 @@ describe('operations of other kinds', () => {
     ['a deactivation', { case: 'deactivate', value: {} }],
     ['a reset', { case: 'reset', value: {} }],
     ['nothing', { case: undefined }],
-  ] as const)('%s is no operation for this call', async (_, kind) => {
+  ] as const)('%s is not an operation for this call', async (_, kind) => {
     await expect(operate(kind)).rejects.toMatchObject({ code: 'invalid_argument' });
     expect(world.transactions.created).toHaveLength(1);
   });
 
-  test('a call without an operation is refused', async () => {
+  test('a call without an operation is rejected', async () => {
     const nothing = world.devices.sendOperation({ caller: callerOf('app'), operationId: 'x' });
     await expect(nothing).rejects.toMatchObject({ code: 'invalid_argument' });
   });
@@ -309,7 +309,7 @@ describe('operations of other kinds', () => {
     },
   );
 
-  test('one Idempotency-Key, ten callers at once: one uninstallation', async () => {
+  test('one Idempotency-Key, ten concurrent callers: one uninstallation', async () => {
     const kind = { case: 'uninstall', value: { package: 'a.b' } } as const;
     const caller = callerOf('app', 'key');
     const answers = await Promise.all(Array.from({ length: 10 }, () => operate(kind, { caller })));

@@ -22,12 +22,12 @@ const current = async (deviceId = imei(0)) =>
 
 const none = { applicationId: '', clientId: '', clientSecret: '', sinceEpoch: 0n };
 
-test('a device that was never activated has none, at epoch 0; an unknown one has no answer', async () => {
+test('a device that was never activated has no activation, at epoch 0; for an unknown device the answer is empty', async () => {
   expect(await current()).toMatchObject({ ...none, epoch: 0n, revision: 0n });
   expect(await current(imei(1234))).toBeUndefined();
 });
 
-test('the activation carries its client secret, as its own transaction does', async () => {
+test('the activation contains its client secret, like its own transaction', async () => {
   const { transactionId } = await activate('app', 'client-1', 'a secret');
   expect(await current()).toMatchObject({
     ...{ epoch: 1n, revision: transactionId, applicationId: 'app', sinceEpoch: 1n },
@@ -54,7 +54,7 @@ test('a reset raises the activation epoch but not the epoch since which the appl
   expect(await current()).toMatchObject({ epoch: 2n, revision: transactionId, sinceEpoch: 1n });
 });
 
-test('after a deactivation there is none; the next application’s activation is its own', async () => {
+test('after a deactivation there is none; the next application’s activation is independent', async () => {
   await activate('app', 'client-1', 'a secret');
   const { transactionId } = await deactivate('app');
   expect(await current()).toMatchObject({ ...none, epoch: 2n, revision: transactionId });

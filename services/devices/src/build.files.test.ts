@@ -48,7 +48,7 @@ test.each([
   [1000, UrlRefusal.UNSPECIFIED],
   [1001, UrlRefusal.SIZE],
   [-1, UrlRefusal.SIZE],
-])('with a limit of 1000 bytes a file of %i has the refusal %i', async (size, refusal) => {
+])('with a limit of 1000 bytes a file of %i is rejected with %i', async (size, refusal) => {
   expect((await ask({ size })).refusal).toBe(refusal);
   expect(world.signedUrls.asked).toHaveLength(refusal === UrlRefusal.UNSPECIFIED ? 1 : 0);
 });
@@ -70,7 +70,7 @@ describe('not associated', () => {
     expect(world.signedUrls.asked).toEqual([]);
   });
 
-  test('a device that nobody has activated, an unknown device', async () => {
+  test('a device that no application has activated, and an unknown device', async () => {
     await deactivate('app');
     expect(await ask({ epoch: 2 })).toEqual(refused(UrlRefusal.NOT_ASSOCIATED));
     const deviceId = imei(77);
@@ -80,7 +80,7 @@ describe('not associated', () => {
   });
 
   // protects against headsets/other-epoch
-  test('a file of an earlier activation is refused, even of the same application; one from before a reset is not', async () => {
+  test('a file of an earlier activation is rejected, even of the same application; a file from before a reset is accepted', async () => {
     await world.devices.resetDevice({ caller: callerOf('app'), deviceId: imei(0) });
     expect((await ask({ epoch: 1 })).refusal).toBe(UrlRefusal.UNSPECIFIED);
     await deactivate('app');
@@ -153,7 +153,7 @@ test('requests are counted by their outcome', async () => {
 test.each([
   ['unavailable', new DomainError('unavailable', 'A service cannot be reached.', { retryAfterMs: 1000 })],
   ['deadline_exceeded', new DomainError('deadline_exceeded', 'A service took too long.')],
-])('while the notifier itself is unavailable (%s) the headset is told to ask again', async (_, error) => {
+])('while the notifier itself is unavailable (%s) the headset is asked to retry', async (_, error) => {
   world.signedUrls.answer = error;
   await expect(ask()).rejects.toMatchObject({ code: 'unavailable', retryAfterMs: 1000 });
 });

@@ -3,7 +3,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { report } from './testing/reports.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
-/** Statuses in pages, filtered by what the application may read. */
+/** Statuses in pages, filtered by values that the application may read. */
 
 const numbers = [0, 1, 2, 3, 4, 5, 6];
 let world: World;
@@ -17,7 +17,7 @@ afterEach(() => world.close());
 const activate = (n: number, applicationId = 'app', clientId = `c-${n}`) =>
   world.devices.activateDevice({ caller: callerOf(applicationId), deviceId: imei(n), clientId });
 
-/** The ids of all pages, and how many calls they took. */
+/** Returns the ids of all pages, and the number of calls. */
 async function paged(filters: object, limit = 2): Promise<{ ids: string[]; pages: number }> {
   const ids: string[] = [];
   let afterDeviceId = '';
@@ -44,7 +44,7 @@ test('pages have every device of the application once, in the order of ids, and 
   expect(await paged({ network: 'connectivity_online' })).toEqual({ ids: [], pages: 1 });
 });
 
-test('the time of an activation stays with a repeated activation and a reset, and ends with it', async () => {
+test('the time of an activation does not change with a repeated activation or a reset', async () => {
   const at = world.nowMs;
   await activate(0);
   const since = async () => {
@@ -63,7 +63,7 @@ test('the time of an activation stays with a repeated activation and a reset, an
   expect(await since()).toBe(BigInt(at + 5000));
 });
 
-test('a device whose activation was stored without its time is listed without it, and matches no time', async () => {
+test('a device whose activation was stored without its time is listed without the time, and matches no time filter', async () => {
   await activate(0);
   await world.store
     .collection<{ _id: string }>('devices')
@@ -73,7 +73,7 @@ test('a device whose activation was stored without its time is listed without it
   expect((await paged({ activatedSinceMs: 0n })).ids).toEqual([]);
 });
 
-test('a battery is judged as far as the application may read it', async () => {
+test('the battery filter uses only values that the application may read', async () => {
   await activate(0);
   const change = { case: 'stateChange', value: { batteryPercentage: 10 } } as const;
   await world.log.publish(topics.deviceReports, [report(change, { activationEpoch: 1 })]);
@@ -86,7 +86,7 @@ test('a battery is judged as far as the application may read it', async () => {
   expect(theirs.found).toEqual([]);
 });
 
-test('a filter that hardly any of many devices matches costs a bounded look, and continues behind it', async () => {
+test('a filter that few devices match reads a limited number of devices per call and continues after them', async () => {
   await activate(0);
   const devices = world.store.collection<{ _id: string }>('devices');
   const [template] = await devices.find({ _id: imei(0) }, {}).toArray();

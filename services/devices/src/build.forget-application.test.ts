@@ -20,7 +20,7 @@ import { createSlotStore } from './store/slots.ts';
 import { activationDependencies } from './testing/activation.ts';
 import { atRest, callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
-/** What an operator has forgotten of an application (ADR 0047). */
+/** Forgetting an application (ADR 0047). */
 
 const applicationId = 'app';
 const deviceId = imei(0);
@@ -35,7 +35,7 @@ afterEach(() => world.close());
 
 const forget = (more: { run?: string; dryRun?: boolean; applicationId?: string; reference?: string } = {}) =>
   world.admin.forgetApplication({ applicationId, reference: 'REQUEST-18', run: 'run', ...more });
-const told = async (more: { run?: string; dryRun?: boolean } = {}) =>
+const forgottenCounts = async (more: { run?: string; dryRun?: boolean } = {}) =>
   Object.fromEntries((await forget(more)).forgotten.map(({ what, removed }) => [what, removed]));
 const stored = (_id: string = applicationId) =>
   world.store.collection<ApplicationDocument>(collections.applications).findOne({ _id });
@@ -56,13 +56,13 @@ const all = {
   'IMEIs of its contract': 3,
 };
 
-test('all that is personal or secret goes, another application is untouched; run again it removes nothing', async () => {
+test('all personal and secret data is removed, other applications stay unchanged; a second run removes nothing', async () => {
   await recordsPublished();
   const another = [await stored('another'), await contract('another')];
   const before = [await stored(), await contract()];
-  expect(await told({ dryRun: true })).toEqual(all);
+  expect(await forgottenCounts({ dryRun: true })).toEqual(all);
   expect([await stored(), await contract()]).toEqual(before);
-  expect(await told()).toEqual(all);
+  expect(await forgottenCounts()).toEqual(all);
   expect(await stored()).toEqual(
     expect.objectContaining({ _id: applicationId, settings: {}, name: '', recentChanges: [] }),
   );
@@ -72,12 +72,12 @@ test('all that is personal or secret goes, another application is untouched; run
   expect([await named(), await named('another')]).toEqual([0, 3]);
   expect([await stored('another'), await contract('another')]).toEqual(another);
   world.nowMs += 1000;
-  expect(Object.values(await told({ run: 'again' })).every((count) => count === 0)).toBe(true);
-  // Since when it is forgotten stays as it was.
+  expect(Object.values(await forgottenCounts({ run: 'again' })).every((count) => count === 0)).toBe(true);
+  // The time of forgetting has not changed.
   expect(await stored()).toHaveProperty('forgottenAtMs', world.nowMs - 1000);
 });
 
-test('an application that has a device is refused, also while its deactivation is not told, and keeps everything', async () => {
+test('an application with a device, or with an unpublished deactivation, is rejected and keeps all data', async () => {
   await world.devices.activateDevice({ caller, deviceId, clientId: 'c' });
   await expect(forget()).rejects.toMatchObject({
     code: 'conflict',
@@ -91,7 +91,7 @@ test('an application that has a device is refused, also while its deactivation i
   });
   expect(await stored()).toMatchObject({ settings: { deviceEvent: 'https://example.com/events' } });
   world.cutAt = undefined;
-  // The sweeper continues with what was cut.
+  // The sweeper continues the interrupted work.
   world.nowMs += 60_000;
   await waitFor('the work to be done', async () => {
     const found = await world.store
@@ -99,10 +99,10 @@ test('an application that has a device is refused, also while its deactivation i
       .findOne({ _id: deviceId });
     return found?.pending.length === 0 && (found.lifecycle ?? []).length === 0;
   });
-  expect(await told()).toMatchObject({ settings: 1 });
+  expect(await forgottenCounts()).toMatchObject({ settings: 1 });
 });
 
-test('a device that is activated meanwhile keeps the application as it is', async () => {
+test('an application whose device is activated concurrently stays unchanged', async () => {
   const forgetting = createApplicationForgetStore({
     applications: world.store.collection(collections.applications),
     contracts: world.store.collection(collections.contracts),
@@ -120,7 +120,7 @@ test('a device that is activated meanwhile keeps the application as it is', asyn
   expect(await contract()).toMatchObject({ activationLimit: 10 });
 });
 
-test('an activation that comes after that is undone', async () => {
+test('an activation that comes after the application was forgotten is undone', async () => {
   const slots = createSlotStore(world.store.collection<DeviceDocument>(collections.devices));
   await activateDevice(
     {
@@ -146,7 +146,7 @@ test('an activation that comes after that is undone', async () => {
   expect(world.transactions.ended).toEqual([[deviceId, 2]]);
 });
 
-test('a change of its contract meanwhile does not refuse it', async () => {
+test('a concurrent change of its contract does not prevent it', async () => {
   let tries = 0;
   const { forgetApplication } = applicationForgetHandler({
     forgettingApplications: {
@@ -170,13 +170,13 @@ test('a change of its contract meanwhile does not refuse it', async () => {
   expect(tries).toBe(2);
 });
 
-test('its clients are refused as those of an unknown application, and nothing brings it back', async () => {
+test('its clients get the error of an unknown application, and no call restores it', async () => {
   const ask = () => world.applications.authorizeApplication({ clientId: 'dev-client', applicationId });
   expect(await ask()).toMatchObject({ developerId: 'dev' });
   await forget();
   const forbidden = { code: 'application_forbidden' };
   await expect(ask()).rejects.toMatchObject(forbidden);
-  // Calls that were under way, or that a gateway's cache lets through for some seconds.
+  // Calls that were already running, or that a gateway's cache allows for some seconds.
   const set = { deviceEvent: 'https://example.com/late' };
   await expect(world.applications.updateSettings({ caller, set })).rejects.toMatchObject(forbidden);
   await expect(world.applications.refreshAuthenticationKey({ caller })).rejects.toMatchObject(forbidden);
@@ -190,7 +190,7 @@ test('its clients are refused as those of an unknown application, and nothing br
   expect(await stored()).toMatchObject({ settings: {}, name: '' });
 });
 
-test('its id is never given again, and is in no list', async () => {
+test('its id cannot be used again, and is in no list', async () => {
   await forget();
   for (const developerId of ['dev', 'other']) {
     await world.admin.putDeveloper({ developer: { developerId, name: 'D', clientIds: [] } });
@@ -207,7 +207,7 @@ test('its id is never given again, and is in no list', async () => {
   expect(await named()).toBe(0);
 });
 
-test('what is no id, or no known application, is refused', async () => {
+test('an invalid reference or an unknown application is rejected', async () => {
   for (const reference of ['', 'asked by John Doe']) {
     await expect(forget({ reference })).rejects.toMatchObject({ code: 'invalid_argument' });
   }
@@ -217,7 +217,7 @@ test('what is no id, or no known application, is refused', async () => {
   await expect(forget({ applicationId: 'unknown' })).rejects.toMatchObject({ code: 'not_found' });
 });
 
-onEmbedded('the IMEIs of a large contract go in several calls, which leave one record', async () => {
+onEmbedded('the IMEIs of a large contract are removed in several calls, which leave one record', async () => {
   await world.admin.putContract({
     ...{ applicationId, activationLimit: 10 },
     addDeviceIds: Array.from({ length: 50 }, (_, n) => imei(n)),
@@ -237,7 +237,7 @@ onEmbedded('the IMEIs of a large contract go in several calls, which leave one r
   expect(records[0]).toMatchObject({ applicationId, target: 'REQUEST-18', fields: ['forgotten'] });
 });
 
-onEmbedded('what it has is found by indexes, however many devices and contracts others have', async () => {
+onEmbedded('its data is found by indexes, whatever the number of other devices and contracts', async () => {
   await provision(world, { name: 'large', devices: 300 });
   await recordsPublished();
   const before = world.documentsExamined();

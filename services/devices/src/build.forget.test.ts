@@ -5,7 +5,7 @@ import { collections, type DeviceDocument } from './store/documents.ts';
 import { report } from './testing/reports.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
-/** What an operator has forgotten of a device (ADR 0047). */
+/** Forgetting a device (ADR 0047). */
 
 const deviceId = imei(0);
 const caller = callerOf('app');
@@ -29,7 +29,7 @@ const forget = (dryRun = false, reference = 'REQUEST-17') =>
   world.admin.forgetDevice({ deviceId, reference, dryRun });
 const stored = async () =>
   world.store.collection<DeviceDocument>(collections.devices).findOne({ _id: deviceId });
-const told = async (dryRun = false) =>
+const forgottenCounts = async (dryRun = false) =>
   Object.fromEntries((await forget(dryRun)).forgotten.map(({ what, removed }) => [what, removed]));
 async function handled(activationEpoch: number, sessionEpoch = 1): Promise<void> {
   const state = report(
@@ -39,14 +39,14 @@ async function handled(activationEpoch: number, sessionEpoch = 1): Promise<void>
   await world.log.publish(topics.deviceReports, [state]);
   await waitFor('the offset', async () => (await world.log.lag('devices', topics.deviceReports)) === 0);
 }
-/** The activation's and the deactivation's work in other services is done. */
+/** Waits until the work of the activation and the deactivation in other services is done. */
 const atRest = () =>
   waitFor('the work to be done', async () => {
     const found = await stored();
     return found?.pending.length === 0 && (found.lifecycle ?? []).length === 0;
   });
 
-test('an activated device is refused, and keeps everything', async () => {
+test('an activated device is rejected, and keeps all data', async () => {
   await handled(1);
   await atRestOrActive();
   await expect(forget()).rejects.toMatchObject({
@@ -60,7 +60,7 @@ test('an activated device is refused, and keeps everything', async () => {
   });
 });
 
-test('all that is personal goes; what orders later work stays; run again it changes nothing', async () => {
+test('all personal data is removed; the epochs and ids that order later work stay; a second run changes nothing', async () => {
   await handled(1);
   await deactivate();
   await atRest();
@@ -69,19 +69,19 @@ test('all that is personal goes; what orders later work stays; run again it chan
     ...{ 'headset keys': 1, 'reported values': 1, 'former activations': 1, 'destination texts': 1 },
     'dead letters': 0,
   };
-  expect(await told(true)).toEqual(all);
+  expect(await forgottenCounts(true)).toEqual(all);
   expect(await stored()).toEqual(before);
-  expect(await told()).toEqual(all);
+  expect(await forgottenCounts()).toEqual(all);
   const after = await stored();
   expect(after).toMatchObject({ epoch: before?.epoch, lastTransactionId: before?.lastTransactionId });
   expect(after).toMatchObject({ keys: [], reported: {}, recent: before?.recent });
   for (const gone of ['past', 'specificDestination', 'keysUsedAtMs', 'slot']) {
     expect(after).not.toHaveProperty(gone);
   }
-  expect(Object.values(await told()).every((count) => count === 0)).toBe(true);
+  expect(Object.values(await forgottenCounts()).every((count) => count === 0)).toBe(true);
 });
 
-test('its sessions are ended as those of removed keys are', async () => {
+test('its sessions end, as if its keys were removed', async () => {
   await deactivate();
   await atRest();
   await forget();
@@ -89,7 +89,7 @@ test('its sessions are ended as those of removed keys are', async () => {
   expect(recentDeviceIds).toEqual([deviceId]);
 });
 
-test('a report that was under way brings nothing back; with a new key the device reports again', async () => {
+test('a late report restores no data; with a new key the device reports again', async () => {
   await deactivate();
   await atRest();
   await forget();
@@ -104,7 +104,7 @@ test('a report that was under way brings nothing back; with a new key the device
   expect((await stored())?.reported).toMatchObject({ battery: { value: 80 }, location: {} });
 });
 
-test('what is no id, or no known device, is refused', async () => {
+test('an invalid reference or an unknown device is rejected', async () => {
   for (const reference of ['', 'asked by John Doe', 'x'.repeat(65)]) {
     await expect(forget(false, reference)).rejects.toMatchObject({ code: 'invalid_argument' });
   }

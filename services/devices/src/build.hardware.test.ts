@@ -76,7 +76,7 @@ describe('hardware properties', () => {
     });
   });
 
-  test('who may ask: a client whose developer’s application has the device activated', async () => {
+  test('only a client whose developer’s application has activated the device may read them', async () => {
     await expect(properties('unknown')).rejects.toMatchObject({
       code: 'developer_not_registered',
       message: 'The developer is not registered.',
@@ -94,7 +94,7 @@ describe('hardware properties', () => {
 });
 
 describe('hardware models', () => {
-  test('a put replaces what was registered; the list is by identifier', async () => {
+  test('a put replaces the registered model; the list is ordered by identifier', async () => {
     await world.admin.putHardwareModel({ model });
     const box = { identifier: 'A', name: 'Box', description: '', shape: 'box', cameras: [] };
     expect((await world.admin.putHardwareModel({ model: box })).model).toMatchObject(box);
@@ -117,7 +117,7 @@ describe('hardware models', () => {
     ['a width of 0', { ...model, cameras: [camera, { ...camera, maxWidth: 0 }] }, 'cameras[1].max_width'],
     ['a height of 0', { ...model, cameras: [{ ...camera, maxHeight: 0 }] }, 'cameras[0].max_height'],
     ['17 cameras', { ...model, cameras: Array.from({ length: 17 }, () => camera) }, 'cameras'],
-  ])('%s is refused, and the field is named', async (_, wrong, field) => {
+  ])('%s is rejected, and the error names the field', async (_, wrong, field) => {
     await expect(world.admin.putHardwareModel(wrong ? { model: wrong } : {})).rejects.toMatchObject({
       code: 'invalid_argument',
       message: expect.stringContaining(field),
@@ -127,7 +127,7 @@ describe('hardware models', () => {
 });
 
 describe('a device, as operators see it', () => {
-  test('its destination is set, kept by a put without one, and removed by an empty text', async () => {
+  test('its destination is set, kept by a put without a destination, and removed by an empty text', async () => {
     await world.admin.putDevice({ deviceId: imei(5), specificDestination: 'Tokyo' });
     await world.admin.putDevice({ deviceId: imei(5) });
     expect((await device(imei(5)))?.specificDestination).toBe('Tokyo');
@@ -144,7 +144,7 @@ describe('a device, as operators see it', () => {
     await expect(device(imei(6))).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('what the headset reported is shown after its first session', async () => {
+  test('the reported state is shown after the first session', async () => {
     expect((await device())?.status).toBeUndefined();
     await say(
       hello({ clientVersion: '3.4.0', firmwareVersion: '9.1' }),
@@ -175,7 +175,7 @@ describe('the software in the status', () => {
   };
   const now = receivedAtMs;
 
-  test('an inventory replaces what the session’s hello said', async () => {
+  test('an inventory replaces the software of the session’s hello', async () => {
     await say(
       hello({ firmwareVersion: '1', languages: ['en'] }, { atMs: now - 10 }),
       inventory('2', 5, now - 5),

@@ -23,7 +23,7 @@ async function add(name = '', id = deviceId): Promise<string> {
 const list = async () => (await world.admin.listHeadsetKeys({ deviceId })).keys;
 
 // protects against headsets/weak-key
-test('a device has two keys at most, so that one can be changed without a gap; a third is refused', async () => {
+test('a device has at most two keys, so that a key can be replaced without a gap; a third key is rejected', async () => {
   const first = await add('at the factory');
   const createdAtMs = BigInt(world.nowMs);
   world.nowMs += 1000;
@@ -47,7 +47,7 @@ test('a name is a text of 1 to 100 characters', async () => {
   await expect(add('x'.repeat(101))).rejects.toMatchObject({ code: 'invalid_argument' });
 });
 
-test('a check answers which keys are not registered, and notes the use of the others once an hour', async () => {
+test('a check returns the keys that are not registered, and stores the use of the others once an hour', async () => {
   const keyId = await add();
   const check = async () =>
     (
@@ -75,7 +75,7 @@ test('a check answers which keys are not registered, and notes the use of the ot
   await expect(tooMany).rejects.toMatchObject({ code: 'invalid_argument' });
 });
 
-test('the uses of many keys that are checked together are noted over several checks', async () => {
+test('the uses of many keys that are checked together are stored over several checks', async () => {
   await provision(world, { limit: 50, devices: 40 });
   const ids = Array.from({ length: 40 }, (_, i) => imei(i));
   const keys = await Promise.all(ids.map(async (id) => ({ deviceId: id, keyId: await add('', id) })));
@@ -91,7 +91,7 @@ test('the uses of many keys that are checked together are noted over several che
   expect(counts).toEqual([10, 20, 30, 40, 40]);
 });
 
-test('the devices that lost a key in the last minute are told, the latest first, to who asks', async () => {
+test('a check returns the devices that lost a key in the last minute, latest first, if requested', async () => {
   const recent = async () =>
     (await world.keys.checkHeadsetKeys({ keys: [], withRecent: true })).recentDeviceIds;
   const keyIds = [await add(), await add('', imei(1))];
@@ -104,7 +104,7 @@ test('the devices that lost a key in the last minute are told, the latest first,
   expect((await world.keys.checkHeadsetKeys({ keys: [] })).recentDeviceIds).toEqual([]);
   world.nowMs += 30_001;
   expect(await recent()).toEqual([imei(1)]);
-  // A process with a clock that is behind does not hide a later removal.
+  // A process with a slow clock does not hide a later removal.
   const again = await add('', imei(1));
   world.nowMs -= 45_000;
   await world.admin.removeHeadsetKey({ deviceId: imei(1), keyId: again });
@@ -138,7 +138,7 @@ test('all keys of a device, or of the devices that an application has activated,
   expect(await list()).toHaveLength(2);
   expect((await world.admin.removeAllHeadsetKeys({ of })).devices).toMatchObject(all);
   expect(await list()).toEqual([]);
-  // Nobody has activated the third one.
+  // No application has activated the third device.
   expect((await world.admin.listHeadsetKeys({ deviceId: imei(2) })).keys).toHaveLength(1);
   const ofDevice = { case: 'deviceId', value: imei(2) } as const;
   expect((await world.admin.removeAllHeadsetKeys({ of: ofDevice })).devices).toHaveLength(1);
@@ -182,7 +182,7 @@ describe('a key that another device has', () => {
   const keysOf = async (id: string) =>
     (await world.admin.listHeadsetKeys({ deviceId: id })).keys.map(({ keyId }) => keyId);
 
-  test('is refused until it is removed there; the same device may be given it again', async () => {
+  test('is rejected until it is removed from that device; the same device may get it again', async () => {
     const { keyId } = await addTo(deviceId);
     await expect(addTo(imei(1))).rejects.toMatchObject(refusedFor(deviceId));
     expect(await keysOf(imei(1))).toEqual([]);
@@ -193,7 +193,7 @@ describe('a key that another device has', () => {
     expect(await keysOf(deviceId)).toEqual([]);
   });
 
-  test('is never given to two by calls at once', async () => {
+  test('is never registered for two devices by concurrent calls', async () => {
     for (let round = 0; round < 20; round += 1) {
       const ids = [0, 1, 2].map(imei);
       const done = await Promise.allSettled(ids.map(addTo));
@@ -207,7 +207,7 @@ describe('a key that another device has', () => {
     }
   });
 
-  test('two that have it since release 0.1.0 keep it, until it is removed at one', async () => {
+  test('stays registered for two devices of release 0.1.0, until it is removed from one', async () => {
     const { keyId } = await addTo(deviceId);
     const keys = [{ keyId, publicKeyPem }];
     await world.store

@@ -24,7 +24,7 @@ const events = async () =>
   }));
 const kinds = async () => (await events()).map((one) => [Number(one.epoch), one.kind]);
 const arrived = (count: number) => waitFor(`${count} events`, async () => (await events()).length >= count);
-const owed = async () =>
+const pendingEvents = async () =>
   (
     await world.store
       .collection<{ _id: string; lifecycle: unknown[]; dueAtMs?: number }>('devices')
@@ -43,10 +43,10 @@ test('an activation and a deactivation are published with device, application, a
     { ...common, epoch: 1n, kind: ACTIVATED, atMs: 5000n },
     { ...common, epoch: 2n, kind: DEACTIVATED, atMs: 6000n },
   ]);
-  await waitFor('nothing owed', async () => (await owed())?.length === 0);
+  await waitFor('no pending event', async () => (await pendingEvents())?.length === 0);
 });
 
-test('another client id and a reset begin and end no activation', async () => {
+test('a new client id and a reset begin and end no activation', async () => {
   await activate();
   await activate('another');
   await reset();
@@ -58,7 +58,7 @@ test('another client id and a reset begin and end no activation', async () => {
   ]);
 });
 
-test('refused calls publish nothing', async () => {
+test('rejected calls publish nothing', async () => {
   await expect(activate('c', imei(99))).rejects.toMatchObject({ code: 'activation_limit' });
   await expect(deactivate()).rejects.toMatchObject({ code: 'device_not_activated' });
   await activate();
@@ -66,16 +66,16 @@ test('refused calls publish nothing', async () => {
   expect(await kinds()).toEqual([[1, ACTIVATED]]);
 });
 
-test('while the log is away calls continue; afterwards the events come, in order', async () => {
+test('while the log is unavailable calls succeed; afterwards the events are published in order', async () => {
   world.logFailure = new DomainError('unavailable', 'away');
   await activate();
   await deactivate();
   await activate();
-  expect(await owed()).toHaveLength(3);
+  expect(await pendingEvents()).toHaveLength(3);
   world.logFailure = undefined;
   world.nowMs += 10_001;
   await arrived(3);
-  await waitFor('nothing owed', async () => (await owed())?.length === 0);
+  await waitFor('no pending event', async () => (await pendingEvents())?.length === 0);
   expect(await kinds()).toEqual([
     [1, ACTIVATED],
     [2, DEACTIVATED],
@@ -84,7 +84,7 @@ test('while the log is away calls continue; afterwards the events come, in order
 });
 
 test.each(['devices.activated', 'devices.created', 'devices.settled'])(
-  'cut off after %s the event still comes',
+  'after an interruption at %s the event is still published',
   async (point) => {
     world.cutAt = point;
     await expect(activate()).rejects.toMatchObject({ code: 'internal' });
@@ -94,7 +94,7 @@ test.each(['devices.activated', 'devices.created', 'devices.settled'])(
   },
 );
 
-test('after a crash between publishing and noting that, the same event is published again', async () => {
+test('after a crash between publishing and recording it, the same event is published again', async () => {
   world.cutAt = 'devices.lifecycle-published';
   await activate();
   await arrived(1);
@@ -102,10 +102,10 @@ test('after a crash between publishing and noting that, the same event is publis
   await arrived(2);
   const [first, second] = await events();
   expect(second).toEqual(first);
-  await waitFor('nothing owed', async () => (await owed())?.length === 0);
+  await waitFor('no pending event', async () => (await pendingEvents())?.length === 0);
 });
 
-test('what is owed is counted until it is in the log', async () => {
+test('pending events are counted until they are in the log', async () => {
   const pending = async () =>
     (await world.metrics.getSingleMetric('headset_devices_pending_changes')?.get())?.values[0]?.value;
   expect(await pending()).toBe(0);
@@ -117,12 +117,12 @@ test('what is owed is counted until it is in the log', async () => {
   await waitFor('nothing pending', async () => (await pending()) === 0);
 });
 
-test('many changes at once are published once each, in the order of their activation epochs', async () => {
+test('many concurrent changes are published once each, in the order of their activation epochs', async () => {
   for (let n = 0; n < 10; n += 1) {
     await activate();
     await deactivate();
   }
   await arrived(20);
-  await waitFor('nothing owed', async () => (await owed())?.length === 0);
+  await waitFor('no pending event', async () => (await pendingEvents())?.length === 0);
   expect((await kinds()).map(([epoch]) => epoch)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
 });

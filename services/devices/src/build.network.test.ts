@@ -5,7 +5,7 @@ import { DeviceReportEventSchema } from '@headset-cloud/proto/device_link/v1/eve
 import { notifications, occurredAtMs, receivedAtMs, report } from './testing/reports.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
-/** The network status is what the cloud sees (rule A21). */
+/** The network status is observed by the cloud (rule A21). */
 
 let world: World;
 beforeEach(async () => {
@@ -49,8 +49,8 @@ const hello = (sessionEpoch: number, atMs = receivedAtMs + sessionEpoch * 1000) 
 const offline = (sessionEpoch: number, endedAtMs = receivedAtMs + sessionEpoch * 1000 + 500) =>
   event(sessionEpoch, { case: 'offline', value: { endedAtMs: BigInt(endedAtMs) } }, receivedAtMs + 1_000_000);
 const at = (ms: number) => receivedAtMs + ms;
-/** Session and word of the published notifications. */
-const told = async () =>
+/** Session and status of the published notifications. */
+const sent = async () =>
   (await notifications(world)).map(({ id, applicationId, body }) => {
     expect(body).toMatchObject({ applicationId, deviceId: imei(0) });
     expect(body['operationId']).toBe('notify-network-connection-status');
@@ -59,7 +59,7 @@ const told = async () =>
     return `${applicationId} ${session} ${word?.replace('connectivity_', '')} ${Number(body['timestamp']) - receivedAtMs}`;
   });
 
-test('a headset that never connected is offline, since nobody knows when', async () => {
+test('a headset that never connected is offline, without a time', async () => {
   await activate('app');
   expect(await status()).toEqual(['connectivity_offline', undefined]);
   const { statuses } = await world.devices.listDeviceStatuses({ applicationId: 'app' });
@@ -76,7 +76,7 @@ test('each change is notified once, with its time, and shown', async () => {
   await handled(hello(2), hello(3), offline(3), offline(3), hello(3), hello(4));
   expect(await status()).toEqual(['connectivity_online', at(4000)]);
   await handled(hello(4), offline(3));
-  expect(await told()).toEqual([
+  expect(await sent()).toEqual([
     'app 1 online 1000',
     'app 1 offline 1500',
     'app 2 online 2000',
@@ -90,10 +90,10 @@ test('an offline event that arrives after the next hello is dropped', async () =
   await handled(hello(1), hello(2));
   await handled(offline(1));
   expect(await status()).toEqual(['connectivity_online', at(2000)]);
-  expect(await told()).toEqual(['app 1 online 1000']);
+  expect(await sent()).toEqual(['app 1 online 1000']);
 });
 
-test('it survives a change of application; only the application that has the device is notified', async () => {
+test('the status stays after a change of application; only the application that has the device is notified', async () => {
   await handled(hello(1));
   await activate('app');
   expect(await status()).toEqual(['connectivity_online', at(1000)]);
@@ -102,11 +102,11 @@ test('it survives a change of application; only the application that has the dev
   await activate('other');
   expect(await status('other')).toEqual(['connectivity_offline', at(1500)]);
   await handled(hello(2));
-  expect(await told()).toEqual(['other 2 online 2000']);
+  expect(await sent()).toEqual(['other 2 online 2000']);
 });
 
 // protects against headsets/copied-identity
-test('operators see that two headsets probably use one identity, until a session begins without that', async () => {
+test('operators see that two headsets probably use one identity, until a session begins without the mark', async () => {
   const shown = async () => (await world.admin.getDevice({ deviceId: imei(0) })).device?.sharedIdentity;
   await handled(hello(1));
   expect(await shown()).toBe(false);
@@ -117,12 +117,12 @@ test('operators see that two headsets probably use one identity, until a session
   expect(await shown()).toBe(false);
 });
 
-test("the headset's own word changes nothing, notifies nobody, and is shown to operators", async () => {
+test("the headset's own report of its network changes nothing, sends no notification, and is shown to operators", async () => {
   await activate('app');
   await handled(hello(1));
   await handled(report({ case: 'stateChange', value: { network: 'connectivity_offline' } }));
   expect(await status()).toEqual(['connectivity_online', at(1000)]);
-  expect(await told()).toEqual(['app 1 online 1000']);
+  expect(await sent()).toEqual(['app 1 online 1000']);
   const { device } = await world.admin.getDevice({ deviceId: imei(0) });
   expect(device).toMatchObject({
     headsetNetwork: 'connectivity_offline',
@@ -134,14 +134,14 @@ test("the headset's own word changes nothing, notifies nobody, and is shown to o
 test.each(['before', 'after'])('a crash %s the change is stored loses no notification', async (when) => {
   await activate('app');
   await handled(hello(1));
-  // The log is unavailable, or the process dies after all work is done but before the offset moves.
-  if (when === 'before') world.logFailure = new Error('away');
+  // The log is unavailable, or the process dies after all work is done but before the offset is committed.
+  if (when === 'before') world.logFailure = new Error('unavailable');
   else world.cutAt = 'devices.reports-published';
   await handle(offline(1), hello(2));
   await waitFor('the crash', () => (when === 'before' ? world.logFailures > 0 : world.cutAt === undefined));
   world.logFailure = undefined;
   await waitFor('the repeat', async () => (await world.log.lag('devices', topics.deviceReports)) === 0);
-  expect([...new Set(await told())]).toEqual([
+  expect([...new Set(await sent())]).toEqual([
     'app 1 online 1000',
     'app 1 offline 1500',
     'app 2 online 2000',

@@ -48,7 +48,7 @@ const published = (count: number) =>
     const all = await notifications(world);
     return all.length >= count && all;
   });
-/** Publishes, then waits until everything has been handled; returns all notifications. */
+/** Publishes, waits until everything has been handled, and returns all notifications. */
 async function handled(...events: ReturnType<typeof report>[]) {
   const known = (await notifications(world)).length;
   await publish(...events, signal({ reportId: 999_999, activationEpoch: 1_000_000 }));
@@ -90,7 +90,7 @@ test('a report becomes a notification to deviceEvent under its own id, in the or
   ]);
 });
 
-test('a state change of several fields becomes one notification for each but the network, and stays in the status', async () => {
+test('a state change of several fields becomes one notification for each field except the network, and stays in the status', async () => {
   const all = await handled(
     report(
       {
@@ -136,7 +136,7 @@ test('a state change of several fields becomes one notification for each but the
   expect(status).toMatchObject({ power: 'started', batteryPercentage: 100, latitude: 35.681236 });
 });
 
-test('the time is when it happened, but not after its arrival', async () => {
+test('the time is the time of the event, but not after its arrival', async () => {
   const all = await handled(
     signal({ occurredAtMs: activatedAtMs }),
     signal({ occurredAtMs: receivedAtMs + 60_000 }),
@@ -145,7 +145,7 @@ test('the time is when it happened, but not after its arrival', async () => {
   expect(all.map((one) => one.body['timestamp'])).toEqual([activatedAtMs, receivedAtMs, receivedAtMs]);
 });
 
-test('reports that other services handle, and reports of unknown devices, become no notifications', async () => {
+test('reports that other services handle, and reports of unknown devices, cause no notifications', async () => {
   const all = await handled(
     report({ case: 'result', value: { transactionId: 1n, success: true } }),
     report({ case: 'progress', value: { transactionId: 1n, progress: 0.5 } }),
@@ -200,7 +200,7 @@ test('a Bluetooth connection waits while transactions is unavailable, and is the
 });
 
 // proves cb/3/bluetooth-connection
-test('a Bluetooth connection is told whole, in the order of the other reports, again the same when it comes again', async () => {
+test('a Bluetooth connection is published completely, in the order of the other reports, and a repeat is identical', async () => {
   const { devices } = connected;
   await transaction(42);
   const paired = connection(42, { reportId: 8 });
@@ -234,8 +234,8 @@ test('a Bluetooth connection is told whole, in the order of the other reports, a
   );
 });
 
-describe('who hears of a report', () => {
-  test('nobody while the device is not activated; nobody, if it is from before the activation', async () => {
+describe('recipients of a report', () => {
+  test('no application while the device is not activated, or if the report is from before the activation', async () => {
     expect(await handled(signal({ activationEpoch: 0 }))).toEqual([]);
     await deactivate('app');
     await activate('app');
@@ -246,7 +246,7 @@ describe('who hears of a report', () => {
     ).toBeGreaterThanOrEqual(3);
   });
 
-  test('neither the earlier nor the later application, if it happened in an earlier application’s time', async () => {
+  test('neither the earlier nor the later application for a report from an earlier application’s time', async () => {
     await provision(world, { name: 'other' });
     await deactivate('app');
     await activate('other');
@@ -262,13 +262,13 @@ describe('who hears of a report', () => {
 });
 
 describe('no notification is lost or published under two ids', () => {
-  test('a report that comes twice has the same id both times', async () => {
+  test('a repeated report has the same id', async () => {
     await publish(signal({ reportId: 7 }), signal({ reportId: 7 }));
     const [first, second] = await published(2);
     expect(second).toEqual(first);
   });
 
-  test('after a crash before the offset moves, everything is published again under the same ids', async () => {
+  test('after a crash before the offset is committed, everything is published again under the same ids', async () => {
     world.cutAt = 'devices.reports-published';
     await publish(signal({ reportId: 7 }), signal({ reportId: 8 }));
     const all = await published(4);
@@ -299,17 +299,17 @@ test('the longest texts, with the longest escapes, are published in parts that a
 onEmbedded('a batch of many devices costs one lookup', async () => {
   await activate('app', imei(1));
   await activate('app', imei(2));
-  // The activations' pending work, and the records that changes owe, read documents, too, so wait for their end.
+  // The activations' pending work and pending audit records read documents, too, so wait until they are done.
   await atRest(world);
-  // While a first report waits for the log, the others queue up: they form one batch on any machine.
-  world.logFailure = new DomainError('unavailable', 'away');
+  // While a first report waits for the log, the others queue up. They form one batch on any machine.
+  world.logFailure = new DomainError('unavailable', 'unavailable');
   await publish(signal({ deviceId: imei(0) }));
   await waitFor('an attempt', () => world.logFailures > 0);
   await publish(...[0, 1, 2, 0, 1, 2].map((n) => signal({ deviceId: imei(n) })));
   const before = world.documentsExamined();
   world.logFailure = undefined;
   await published(7);
-  // One for each device of the batch, and two for the last tries of the first report.
+  // One read for each device of the batch, and two for the last tries of the first report.
   expect(world.documentsExamined() - before).toBeLessThanOrEqual(3 + 2);
 });
 
@@ -402,7 +402,7 @@ describe('speech recognition', () => {
     });
   });
 
-  test('it is charged to the application that had the device when it happened', async () => {
+  test('it is charged to the application that had the device at that time', async () => {
     await provision(world, { name: 'other' });
     await world.devices.resetDevice({ caller: callerOf('app'), deviceId: imei(0) });
     await deactivate('app');
@@ -432,17 +432,17 @@ describe('speech recognition', () => {
     ]);
   });
 
-  test('what the headset told stays the same in a repeat that gets another start', async () => {
+  test('a repeat with a different replaced start keeps the reported start', async () => {
     const startedAtMs = receivedAtMs + 50_000;
     const arriving = (atMs: number) => speech(1000, { reportId: 7, receivedAtMs: atMs }, startedAtMs);
     await handled(arriving(receivedAtMs), arriving(startedAtMs + 1000), arriving(receivedAtMs - 5000));
-    const told = (await usage(world)).map((one) => [
+    const reported = (await usage(world)).map((one) => [
       one.usageId,
       Number(one.startedAtMs),
       one.reportedStartedAtMs,
     ]);
     const id = `speech-${imei(0)}-7`;
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [id, receivedAtMs - 1000, BigInt(startedAtMs)],
       [id, startedAtMs, undefined],
       [id, receivedAtMs - 6000, BigInt(startedAtMs)],
@@ -451,7 +451,7 @@ describe('speech recognition', () => {
 });
 
 // rule A24
-describe('a headset’s clock that is behind', () => {
+describe('a slow clock of a headset', () => {
   const speech = (startedAtMs: number, more: Parameters<typeof report>[1] = {}) =>
     report(
       { case: 'speechUsage', value: { startedAtMs: BigInt(startedAtMs), durationMs: 1000n } },
@@ -468,11 +468,11 @@ describe('a headset’s clock that is behind', () => {
     ['in the month before the activation', activatedAtMs - 20 * 86_400_000],
     ['just before the activation', activatedAtMs - 1],
     ['too long ago for a number', -(2 ** 62)],
-  ])('a use that began %s is charged as one that has just ended', async (_, startedAtMs) => {
+  ])('a use that began %s is charged as if it had just ended', async (_, startedAtMs) => {
     await handled(speech(startedAtMs));
     expect(await starts()).toEqual([59_000]);
-    const told = Math.max(startedAtMs, Number.MIN_SAFE_INTEGER);
-    expect((await usage(world)).map((one) => one.reportedStartedAtMs)).toEqual([BigInt(told)]);
+    const reported = Math.max(startedAtMs, Number.MIN_SAFE_INTEGER);
+    expect((await usage(world)).map((one) => one.reportedStartedAtMs)).toEqual([BigInt(reported)]);
     const counted = await count('headset_device_times_replaced_total', {
       time: 'speech_usage',
       reason: 'past',
@@ -480,12 +480,12 @@ describe('a headset’s clock that is behind', () => {
     expect(counted).toBe(startedAtMs === 0 ? 0 : 1);
   });
 
-  test('no use is charged before the activation, however long it was', async () => {
+  test('no use is charged before the activation, whatever its length', async () => {
     await handled(speech(0, { receivedAtMs: activatedAtMs + 500 }), speech(activatedAtMs, {}));
     expect(await starts()).toEqual([0, 0]);
   });
 
-  test('the activation of the report’s epoch counts, also when it has ended', async () => {
+  test('the activation of the report’s epoch counts, even if it has ended', async () => {
     await provision(world, { name: 'other' });
     world.nowMs += 10_000;
     await world.devices.resetDevice({ caller: callerOf('app'), deviceId: imei(0) });

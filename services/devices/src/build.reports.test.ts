@@ -38,7 +38,7 @@ test('before the first hello everything is unknown', async () => {
   expect((await status())?.power).toBeUndefined();
 });
 
-test('hello and state changes make up the status, each field with its own date', async () => {
+test('hello and state changes make up the status, each field with its own time', async () => {
   await publish(
     event(
       {
@@ -98,7 +98,7 @@ test('the newest report counts, although a wrong clock dates it a day before the
   });
 });
 
-test("a headset's clock that runs ahead does not keep later changes out", async () => {
+test('a fast clock of a headset does not hide later changes', async () => {
   await publish(change(Number(receivedAtMs) + 10_000_000, { power: 'started' }));
   await waitFor('the first', async () => (await status())?.power);
   await publish(change(Number(receivedAtMs), { power: 'finished' }, 2n));
@@ -115,7 +115,7 @@ test('an older session does not overwrite a newer one’s report', async () => {
   expect((await status())?.firmwareVersion).toBe('new');
 });
 
-test('which software is the newest is decided by report ids, whatever a wrong clock says', async () => {
+test('report ids decide which software is the newest, whatever the headset’s clock', async () => {
   const day = 86_400_000;
   const inventory = (reportId: bigint, atMs: number, firmwareVersion: string, sessionEpoch: bigint) =>
     event(
@@ -144,7 +144,7 @@ test('which software is the newest is decided by report ids, whatever a wrong cl
 });
 
 // protects against stores/poison
-test('results, unknown devices and unknown words cause no writes; undecodable bytes become dead letters', async () => {
+test('results, unknown devices and unknown values cause no writes; undecodable bytes become dead letters', async () => {
   const result = {
     case: 'report' as const,
     value: { reportId: 2n, body: { case: 'result' as const, value: { transactionId: 1n } } },
@@ -180,13 +180,13 @@ onEmbedded('statuses are listed for the devices activated now, in pages, by inde
   expect([...first.statuses, ...rest.statuses].map((one) => one.deviceId)).toEqual(deviceIds.slice(0, 25));
 });
 
-test('the status of a device that the application has not activated is refused', async () => {
+test('the status of a device that the application has not activated is rejected', async () => {
   await expect(status(imei(1))).rejects.toMatchObject({ code: 'device_not_activated' });
   const other = world.devices.getDeviceStatus({ applicationId: 'other', deviceId: imei(0) });
   await expect(other).rejects.toMatchObject({ code: 'device_activated_by_other' });
 });
 
-test('activation reads: unknown and never activated devices as not activated, another application’s as 403', async () => {
+test('unknown and never activated devices are read as not activated; a device of another application is 403', async () => {
   const read = (deviceId: string, applicationId = 'app') =>
     world.devices.getActivation({ applicationId, deviceId });
   expect(await read(imei(999))).toMatchObject({ deviceId: imei(999), activated: false });

@@ -33,7 +33,7 @@ const command = () =>
     operation: { kind: { case: 'command', value: { action: 'a' } } },
   });
 
-test('a reset keeps the activation, its client and slot, raises the activation epoch and creates its transaction', async () => {
+test('a reset keeps the activation, its client and slot, increments the activation epoch and creates its transaction', async () => {
   await provision(world, { limit: 1 });
   await activate();
   const { transactionId } = await reset();
@@ -77,7 +77,7 @@ test('a command does not overtake the resets that took effect before it', async 
   await provision(world);
   await activate();
   // Both take effect, and neither can create its transaction yet.
-  world.transactions.failure = new DomainError('unavailable', 'away');
+  world.transactions.failure = new DomainError('unavailable', 'unavailable');
   expect([await code(reset()), await code(reset())]).toEqual(['unavailable', 'unavailable']);
   world.transactions.failure = undefined;
   await command();
@@ -108,7 +108,7 @@ test('a command that a reset overtakes is created after it, at the new epoch', a
   ]);
 });
 
-test('the reasons that refuse a reset, in the order of rule A3; nothing is changed', async () => {
+test('a reset is rejected for the reasons of rule A3, in their order; nothing is changed', async () => {
   await provision(world);
   await provision(world, { name: 'other' });
   expect(await code(reset())).toBe('device_not_activated');
@@ -122,7 +122,7 @@ test('the reasons that refuse a reset, in the order of rule A3; nothing is chang
   expect(await association()).toMatchObject({ applicationId: 'app', sinceEpoch: 1n, epoch: 1n });
 });
 
-test('one Idempotency-Key, ten callers at once and a later repeat: one reset', async () => {
+test('one Idempotency-Key, ten concurrent callers and a later repeat: one reset', async () => {
   await provision(world);
   await activate();
   const answers = await Promise.all(Array.from({ length: 10 }, () => reset('app', 'key')));
@@ -132,7 +132,7 @@ test('one Idempotency-Key, ten callers at once and a later repeat: one reset', a
   expect(world.transactions.created.map((t) => t.epoch)).toEqual([1, 2, 3]);
 });
 
-test('resets, activations and deactivations at once: ids and epochs rise together, slot and device agree', async () => {
+test('after concurrent resets, activations and deactivations ids and epochs rise together, and slot and device are consistent', async () => {
   await provision(world, { limit: 1 });
   await activate();
   const calls = Array.from({ length: 30 }, (_, n) =>
@@ -145,9 +145,9 @@ test('resets, activations and deactivations at once: ids and epochs rise togethe
   expect(ids).toEqual(ids.toSorted((a, b) => a - b));
   const epochs = created.map((t) => t.epoch);
   expect(epochs).toEqual(epochs.toSorted((a, b) => a - b));
-  // Each change that raises a floor has an epoch of its own.
-  const floors = created.filter((t) => t.raisesFloor).map((t) => t.epoch);
-  expect(new Set(floors).size).toBe(floors.length);
+  // Each change that raises the minimum activation epoch has a separate epoch.
+  const minimumEpochs = created.filter((t) => t.raisesFloor).map((t) => t.epoch);
+  expect(new Set(minimumEpochs).size).toBe(minimumEpochs.length);
   const { activated } = await world.devices.getActivation({ applicationId: 'app', deviceId: imei(0) });
   expect((await world.admin.getContract({ applicationId: 'app' })).contract?.activated).toBe(
     activated ? 1 : 0,
@@ -176,7 +176,7 @@ describe('cut off by a crash', () => {
   );
 
   test.each(['devices.reset', 'devices.created', 'devices.settled'])(
-    'after %s a repeat with the Idempotency-Key answers the same reset',
+    'after %s a repeat with the Idempotency-Key returns the same reset',
     async (point) => {
       await provision(world);
       await activate();
@@ -187,7 +187,7 @@ describe('cut off by a crash', () => {
     },
   );
 
-  test('while transactions is unavailable a reset waits for it, then completes by itself before later changes', async () => {
+  test('while transactions is unavailable a reset waits, then completes before later changes', async () => {
     await provision(world);
     await activate();
     world.transactions.failure = new DomainError('unavailable', 'away');
@@ -210,7 +210,7 @@ describe('the association', () => {
     }
   });
 
-  test('resets and repeated activations keep it, a deactivation ends it, the next activation begins its own', async () => {
+  test('resets and repeated activations keep it, a deactivation ends it, the next activation begins a new association', async () => {
     await provision(world, { limit: 1 });
     await provision(world, { name: 'other', limit: 1 });
     await activate();

@@ -6,7 +6,7 @@ import { notifications, report, usage } from './testing/reports.ts';
 import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
 
 // ADR 0035
-describe('a database that was restored from a backup, after it was raised', () => {
+describe('a database that was restored from a backup, after its counters were advanced', () => {
   let world: World;
   beforeEach(async () => {
     world = await openWorld();
@@ -24,8 +24,8 @@ describe('a database that was restored from a backup, after it was raised', () =
   const current = async (deviceId = imei(0)) =>
     (await world.keys.getCurrentActivation({ deviceId })).activation;
   const above = (epoch: number, raises = 1) => BigInt(epoch + raises * raiseStep);
-  /** Which applications are notified of signals of these epochs. */
-  const heard = async (...epochs: number[]) => {
+  /** The applications that are notified of signals of these epochs. */
+  const notified = async (...epochs: number[]) => {
     const known = (await notifications(world)).length;
     await world.log.publish(
       topics.deviceReports,
@@ -35,7 +35,7 @@ describe('a database that was restored from a backup, after it was raised', () =
     return (await notifications(world)).slice(known).map(({ applicationId }) => applicationId);
   };
 
-  it('activation epochs are above all that headsets know, with each raise; a dry run changes nothing', async () => {
+  it('activation epochs are above all epochs that headsets know, after each advance; a dry run changes nothing', async () => {
     await activate('app');
     expect(await raise(true)).toEqual({ devices: 3, activated: 1 });
     expect(await current()).toMatchObject({ epoch: 1n });
@@ -46,32 +46,32 @@ describe('a database that was restored from a backup, after it was raised', () =
     expect(await current()).toMatchObject({ epoch: above(1, 2), sinceEpoch: above(1, 2) });
   });
 
-  it('so are those of devices that are registered afterwards', async () => {
+  it('so are the epochs of devices that are registered afterwards', async () => {
     await raise();
     await world.admin.putDevice({ deviceId: imei(99) });
     expect(await current(imei(99))).toMatchObject({ epoch: above(0) });
   });
 
-  it('an application hears of its own epochs, not of those since the backup, which may be another one’s', async () => {
+  it('an application gets reports of its own epochs, not of the epochs since the backup, which may belong to another application', async () => {
     await activate('app');
     await world.devices.resetDevice({ caller: callerOf('app'), ...device });
     await raise();
     await raise();
     const now = Number(above(2, 2));
-    expect(await heard(1, 2)).toEqual(['app', 'app']);
-    expect(await heard(3, Number(above(3)))).toEqual([]);
-    expect(await heard(now)).toEqual(['app']);
-    // The same application again, with another client id, changes nothing of it.
+    expect(await notified(1, 2)).toEqual(['app', 'app']);
+    expect(await notified(3, Number(above(3)))).toEqual([]);
+    expect(await notified(now)).toEqual(['app']);
+    // The same application again, with another client id, has no further effect.
     await activate('app');
-    expect(await heard(2)).toEqual(['app']);
+    expect(await notified(2)).toEqual(['app']);
   });
 
-  it('after a deactivation it hears of none of them, and is charged for its own', async () => {
+  it('after a deactivation it gets none of these reports, and is charged for its own epochs', async () => {
     await activate('app');
     await raise();
     await deactivate('app');
     await activate('other');
-    expect(await heard(1, Number(above(1)))).toEqual([]);
+    expect(await notified(1, Number(above(1)))).toEqual([]);
     const used = { startedAtMs: 1_799_999_000_000n, durationMs: 1000n };
     await world.log.publish(
       topics.deviceReports,
@@ -105,7 +105,7 @@ describe('a database that was restored from a backup, after it was raised', () =
     ]);
   });
 
-  it('work that a change has left pending continues, at the raised epoch', async () => {
+  it('pending work of a change continues, at the advanced epoch', async () => {
     world.cutAt = 'devices.activated';
     await activate('app').catch(() => {});
     world.cutAt = undefined;

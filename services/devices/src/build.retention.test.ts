@@ -63,7 +63,7 @@ async function handled(...events: ReturnType<typeof report>[]) {
   await waitFor('the offset', async () => (await world.log.lag('devices', topics.deviceReports)) === 0);
 }
 
-test('a deactivation removes the location at once, and no report that was under way brings it back', async () => {
+test('a deactivation removes the location at once, and a late report does not restore it', async () => {
   await handled(state(1));
   expect((await stored()).reported.location?.value).toEqual({ latitude: 35, longitude: 139 });
   await deactivate();
@@ -71,7 +71,7 @@ test('a deactivation removes the location at once, and no report that was under 
   expect((await stored()).reported).not.toHaveProperty('location');
   await handled(state(1));
   expect((await stored()).reported).not.toHaveProperty('location');
-  // Nor does the next activation take one of the time before.
+  // The next activation does not accept a location from before, either.
   await activate();
   await handled(state(1));
   expect((await stored()).reported).not.toHaveProperty('location');
@@ -79,7 +79,7 @@ test('a deactivation removes the location at once, and no report that was under 
   expect((await stored()).reported).toHaveProperty('location');
 });
 
-test('the rest of the reported state goes 30 days after the deactivation; what deliveries are judged by stays', async () => {
+test('the rest of the reported state is deleted 30 days after the deactivation; the versions that decide about operations stay', async () => {
   await handled(hello(1), state(1), inventory(1));
   await deactivate();
   world.nowMs += 29 * dayMs;
@@ -104,7 +104,7 @@ test('an active device keeps its state, also if it was deactivated before', asyn
   expect(await stored()).not.toHaveProperty('deactivatedAtMs');
 });
 
-test('a device that release 0.1.0 deactivated loses its location at once, and the rest in its time', async () => {
+test('a device that release 0.1.0 deactivated loses its location at once, and the rest after the retention period', async () => {
   await handled(state(1));
   await deactivate();
   const location = { reportId: 1, atMs: 1, epoch: 1, value: { latitude: 1, longitude: 1 } };
@@ -121,32 +121,35 @@ test('a device that release 0.1.0 deactivated loses its location at once, and th
   expect((await stored()).reported).not.toHaveProperty('battery');
 });
 
-onEmbedded('devices are found by an index, however many are active, or not for long', async () => {
-  const active = { applicationId: 'app', epoch: 1, sinceEpoch: 1 };
-  // The copies then have no work that the sweeper looks for.
-  await atRest(world);
-  const { activation: _none, ...blank } = await stored();
-  const many = (first: number, more: (n: number) => Partial<DeviceDocument>) =>
-    Array.from({ length: 200 }, (_, n) => ({ ...blank, _id: imei(first + n), ...more(n) }));
-  await documents().insertMany([
-    ...many(1000, (n) => ({ activation: { ...active, clientId: `c${n}` } })),
-    ...many(2000, () => ({ deactivatedAtMs: world.nowMs })),
-  ]);
-  const kind = reportedOfDeactivated(documents(), dayMs, { now: () => world.nowMs });
-  const before = world.documentsExamined();
-  await kind.find(world.nowMs, 20);
-  await kind.oldestMs();
-  expect(world.documentsExamined() - before).toBeLessThan(30);
-});
+onEmbedded(
+  'devices are found by an index, whatever the number of active and recently deactivated devices',
+  async () => {
+    const active = { applicationId: 'app', epoch: 1, sinceEpoch: 1 };
+    // After this the copies have no pending work for the sweeper.
+    await atRest(world);
+    const { activation: _none, ...blank } = await stored();
+    const many = (first: number, more: (n: number) => Partial<DeviceDocument>) =>
+      Array.from({ length: 200 }, (_, n) => ({ ...blank, _id: imei(first + n), ...more(n) }));
+    await documents().insertMany([
+      ...many(1000, (n) => ({ activation: { ...active, clientId: `c${n}` } })),
+      ...many(2000, () => ({ deactivatedAtMs: world.nowMs })),
+    ]);
+    const kind = reportedOfDeactivated(documents(), dayMs, { now: () => world.nowMs });
+    const before = world.documentsExamined();
+    await kind.find(world.nowMs, 20);
+    await kind.oldestMs();
+    expect(world.documentsExamined() - before).toBeLessThan(30);
+  },
+);
 
-/** A run of retention that began now, or later, is over: the second one that ends. */
+/** Waits until a retention run that began after this call has ended: the second run that ends. */
 async function ran() {
   const states = world.store.collection('retention');
   for (let runs = 0; runs < 2; runs++) {
     world.nowMs += 100;
     const sinceMs = world.nowMs;
     await waitFor('a run', async () => {
-      // A run is due some time after the end of the one before.
+      // A run is due some time after the end of the previous run.
       world.nowMs += 100;
       const state = await states.findOne({ _id: 'reported-state' as never });
       return ((state?.['completedAtMs'] as number | undefined) ?? 0) >= sinceMs;

@@ -12,13 +12,13 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-test('everything that devices has sealed is moved, and then opens without the former key', async () => {
+test('everything that devices has sealed is resealed, and then opens without the former key', async () => {
   const caller = callerOf(await provision(world), 'a repeated call');
   const { authenticationKey } = await world.applications.refreshAuthenticationKey({ caller });
-  // A repeated activation remembers the one that it replaced (ADR 0063).
+  // A repeated activation remembers the activation that it replaced (ADR 0063).
   const earlier = { caller: callerOf('app'), deviceId: imei(0), clientId: 'earlier', clientSecret: 'hush' };
   await world.devices.activateDevice(earlier);
-  // Cut off, so that the secret also waits for its transaction.
+  // Interrupted, so that the secret also waits for its transaction.
   world.cutAt = 'devices.activated';
   const request = { caller: callerOf('app'), deviceId: imei(0), clientId: 'client', clientSecret: 'hush' };
   await expect(world.devices.activateDevice(request)).rejects.toThrow();

@@ -36,7 +36,7 @@ const numbers = async () => {
   return found.map(({ activation }) => activation?.slot).sort((a = -1, b = -1) => a - b);
 };
 const full = { code: 'activation_limit', message: 'not contracted or activation limit exceeded.' };
-/** How a call ends. */
+/** Returns the outcome of a call. */
 const end = (call: Promise<unknown>) =>
   call.then(
     () => 'ok',
@@ -50,23 +50,23 @@ const ends = async (calls: Promise<unknown>[]) => {
   };
 };
 const times = (count: number) => Array.from({ length: count }, (_, n) => n);
-/** The device as release 0.1.0 activates it: without a number. */
+/** Activates the device like release 0.1.0: without a slot number. */
 const withoutNumber = (device: number) =>
   devices().updateOne({ _id: imei(device) }, { $unset: { 'activation.slot': '' } });
 
 describe('by calls alone', () => {
   beforeEach(async () => {
-    // The sweeper does nothing.
+    // A long interval, so that the sweeper does nothing.
     world = await openWorld({ DEVICES_SWEEP_INTERVAL_MS: 3_600_000 });
   });
 
-  test('of sixty activations at once exactly as many succeed as the contract has slots', async () => {
+  test('of sixty concurrent activations exactly as many succeed as the contract has slots', async () => {
     await provision(world, { limit: 25, devices: 60 });
     expect(await ends(times(60).map((n) => activate(n)))).toEqual({ ok: 25, full: 35 });
     expect(await numbers()).toEqual(times(25));
   });
 
-  test('the slots of ended activations go to exactly as many of many calls at once', async () => {
+  test('the slots of ended activations are taken by exactly as many of many concurrent calls', async () => {
     await provision(world, { limit: 12, devices: 40 });
     for (const n of times(12)) await activate(n);
     await Promise.all([1, 4, 5, 9].map((n) => deactivate(n)));
@@ -74,7 +74,7 @@ describe('by calls alone', () => {
     expect(await numbers()).toEqual(times(12));
   });
 
-  test('a raised limit counts at once; a lowered one refuses new devices until enough have gone', async () => {
+  test('a higher limit takes effect at once; a lower limit rejects new devices until enough devices are deactivated', async () => {
     await provision(world, { limit: 1, devices: 4 });
     const refused = (n: number) => expect(activate(n)).rejects.toMatchObject(full);
     await activate(0);
@@ -93,11 +93,11 @@ describe('by calls alone', () => {
     expect(await used()).toBe(1);
   });
 
-  test('of many calls at once after the limit was lowered no more succeed than it allows', async () => {
+  test('after the limit was lowered, no more of many concurrent calls succeed than it allows', async () => {
     await provision(world, { limit: 20, devices: 40 });
     for (const n of times(20)) await activate(n);
     await limit(6);
-    // Left are 4 devices, with the numbers 16 to 19.
+    // Four devices remain, with the numbers 16 to 19.
     for (const n of times(16)) await deactivate(n);
     expect(await ends(times(15).map((n) => activate(20 + n)))).toEqual({ ok: 2, full: 13 });
     expect(await numbers()).toEqual(times(6));
@@ -118,7 +118,7 @@ describe('by calls alone', () => {
     expect(await used()).toBe(4);
   });
 
-  test('the contract shows release 0.1.0 that it has to count again', async () => {
+  test('the contract makes release 0.1.0 count again', async () => {
     await provision(world);
     const contracts = world.store.collection<ContractDocument>('contracts');
     const contract = () => contracts.findOne({ _id: 'app' });
@@ -133,7 +133,7 @@ describe('by calls alone', () => {
     expect(await devices().countDocuments({ 'slot.applicationId': 'app' })).toBe(1);
   });
 
-  test('the slot of a deactivation that died is free at once', async () => {
+  test('the slot of an interrupted deactivation is free at once', async () => {
     await provision(world, { limit: 1 });
     await activate(0);
     world.cutAt = 'devices.deactivated';
@@ -143,7 +143,7 @@ describe('by calls alone', () => {
     expect(await used()).toBe(1);
   });
 
-  test('a call that is refused for its client id uses no slot meanwhile', async () => {
+  test('a call that is rejected for its client id never takes a slot', async () => {
     await provision(world, { limit: 2, devices: 3 });
     for (let round = 0; round < 20; round += 1) {
       const sameClient = [0, 1].map((n) =>
@@ -156,7 +156,7 @@ describe('by calls alone', () => {
     }
   });
 
-  test('a call is not refused because another call of its device was faster and has the last slot', async () => {
+  test('a call is not rejected if a faster call for the same device took the last slot', async () => {
     await provision(world, { limit: 1 });
     const deps = activationDependencies(world);
     let faster: Promise<unknown> | undefined;
@@ -165,7 +165,7 @@ describe('by calls alone', () => {
         ...deps,
         contracts: {
           ...deps.contracts,
-          // The device has been read; now another call activates it.
+          // The device has been read. Now another call activates it.
           async standing(...of) {
             faster ??= activate(0);
             await faster;
@@ -182,7 +182,7 @@ describe('by calls alone', () => {
     expect(await used()).toBe(1);
   });
 
-  onEmbedded('an activation, and a refusal, cost the same with many devices as with few', async () => {
+  onEmbedded('an activation and a rejection cost the same with many devices as with few', async () => {
     const cost = async (call: () => Promise<unknown>) => {
       await recordsPublished(world);
       const before = world.documentsExamined();
@@ -193,7 +193,7 @@ describe('by calls alone', () => {
       await provision(world, { name, limit: count, devices: count + 1 });
       for (let n = 0; n < count - 1; n += 1) await activate(n, { name });
       const activation = await cost(() => activate(count - 1, { name }));
-      // The first refusal counts.
+      // Measure the first rejection.
       await expect(activate(count, { name })).rejects.toMatchObject(full);
       const refusal = await cost(() => activate(count, { name }));
       for (let n = 0; n < count; n += 1) await deactivate(n, name);
@@ -212,7 +212,7 @@ describe('with the sweeper', () => {
     world = await openWorld();
   });
 
-  test('limits changed while devices come and go: afterwards no two devices have one slot', async () => {
+  test('after changes of limits during activations and deactivations no two devices have the same slot', async () => {
     await provision(world, { limit: 5, devices: 12 });
     const calls = times(12).map((n) => [
       activate(n).catch(() => {}),

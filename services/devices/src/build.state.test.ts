@@ -27,7 +27,7 @@ const status = async (applicationId = 'app') =>
 const listed = async (applicationId: string) =>
   withNulls((await world.devices.listDeviceStatuses({ applicationId })).statuses[0]);
 
-/** Publishes and waits until the service has handled it. */
+/** Publishes events and waits until the service has handled them. */
 async function handled(...events: ReturnType<typeof report>[]) {
   await world.log.publish(topics.deviceReports, events);
   await waitFor('the offset', async () => (await world.log.lag('devices', topics.deviceReports)) === 0);
@@ -76,7 +76,7 @@ const withNulls = (status: object | undefined) =>
   Object.fromEntries(Object.keys(nothing).map((name) => [name, Reflect.get(status ?? {}, name) ?? null]));
 const software = { firmwareVersion: '9.1', clientVersion: '3.4.0', languages: ['ja'] };
 
-test('the next application sees no state that was reported before it had the device', async () => {
+test('the next application sees no state that was reported before its activation', async () => {
   await handled(
     hello(1, 1, software),
     change(1, everything),
@@ -89,7 +89,7 @@ test('the next application sees no state that was reported before it had the dev
   expect(await listed('other')).toEqual(nothing);
 });
 
-test('nor does the same application after a deactivation', async () => {
+test('the same application does not see it either after a deactivation', async () => {
   await handled(hello(1, 1, software), change(1, everything));
   await deactivate('app');
   await activate('app');
@@ -108,11 +108,11 @@ test('only state that is reported under the new activation is shown', async () =
   });
 });
 
-test('a late report of an earlier activation, or of the time between, neither shows nor hides anything', async () => {
+test('a late report of an earlier activation, or from the time in between, changes nothing that is shown', async () => {
   await deactivate('app');
   await activate('other');
   await handled(change(3, { batteryPercentage: 7 }, { occurredAtMs: activatedAtMs + 1000 }));
-  // Later by the headset's clock, which has been set back since.
+  // Later by the headset's clock, which was set back afterwards.
   await handled(
     change(1, everything, { occurredAtMs: activatedAtMs + 5000 }),
     change(2, { power: 'finished' }, { occurredAtMs: activatedAtMs + 6000 }),
@@ -172,20 +172,19 @@ test('a hello for which the activation could not be read hides nothing', async (
   expect(await status()).toMatchObject({ firmwareVersion: '9.5', reported: true });
   await deactivate('app');
   await activate('other');
-  // The headset itself knows the new activation.
+  // The headset's own report has the new activation.
   await handled(hello(3, 0, { ...software, activationEpoch: 2n }));
   expect(await status('other')).toEqual(nothing);
   await handled(hello(4, 0, { ...software, activationEpoch: 3n }));
   expect(await status('other')).toMatchObject({ firmwareVersion: '9.1', reported: true });
 });
 
-test('a reset and a repeated activation hide nothing', async () => {
+test('a reset and a repeated activation hide no state', async () => {
   await handled(hello(1, 1, software), change(1, everything));
   await reset('app');
   await activate('app');
   expect(await status()).toMatchObject({ ...shown, firmwareVersion: '9.1' });
-  // Afterwards the headset reports under the newer activation epoch; an older report does not overwrite
-  // that.
+  // Afterwards the headset reports under the newer activation epoch, and an older report does not overwrite that.
   await handled(change(2, { batteryPercentage: 1 }, { occurredAtMs: activatedAtMs + 500 }));
   await handled(change(1, { batteryPercentage: 81 }, { occurredAtMs: activatedAtMs + 9000 }));
   expect(await status()).toMatchObject({ ...shown, batteryPercentage: 1 });
@@ -203,7 +202,7 @@ test('a snapshot sets the state without a notification', async () => {
   expect((await notifications(world)).map((one) => one.id)).toEqual([`device-${imei(0)}-7-battery`]);
 });
 
-test('versions still decide about deliveries, but are named only to applications that may read them', async () => {
+test('versions still decide about operations, but are named only to applications that may read them', async () => {
   await handled(hello(1, 1, { ...software, clientVersion: '2.0.0' }));
   const send = (applicationId: string) =>
     world.devices.sendOperation({
@@ -224,7 +223,7 @@ test('versions still decide about deliveries, but are named only to applications
   });
 });
 
-test('a firmware downgrade is judged by the known version, which is named only to applications that may read it', async () => {
+test('a firmware downgrade is detected by the known version, which is named only to applications that may read it', async () => {
   const update = (applicationId: string, version: string) =>
     world.devices.sendOperation({
       ...{ caller: callerOf(applicationId), deviceId: imei(0), subject: version },
@@ -237,7 +236,7 @@ test('a firmware downgrade is judged by the known version, which is named only t
     code: 'invalid_argument',
     message: 'The firmware version 9.001.9 is older than 9.002.0, which the device has.',
   });
-  // An equal version, with other zeros.
+  // The same version, with different zeros.
   await update('app', '9.2');
   await deactivate('app');
   await expect(update('app', '1')).rejects.toMatchObject({ code: 'device_not_activated' });
@@ -252,7 +251,7 @@ test('a firmware downgrade is judged by the known version, which is named only t
   await expect(update('other', '9.2')).rejects.toMatchObject({ code: 'destination_not_set' });
 });
 
-test('an operator sees what was reported last, whatever activation it belongs to, but no location after it', async () => {
+test('an operator sees the last reported state, whatever its activation, but no location after the activation', async () => {
   await handled(hello(1, 1, software), change(1, everything));
   await deactivate('app');
   const { device } = await world.admin.getDevice({ deviceId: imei(0) });

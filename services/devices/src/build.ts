@@ -190,6 +190,6 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
       await Promise.all([sweeper.stop(), audit.stop(), retention.stop()]);
       await lifecycle.drain();
     },
-    ...readinessByLog('what headsets report', () => (reports ? reports.notReady() : 'not started')),
+    ...readinessByLog('headset reports', () => (reports ? reports.notReady() : 'not started')),
   };
 }

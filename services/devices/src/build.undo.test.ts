@@ -49,7 +49,7 @@ test('a repeated, late or unknown cancellation changes nothing: the newer activa
   expect(await slots()).toBe(1);
 });
 
-test('it is published as undone, so that it does not count on a bill', async () => {
+test('the event says that the activation was undone, so that it is not billed', async () => {
   await undo(await activate());
   const events = async () =>
     (await world.log.readNewest(topics.deviceLifecycle, 10)).map(({ value }) =>
@@ -88,20 +88,20 @@ describe('a canceled activation that repeated another one', () => {
     expect(await slots()).toBe(0);
   });
 
-  test('restores the newest one that is not canceled itself', async () => {
+  test('restores the newest activation that is not canceled', async () => {
     await activate('one');
     const [second, third] = [await activate('two'), await activate('three')];
     await undo(second);
     expect(await shown()).toMatchObject({ clientId: 'three' });
     await undo(third);
     expect(await shown()).toMatchObject({ activated: true, clientId: 'one' });
-    // A further one is canceled after the restored one.
+    // One more activation is canceled after the restored one.
     const fourth = await activate('four');
     await undo(fourth);
     expect(await shown()).toMatchObject({ activated: true, clientId: 'one' });
   });
 
-  test('keeps the newer client id if another device has the former one by now', async () => {
+  test('keeps the newer client id if another device now has the former client id', async () => {
     await world.admin.putContract({ applicationId: 'app', activationLimit: 2 });
     const first = await activate('one');
     const second = await activate('two');
@@ -113,7 +113,7 @@ describe('a canceled activation that repeated another one', () => {
     expect(await slots()).toBe(1);
   });
 
-  test('of many remembers the oldest, which stands longest', async () => {
+  test('of many keeps the oldest, which has been in force longest', async () => {
     await activate('oldest');
     const ids: bigint[] = [];
     for (let n = 0; n < 40; n += 1) ids.push(await activate(`client-${n}`));
@@ -122,7 +122,7 @@ describe('a canceled activation that repeated another one', () => {
   });
 });
 
-test('a reset device stays activated, whatever becomes of the activation before it', async () => {
+test('a reset device stays activated, even if the activation before the reset is canceled', async () => {
   const id = await activate();
   await world.devices.resetDevice({ caller: callerOf('app'), deviceId: imei(0) });
   await undo(id);
@@ -131,7 +131,7 @@ test('a reset device stays activated, whatever becomes of the activation before 
   expect(await shown()).toMatchObject({ activated: true, clientId: 'one' });
 });
 
-test('of a cancellation and a deactivation at the same time one takes effect', async () => {
+test('of a concurrent cancellation and deactivation one takes effect', async () => {
   const id = await activate();
   await Promise.allSettled([undo(id), deactivate(), undo(id)]);
   await atRest(world);
@@ -140,7 +140,7 @@ test('of a cancellation and a deactivation at the same time one takes effect', a
   expect(await slots()).toBe(0);
 });
 
-test('of a cancellation and a repeated activation at the same time both take effect, in either order', async () => {
+test('a concurrent cancellation and repeated activation both take effect, in either order', async () => {
   for (let round = 0; round < 10; round += 1) {
     const id = await activate(`first-${round}`);
     await Promise.all([undo(id), activate(`second-${round}`)]);
@@ -168,7 +168,7 @@ test.each(['devices.undone', 'devices.settled'])(
   },
 );
 
-test('while transactions is away it stays pending, and the next activation completes it first', async () => {
+test('while transactions is unavailable the undo stays pending, and the next activation completes it first', async () => {
   const id = await activate();
   await atRest(world);
   world.transactions.failure = new DomainError('unavailable', 'away');

@@ -4,17 +4,17 @@ import { networkStatus, type Presence } from './domain/network-status.ts';
 import { presenceOf, readableSince, reportedSoftware } from './domain/reported.ts';
 import type { DeviceWithReport } from './ports.ts';
 
-/** The device's state that the application which has it activated may read (rule A7). */
+/** The device's state that its current application may read (rule A7). */
 export function readableStatus(device: DeviceWithReport): MessageInitShape<typeof DeviceStatusSchema> {
   const { deviceId, activation, reported } = device;
-  // The network status is the cloud's own observation, so it is not bound to an activation (rule A7).
+  // The cloud itself observes the network status, so the status does not depend on an activation (rule A7).
   return deviceStatus(
     { deviceId, reported: activation ? readableSince(reported, activation.sinceEpoch) : {} },
     presenceOf(reported),
   );
 }
 
-/** A device's reported state as a message; what is not known is absent. */
+/** A device's reported state as a message; unknown fields are absent. */
 export function deviceStatus(
   { deviceId, reported }: Pick<DeviceWithReport, 'deviceId' | 'reported'>,
   presence: Presence,

@@ -2,7 +2,7 @@ import { untilDeadline, withDeadline } from '@headset-cloud/kit/deadline.ts';
 import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { createLimitsReader } from './limits.ts';
 
-test('callers that share one read have their own deadlines', async () => {
+test('callers that share one read keep their own deadlines', async () => {
   const time = createFakeTime();
   const slow = Promise.withResolvers<{ callsPerSecond: number }>();
   const read = createLimitsReader(

@@ -3,15 +3,15 @@ import { untilDeadline, withoutDeadline } from '@headset-cloud/kit/deadline.ts';
 import { effectiveLimits, type Limits } from './domain/limits.ts';
 import type { ContractStore } from './ports.ts';
 
-/** What a client may take of an application; undefined: of calls that name none. */
+/** Reads the limits of a client for an application; undefined: for calls without an application. */
 export type LimitsReader = (applicationId: string | undefined) => Promise<Limits>;
 
-/** How long a contract's limits are cached; a change takes effect within this time. */
+/** How long a contract's limits are cached; milliseconds. A change takes effect within this time. */
 const keepMs = 2000;
-/** Applications in the cache; it is emptied when there are more. */
+/** Maximum applications in the cache. A full cache is cleared. */
 const mostKept = 10_000;
 
-/** Reads contracts' limits; concurrent readers share one read, and each waits until its own deadline. */
+/** Reads contracts' limits. Concurrent readers share one read, and each keeps its own deadline. */
 export function createLimitsReader(
   contracts: Pick<ContractStore, 'limits'>,
   defaults: Limits,

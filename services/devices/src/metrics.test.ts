@@ -2,7 +2,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { Registry } from 'prom-client';
 import { createMetrics } from './metrics.ts';
 
-test('while the database is away, pending changes are left out, and they are back with it', async () => {
+test('pending changes are missing while the database is unavailable, and return afterwards', async () => {
   const registry = new Registry();
   let away = false;
   createMetrics(registry, async () => {

@@ -7,7 +7,7 @@ export interface DevicesMetrics {
   readonly reports: Pick<Counter<'kind'>, 'inc'>;
   /** Reports that no application was notified of, by reason. */
   readonly reportsDropped: Pick<Counter<'reason'>, 'inc'>;
-  /** Times of headsets that were replaced by the arrival, by time and reason (rule A24). */
+  /** Times of headsets that were replaced by the time of arrival, by time and reason (rule A24). */
   readonly timesReplaced: Pick<Counter<'time' | 'reason'>, 'inc'>;
   /** Notifications published, by kind. */
   readonly notifications: Pick<Counter<'kind'>, 'inc'>;
@@ -19,7 +19,7 @@ export interface DevicesMetrics {
 export function createMetrics(registry: Registry, pending: () => Promise<number>): DevicesMetrics {
   new Gauge({
     name: 'headset_devices_pending_changes',
-    help: 'Devices with an activation, deactivation or reset that has work left; more than a few that stay mean that transactions or the log is away. Whole platform: use max, not sum.',
+    help: 'Devices with an activation, deactivation or reset that has pending work. If more than a few remain, transactions or the log is unavailable. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       await setOrLeaveOut(this, {}, pending);
@@ -28,19 +28,19 @@ export function createMetrics(registry: Registry, pending: () => Promise<number>
   return {
     reports: new Counter({
       name: 'headset_device_reports_total',
-      help: 'What headsets reported of themselves, and their introductions, as far as it was handled; by kind.',
+      help: 'Headset reports about themselves, and hellos, that were handled, by kind.',
       labelNames: ['kind'],
       registers: [registry],
     }),
     reportsDropped: new Counter({
       name: 'headset_device_reports_dropped_total',
-      help: 'Reports that no application heard of: not_associated (of an earlier or no activation), out_of_specification.',
+      help: 'Reports of which no application was notified, by reason: not_associated (of an earlier or no activation), out_of_specification.',
       labelNames: ['reason'],
       registers: [registry],
     }),
     timesReplaced: new Counter({
       name: 'headset_device_times_replaced_total',
-      help: 'Times in reports of headsets that the cloud replaced by the arrival, by time (report, speech_usage) and reason: past (before the activation), future. Many of one kind mean headsets with a wrong clock.',
+      help: 'Times in reports of headsets that the cloud replaced by the arrival, by time (report, speech_usage) and reason: past (before the activation), future. Many of one kind show headsets with a wrong clock.',
       labelNames: ['time', 'reason'],
       registers: [registry],
     }),

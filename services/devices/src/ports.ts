@@ -15,8 +15,8 @@ import type {
 import type { AddressSetting, ApplicationSettings } from './domain/settings.ts';
 
 /**
- * How a conditional change ended. `lost`: the document had changed meanwhile. `taken`: another device has the client
- * id, or the slot.
+ * Outcome of a conditional change. `lost`: the document had changed in the meantime. `taken`: another device has the
+ * client id or the slot.
  */
 export type ChangeOutcome = 'changed' | 'lost' | 'taken';
 
@@ -24,9 +24,7 @@ export type ChangeOutcome = 'changed' | 'lost' | 'taken';
 export interface ActivationStore {
   find(deviceId: string): Promise<DeviceState | undefined>;
   clientIdInUse(clientId: string, exceptDeviceId: string): Promise<boolean>;
-  /**
-   * Activates the device, only while it is neither activated nor has pending work; its transaction becomes pending.
-   */
+  /** Activates the device, only if it is neither activated nor has pending work. Its transaction becomes pending. */
   activate(
     deviceId: string,
     transactionId: number,
@@ -56,20 +54,18 @@ export interface ActivationStore {
   ): Promise<ChangeOutcome>;
   /** Replaces the activation (ADR 0063), unless it has changed since it was read. */
   replace(device: DeviceState, activation: Activation): Promise<ChangeOutcome>;
-  /**
-   * Ends the activation as if it had not been (ADR 0063), unless it has changed since it was read.
-   */
+  /** Ends the activation as if it had never existed (ADR 0063), unless it has changed since it was read. */
   undo(device: DeviceState, present: Activation, transactionId: number): Promise<void>;
-  /** Removes the work of an undone activation, which is done. */
+  /** Removes the finished work of an undone activation. */
   settleUndo(deviceId: string, done: Undo): Promise<void>;
-  /** Removes the oldest pending work, which is done. */
+  /** Removes the oldest pending work, which is finished. */
   settle(deviceId: string, done: Pending): Promise<void>;
-  /** Takes the device off the sweeper's list if nothing is left to do. */
+  /** Removes the device from the sweeper's list if no work is pending. */
   rest(deviceId: string): Promise<void>;
-  /** Devices with pending work, for a metric; the count stops at some thousand. */
+  /** Number of devices with pending work, for a metric; counts at most some thousand. */
   countPending(): Promise<number>;
-  /** Lifecycle changes of these devices that are not published yet, each device's in order. */
-  owedLifecycle(
+  /** Lifecycle changes of these devices that are not published yet, in the order of each device. */
+  pendingLifecycle(
     deviceIds: readonly string[],
   ): Promise<{ readonly deviceId: string; readonly changes: readonly LifecycleChange[] }[]>;
   /** Removes published changes up to and including that activation epoch. */
@@ -80,15 +76,15 @@ export interface ActivationStore {
   recall(latestMs: number, nowMs: number): Promise<void>;
 }
 
-/** A device's activation for calls that do not change it. */
+/** A device's activation, for calls that do not change it. */
 export interface Standing {
   readonly applicationId: string;
   readonly epoch: number;
   /** The versions that the headset last reported. */
   readonly versions: ReportedVersions;
-  /** Those of them that the application may read (rule A7). */
+  /** The versions that the application may read (rule A7). */
   readonly readable: ReportedVersions;
-  /** True: changes of the activation have taken effect whose transactions may not exist yet. */
+  /** True if changes of the activation have taken effect whose transactions may not exist yet. */
   readonly unsettled: boolean;
 }
 
@@ -98,7 +94,7 @@ export interface DeviceWithReport {
     readonly applicationId: string;
     readonly clientId: string;
     readonly sinceEpoch: number;
-    /** When that was; milliseconds since 1970. Absent: not known. */
+    /** Time of `sinceEpoch`; milliseconds since 1970. Absent if not known. */
     readonly sinceMs?: number;
   };
   readonly reported: Reported;
@@ -106,33 +102,31 @@ export interface DeviceWithReport {
 
 /** Reads of devices for everything but activation. */
 export interface DeviceReader {
-  /** Undefined: not activated, or unknown. One point read. */
+  /** Undefined if the device is not activated or unknown. One point read. */
   standing(deviceId: string): Promise<Standing | undefined>;
   withReport(deviceId: string): Promise<DeviceWithReport | undefined>;
-  /**
-   * The device's newest change, and the current activation; undefined: an unknown device. One point read.
-   */
+  /** The device's newest change, and the current activation; undefined for an unknown device. One point read. */
   currentActivation(
     deviceId: string,
   ): Promise<Pick<DeviceState, 'epoch' | 'lastTransactionId' | 'activation'> | undefined>;
-  /** The devices that the application has activated now, by id. */
+  /** The devices that the application has activated now, ordered by id. */
   activatedBy(applicationId: string, afterDeviceId: string, limit: number): Promise<DeviceWithReport[]>;
-  /** What the next devices that the application has activated are filtered by, by id: part of their state. */
+  /** The fields that filters need of the next devices that the application has activated, ordered by id. */
   filterable(applicationId: string, afterDeviceId: string, limit: number): Promise<DeviceWithReport[]>;
-  /** Those of these devices that the application has activated now, by id. */
+  /** Those of these devices that the application has activated now, ordered by id. */
   activatedAmong(applicationId: string, deviceIds: readonly string[]): Promise<DeviceWithReport[]>;
   keys(deviceId: string): Promise<readonly HeadsetKey[]>;
-  /** Who has and had the device activated; undefined: an unknown device. One point read. */
+  /** The current and earlier applications of the device; undefined for an unknown device. One point read. */
   associations(deviceId: string): Promise<Associations | undefined>;
   /** The associations of many devices, with their presence, in one query. */
-  tellingOf(deviceIds: readonly string[]): Promise<Map<string, Associations & { presence: Presence }>>;
-  /** For the hardware properties; undefined: an unknown device. */
+  knownDevices(deviceIds: readonly string[]): Promise<Map<string, Associations & { presence: Presence }>>;
+  /** For the hardware properties; undefined for an unknown device. */
   hardware(deviceId: string): Promise<DeviceHardware | undefined>;
 }
 
-/** The stored hardware fields of a device; absent: not known. */
+/** The stored hardware fields of a device; unknown fields are absent. */
 export interface DeviceHardware {
-  /** The application that has the device activated. */
+  /** The application that has activated the device. */
   readonly applicationId?: string;
   readonly modelIdentifier?: string;
   readonly macAddressWifi?: string;
@@ -150,10 +144,10 @@ export interface HardwareModelStore {
 
 /** The activation that a hello counts for (rule A7). */
 export interface IntroducedEpoch {
-  /** The device's activation epoch, read when the session began; 0: it could not be read. */
+  /** The device's activation epoch, read at the start of the session; 0 if it could not be read. */
   readonly read: number;
   /**
-   * The activation epoch that the headset claims, if it could not be read; counts only if it is not in the
+   * The activation epoch that the headset reported, if the epoch could not be read. It counts only if it is not in the
    * future.
    */
   readonly claimed?: number;
@@ -165,11 +159,11 @@ export interface DeviceReports {
   readonly introduction?: Introduction;
   readonly introducedEpoch?: IntroducedEpoch;
   readonly inventory?: Inventory;
-  /** The device's newest session that has been over for the offline interval. */
+  /** The device's newest session that ended at least the offline interval ago. */
   readonly offline?: { readonly sessionEpoch: number; readonly atMs: number };
 }
 
-/** Stores headsets' reports; an older report never overwrites a newer one. */
+/** Stores headsets' reports. An older report never overwrites a newer report. */
 export interface ReportStore {
   store(reports: readonly DeviceReports[]): Promise<void>;
 }
@@ -179,7 +173,7 @@ export interface RegisteredDevice {
   readonly keyIds: readonly string[];
   readonly applicationId?: string;
   readonly specificDestination?: string;
-  /** From the newest session's hello; empty: not known yet. */
+  /** From the newest session's hello; empty if not known yet. */
   readonly clientVersion: string;
 }
 
@@ -188,55 +182,55 @@ export interface DeviceRegistry {
   /** Idempotent. */
   register(deviceIds: readonly string[]): Promise<void>;
   get(deviceId: string): Promise<(RegisteredDevice & { readonly reported: Reported }) | undefined>;
-  /** Registers the device; sets its text or, with an empty one, removes it. */
+  /** Registers the device and sets its text. An empty text removes the text. */
   put(deviceId: string, specificDestination: string | undefined, record: OwedRecord): Promise<void>;
   list(afterDeviceId: string, limit: number): Promise<RegisteredDevice[]>;
 }
 
-/** What there is of a device that forgetting removes: how many of each. */
+/** Data of a device that forgetting removes: the number of each kind. */
 export interface TracesOfDevice {
   readonly keys: number;
   readonly reported: number;
   /** Ended activations. */
   readonly past: number;
   readonly texts: number;
-  /** The application that has it activated. */
+  /** The application that has activated the device. */
   readonly applicationId?: string;
-  /** A change of it is under way, or not told to other services. */
+  /** A change of the device is running, or is not published to other services. */
   readonly unsettled: boolean;
 }
 
-/** What an operator has forgotten (ADR 0047). */
+/** Removes data that operators want forgotten (ADR 0047). */
 export interface ForgetStore {
   traces(deviceId: string): Promise<TracesOfDevice | undefined>;
-  /** False: an application has it, or a change of it is under way. Idempotent. */
+  /** False if an application has the device, or a change of the device is running. Idempotent. */
   forget(deviceId: string, nowMs: number, record: OwedRecord): Promise<boolean>;
 }
 
-/** What there is of an application that forgetting removes: how many of each. */
+/** Data of an application that forgetting removes: the number of each kind. */
 export interface TracesOfApplication {
-  /** Addresses. */
+  /** Number of addresses. */
   readonly settings: number;
   readonly authenticationKeys: number;
-  /** Its name, with its owner. */
+  /** Number of names, including the owner. */
   readonly names: number;
-  /** A contract that lets something be activated, or has limits of its own. */
+  /** Number of contracts that allow an activation or set limits. */
   readonly contracts: number;
-  /** Devices that it has activated. */
+  /** Number of devices that the application has activated. */
   readonly activated: number;
-  /** A change of a device of it is under way, or not told to other services. */
+  /** A change of one of its devices is running, or is not published to other services. */
   readonly unsettled: boolean;
-  /** How often its contract had changed; absent: it has none. */
+  /** Number of changes of its contract; absent if it has none. */
   readonly contractChanges?: number;
-  /** The newest run of the command that has forgotten it. */
+  /** The newest run of the command that has forgotten the application. */
   readonly run?: string;
 }
 
-/** The same of an application. */
+/** Removes data of an application that operators want forgotten. */
 export interface ApplicationForgetStore {
   traces(applicationId: string): Promise<TracesOfApplication | undefined>;
   /**
-   * Removes all but the IMEIs of its contract. False: the contract has changed since, so a device may be
+   * Removes all data except the IMEIs of its contract. False if the contract has changed since, because a device may be
    * activated. Idempotent.
    */
   forget(
@@ -244,58 +238,58 @@ export interface ApplicationForgetStore {
     seen: { readonly contractChanges: number | undefined; readonly run: string; readonly nowMs: number },
     record: OwedRecord,
   ): Promise<boolean>;
-  /** IMEIs that its contract names. */
+  /** Number of IMEIs in its contract. */
   countNamed(applicationId: string): Promise<number>;
-  /** The next ones of them. */
+  /** Removes the next IMEIs of its contract. */
   removeNamed(applicationId: string): Promise<{ readonly removed: number; readonly more: boolean }>;
 }
 
-/** A key that an open session has signed in with. */
+/** A key with which an open session has signed in. */
 export interface KeyInUse {
   readonly deviceId: string;
   readonly keyId: string;
 }
 
-/** A key, and when a session with it was last seen; absent: never. */
+/** A key, and the time when a session with the key was last seen; absent: never. */
 export type ListedKey = RegisteredKey & { readonly lastUsedAtMs?: number };
 
-/** The keys that headsets sign in with (rule C6). */
+/** The keys with which headsets sign in (rule C6). */
 export interface HeadsetKeyStore {
-  /** 'none': the device is unknown or has too many keys. Idempotent: 'had' by a repeat. */
+  /** 'none': the device is unknown or has too many keys. Idempotent: a repeat returns 'had'. */
   add(deviceId: string, key: RegisteredKey, record: OwedRecord): Promise<'added' | 'had' | 'none'>;
-  /** Another device that has the key; undefined: none has. */
+  /** Another device that has the key; undefined if there is none. */
   otherWith(keyId: string, deviceId: string): Promise<string | undefined>;
-  /** False: the device has no such key. */
+  /** False if the device has no such key. */
   remove(deviceId: string, keyId: string, nowMs: number, record: OwedRecord): Promise<boolean>;
   /** Devices that lost a key in the last minute, the latest first; at most 10,000. */
   recent(nowMs: number): Promise<string[]>;
-  /** In the order of registration; undefined: unknown device. */
+  /** In the order of registration; undefined for an unknown device. */
   list(deviceId: string): Promise<ListedKey[] | undefined>;
-  /** The keys of the devices that the application has activated now, by device id. */
+  /** The keys of the devices that the application has activated now, ordered by device id. */
   ofApplication(
     applicationId: string,
     afterDeviceId: string,
     limit: number,
   ): Promise<{ readonly deviceId: string; readonly keys: readonly ListedKey[] }[]>;
-  /** Positions of the keys that are not registered; the use of the others is noted now and then. */
+  /** Returns the positions of the keys that are not registered. Stores the use of the other keys at intervals. */
   check(inUse: readonly KeyInUse[], nowMs: number): Promise<number[]>;
 }
 
-/** A contract, for an activation of a device that the contract names. */
+/** A contract that names the device to be activated. */
 export interface ContractStanding {
   readonly activationLimit: number;
   /** Rises with each change of the contract, and after each change of its slots. */
   readonly changes: number;
 }
 
-/** The slots of contracts (ADR 0011, rule B8): a slot is a number in a device's activation. */
+/** The slots of contracts (ADR 0011, rule B8). A slot is a number in a device's activation. */
 export interface SlotStore {
-  /** Devices that the application has activated. Counts over an index. */
+  /** Number of devices that the application has activated. Counts over an index. */
   inUse(applicationId: string): Promise<number>;
   /**
-   * A number below the contract's limit that no activation had. Undefined: each number was in use at some time of
-   * the call. Before, devices without a number, or with one that is not below the limit, get one.
-   * `tries`: how often the caller's activation has found its number in use.
+   * Returns a number below the contract's limit that no activation has. Undefined: each number was in use at some time
+   * during the call. Before that, gives a number to devices without a number, or with a number above the limit.
+   * `tries`: how often the caller has found its number in use.
    */
   free(applicationId: string, contract: ContractStanding, tries: number): Promise<number | undefined>;
 }
@@ -303,40 +297,40 @@ export interface SlotStore {
 export interface Contract {
   readonly applicationId: string;
   readonly activationLimit: number;
-  /** The contract's own. */
+  /** Limits that the contract sets. */
   readonly limits: Partial<Limits>;
 }
 
 /** A change of a contract. */
 export interface ContractChange {
-  /** Undefined: the contract's own stays. */
+  /** Undefined: the contract's limit does not change. */
   readonly activationLimit: number | undefined;
   readonly add: readonly string[];
   readonly remove: readonly string[];
   /** Limits to set. */
   readonly limits: Partial<Limits>;
-  /** The contract's own limits are dropped before. */
+  /** True: the contract's limits are removed before `limits` are set. */
   readonly defaultLimits: boolean;
 }
 
-/** Contracts. No call costs more for a contract with more devices; only `devices` reads them, a page at a time. */
+/** Contracts. No call costs more for a contract with more devices. Only `devices` reads the devices, in pages. */
 export interface ContractStore {
-  /** Undefined: no contract names the device. */
+  /** Undefined if no contract names the device. */
   standing(applicationId: string, deviceId: string): Promise<ContractStanding | undefined>;
   /**
-   * Notes that an activation of the application began or ended; idempotent. Closed: the application is forgotten, and
-   * the contract has no slot.
+   * Records that an activation of the application began or ended; idempotent. 'closed': the application is forgotten,
+   * and the contract has no slot.
    */
   slotsChanged(applicationId: string): Promise<'open' | 'closed'>;
   get(applicationId: string): Promise<Contract | null>;
-  /** The IMEIs that the contract names, in order. */
+  /** The IMEIs of the contract, in order. */
   devices(applicationId: string, afterDeviceId: string, limit: number): Promise<string[]>;
   /**
-   * The first of its writes owes the record. False, and nothing is changed: there is no contract yet, and the change
-   * names no activation limit.
+   * `record` is the audit record; the first write includes it. Returns false and changes nothing if there is no
+   * contract yet and the change has no activation limit.
    */
   put(applicationId: string, change: ContractChange, record: OwedRecord): Promise<boolean>;
-  /** The contract's own limits; none without a contract. */
+  /** The limits that the contract sets; none without a contract. */
   limits(applicationId: string): Promise<Partial<Limits>>;
 }
 
@@ -346,20 +340,18 @@ export interface Application {
   readonly name: string;
 }
 
-/** An application that is forgotten (ADR 0047) is not known to any of these. */
+/** Applications. A forgotten application (ADR 0047) is unknown to all methods. */
 export interface ApplicationStore {
   get(applicationId: string): Promise<Application | undefined>;
   list(developerId: string | undefined): Promise<Application[]>;
-  /** False: the id is taken, or was another's that is forgotten. */
+  /** False if the id is taken, or belonged to a forgotten application. */
   create(application: Application, nowMs: number, record: OwedRecord): Promise<boolean>;
   settings(applicationId: string): Promise<ApplicationSettings | undefined>;
-  /** Which of the two halves of a destination exist; undefined: unknown application. One point read. */
+  /** Whether the URL and the key of a destination exist; undefined for an unknown application. One point read. */
   destination(
     applicationId: string,
   ): Promise<{ deviceEvent: boolean; authenticationKey: boolean } | undefined>;
-  /**
-   * Applies a change once per `changeId`. Returns the settings afterwards; undefined: unknown application.
-   */
+  /** Applies a change once per `changeId`. Returns the settings afterwards; undefined for an unknown application. */
   change(
     applicationId: string,
     change: {

@@ -10,25 +10,25 @@ import type { ActivationDependencies } from './dependencies.ts';
 export interface ActivateRequest {
   readonly applicationId: string;
   readonly deviceId: string;
-  /** Drawn for this call; a repeat has the same id. */
+  /** Chosen for this call; a repeat has the same id. */
   readonly transactionId: number;
   readonly clientId: string;
-  /** Sealed, base64; absent: none was given. */
+  /** Sealed, base64; absent if none was given. */
   readonly clientSecret?: string;
-  /** Stored with the change. */
+  /** Audit record, stored with the change. */
   readonly record: OwedRecord;
 }
 
-/** Maximum number of tries of one call: a try fails only if another change of the device, or of a slot, came first. */
+/** Maximum tries of one call. A try fails only if another change of the device, or of a slot, came first. */
 const mostTries = 200;
 
 /**
- * Activates a device (specification API 7, rule C13, rules A7 and B8); resolves when its transaction exists.
- * A first activation is one conditional update of the device's document, which includes the number of a free
- * slot of the contract (ADR 0011). Then the pending work is done: the transaction is created. After a crash
- * the sweeper does the pending work.
+ * Activates a device (specification API 7, rule C13, rules A7 and B8); resolves when its transaction exists. A first
+ * activation is one conditional update of the device's document, which includes the number of a free slot of the
+ * contract (ADR 0011). Then the pending work is done: the transaction is created. After a crash the sweeper does the
+ * pending work.
  *
- * Throws the refusals of the API, and `conflict` when a later change of the device came first.
+ * Throws the API's errors, and `conflict` when a later change of the device came first.
  */
 export async function activateDevice(deps: ActivationDependencies, request: ActivateRequest): Promise<void> {
   const { deviceId } = request;
@@ -46,8 +46,8 @@ export async function activateDevice(deps: ActivationDependencies, request: Acti
 }
 
 /**
- * Checks everything that can refuse an activation before a write, in the order of rule A3. Returns a free slot
- * of the contract. Undefined: the device needs none.
+ * Checks every condition that can reject an activation before a write, in the order of rule A3. Returns a free slot of
+ * the contract; undefined if the device needs none.
  */
 async function requireAllowed(
   deps: ActivationDependencies,
@@ -73,7 +73,7 @@ async function requireAllowed(
   return slot;
 }
 
-/** Whatever the outcome, the caller reads the device again. */
+/** The caller reads the device again, whatever the outcome. */
 async function activateFirst(
   deps: ActivationDependencies,
   { applicationId, deviceId, transactionId, clientId, clientSecret, record }: ActivateRequest,
@@ -94,7 +94,8 @@ async function activateFirst(
 }
 
 /**
- * The same application activates again: the client id is replaced, the slot and the activation epoch stay.
+ * Handles a repeated activation by the same application: replaces the client id, and keeps the slot and the activation
+ * epoch.
  */
 async function activateAgain(
   deps: ActivationDependencies,

@@ -9,20 +9,19 @@ import type { ActivationDependencies } from './dependencies.ts';
 export interface ChangeActivatedRequest {
   readonly applicationId: string;
   readonly deviceId: string;
-  /** Drawn for this call; a repeat has the same id. */
+  /** Chosen for this call; a repeat has the same id. */
   readonly transactionId: number;
-  /** Stored with the change. */
+  /** Audit record, stored with the change. */
   readonly record: OwedRecord;
 }
 
 const mostTries = 20;
 
 /**
- * Changes a device that the application has activated; resolves when the work that the change caused is
- * done. `change` is one conditional update of the activation that was read; whatever its outcome, the
- * device is read again.
+ * Changes a device that the application has activated; resolves when the work that the change caused is done. `change`
+ * is one conditional update of the activation that was read. The device is read again, whatever the outcome.
  *
- * Throws the refusals of the API, and `conflict` when a later change of the device came first.
+ * Throws the API's errors, and `conflict` when a later change of the device came first.
  */
 export async function changeActivated(
   deps: ActivationDependencies,

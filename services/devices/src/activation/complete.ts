@@ -9,10 +9,9 @@ import type { DeviceState, Pending, Undo } from '../domain/device.ts';
 import type { ActivationDependencies } from './dependencies.ts';
 
 /**
- * Does a device's pending work, oldest first. Each step is idempotent, so any number of calls and sweepers
- * may do it concurrently. The transaction of a later change is never created before that of an earlier one,
- * because everyone does all of the earlier work first. Throws transient errors; the work then stays
- * pending.
+ * Does a device's pending work, oldest first. Each step is idempotent, so any number of calls and sweepers may run
+ * concurrently. The transaction of a later change is never created before the transaction of an earlier change, because
+ * every caller does all earlier work first. Throws transient errors; the work then stays pending.
  */
 export async function completePending(deps: ActivationDependencies, deviceId: string): Promise<void> {
   const device = await deps.devices.find(deviceId);
@@ -29,7 +28,7 @@ export async function completePending(deps: ActivationDependencies, deviceId: st
   if (undo) await completeUndo(deps, deviceId, undo);
 }
 
-/** Has the transactions of an activation that was undone canceled (ADR 0063). */
+/** Cancels the transactions of an activation that was undone (ADR 0063). */
 async function completeUndo(deps: ActivationDependencies, deviceId: string, undo: Undo): Promise<void> {
   await deps.contracts.slotsChanged(undo.applicationId);
   await deps.transactions.endActivation({ deviceId, activationEpoch: BigInt(undo.epoch) });
@@ -38,8 +37,8 @@ async function completeUndo(deps: ActivationDependencies, deviceId: string, undo
 }
 
 /**
- * Notes in the contract that its slots have changed. An activation that came after its application was forgotten
- * is undone (ADR 0047): the update of the device cannot check the contract.
+ * Records in the contract that its slots have changed. Undoes an activation that came after its application was
+ * forgotten (ADR 0047), because the update of the device cannot check the contract.
  */
 async function noteSlots(deps: ActivationDependencies, device: DeviceState, pending: Pending): Promise<void> {
   const { kind, applicationId, transactionId } = pending;
@@ -69,10 +68,10 @@ async function createTransaction(
     });
   } catch (error) {
     if (!(error instanceof DomainError) || errorCatalogue[error.code].http >= 500) throw error;
-    // It can never be created; keeping it pending would block the device's later changes for ever.
+    // The transaction can never be created. As pending work it would block the device's later changes forever.
     deps.logger.error(
       { deviceId, transactionId, err: error },
-      'a transaction of an activation was refused for good',
+      'a transaction of an activation was rejected permanently',
     );
   }
 }
@@ -109,7 +108,7 @@ function deactivatePart(applicationId: string): Part {
   return {
     operationId: operationOf('deactivate').id,
     operation: { kind: { case: 'deactivate', value: { applicationId } } },
-    // The floor cancels all earlier unprocessed transactions (rule B4).
+    // The minimum activation epoch cancels all earlier unprocessed transactions (rule B4).
     raisesFloor: FloorReason.DEACTIVATION,
   };
 }
@@ -118,7 +117,7 @@ function resetPart(applicationId: string): Part {
   return {
     operationId: operationOf('reset').id,
     operation: { kind: { case: 'reset', value: { applicationId } } },
-    // As for a deactivation, but with its own message.
+    // Like a deactivation, with a different message.
     raisesFloor: FloorReason.RESET,
   };
 }

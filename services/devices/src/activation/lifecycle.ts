@@ -8,19 +8,19 @@ import type { LifecycleChange } from '../domain/device.ts';
 import type { ActivationStore } from '../ports.ts';
 
 /**
- * Publishes activations and deactivations that have taken effect to the log. The update that makes such a
- * change also stores its event in the device's document; the sweeper publishes events that a crash or an
- * outage left there (rule C3). No call waits for the log.
+ * Publishes activations and deactivations that have taken effect to the log. The update that makes such a change also
+ * stores its event in the device's document. The sweeper publishes events that remain there after a crash or an outage
+ * (rule C3). No call waits for the log.
  */
 export interface LifecycleEvents {
   /**
-   * Publishes the events that the device owes; resolves when they are durable and removed from the
+   * Publishes the device's pending events; resolves when the log has stored them and they are removed from the
    * document.
    */
   publish(deviceId: string): Promise<void>;
-  /** The same, but returns at once; after a failure the sweeper publishes them. */
+  /** Like `publish`, but returns at once. After a failure the sweeper publishes the events. */
   begin(deviceId: string): void;
-  /** Waits for all started publishing. */
+  /** Waits until all started publishes have ended. */
   drain(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ const kinds = {
 } as const;
 
 export function createLifecycleEvents(deps: {
-  devices: Pick<ActivationStore, 'owedLifecycle' | 'clearLifecycle'>;
+  devices: Pick<ActivationStore, 'pendingLifecycle' | 'clearLifecycle'>;
   log: Pick<EventLog, 'publish'>;
   failpoints: Failpoints;
   logger: Logger;
@@ -43,13 +43,13 @@ export function createLifecycleEvents(deps: {
     maxRunning: 1,
     maxItems: 200,
     async run(deviceIds) {
-      const owed = await devices.owedLifecycle([...new Set(deviceIds)]);
-      const events = owed.flatMap(({ deviceId, changes }) => changes.map((one) => event(deviceId, one)));
+      const pending = await devices.pendingLifecycle([...new Set(deviceIds)]);
+      const events = pending.flatMap(({ deviceId, changes }) => changes.map((one) => event(deviceId, one)));
       if (events.length > 0) {
         await log.publish(topics.deviceLifecycle, events);
         failpoints('devices.lifecycle-published');
         await devices.clearLifecycle(
-          owed.map(({ deviceId, changes }) => ({ deviceId, epoch: changes.at(-1)?.epoch ?? 0 })),
+          pending.map(({ deviceId, changes }) => ({ deviceId, epoch: changes.at(-1)?.epoch ?? 0 })),
         );
       }
       return deviceIds.map(() => ({ value: undefined }));
@@ -60,7 +60,7 @@ export function createLifecycleEvents(deps: {
     publish,
     begin(deviceId) {
       const done = publish(deviceId).catch((error) =>
-        logger.warn({ deviceId, err: error }, 'a lifecycle event is not published yet; the sweeper will try'),
+        logger.warn({ deviceId, err: error }, 'lifecycle event not published, the sweeper retries'),
       );
       begun.add(done);
       void done.finally(() => begun.delete(done));

@@ -5,8 +5,8 @@ import type { ActivationDependencies } from './dependencies.ts';
 const batchSize = 100;
 
 /**
- * Completes, in order, work that calls left (after a crash, or while a peer was unavailable). Safe
- * concurrently with other instances and with the calls themselves. Returns how many devices it handled.
+ * Completes, in order, work that calls left behind (after a crash, or while another service was unavailable). May run
+ * concurrently with other instances and with the calls themselves. Returns the number of handled devices.
  */
 export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: number): Promise<number> {
   const nowMs = deps.clock.now();
@@ -17,18 +17,17 @@ export async function sweepOverdue(deps: ActivationDependencies, retryAfterMs: n
     try {
       await sweepDevice(deps, deviceId);
     } catch (error) {
-      deps.logger.warn({ deviceId, err: error }, 'pending work of a device failed and will be tried again');
+      deps.logger.warn({ deviceId, err: error }, 'pending work of a device failed, retrying later');
     }
   }
   const failed = (await published).find((outcome) => outcome.status === 'rejected');
-  if (failed) deps.logger.warn({ err: failed.reason }, 'lifecycle events will be published later');
+  if (failed) deps.logger.warn({ err: failed.reason }, 'lifecycle events not published, retrying later');
   return due.length;
 }
 
 /**
- * Makes due what lies further ahead than a right clock writes: an instance whose clock was ahead left it.
- * Rarely, because an instance whose clock is behind takes all work for such: that does no harm, but it
- * costs.
+ * Makes work due now if its due time is later than a correct clock writes: an instance with a fast clock left it. Runs
+ * rarely. An instance with a slow clock finds all work too far in the future, which does no harm but has a cost.
  */
 export function recallOverdue(deps: ActivationDependencies, retryAfterMs: number): () => Promise<void> {
   const { devices, clock } = deps;

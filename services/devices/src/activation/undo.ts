@@ -6,9 +6,9 @@ import type { ActivationDependencies } from './dependencies.ts';
 const mostTries = 20;
 
 /**
- * Undoes an activation whose transaction was canceled (ADR 0063); resolves when the transactions of
- * the activation are canceled. The slot is free with the same update. Each step is one conditional update of the device that was
- * read; whatever its outcome, the device is read again. Any number of calls have the effect of one.
+ * Undoes an activation whose transaction was canceled (ADR 0063); resolves when the transactions of the activation are
+ * canceled. The same update frees the slot. Each step is one conditional update of the device that was read. The device
+ * is read again, whatever the outcome. Repeated calls have no further effect.
  *
  * Throws transient errors; a repeated call, or the sweeper, continues.
  */
@@ -27,7 +27,7 @@ export async function undoActivation(
     const { present } = step;
     if (step.kind === 'end') await devices.undo(device, present, transactionId);
     else if ((await devices.replace(device, step.next)) === 'taken') {
-      // Another device has the former client id by now.
+      // Another device has the previous client id in the meantime.
       await devices.replace(device, withClient(step.next, present));
     }
     failpoints('devices.undone');

@@ -3,7 +3,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { requireId, requireName } from '../domain/provisioning.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 
-/** Applications and who owns them. */
+/** Applications and their owners. */
 export function applicationHandlers({
   applications,
   developers,
@@ -33,10 +33,10 @@ export function applicationHandlers({
         if (!known) {
           throw new DomainError(
             'conflict',
-            `The application ${applicationId} is forgotten; its id is never given again. Choose another one.`,
+            `The application ${applicationId} is forgotten, and its id cannot be used again. Choose another id.`,
           );
         }
-        // Creating the same application again is not an error, because provisioning scripts run twice.
+        // Creating the same application again is not an error, because provisioning scripts may run twice.
         if (known.developerId !== developerId || known.name !== wanted.name) {
           throw new DomainError(
             'conflict',

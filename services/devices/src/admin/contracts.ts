@@ -3,10 +3,10 @@ import { requireLimits } from '../domain/limits.ts';
 import { pageSize, requireActivationLimit, requireContractDevices } from '../domain/provisioning.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 
-/** Most IMEIs in an answer, because a contract may name more than a message holds. */
+/** Maximum IMEIs in an answer. A contract may name more than a message can contain. */
 const devicesShown = 1000;
 
-/** Contracts: how many devices an application may have activated at once, which, and its limits. */
+/** Contracts: the number of devices that an application may activate at once, which devices, and its limits. */
 export function contractHandlers({
   applications,
   contracts,
@@ -53,8 +53,8 @@ export function contractHandlers({
         contracts.put(applicationId, change, record),
       );
       if (!put) throw withoutContract(applicationId);
-      // After the contract, whose write owes the record. A contract may name devices before their keys are
-      // registered; where a crash leaves one out, the operator's repeat registers it.
+      // After the contract, whose write includes the audit record. A contract may name devices before their keys are
+      // registered. If a crash leaves out a device, the operator's repeat registers it.
       await registry.register(addDeviceIds);
       return show(applicationId);
     },
@@ -70,6 +70,6 @@ export function contractHandlers({
 function withoutContract(applicationId: string): DomainError {
   return new DomainError(
     'not_found',
-    `The application ${applicationId} has no contract. Put one first, with its limit: ctl contracts put ${applicationId} --limit 10`,
+    `The application ${applicationId} has no contract. Put a contract with a limit first: ctl contracts put ${applicationId} --limit 10`,
   );
 }

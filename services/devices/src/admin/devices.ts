@@ -38,7 +38,7 @@ export function deviceHandlers({
   };
 }
 
-/** An operator named a device that was never put. */
+/** Error for a device that no operator has registered. */
 export function unknownDevice(deviceId: string): DomainError {
   return new DomainError(
     'not_found',
@@ -46,7 +46,7 @@ export function unknownDevice(deviceId: string): DomainError {
   );
 }
 
-/** Without the reported state, which only the answer for a single device has. */
+/** Without the reported state, which is returned only for a single device. */
 function message(device: RegisteredDevice) {
   const { deviceId, keyIds, applicationId, specificDestination, clientVersion } = device;
   return {

@@ -7,13 +7,13 @@ export interface ForgetApplicationDependencies extends Pick<AdminDependencies, '
   readonly forgettingApplications: ApplicationForgetStore;
 }
 
-/** Removes what is personal or secret of an application that has no device (ADR 0047). */
+/** Removes personal and secret data of an application that has no device (ADR 0047). */
 export function applicationForgetHandler({
   forgettingApplications: forgetting,
   clock,
   audit,
 }: ForgetApplicationDependencies): Pick<AdminHandlers, 'forgetApplication'> {
-  /** Of an application that may be forgotten now. */
+  /** Counts the data of an application. Throws if the application cannot be forgotten now. */
   async function tracesOf(applicationId: string): Promise<TracesOfApplication> {
     const traces = await forgetting.traces(applicationId);
     if (!traces) throw new DomainError('not_found', `The application ${applicationId} does not exist.`);
@@ -27,8 +27,8 @@ export function applicationForgetHandler({
       requireForgetApplication(request);
       const { applicationId, run, dryRun } = request;
       let traces = await tracesOf(applicationId);
-      if (dryRun) return { forgotten: told(traces, await forgetting.countNamed(applicationId)) };
-      // Further calls of a run only remove what its first one left.
+      if (dryRun) return { forgotten: counts(traces, await forgetting.countNamed(applicationId)) };
+      // Further calls of a run only remove the rest of the first call.
       const first = traces.run !== run;
       for (let tries = 1; first; tries += 1) {
         const { contractChanges } = traces;
@@ -38,11 +38,11 @@ export function applicationForgetHandler({
         );
         if (forgotten) break;
         if (tries === mostTries) throw unsettled(applicationId);
-        // Its contract changed since it was read: an activation has begun, or it was only counted again.
+        // Its contract has changed since it was read: an activation has begun, or the slots were only counted again.
         traces = await tracesOf(applicationId);
       }
       const { removed, more } = await forgetting.removeNamed(applicationId);
-      return { forgotten: told(first ? traces : none, removed), more };
+      return { forgotten: counts(first ? traces : none, removed), more };
     },
   };
 }
@@ -60,11 +60,11 @@ function hasDevices(applicationId: string, activated: number): DomainError {
 function unsettled(applicationId: string): DomainError {
   return new DomainError(
     'conflict',
-    `A change of a device or of the contract of the application ${applicationId} is not told to all services yet, or has just begun. Try again in a minute.`,
+    `A change of a device or of the contract of the application ${applicationId} is still being published to other services, or has just begun. Try again in a minute.`,
   );
 }
 
-function told(
+function counts(
   traces: Pick<TracesOfApplication, 'settings' | 'authenticationKeys' | 'names' | 'contracts'>,
   named: number,
 ) {

@@ -10,7 +10,7 @@ export interface ForgetDependencies extends Pick<AdminDependencies, 'clock' | 'a
   readonly letters: LettersOfDevice;
 }
 
-/** Removes what is personal of a device that no application has activated (ADR 0047). */
+/** Removes personal data of a device that no application has activated (ADR 0047). */
 export function forgetHandler({
   forgetting,
   letters,
@@ -24,14 +24,14 @@ export function forgetHandler({
       const traces = await forgetting.traces(deviceId);
       if (!traces) throw unknownDevice(deviceId);
       if (traces.applicationId !== undefined || traces.unsettled) throw inUse(deviceId, traces);
-      if (dryRun) return { forgotten: told(traces, { removed: await letters.count(deviceId), left: 0 }) };
+      if (dryRun) return { forgotten: counts(traces, { removed: await letters.count(deviceId), left: 0 }) };
       const forgotten = await audit.change(forgetSubject(request), (record) =>
         forgetting.forget(deviceId, clock.now(), record),
       );
-      // Something happened to it since it was read.
+      // The device has changed since it was read.
       if (!forgotten) throw inUse(deviceId, { ...traces, unsettled: true });
-      // After the mark, which no event passes any more.
-      return { forgotten: told(traces, await letters.remove(deviceId)) };
+      // After the mark is set: events do not change a device with the mark.
+      return { forgotten: counts(traces, await letters.remove(deviceId)) };
     },
   };
 }
@@ -45,11 +45,11 @@ function inUse(deviceId: string, { applicationId }: TracesOfDevice): DomainError
   }
   return new DomainError(
     'conflict',
-    `A change of the device ${deviceId} is not told to all services yet, or another has just begun. Try again in a minute.`,
+    `A change of the device ${deviceId} is still being published to other services, or another change has just begun. Try again in a minute.`,
   );
 }
 
-function told(
+function counts(
   { keys, reported, past, texts }: TracesOfDevice,
   letters: { readonly removed: number; readonly left: number },
 ) {

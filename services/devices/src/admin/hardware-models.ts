@@ -2,7 +2,7 @@ import { namesOf } from '@headset-cloud/kit/audit/record.ts';
 import { type HardwareModel, requireHardwareModel } from '../domain/hardware.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 
-/** The hardware models that operators register; the hardware properties show them. */
+/** The hardware models that operators register, for the hardware properties. */
 export function hardwareModelHandlers({
   hardwareModels,
   audit,

@@ -6,7 +6,7 @@ import type { ListedKey } from '../ports.ts';
 import type { AdminDependencies, AdminHandlers } from './dependencies.ts';
 import { unknownDevice } from './devices.ts';
 
-/** Devices whose keys one call lists or removes. */
+/** Maximum devices whose keys one call lists or removes. */
 const pageOfDevices = 100;
 
 /** The public keys that headsets sign with (rule C6). */
@@ -33,14 +33,17 @@ export function headsetKeyHandlers({
     if (await applications.get(requireId('application_id', applicationId))) return;
     throw new DomainError('not_found', `The application ${applicationId} does not exist.`);
   }
-  /** Who has the key speaks for the device, so no two have the same one; `before` comes before the refusal. */
+  /**
+   * Throws if another device has the key, because the key identifies the device. `before` runs before the error is
+   * thrown.
+   */
   async function requireNoOther(deviceId: string, keyId: string, before?: () => Promise<void>) {
     const other = await keys.otherWith(keyId, deviceId);
     if (other === undefined) return;
     await before?.();
     throw new DomainError(
       'conflict',
-      `The device ${other} has this key. Each headset has its own: make another one, or remove it there first.`,
+      `The device ${other} has this key. Each headset needs its own key: generate another key, or remove the key from that device first.`,
     );
   }
   return {
@@ -56,11 +59,11 @@ export function headsetKeyHandlers({
         if (!(await registry.get(deviceId))) throw unknownDevice(deviceId);
         throw new DomainError(
           'conflict',
-          `The device ${deviceId} has ${mostKeys} keys, the most it may have. Remove the one that is out of use first.`,
+          `The device ${deviceId} has ${mostKeys} keys, the maximum. Remove an unused key first.`,
         );
       }
-      // Of calls at the same time each looks after its own change, so not both can miss the other's. If the process
-      // dies in between, the call has no answer, and its repeat is refused.
+      // Each of several concurrent calls checks after its own change, so that at least one finds the conflict. If the
+      // process dies in between, the call has no answer, and its repeat is rejected.
       if (outcome === 'added') {
         await requireNoOther(deviceId, key.keyId, async () => void (await removeKey(deviceId, key.keyId)));
       }
@@ -105,7 +108,7 @@ export function headsetKeyHandlers({
   };
 }
 
-/** Where the page after this one begins; empty: there is none. */
+/** Start of the next page; empty after the last page. */
 function nextAfter(page: readonly { readonly deviceId: string }[]): string {
   return page.length === pageOfDevices ? (page.at(-1)?.deviceId ?? '') : '';
 }

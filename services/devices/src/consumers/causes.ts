@@ -2,18 +2,18 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { type Associations, hearer } from '../domain/association.ts';
+import { type Associations, notifiedApplication } from '../domain/association.ts';
 import { isPairing, namedCause } from '../domain/connection-notification.ts';
 
 type Transactions = Pick<Client<typeof TransactionsService>, 'getTransaction'>;
 
-/** Most concurrent calls to transactions. */
+/** Maximum concurrent calls to transactions. */
 const mostAtOnce = 8;
 
 /**
- * Of the reports that name a transaction as their cause, finds those where it is a pairing of the same
- * device and of the application to be notified; any other id may belong to somebody else (rule A16).
- * Rejects while transactions is unavailable. Reports without a cause cost no call.
+ * Of the reports that name a transaction as their cause, finds those whose cause is a pairing of the same device and of
+ * the application to be notified. Any other id may belong to another application (rule A16). Rejects while transactions
+ * is unavailable. Reports without a cause need no call.
  */
 export async function causesOf<T extends { readonly deviceId: string; readonly report?: Report }>(
   transactions: Transactions,
@@ -24,7 +24,7 @@ export async function causesOf<T extends { readonly deviceId: string; readonly r
   const named = received.flatMap((one) => {
     const cause = one.report && namedCause(one.report);
     const applicationId =
-      cause && hearer(associations.get(one.deviceId), Number(one.report?.activationEpoch));
+      cause && notifiedApplication(associations.get(one.deviceId), Number(one.report?.activationEpoch));
     return cause && applicationId ? [{ one, cause, applicationId }] : [];
   });
   for (let at = 0; at < named.length; at += mostAtOnce) {
@@ -38,7 +38,7 @@ export async function causesOf<T extends { readonly deviceId: string; readonly r
   return causes;
 }
 
-/** Undefined: the application has no transaction with that id. */
+/** Undefined if the application has no transaction with that id. */
 async function transactionOf(transactions: Transactions, applicationId: string, id: number) {
   try {
     return (await transactions.getTransaction({ applicationId, transactionId: BigInt(id) })).transaction;

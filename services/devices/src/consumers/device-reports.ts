@@ -10,10 +10,10 @@ import { activatedAtMs } from '../domain/association.ts';
 import type { DevicesMetrics } from '../metrics.ts';
 import type { DeviceReader, ReportStore } from '../ports.ts';
 import {
+  type KnownDevices,
   publishReportEvents,
   type Received,
   type ReportEventsDependencies,
-  type Telling,
 } from './report-events.ts';
 import { reportedStates } from './reported-state.ts';
 import { sessionChange } from './session-events.ts';
@@ -22,27 +22,26 @@ import { sessionChange } from './session-events.ts';
 export const deviceReportsGroup = 'devices';
 
 /**
- * Stores headsets' reports about themselves and publishes the notifications and usage that follow; both are
- * idempotent. One query reads all devices of a batch. Resolves when everything is durable; then the group's offset
- * moves.
+ * Stores headsets' reports about themselves and publishes the resulting notifications and usage; both are idempotent.
+ * One query reads all devices of a batch. Resolves when everything is stored; then the group's offset is committed.
  */
 export function deviceReportsHandler(
   deps: ReportEventsDependencies & {
-    readonly reader: Pick<DeviceReader, 'tellingOf'>;
+    readonly reader: Pick<DeviceReader, 'knownDevices'>;
     readonly store: ReportStore;
     readonly failpoints: Failpoints;
   },
 ): (events: readonly LogEvent[]) => Promise<void> {
   return async (events) => {
     const decoded = events.map((event) => decodeEvent(DeviceReportEventSchema, event));
-    const telling = await deps.reader.tellingOf([...new Set(decoded.map(({ deviceId }) => deviceId))]);
-    for (const event of decoded) checkTime(event, telling, deps.metrics);
+    const known = await deps.reader.knownDevices([...new Set(decoded.map(({ deviceId }) => deviceId))]);
+    for (const event of decoded) checkTime(event, known, deps.metrics);
     const states = reportedStates(decoded);
-    const told = decoded.flatMap((event, n) => received(event, events[n]?.headers['traceparent']));
-    const published = publishReportEvents(deps, told, telling);
-    // A change of the network status can only be found by comparison with the stored status. It is
-    // published before the new status is stored, so that a crash in between cannot lose it.
-    if (told.some((one) => 'change' in one)) await published;
+    const arrivals = decoded.flatMap((event, n) => received(event, events[n]?.headers['traceparent']));
+    const published = publishReportEvents(deps, arrivals, known);
+    // A change of the network status is found only by comparison with the stored status. It is published before the new
+    // status is stored, so that a crash in between cannot lose it.
+    if (arrivals.some((one) => 'change' in one)) await published;
     await Promise.all([states.length > 0 && deps.store.store(states), published]);
     deps.failpoints('devices.reports-published');
     for (const { body } of decoded) {
@@ -55,12 +54,12 @@ export function deviceReportsHandler(
 /** Replaces a report's time that is not plausible in its activation (rule A24). */
 function checkTime(
   { deviceId, receivedAtMs, body }: DeviceReportEvent,
-  telling: Telling,
+  known: KnownDevices,
   metrics: DevicesMetrics,
 ): void {
   if (body.case !== 'report') return;
   const report = body.value;
-  const notBeforeMs = activatedAtMs(telling.get(deviceId), Number(report.activationEpoch));
+  const notBeforeMs = activatedAtMs(known.get(deviceId), Number(report.activationEpoch));
   const times = { notBeforeMs, arrivedAtMs: Number(receivedAtMs) };
   const atMs = plausibleTime(Number(report.occurredAtMs), times, (reason) =>
     metrics.timesReplaced.inc({ time: 'report', reason }),

@@ -6,7 +6,12 @@ import { UsageEventSchema, UsageKind } from '@headset-cloud/proto/billing/v1/eve
 import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Destination, NotificationEventSchema } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { type Associations, activatedAtMs, applicationAt, hearer } from '../domain/association.ts';
+import {
+  type Associations,
+  activatedAtMs,
+  applicationAt,
+  notifiedApplication,
+} from '../domain/association.ts';
 import { changePresence, type Presence, type SessionChange } from '../domain/network-status.ts';
 import type { DeviceNotification } from '../domain/notification.ts';
 import { isNotifying, notificationsOf } from '../domain/notifications.ts';
@@ -21,12 +26,12 @@ interface Arrival {
   readonly traceparent: string;
 }
 
-/** A report as it arrived. */
+/** A report with its arrival. */
 interface ReceivedReport extends Arrival {
   readonly report: Report;
 }
 
-/** A report, or the begin or end of a session. */
+/** A report, or the start or end of a session. */
 export type Received = ReceivedReport | (Arrival & { readonly change: SessionChange });
 
 export interface ReportEventsDependencies {
@@ -35,38 +40,38 @@ export interface ReportEventsDependencies {
   readonly metrics: DevicesMetrics;
 }
 
-/** The activations and the presence of the devices of a batch. */
-export type Telling = Map<string, Associations & { presence: Presence }>;
+/** Activations and presence of the devices of a batch, by device id. */
+export type KnownDevices = Map<string, Associations & { presence: Presence }>;
 
 /**
- * Publishes the events that follow from reports: notifications for the application that has the device
- * activated, usage for billing. Resolves when they are in the log. Ids are stable, so that
- * consumers recognise a repeat. The times of the reports have been checked (rule A24).
+ * Publishes the events that result from reports: notifications for the application that has activated the device, usage
+ * for billing. Resolves when the log has stored them. Ids are stable, so that consumers recognize a repeat. The times
+ * of the reports have already been checked (rule A24).
  */
 export async function publishReportEvents(
   { transactions, log, metrics }: ReportEventsDependencies,
   received: readonly Received[],
-  telling: Telling,
+  devices: KnownDevices,
 ): Promise<void> {
-  const told = received.filter(
+  const relevant = received.filter(
     (one) => 'change' in one || isNotifying(one.report) || one.report.body.case === 'speechUsage',
   );
-  if (told.length === 0) return;
-  const causes = await causesOf(transactions, told, telling);
+  if (relevant.length === 0) return;
+  const causes = await causesOf(transactions, relevant, devices);
   const notifications: OutgoingEvent[] = [];
   const usage: OutgoingEvent[] = [];
-  for (const one of told) {
-    const known = telling.get(one.deviceId);
+  for (const one of relevant) {
+    const known = devices.get(one.deviceId);
     if ('change' in one) {
       if (!known) continue;
       const { presence, changed } = changePresence(known.presence, one.change);
-      // The next event of the batch is compared with the presence after this one.
-      telling.set(one.deviceId, { ...known, presence });
+      // The next event of the batch is compared with the presence after this event.
+      devices.set(one.deviceId, { ...known, presence });
       const applicationId = known.current?.applicationId;
       if (!changed || applicationId === undefined) continue;
       const about = { deviceId: one.deviceId, applicationId };
-      const told = networkNotification(one.change, presence, about);
-      notifications.push(notificationEvent(metrics, told, applicationId, one));
+      const notification = networkNotification(one.change, presence, about);
+      notifications.push(notificationEvent(metrics, notification, applicationId, one));
     } else if (one.report.body.case === 'speechUsage') usage.push(...usageEvents(metrics, one, known));
     else notifications.push(...notificationEvents(metrics, one, known, causes.get(one)));
   }
@@ -82,7 +87,7 @@ function notificationEvents(
   associations: Associations | undefined,
   cause: number | undefined,
 ): OutgoingEvent[] {
-  const applicationId = hearer(associations, Number(report.activationEpoch));
+  const applicationId = notifiedApplication(associations, Number(report.activationEpoch));
   if (applicationId === undefined) {
     metrics.reportsDropped.inc({ reason: 'not_associated' });
     return [];
@@ -96,7 +101,7 @@ function notificationEvents(
   );
 }
 
-/** The position of a notification among those of the device's reports (rule A20). */
+/** Position of a notification among the notifications of the device's reports (rule A20). */
 interface Place {
   readonly reportId: bigint;
   /** Number among the notifications of one report. */
@@ -125,7 +130,7 @@ const destinations = {
 } as const;
 
 /**
- * The delivery time begins with the arrival. Without `place` it is not ordered with other notifications.
+ * The time limit of the callback begins with the arrival. Without `order` the notification is not ordered with others.
  */
 function encode(
   { id, destination, body }: DeviceNotification,
@@ -148,7 +153,7 @@ function encode(
   );
 }
 
-/** Charged to the application that had the device at that time, also after a change of application. */
+/** Usage is charged to the application that had the device at that time, also after a change of application. */
 function usageEvents(
   metrics: DevicesMetrics,
   { deviceId, receivedAtMs, traceparent, report }: ReceivedReport,

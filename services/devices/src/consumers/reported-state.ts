@@ -4,8 +4,8 @@ import type { DeviceReports, IntroducedEpoch } from '../ports.ts';
 import { offlineChange } from './session-events.ts';
 
 /**
- * The devices' state as reported in a batch: one entry for each device. The times of the reports have been checked
- * (rule A24).
+ * The state of the devices as reported in a batch: one entry for each device. The times of the reports have already
+ * been checked (rule A24).
  */
 export function reportedStates(events: readonly DeviceReportEvent[]): DeviceReports[] {
   const byDevice = new Map<string, DeviceReports>();
@@ -18,7 +18,7 @@ export function reportedStates(events: readonly DeviceReportEvent[]): DeviceRepo
   return [...byDevice.values()];
 }
 
-/** Undefined: the event reports nothing about the device's state. */
+/** Undefined if the event reports nothing about the device's state. */
 function readReports(event: DeviceReportEvent): DeviceReports | undefined {
   const { deviceId, body } = event;
   if (body.case === 'hello') {
@@ -60,9 +60,7 @@ function readReports(event: DeviceReportEvent): DeviceReports | undefined {
 
 type Hello = Extract<DeviceReportEvent['body'], { case: 'hello' }>['value'];
 
-/**
- * If the activation could not be read when the session began, the headset's own activation epoch is used.
- */
+/** The headset's own activation epoch is used if the activation could not be read when the session began. */
 function introducedEpoch({ activationEpoch }: DeviceReportEvent, hello: Hello): IntroducedEpoch {
   return activationEpoch > 0n
     ? { read: Number(activationEpoch) }

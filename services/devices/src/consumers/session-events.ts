@@ -2,7 +2,7 @@ import type { DeviceReportEvent, Offline } from '@headset-cloud/proto/device_lin
 import { networkStatus, type Presence, type SessionChange } from '../domain/network-status.ts';
 import type { DeviceNotification } from '../domain/notification.ts';
 
-/** The session change in an event; undefined: none. */
+/** The session change in an event; undefined if there is none. */
 export function sessionChange(event: DeviceReportEvent): SessionChange | undefined {
   const { body, sessionEpoch, receivedAtMs } = event;
   if (body.case === 'offline') return offlineChange(event, body.value);
@@ -10,7 +10,7 @@ export function sessionChange(event: DeviceReportEvent): SessionChange | undefin
   return { kind: 'online', sessionEpoch: Number(sessionEpoch), atMs: Number(receivedAtMs) };
 }
 
-/** The end of a headset's newest session, dated no later than the arrival of the event. */
+/** The end of a headset's newest session, with a time no later than the arrival of the event. */
 export function offlineChange(
   { sessionEpoch, receivedAtMs }: Pick<DeviceReportEvent, 'sessionEpoch' | 'receivedAtMs'>,
   { endedAtMs }: Pick<Offline, 'endedAtMs'>,

@@ -30,14 +30,14 @@ const change = (device: DeviceState | undefined, transactionId = 7, applicationI
 
 describe('the next step of an activation', () => {
   test.each([
-    ['a device that nobody uses is activated', idle, 'first'],
-    ['work left from before comes first', { ...idle, pending: [deactivate] }, 'finish'],
+    ['a device without an activation is activated', idle, 'first'],
+    ['pending work comes first', { ...idle, pending: [deactivate] }, 'finish'],
     ['an activated device is activated again', active, 'again'],
   ])('%s', (_, device, step) => {
     expect(activate(device)).toBe(step);
   });
 
-  test('a repeat is done, whatever happened since', () => {
+  test('a repeat is done, whatever has changed since', () => {
     expect(activate(active, 5)).toBe('done');
     expect(activate({ ...active, activation: { ...activation, applicationId: 'other' } }, 5)).toBe('done');
   });
@@ -47,13 +47,13 @@ describe('the next step of an activation', () => {
     expect(activate({ ...idle, lastTransactionId: 9 })).toBe('conflict');
   });
 
-  test('another application is refused', () => {
+  test('another application is rejected', () => {
     expect(activate(active, 7, 'other')).toBe('device_activated_by_other');
   });
 });
 
 describe('the next step of a deactivation or reset', () => {
-  test('only the application that has the device activated may', () => {
+  test('only the application that has activated the device may call it', () => {
     expect(change(active)).toBe('change');
     expect(change(active, 7, 'other')).toBe('device_activated_by_other');
     expect(change(idle)).toBe('device_not_activated');

@@ -1,7 +1,7 @@
 import type { DeviceState } from './device.ts';
 import { refusals } from './refusals.ts';
 
-/** A call that activates, deactivates or resets, with the transaction id that was drawn for it. */
+/** A call that activates, deactivates or resets, with its transaction id. */
 export interface ChangeRequest {
   readonly applicationId: string;
   readonly transactionId: number;
@@ -10,13 +10,13 @@ export interface ChangeRequest {
 /**
  * The next step of an activation, decided from the device's current state:
  * - `done`: it took effect before (a repeat);
- * - `finish`: earlier changes have work left, which comes first;
- * - `again`: this application has it activated: change the client id, no second slot (rule A7);
+ * - `finish`: earlier changes have pending work, which comes first;
+ * - `again`: this application has activated the device: change the client id, no second slot (rule A7);
  * - `first`: a first activation (rule B8).
  */
 export type ActivationStep = 'done' | 'finish' | 'again' | 'first';
 
-/** Throws a refusal if the device's state demands one. */
+/** Throws an API error if the device's state does not allow the activation. */
 export function nextActivationStep(device: DeviceState, request: ChangeRequest): ActivationStep {
   if (device.recent.includes(request.transactionId)) return 'done';
   if (device.activation && device.activation.applicationId !== request.applicationId) {
@@ -27,7 +27,7 @@ export function nextActivationStep(device: DeviceState, request: ChangeRequest):
   return device.pending.length > 0 || device.undo ? 'finish' : 'first';
 }
 
-/** The next step of a deactivation or reset. Throws a refusal if the device's state demands one. */
+/** The next step of a deactivation or reset. Throws an API error if the device's state does not allow it. */
 export function nextChangeStep(device: DeviceState | undefined, request: ChangeRequest): 'done' | 'change' {
   if (device?.recent.includes(request.transactionId)) return 'done';
   requireActivated(device?.activation, request.applicationId);

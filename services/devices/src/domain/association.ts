@@ -1,42 +1,44 @@
-/** An ended activation: from `sinceEpoch` until before `untilEpoch`. */
+/** An ended activation: activation epochs from `sinceEpoch` up to, but not including, `untilEpoch`. */
 export interface PastAssociation extends EpochSpan {
   readonly applicationId: string;
-  /** When the activation began; milliseconds since 1970. Absent: not known, release 0.1.0 ended it. */
+  /** Start of the activation; milliseconds since 1970. Absent if not known, because release 0.1.0 ended it. */
   readonly sinceMs?: number;
 }
 
-/** Activation epochs: from `sinceEpoch` until before `untilEpoch`. */
+/** Activation epochs from `sinceEpoch` up to, but not including, `untilEpoch`. */
 export interface EpochSpan {
   readonly sinceEpoch: number;
   readonly untilEpoch: number;
 }
 
-/** The applications that have and had a device activated, with their activation epochs. */
+/** The current and earlier applications of a device, with their activation epochs. */
 export interface Associations {
   /** The device's newest activation epoch. */
   readonly epoch: number;
-  /** Absent: not activated. */
+  /** Absent if the device is not activated. */
   readonly current?: {
     readonly applicationId: string;
     readonly sinceEpoch: number;
-    /** When it began; milliseconds since 1970. Absent: not known. */
+    /** Start of the activation; milliseconds since 1970. Absent if not known. */
     readonly sinceMs?: number;
-    /** Earlier epochs of this activation, from before a restore of the database (ADR 0035). */
+    /** Earlier epochs of this activation, before a restore of the database (ADR 0035). */
     readonly before?: readonly EpochSpan[];
   };
-  /** The newest ended ones, oldest first. */
+  /** The newest ended activations, oldest first. */
   readonly past: readonly PastAssociation[];
 }
 
-/** How many ended activations a device's document remembers. */
+/** Maximum ended activations in a device's document. */
 export const pastAssociations = 32;
 
 /**
- * The application to be notified of a report of activation epoch `epoch`: the one that has the device
- * activated now, if it already had it at that epoch. An application is never notified of a report from
- * another one's time.
+ * The application to be notified of a report of activation epoch `epoch`: the current application, if it already had
+ * the device at that epoch. An application is never notified of a report from another application's time.
  */
-export function hearer(associations: Associations | undefined, epoch: number): string | undefined {
+export function notifiedApplication(
+  associations: Associations | undefined,
+  epoch: number,
+): string | undefined {
   return currentAt(associations, epoch)?.applicationId;
 }
 
@@ -47,16 +49,14 @@ function currentAt(associations: Associations | undefined, epoch: number): Assoc
   return own ? current : undefined;
 }
 
-/**
- * The application that had the device activated at activation epoch `epoch`, now or before; for charges.
- */
+/** The application that had the device activated at activation epoch `epoch`, now or before; for charges. */
 export function applicationAt(associations: Associations | undefined, epoch: number): string | undefined {
   return associationAt(associations, epoch)?.applicationId;
 }
 
 /**
- * When the activation of activation epoch `epoch` began, now or before; milliseconds since 1970. Undefined: there
- * was none, or its begin is not known.
+ * Start of the activation that has activation epoch `epoch`, now or before; milliseconds since 1970. Undefined if there
+ * was none, or its start is not known.
  */
 export function activatedAtMs(associations: Associations | undefined, epoch: number): number | undefined {
   return associationAt(associations, epoch)?.sinceMs;

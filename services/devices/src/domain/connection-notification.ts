@@ -7,14 +7,14 @@ import {
 import { operationById, ResultForm } from '@headset-cloud/proto/operations.ts';
 import type { DeviceNotification, ReportSubject } from './notification.ts';
 
-/** The id of the transaction that a report names as the cause of a connection; undefined: no valid id. */
+/** The id of the transaction that a report names as the cause of a connection; undefined if the id is not valid. */
 export function namedCause({ body }: Pick<Report, 'body'>): number | undefined {
   if (body.case !== 'bluetoothConnection') return undefined;
   const id = Number(body.value.transactionId);
   return id > 0 && Number.isSafeInteger(id) ? id : undefined;
 }
 
-/** True if a stored transaction of the application can have caused a connection of the device. */
+/** True if a stored transaction of the application may have caused a connection of the device. */
 export function isPairing(
   transaction: { readonly deviceId: string; readonly operationId: string } | undefined,
   deviceId: string,
@@ -24,14 +24,14 @@ export function isPairing(
   return operationById(transaction.operationId)?.resultForm === ResultForm.BLUETOOTH_PAIRING;
 }
 
-/** Longest texts from headsets (protocol page, "Limits"); characters. */
+/** Maximum lengths of texts from headsets (protocol page, "Limits"); characters. */
 const longest = { message: 1024, name: 128 } as const;
 const mostDevices = 256;
 
 /**
- * notify-bluetooth-connection (specification Callbacks 3, rule A16). Unknown status codes and modes are
- * mapped to known ones; texts and the list are cut to their limits. The body names a transaction only if
- * that is known to be the `cause`.
+ * notify-bluetooth-connection (specification Callbacks 3, rule A16). Unknown status codes and modes are mapped to known
+ * values. Texts and the list are truncated to their limits. The body names a transaction only if the transaction is
+ * known to be the `cause`.
  */
 export function connectionNotification(
   id: string,

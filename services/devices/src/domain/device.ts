@@ -1,28 +1,28 @@
 import type { EpochSpan } from './association.ts';
 
 /**
- * The platform's decisions about a device, in one document that changes by one conditional update at a
- * time. Transaction ids order the changes: each has a higher id than the one before.
+ * The platform's decisions about a device. They are in one document that changes by one conditional update at a time.
+ * Transaction ids order the changes: each change has a higher id than the previous change.
  */
 export interface DeviceState {
   /** IMEI, 15 digits. */
   readonly deviceId: string;
-  /** Rises with each activation, deactivation and reset; 0 when there was none. */
+  /** Rises with each activation, deactivation and reset; 0 before the first. */
   readonly epoch: number;
   /** The newest activation's, deactivation's or reset's transaction. */
   readonly lastTransactionId: number;
-  /** The newest transactions that took effect, so that a repeat is recognised. */
+  /** The newest transactions that took effect, to recognize repeats. */
   readonly recent: readonly number[];
-  /** Absent: not activated. */
+  /** Absent if the device is not activated. */
   readonly activation?: Activation;
-  /** Work that is still to be done in other documents, in order. */
+  /** Unfinished work in other documents, in order. */
   readonly pending: readonly Pending[];
   /**
-   * Work after all of `pending`; no activation begins before it is done. It has its own field because release
+   * Work after all of `pending`. No activation begins before this work is done. It has its own field because release
    * 0.1.0 cannot read another kind of `pending`.
    */
   readonly undo?: Undo;
-  /** Lifecycle events that are not known to be in the log yet, in order. */
+  /** Lifecycle events that may not be in the log yet, in order. */
   readonly lifecycle: readonly LifecycleChange[];
 }
 
@@ -34,31 +34,31 @@ export interface Activation {
   readonly epoch: number;
   /** The activation epoch since which this application has had the device activated without a break. */
   readonly sinceEpoch: number;
-  /** When that was; milliseconds since 1970. Absent: not known, it was before release 0.2.0. */
+  /** Time of `sinceEpoch`; milliseconds since 1970. Absent if not known: before release 0.2.0. */
   readonly sinceMs?: number;
   /**
-   * Number of the slot that it uses, from 0; no other device of the application has it (ADR 0011). Absent: release
-   * 0.1.0 activated the device, and no later activation by the application has needed the number yet.
+   * Number of the slot that the activation uses, from 0. No other device of the application has it (ADR 0011). Absent:
+   * release 0.1.0 activated the device, and no later activation by the application has needed the number yet.
    */
   readonly slot?: number;
   /**
-   * Its epochs before restores of the database (ADR 0035): what happened between them and `sinceEpoch` may be
-   * another application's. Absent: there was no restore.
+   * Its epochs before restores of the database (ADR 0035). Events between these epochs and `sinceEpoch` may belong to
+   * another application. Absent: there was no restore.
    */
   readonly before?: readonly EpochSpan[];
   /**
-   * The activations by the same application that this one replaced, oldest first, as far as their transactions
-   * are not known to be canceled (ADR 0063). Absent: none.
+   * The activations by the same application that this activation replaced, oldest first, unless their transactions are
+   * known to be canceled (ADR 0063). Absent: none.
    */
   readonly earlier?: readonly EarlierActivation[];
   /**
-   * Set if this activation was in `earlier` and is in force again: its transaction. It counts while `after` is
-   * the device's newest transaction.
+   * Set if this activation was in `earlier` and is in force again: its transaction. Valid while `after` is the device's
+   * newest transaction.
    */
   readonly restored?: { readonly transactionId: number; readonly after: number };
 }
 
-/** An activation that another one by the same application has replaced. */
+/** An activation that a repeated activation by the same application has replaced. */
 export interface EarlierActivation {
   readonly transactionId: number;
   readonly clientId: string;
@@ -71,7 +71,7 @@ export interface Undo {
   /** The canceled transaction of the activation. */
   readonly transactionId: number;
   readonly applicationId: string;
-  /** The device's activation epoch from then on. */
+  /** The device's activation epoch after the undo. */
   readonly epoch: number;
 }
 
@@ -90,14 +90,14 @@ export type Pending =
     })
   | (PendingBase & { readonly kind: 'deactivate'; readonly epoch: number })
   | (PendingBase & { readonly kind: 'reset'; readonly epoch: number })
-  /** Written by release 0.1.0; nothing is left to do. */
+  /** Written by release 0.1.0; needs no work. */
   | (PendingBase & { readonly kind: 'release' });
 
 /** An activation or deactivation that has taken effect, for other services. */
 export interface LifecycleChange {
   readonly kind: 'activated' | 'deactivated';
   readonly applicationId: string;
-  /** The device's activation epoch from then on; identifies the change. */
+  /** The device's activation epoch after the change; identifies the change. */
   readonly epoch: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
@@ -105,7 +105,7 @@ export interface LifecycleChange {
   readonly undone?: true;
 }
 
-/** How many transactions a device's document remembers. */
+/** Maximum transactions that a device's document remembers. */
 export const recentTransactions = 32;
 
 /** IMEI: 15 digits. */

@@ -8,7 +8,7 @@ export interface HardwareModel {
   readonly name: string;
   readonly description: string;
   readonly shape: (typeof shapes)[number];
-  /** Empty: not registered. */
+  /** Empty if not registered. */
   readonly cameras: readonly Camera[];
 }
 
@@ -53,7 +53,7 @@ export function requireHardwareModel(entered: EnteredModel | undefined): Hardwar
   };
 }
 
-/** Checks the destination of a device, a free text of the operator; empty: none. */
+/** Checks the destination of a device, a free text of the operator; empty for none. */
 export function requireSpecificDestination(text: string): string {
   return line('specific_destination', text, 0, 255);
 }

@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { readHeadsetKey } from './headset-key.ts';
 
 test('the key id is the RFC 7638 thumbprint, computed over exactly crv, kty, x and y', () => {
-  // The P-256 key of RFC 7517 appendix A.1; its thumbprint as independent JOSE libraries give it.
+  // The P-256 key of RFC 7517 appendix A.1. Independent JOSE libraries compute the same thumbprint.
   const jwk = {
     kty: 'EC',
     crv: 'P-256',

@@ -9,18 +9,18 @@ export interface HeadsetKey {
   readonly publicKeyPem: string;
 }
 
-/** A key as it is registered for a device. */
+/** A key that is registered for a device. */
 export interface RegisteredKey extends HeadsetKey {
-  /** The operator's; absent: none. */
+  /** Name given by the operator; absent if there is none. */
   readonly name?: string;
-  /** Milliseconds since 1970; absent: registered by 0.1.0. */
+  /** Milliseconds since 1970; absent if 0.1.0 registered the key. */
   readonly createdAtMs?: number;
 }
 
-/** Most keys of a device: one in use, and the one that takes its place. */
+/** Maximum keys of a device: the key in use, and its replacement. */
 export const mostKeys = 2;
 
-/** The last use of a key is noted at most once in this; milliseconds. */
+/** Minimum time between two updates of a key's last use; milliseconds. */
 export const useNotedEveryMs = 3_600_000;
 
 /** Reads a public key; throws `invalid_argument` unless it is an SPKI PEM of an EC P-256 key. */

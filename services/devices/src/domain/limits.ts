@@ -1,12 +1,12 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** What one client of an application may take (ADR 0040). */
+/** Limits of one client of an application (ADR 0040). */
 export interface Limits {
   readonly callsPerSecond: number;
   readonly callsBurst: number;
   readonly callsUnderWay: number;
   readonly deviceChangesPerSecond: number;
-  /** Unprocessed transactions of one device, and of the application. */
+  /** Maximum unprocessed transactions of one device, and of the application. */
   readonly deviceUnprocessed: number;
   readonly applicationUnprocessed: number;
 }
@@ -20,10 +20,10 @@ export const limitNames = [
   'applicationUnprocessed',
 ] as const satisfies readonly (keyof Limits)[];
 
-/** Far above what the platform can do, so that a greater limit is a typing error. */
+/** Far above the capacity of the platform. A greater limit is a typing error. */
 const mostOfAny = 10_000_000;
 
-/** The limits that a contract has of its own. Throws `invalid_argument` for a limit that is none. */
+/** The limits that a contract sets. Throws `invalid_argument` for an invalid limit. */
 export function requireLimits(given: Partial<Limits>): Partial<Limits> {
   const own: Record<string, number> = {};
   for (const name of limitNames) {
@@ -40,10 +40,10 @@ export function requireLimits(given: Partial<Limits>): Partial<Limits> {
   return own;
 }
 
-/** Limits of a contract, with the platform's defaults for those that it does not have. */
+/** Limits of a contract, with the platform's defaults for limits that the contract does not set. */
 export function effectiveLimits(own: Partial<Limits>, defaults: Limits): Limits {
   const merged = { ...defaults, ...own };
-  // A burst below the rate would be the rate; the default burst fits the default rate only.
+  // A burst below the rate would be raised to the rate. The default burst fits the default rate only.
   if (own.callsPerSecond !== undefined && own.callsBurst === undefined) {
     merged.callsBurst = own.callsPerSecond * 2;
   }

@@ -6,8 +6,8 @@ const online = (sessionEpoch: number, atMs = sessionEpoch * 100): SessionChange 
 const offline = (sessionEpoch: number, atMs = sessionEpoch * 100 + 50): SessionChange => ({
   ...{ kind: 'offline', sessionEpoch, atMs },
 });
-/** The words that were notified, and the status at the end. */
-function told(...changes: SessionChange[]) {
+/** Returns the notified changes, and the status at the end. */
+function outcome(...changes: SessionChange[]) {
   let presence: Presence = {};
   const words: string[] = [];
   for (const change of changes) {
@@ -20,36 +20,36 @@ function told(...changes: SessionChange[]) {
 const isOnline = (atMs: number) => ({ word: 'connectivity_online', atMs });
 const isOffline = (atMs: number) => ({ word: 'connectivity_offline', atMs });
 
-test('a headset that never had a session is offline, since nobody knows when', () => {
+test('a headset that never had a session is offline, without a time', () => {
   expect(networkStatus({})).toEqual({ word: 'connectivity_offline' });
 });
 
 test('each change is notified once, with its session', () => {
-  expect(told(online(1), offline(1), online(2))).toEqual([
+  expect(outcome(online(1), offline(1), online(2))).toEqual([
     ['online 1', 'offline 1', 'online 2'],
     isOnline(200),
   ]);
 });
 
-test('a session that replaces another is no change', () => {
-  expect(told(online(1), online(2), online(3))).toEqual([['online 1'], isOnline(300)]);
+test('a session that replaces another session is not a change', () => {
+  expect(outcome(online(1), online(2), online(3))).toEqual([['online 1'], isOnline(300)]);
 });
 
-test('a repeat notifies nothing', () => {
-  expect(told(online(1), online(1), offline(1), offline(1), online(1))).toEqual([
+test('a repeat causes no notification', () => {
+  expect(outcome(online(1), online(1), offline(1), offline(1), online(1))).toEqual([
     ['online 1', 'offline 1'],
     isOffline(150),
   ]);
 });
 
 test('the end of a session never hides a newer session, however late it arrives', () => {
-  expect(told(online(1), online(2), offline(1))).toEqual([['online 1'], isOnline(200)]);
+  expect(outcome(online(1), online(2), offline(1))).toEqual([['online 1'], isOnline(200)]);
 });
 
 test('a hello that arrives after the end of its own session does not make the headset online', () => {
-  expect(told(online(1), offline(2), online(2))).toEqual([['online 1', 'offline 2'], isOffline(250)]);
+  expect(outcome(online(1), offline(2), online(2))).toEqual([['online 1', 'offline 2'], isOffline(250)]);
 });
 
-test('a session does not end before it began, whatever two clocks say', () => {
-  expect(told(online(1, 5000), offline(1, 4000))).toEqual([['online 1', 'offline 1'], isOffline(5000)]);
+test('a session does not end before it began, whatever the clocks', () => {
+  expect(outcome(online(1, 5000), offline(1, 4000))).toEqual([['online 1', 'offline 1'], isOffline(5000)]);
 });

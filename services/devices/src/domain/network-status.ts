@@ -1,9 +1,7 @@
-/** The begin or end of a session, as the cloud sees it. */
+/** Start or end of a session, as the cloud observes it. */
 export interface SessionChange {
   readonly kind: 'online' | 'offline';
-  /**
-   * Session epoch of the session that began, or of the newest one, which ended. Rises with each session.
-   */
+  /** Session epoch of the session that began, or of the newest session, which ended. Rises with each session. */
   readonly sessionEpoch: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
@@ -11,9 +9,7 @@ export interface SessionChange {
 
 type SessionMoment = Pick<SessionChange, 'sessionEpoch' | 'atMs'>;
 
-/**
- * The newest change of each kind; stored separately, so that the order of their arrival does not matter.
- */
+/** The newest change of each kind. Both are stored, so that the order of arrival does not matter. */
 export interface Presence {
   readonly online?: SessionMoment;
   readonly offline?: SessionMoment;
@@ -21,19 +17,19 @@ export interface Presence {
 
 export type NetworkWord = 'connectivity_online' | 'connectivity_offline';
 
-/** The network status of a headset (rule A21); one that never had a session is offline without a date. */
+/** The network status of a headset (rule A21). A headset that never had a session is offline without a time. */
 export function networkStatus({ online, offline }: Presence): { word: NetworkWord; atMs?: number } {
   if (online && !(offline && offline.sessionEpoch >= online.sessionEpoch)) {
     return { word: 'connectivity_online', atMs: online.atMs };
   }
   if (!offline) return { word: 'connectivity_offline' };
-  // Two instances' clocks may differ, but a session does not end before it began.
+  // Clocks of two instances may differ, but a session does not end before it began.
   return { word: 'connectivity_offline', atMs: Math.max(offline.atMs, online?.atMs ?? 0) };
 }
 
 /**
- * Applies a change to a headset's presence, and says whether the network status changes. An old or repeated
- * change has no effect.
+ * Applies a change to a headset's presence, and returns whether the network status changes. An old or repeated change
+ * has no effect.
  */
 export function changePresence(
   before: Presence,

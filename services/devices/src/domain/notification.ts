@@ -1,14 +1,14 @@
-/** A callback that a headset's report causes. */
+/** A callback that results from a headset's report. */
 export interface DeviceNotification {
-  /** Stable over repeats of the report. */
+  /** A repeat of the report has the same id. */
   readonly id: string;
   readonly destination: 'deviceEvent' | 'fileUploadEvent';
-  /** The kind, for metrics: the operationId, or 'file-upload'. */
+  /** Kind for metrics: the operationId, or 'file-upload'. */
   readonly kind: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** The device of a report, the application to be notified, and when it happened. */
+/** Device of a report, application to be notified, and time of the event. */
 export interface ReportSubject {
   readonly applicationId: string;
   readonly deviceId: string;

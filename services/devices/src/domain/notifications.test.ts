@@ -187,7 +187,7 @@ test.each([
       value: { networkType: NetworkType.WIFI, networkName: text },
     }),
   ],
-] as const)('%s is cut at %i characters, never inside one', (field, most, body) => {
+] as const)('%s is truncated to %i characters, never inside a character', (field, most, body) => {
   const whole = 'x'.repeat(most);
   expect(bodies(body(whole))[0]?.[field]).toBe(whole);
   expect(bodies(body(`${whole}x`))[0]?.[field]).toBe(whole);
@@ -204,9 +204,9 @@ test('unknown values of a Bluetooth connection are mapped to specified ones', ()
     BluetoothMode.UNSPECIFIED,
   ];
   const devices = modes.map((mode) => ({ mode }));
-  const told = (transactionId: bigint, statusCode: number) =>
+  const idOf = (transactionId: bigint, statusCode: number) =>
     bodies({ case: 'bluetoothConnection', value: { transactionId, statusCode, devices } })[0];
-  for (const body of [told(0n, 404), told(-1n, 0), told(2n ** 60n, 500)]) {
+  for (const body of [idOf(0n, 404), idOf(-1n, 0), idOf(2n ** 60n, 500)]) {
     expect(body).toMatchObject({
       transactionId: null,
       statusCode: 500,
@@ -215,7 +215,7 @@ test('unknown values of a Bluetooth connection are mapped to specified ones', ()
   }
 });
 
-test('texts and the list of a Bluetooth connection are bounded, and no character is cut in two', () => {
+test('texts and the list of a Bluetooth connection are limited, and no character is split', () => {
   const long = `${'x'.repeat(127)}\u{1F600}`;
   const devices = Array.from({ length: 257 }, () => ({
     name: long,

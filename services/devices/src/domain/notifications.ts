@@ -9,10 +9,10 @@ import type { DeviceNotification, ReportSubject } from './notification.ts';
 import { datedFields } from './reported.ts';
 import { uploadNotification } from './upload-notification.ts';
 
-/** Longest texts, in characters, so that an event fits into the log however it is escaped. */
+/** Maximum lengths in characters. An event fits into the log with any escaping. */
 const longest = { customData: 65_536, appText: 4096, networkName: 255 } as const;
 
-/** The report's own part of a notification's body; absent if a value is outside the specification. */
+/** Part of a notification's body that comes from the report. Absent if a value is outside the specification. */
 interface Part {
   readonly operationId: string;
   /** Distinguishes several notifications of one report. */
@@ -21,8 +21,8 @@ interface Part {
 }
 
 /**
- * True for reports that become notifications by this service. A snapshot reports no event, so it becomes
- * none (rule A7).
+ * True for reports for which this service sends notifications. A snapshot reports no event, so it causes no
+ * notification (rule A7).
  */
 export function isNotifying({ body: { case: kind, value }, snapshot }: Report): boolean {
   if (kind === 'stateChange' && (snapshot || isOnlyNetwork(value))) return false;
@@ -30,9 +30,9 @@ export function isNotifying({ body: { case: kind, value }, snapshot }: Report): 
 }
 
 /**
- * The notifications of a report (specification Callbacks 3). Values outside the specification are left out;
- * a state change of several fields becomes one notification for each. `cause`: the transaction that a
- * Bluetooth connection names, if it is known to be a pairing.
+ * The notifications of a report (specification Callbacks 3). Values outside the specification are left out. A state
+ * change of several fields causes one notification for each field. `cause`: the transaction that a Bluetooth connection
+ * names, if it is known to be a pairing.
  */
 export function notificationsOf(
   report: Report,
@@ -112,8 +112,8 @@ const networkWords: ReadonlyMap<NetworkType, string> = new Map([
 ]);
 
 /**
- * The headset's own report of its network is for operators only: the cloud notifies what it sees itself
- * (rule A21).
+ * A headset's own report of its network is for operators only. The cloud notifies the network status that it observes
+ * itself (rule A21).
  */
 function isOnlyNetwork({ network, ...others }: Pick<StateChange, 'network'>): boolean {
   const { power, wearing, charging, batteryPercentage, location } = others as StateChange;
@@ -121,7 +121,7 @@ function isOnlyNetwork({ network, ...others }: Pick<StateChange, 'network'>): bo
   return network !== undefined && said.every((value) => value === undefined);
 }
 
-/** One notification for each field, of the values that the reported state accepts too. */
+/** One notification for each field with a value that the reported state accepts. */
 function stateParts(change: StateChange): Part[] {
   const { power, wearing, charging, battery, location } = datedFields(change, {
     reportId: 0,
@@ -149,7 +149,7 @@ function stateParts(change: StateChange): Part[] {
   return parts;
 }
 
-/** A plain decimal text: never an exponent, no zeros at the end. */
+/** Formats a number as plain decimal text, without an exponent and without trailing zeros. */
 function degrees(value: number): string {
   const text = value.toFixed(10).replace(/\.?0+$/, '');
   return text === '-0' ? '0' : text;

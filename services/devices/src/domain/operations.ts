@@ -5,8 +5,8 @@ import { refusals } from './refusals.ts';
 import type { ReportedVersions } from './reported.ts';
 
 /**
- * Throws if a known version (not empty) is older than the operation needs. The refusal names the version
- * only if the application may read it (rule A7).
+ * Throws if a known version (not empty) is older than the operation needs. The error names the version only if the
+ * application may read it (rule A7).
  */
 export function requireVersions(
   minimum: MinimumVersions,
@@ -20,10 +20,10 @@ export function requireVersions(
   }
 }
 
-/** The message of the callback that a command without a target causes (rule A8). */
+/** Message of the callback for a command without a target (rule A8). */
 const noTarget = 'None of action, package and classpath is given.';
 
-/** The message with which an operation fails without reaching the headset; empty: none. */
+/** Message with which an operation fails without reaching the headset; empty if it does not fail. */
 export function certainFailure(operation: Operation): string {
   if (operation.kind.case !== 'command') return '';
   const { action, package: packageName, classpath } = operation.kind.value;

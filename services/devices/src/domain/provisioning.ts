@@ -37,7 +37,7 @@ export function requireClientIds(values: readonly string[]): string[] {
   return [...new Set(values)];
 }
 
-/** Far above any fleet, so a greater limit is a typing error. No data grows with the limit. */
+/** Far above the size of any fleet. A greater limit is a typing error. No data grows with the limit. */
 export const mostSlots = 10_000_000;
 
 export function requireActivationLimit(value: number): number {
@@ -52,7 +52,7 @@ export function requireContractDevices(add: readonly string[], remove: readonly 
   if (both) refuse(`${both} is both added and removed.`);
 }
 
-/** A page's size: the default when none is asked for. */
+/** Size of a page: the default if no size is requested. */
 export function pageSize(asked: number): number {
   if (asked > 1000) refuse(`limit ${asked} is more than 1000.`);
   return asked || 100;

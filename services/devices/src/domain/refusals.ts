@@ -1,15 +1,15 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
 /**
- * Names both versions (rule C14), the reported one only if the application may read it (rule A7). The
- * wording is that of transactions, which checks again at the start.
+ * Names both versions (rule C14), the reported version only if the application may read it (rule A7). transactions uses
+ * the same text when it checks again at the start.
  */
 function tooOldMessage(what: 'client' | 'firmware', version: string | undefined, minimum: string): string {
   const named = version === undefined ? '' : ` ${version}`;
   return `The device's ${what} version${named} is older than ${minimum}, which this operation needs.`;
 }
 
-/** This service's refusals, with the specification's messages (API 8) where there are any. */
+/** Errors of this service, with the specification's messages (API 8) if there are any. */
 export const refusals = {
   developerNotRegistered: () =>
     new DomainError('developer_not_registered', 'The developer is not registered.'),
@@ -19,7 +19,7 @@ export const refusals = {
     new DomainError('device_activated_by_other', 'The device is activated by another application.'),
   activationLimit: () => new DomainError('activation_limit', 'not contracted or activation limit exceeded.'),
   clientIdInUse: () => new DomainError('client_id_in_use', 'ClientId is already in use.'),
-  /** Another change of the device has a newer transaction id, so the drawn id can no longer be used. */
+  /** Another change of the device has a newer transaction id, so this id can no longer be used. */
   overtaken: () =>
     new DomainError(
       'conflict',
@@ -27,9 +27,7 @@ export const refusals = {
     ),
   tooOld: (what: 'client' | 'firmware', version: string | undefined, minimum: string) =>
     new DomainError('invalid_argument', tooOldMessage(what, version, minimum)),
-  /**
-   * `current`: undefined if the application may not read it. An equal version is no downgrade (rule A13).
-   */
+  /** `current` is undefined if the application may not read it. An equal version is not a downgrade (rule A13). */
   firmwareDowngrade: (version: string, current: string | undefined) =>
     new DomainError(
       'invalid_argument',

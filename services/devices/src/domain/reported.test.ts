@@ -2,7 +2,7 @@ import { datedFields, newerFields, reportedSoftware } from './reported.ts';
 
 const moment = { reportId: 3, atMs: 1, epoch: 2 };
 
-test('values that the specification does not know are left out', () => {
+test('values outside the specification are left out', () => {
   expect(datedFields({ power: 'on', network: 'connectivity_online' }, moment)).toEqual({
     network: { value: 'connectivity_online', ...moment },
   });
@@ -12,7 +12,7 @@ test('values that the specification does not know are left out', () => {
   expect(datedFields({ batteryPercentage: 0 }, moment)).toEqual({ battery: { value: 0, ...moment } });
 });
 
-test('of two reports the newer of each field stays, by activation epoch and report id, whatever their dates', () => {
+test('of two reports the newer value of each field stays, by activation epoch and report id, whatever their times', () => {
   const at = (value: string, reportId: number, epoch = 1) => ({
     ...{ value, reportId, epoch },
     atMs: 1000 - reportId,
@@ -22,7 +22,7 @@ test('of two reports the newer of each field stays, by activation epoch and repo
   expect(newerFields(earlier, later)).toEqual({ ...later, power: earlier.power });
 });
 
-describe('the software is what the headset last reported', () => {
+describe('the software is the last reported software', () => {
   const said = { firmwareVersion: '1', apps: [], languages: [] };
   const introduction = {
     ...{ ...said, sessionEpoch: 1, atMs: 10, clientVersion: '', macAddressWifi: '', macAddressBluetooth: '' },
@@ -30,7 +30,7 @@ describe('the software is what the headset last reported', () => {
   };
   const inventory = { ...said, firmwareVersion: '2', reportId: 5, ...{ atMs: 10, epoch: 1 } };
 
-  test('a change during a session counts, one from before the session does not', () => {
+  test('a change during a session counts, a change from before the session does not', () => {
     expect(reportedSoftware({ introduction, inventory })).toBe(inventory);
     expect(reportedSoftware({ introduction, inventory: { ...inventory, atMs: 9 } })).toBe(introduction);
   });
@@ -48,7 +48,7 @@ describe('the software is what the headset last reported', () => {
     expect(software?.firmwareVersion).toBe(version);
   });
 
-  test('either one alone counts; without both nothing is known', () => {
+  test('a hello or an inventory alone counts; without both the software is unknown', () => {
     expect(reportedSoftware({ introduction })).toBe(introduction);
     expect(reportedSoftware({ inventory })).toBe(inventory);
     expect(reportedSoftware({})).toBeUndefined();

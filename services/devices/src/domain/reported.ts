@@ -1,19 +1,18 @@
 import type { Presence } from './network-status.ts';
 
 /**
- * When a reported change happened. Report ids give the order, because a headset's clock may be wrong by
- * days.
+ * Position and time of a reported change. Report ids give the order, because a headset's clock may be wrong by days.
  */
 export interface Moment {
-  /** Rises over the headset's life. */
+  /** Rises over the lifetime of the headset. */
   readonly reportId: number;
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** Epoch of the activation that the headset had taken then: who may read it (rule A7). */
+  /** Epoch of the activation that the headset had at that time. The epoch decides who may read the value (rule A7). */
   readonly epoch: number;
 }
 
-/** A value as a headset reported it. */
+/** A value that a headset reported. */
 export interface Dated<T> extends Moment {
   readonly value: T;
 }
@@ -23,26 +22,26 @@ export interface Position {
   readonly longitude: number;
 }
 
-/** The fields that change one by one, each with its own date. */
+/** Fields that change independently, each with its own time. */
 export interface ReportedFields {
   readonly power?: Dated<string>;
   readonly wearing?: Dated<string>;
-  /** The headset's own report of its network: for operators only (rule A21). */
+  /** The headset's own report of its network, for operators only (rule A21). */
   readonly network?: Dated<string>;
   readonly charging?: Dated<string>;
   readonly battery?: Dated<number>;
   readonly location?: Dated<Position>;
 }
 
-/** A headset's introduction (hello) when a session begins. */
+/** A headset's hello at the start of a session. */
 export interface Introduction {
   /** Session epoch; rises with each session and orders introductions. */
   readonly sessionEpoch: number;
-  /** When the session began, by the server's clock; absent in documents of older versions. */
+  /** Start of the session by the server's clock; absent in documents of older versions. */
   readonly atMs?: number;
-  /** The highest report id that the headset had used then; absent: not told. */
+  /** The highest report id that the headset had used before; absent if the headset did not report it. */
   readonly lastReportId?: number;
-  /** Two headsets probably used the identity of the device then. */
+  /** Set if two headsets probably used the device's identity at that time. */
   readonly sharedIdentity?: true;
   readonly clientVersion: string;
   readonly firmwareVersion: string;
@@ -69,14 +68,14 @@ export interface Inventory extends Software, Moment {
 /** A device's reported state (specification API 3). */
 export interface Reported extends ReportedFields {
   readonly introduction?: Introduction;
-  /** The newest activation epoch that was current when a session began, as far as it could be read. */
+  /** The newest activation epoch that was current at the start of a session, as far as it could be read. */
   readonly introducedEpoch?: number;
   readonly inventory?: Inventory;
   /** The newest session that ended without a successor within the offline interval (rule A21). */
   readonly offline?: { readonly sessionEpoch: number; readonly atMs: number };
 }
 
-/** When the headset was last online and last offline, as the cloud saw it. */
+/** Times when the headset was last online and last offline, as the cloud observed it. */
 export function presenceOf({ introduction, offline }: Reported): Presence {
   return {
     ...(introduction && {
@@ -87,8 +86,8 @@ export function presenceOf({ introduction, offline }: Reported): Presence {
 }
 
 /**
- * The part of the state that an application may read if it has the device since activation epoch
- * `sinceEpoch` without a break (rule A7): only state that was reported under its own activation.
+ * The part of the state that an application may read if it has had the device since activation epoch `sinceEpoch`
+ * without a break (rule A7): only state that was reported under its own activation.
  */
 export function readableSince(reported: Reported, sinceEpoch: number): Reported {
   const { introduction, introducedEpoch, inventory, offline, network, ...fields } = reported;
@@ -103,7 +102,7 @@ export function readableSince(reported: Reported, sinceEpoch: number): Reported 
   };
 }
 
-/** True if a session has begun since then, so that its hello may be read. */
+/** True if a session has begun since that epoch, so that its hello may be read. */
 function isIntroduced(
   { introducedEpoch = -1 }: Pick<Reported, 'introducedEpoch'>,
   sinceEpoch: number,
@@ -112,24 +111,24 @@ function isIntroduced(
 }
 
 /**
- * The software that the headset last reported: the inventory, or the introduction of a session that began
- * after it, which is complete. Both are stored, so that the order of their arrival does not matter.
+ * The software that the headset last reported: the inventory, or the hello of a session that began after the inventory
+ * and is complete. Both are stored, so that the order of arrival does not matter.
  */
 export function reportedSoftware({ introduction, inventory }: Reported): Software | undefined {
   if (!inventory || !introduction) return inventory ?? introduction;
   return isReportedAfter(inventory, introduction) ? inventory : introduction;
 }
 
-/** By report ids where the headset tells them; dates, which a wrong clock spoils, decide only where not. */
+/** Compares report ids if the headset reports them. Otherwise compares times, which a wrong clock can distort. */
 function isReportedAfter(inventory: Inventory, { sessionEpoch, lastReportId, atMs }: Introduction): boolean {
   const arrivedIn = inventory.sessionEpoch ?? sessionEpoch;
   if (arrivedIn !== sessionEpoch) return arrivedIn > sessionEpoch;
-  // It may have waited on the headset since before the hello.
+  // The inventory may have waited on the headset since before the hello.
   if (lastReportId !== undefined) return inventory.reportId > lastReportId;
   return inventory.atMs >= (atMs ?? 0);
 }
 
-/** Versions that decide whether an operation is allowed; empty: not known. */
+/** Versions that decide whether an operation is allowed; empty if not known. */
 export interface ReportedVersions {
   readonly client: string;
   readonly firmware: string;
@@ -142,12 +141,12 @@ export function reportedVersions(reported: Reported): ReportedVersions {
   };
 }
 
-/** Of two inventories the newer, whatever the order of their arrival. */
+/** The newer of two inventories, whatever the order of arrival. */
 export function newerInventory(one: Inventory, other: Inventory): Inventory {
   return isBefore(other, one) ? one : other;
 }
 
-/** The fields of a headset's change report; absent: unchanged. */
+/** Fields of a headset's change report; an absent field is unchanged. */
 export interface ReportedChange {
   readonly power?: string;
   readonly wearing?: string;
@@ -164,7 +163,7 @@ const words = {
   charging: ['start_charging', 'stop_charging'],
 } as const;
 
-/** The dated fields of a change. Values that the specification does not know are left out. */
+/** The fields of a change with their times. Values outside the specification are left out. */
 export function datedFields(change: ReportedChange, moment: Moment): ReportedFields {
   const fields: { -readonly [K in keyof ReportedFields]: ReportedFields[K] } = {};
   for (const name of ['power', 'wearing', 'network', 'charging'] as const) {
@@ -184,15 +183,12 @@ export function datedFields(change: ReportedChange, moment: Moment): ReportedFie
   return fields;
 }
 
-/**
- * True if `one` was reported before `other`: activation epochs only rise, and within one epoch report ids
- * rise.
- */
+/** True if `one` was reported before `other`. Activation epochs only rise, and report ids rise within an epoch. */
 function isBefore(one: Moment, other: Moment): boolean {
   return one.epoch === other.epoch ? one.reportId < other.reportId : one.epoch < other.epoch;
 }
 
-/** Of two reports' fields, the newer of each, whatever their dates. */
+/** The newer value of each field of two reports, whatever their times. */
 export function newerFields(earlier: ReportedFields, later: ReportedFields): ReportedFields {
   const merged: Record<string, Dated<unknown>> = { ...earlier };
   for (const [name, dated] of Object.entries(later) as [string, Dated<unknown>][]) {

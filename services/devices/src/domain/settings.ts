@@ -16,10 +16,10 @@ export const addressSettings = [
 
 export type AddressSetting = (typeof addressSettings)[number];
 
-/** Absent: not set. */
+/** An absent address is not set. */
 export type Addresses = Readonly<Partial<Record<AddressSetting, string>>>;
 
-/** The addresses and, once one was issued, the authentication key. */
+/** The addresses and, after one was issued, the authentication key. */
 export type ApplicationSettings = Addresses & { readonly authenticationKey?: string };
 
 export function isAddressSetting(name: string): name is AddressSetting {
@@ -27,8 +27,8 @@ export function isAddressSetting(name: string): name is AddressSetting {
 }
 
 /**
- * Throws `destination_not_set` while callbacks of transactions could not be sent: no deviceEvent, or
- * no authentication key was ever issued (rule C9).
+ * Throws `destination_not_set` if callbacks of transactions could not be sent: no deviceEvent is set, or no
+ * authentication key was ever issued (rule C9).
  */
 export function requireDestination(has: { deviceEvent: boolean; authenticationKey: boolean }): void {
   const missing = [
@@ -44,17 +44,17 @@ export function requireDestination(has: { deviceEvent: boolean; authenticationKe
   }
 }
 
-/** What an operator allows integrators to register. */
+/** Restrictions that an operator sets for integrators' URLs. */
 export interface DestinationRules {
-  /** No http address. */
+  /** True if http is not allowed. */
   readonly httpsOnly: boolean;
-  /** False for a host to which callbacks never go. */
+  /** False for a host to which callbacks are never sent. */
   mayReach(hostname: string): boolean;
 }
 
 /**
- * Throws `invalid_body` unless the text is an http(s) address of at most 255 characters (specification API 5) that
- * the rules allow. A name is not resolved here: its addresses are judged at each delivery (rule C10).
+ * Throws `invalid_body` unless the text is an http(s) address of at most 255 characters (specification API 5) that the
+ * rules allow. Names are not resolved here: their addresses are checked at each attempt (rule C10).
  */
 export function requireAddress(name: AddressSetting, value: string, rules: DestinationRules): void {
   const refuse = (reason: string) => new DomainError('invalid_body', `/${name} ${reason}`);

@@ -4,17 +4,17 @@ import { type Implausible, plausibleTime } from '@headset-cloud/kit/outside-time
 export interface SpeechUsed {
   readonly startedAtMs: number;
   readonly durationMs: number;
-  /** The start as the headset told it, where `startedAtMs` replaces it. */
+  /** The start as the headset reported it, set if `startedAtMs` replaces it. */
   readonly reportedStartedAtMs?: number;
 }
 
-/** Longest use in one report; a longer one is a defect of the client and must not be charged. */
+/** Longest use in one report. A longer use is a defect of the client and must not be charged. */
 const longestMs = 24 * 60 * 60 * 1000;
 
 /**
  * Reads a headset's report of speech recognition; undefined if its duration is impossible. A start that is absent,
- * before the activation or too late to end before the arrival is replaced by the latest possible one: the use ended
- * before it was reported (rule A24). No use is charged before the activation.
+ * before the activation, or too late to end before the arrival is replaced by the latest possible start, because the
+ * use ended before it was reported (rule A24). No use is charged before the activation.
  */
 export function speechUsed(
   { startedAtMs, durationMs }: { readonly startedAtMs: number; readonly durationMs: number },

@@ -25,7 +25,7 @@ test.each<[StatusFilter, boolean]>([
   expect(matches(device, filter)).toBe(expected);
 });
 
-test('what a former activation left is matched by no filter: it tells no more than the status', () => {
+test('state of an earlier activation matches no filter, because the status does not show it', () => {
   const next: Filterable = { ...device, activation: { sinceEpoch: 4, sinceMs: 2000 } };
   expect(matches(next, { batteryBelow: 100 })).toBe(false);
   expect(matches(next, { clientVersion: '2.3.1' })).toBe(false);

@@ -1,18 +1,18 @@
 import type { Activation, DeviceState } from './device.ts';
 
 /**
- * What the cancellation of an activation's transaction changes (ADR 0063):
+ * Effect of the cancellation of an activation's transaction (ADR 0063):
  * - `none`: the activation has ended, or a later change of the device has replaced it;
- * - `replace`: the device stays activated. If the canceled activation repeated one that stands, that one is in
- *   force again. If a repeated one has replaced it, it can no longer be restored;
- * - `end`: no other one stands: the device is deactivated.
+ * - `replace`: the device stays activated. If the canceled activation replaced an activation that is not canceled, that
+ * activation is in force again. If the canceled activation was itself replaced, it can no longer be restored;
+ * - `end`: no other activation remains: the device is deactivated.
  */
 export type UndoStep =
   | { readonly kind: 'none' }
   | { readonly kind: 'replace'; readonly present: Activation; readonly next: Activation }
   | { readonly kind: 'end'; readonly present: Activation };
 
-/** Largest number of replaced activations that a device remembers. */
+/** Maximum replaced activations that a device's document remembers. */
 const rememberedActivations = 32;
 
 /** The next step of undoing the activation of a canceled transaction, decided from the device's current state. */
@@ -48,13 +48,13 @@ export function repeatedActivation(
     ...(clientSecret !== undefined && { clientSecret }),
   };
   const [oldest = replaced, ...others] = [...earlier, replaced];
-  // The oldest one stays: it is the most likely to have reached the headset.
+  // The oldest activation is kept, because it is the most likely to have reached the headset.
   return { ...withClient(kept, client), earlier: [oldest, ...others.slice(1 - rememberedActivations)] };
 }
 
 /**
- * The transaction that the device's activation depends on: while it is not canceled, the activation stands.
- * After a reset it is the reset's, which no cancellation of an activation names.
+ * The transaction that the device's activation depends on. The activation stays while this transaction is not canceled.
+ * After a reset it is the reset's transaction, which no cancellation of an activation names.
  */
 function activationTransaction({ activation, lastTransactionId }: DeviceState): number {
   const restored = activation?.restored;

@@ -6,23 +6,23 @@ import { mostFileBytes, mostPathBytes, readUploadPath } from './upload.ts';
 const notAssociated = 'The device is not associated with the application.';
 const noSignedUrl = 'The signed URL could not be obtained.';
 
-/** The reasons of the specification (Callbacks 3). */
+/** Messages of the specification (Callbacks 3). */
 const failures: ReadonlyMap<UrlRefusal, string> = new Map([
   [UrlRefusal.SIZE, 'The file size is over the limit.'],
   [UrlRefusal.NOT_ASSOCIATED, notAssociated],
   [UrlRefusal.NO_SIGNED_URL, noSignedUrl],
-  // The headset gave up asking while a part of the platform was unavailable.
+  // The headset stopped retrying while a part of the platform was unavailable.
   [UrlRefusal.UNAVAILABLE, noSignedUrl],
   [UrlRefusal.NOT_FOUND, noSignedUrl],
 ]);
 const uploadFailed = 'The upload to the signed URL failed.';
-/** No URL is requested for an empty file, which is not over the limit (specification Callbacks 5). */
+/** No URL is requested for an empty file, whose size is not over the limit (specification Callbacks 5). */
 const empty = 'The signed URL could not be obtained because the file is empty.';
 
 /**
- * The notification of a file's upload, for the application that has the device activated. It is a failure
- * if the path names another application, another device or no file, or if the size is not allowed. The
- * other application is not notified.
+ * The notification of a file's upload, for the application that has activated the device. It reports a failure if the
+ * path names another application, another device or no file, or if the size is not allowed. The other application is
+ * not notified.
  */
 export function uploadNotification(
   id: string,
@@ -31,9 +31,9 @@ export function uploadNotification(
 ): DeviceNotification {
   const path = readUploadPath(file);
   const own = path?.applicationId === applicationId && path.deviceId === deviceId;
-  const permitted = sizeBytes >= 1n && sizeBytes <= BigInt(mostFileBytes);
+  const isAllowedSize = sizeBytes >= 1n && sizeBytes <= BigInt(mostFileBytes);
   // A file of that size cannot have been uploaded, whatever the headset reports.
-  const refusal = failure === UrlRefusal.UNSPECIFIED && !permitted ? UrlRefusal.SIZE : failure;
+  const refusal = failure === UrlRefusal.UNSPECIFIED && !isAllowedSize ? UrlRefusal.SIZE : failure;
   const succeeded = own && refusal === UrlRefusal.UNSPECIFIED;
   const failed =
     refusal === UrlRefusal.SIZE && sizeBytes < 1n ? empty : (failures.get(refusal) ?? uploadFailed);

@@ -34,7 +34,7 @@ test.each([
   'app//upload_files/a',
   '../356938035000000/upload_files/a',
   'app/../upload_files/a',
-])('%j is no path of an upload', (file) => {
+])('%j is not a path of an upload', (file) => {
   expect(readUploadPath(file)).toBeUndefined();
 });
 
@@ -47,7 +47,7 @@ test('a path has at most 1024 bytes, counted in UTF-8', () => {
   expect(readUploadPath(`${wide}xx`)).toBeUndefined();
 });
 
-test.each(['http://a/', 'HTTPS://a.example:8443/b?c=d&e=%20'])('the address %s is given', (url) => {
+test.each(['http://a/', 'HTTPS://a.example:8443/b?c=d&e=%20'])('the address %s is accepted', (url) => {
   expect(readSignedUrl(Buffer.from(JSON.stringify({ url, more: 1 })))).toBe(url);
 });
 
@@ -61,6 +61,6 @@ test.each([
   'https://a/\0',
   'https://a/\x1b[2J',
   'https://a/\x7f',
-])('%j is no address', (url) => {
+])('%j is not an address', (url) => {
   expect(readSignedUrl(Buffer.from(JSON.stringify({ url })))).toBeUndefined();
 });

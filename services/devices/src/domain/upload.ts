@@ -6,13 +6,13 @@ export interface UploadPath {
   readonly deviceId: string;
 }
 
-/** Most bytes of a path, in UTF-8: the longest key that S3 takes. */
+/** Maximum bytes of a path, in UTF-8: the longest key that S3 accepts. */
 export const mostPathBytes = 1024;
 
 /**
- * Reads `{applicationId}/{deviceId}/upload_files/{any path and file name}`. Undefined for any other form,
- * and for parts that could lead to another folder or cannot be a file name: empty parts, `.` and `..`,
- * backslashes, control characters.
+ * Reads `{applicationId}/{deviceId}/upload_files/{any path and file name}`. Undefined for any other form, and for parts
+ * that could lead to another folder or cannot be a file name: empty parts, `.` and `..`, backslashes, control
+ * characters.
  */
 export function readUploadPath(file: string): UploadPath | undefined {
   if (Buffer.byteLength(file) > mostPathBytes || /[\p{Cc}\\]/u.test(file)) return undefined;
@@ -23,13 +23,13 @@ export function readUploadPath(file: string): UploadPath | undefined {
   return { applicationId, deviceId };
 }
 
-/** Most bytes of a file; at least one (specification Callbacks 5). */
+/** Maximum bytes of a file; the minimum is one byte (specification Callbacks 5). */
 export const mostFileBytes = 20_971_520;
 
-/** Longest URL that a headset is given. */
+/** Maximum length of a URL that a headset gets. */
 const mostUrlCharacters = 8192;
 
-/** The signed URL of an integrator's answer to fileUploadGetUrl, `{url}`; undefined: there is none. */
+/** The signed URL in an integrator's answer to fileUploadGetUrl, `{url}`; undefined if there is none. */
 export function readSignedUrl(answer: Uint8Array): string | undefined {
   let value: unknown;
   try {

@@ -3,7 +3,7 @@ import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/servic
 import { refusals } from '../domain/refusals.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Does the token's client belong to the developer who owns the application? Asked for each API call. */
+/** Checks for each API call that the token's client belongs to the developer who owns the application. */
 export function authorizeApplicationHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ApplicationsService>['authorizeApplication'] {

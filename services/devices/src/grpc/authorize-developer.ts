@@ -3,7 +3,7 @@ import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/servic
 import { refusals } from '../domain/refusals.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** Does the token's client belong to a developer? Asked for API calls that name no application. */
+/** Checks for API calls without an application that the token's client belongs to a developer. */
 export function authorizeDeveloperHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ApplicationsService>['authorizeDeveloper'] {

@@ -5,15 +5,15 @@ import type { HandlerDependencies } from './dependencies.ts';
 const mostDraws = 20;
 
 /**
- * Changes a device's activation under a new transaction id, or under the id that an earlier run with the
- * same Idempotency-Key drew. Draws again while another change overtakes it.
+ * Changes a device's activation with a new transaction id, or with the id of an earlier run with the same
+ * Idempotency-Key. Uses a new id if another change came first.
  */
 export async function changeDevice(
   deps: HandlerDependencies,
   caller: Caller,
   deviceId: string,
   change: (transactionId: number) => Promise<void>,
-  /** Most unprocessed transactions of the device; absent: the change is made in any case. */
+  /** Maximum unprocessed transactions of the device; absent: not limited. */
   deviceUnprocessedLimit?: number,
 ): Promise<{ transactionId: bigint }> {
   for (let draws = 1; ; draws += 1) {

@@ -5,7 +5,7 @@ import type { HandlerDependencies } from './dependencies.ts';
 
 const mostAtOnce = 1000;
 
-/** For device-link: which keys of open sessions are no longer registered. */
+/** For device-link: returns the keys of open sessions that are no longer registered. */
 export function checkHeadsetKeysHandler({
   keys: store,
   activation,

@@ -9,10 +9,10 @@ import type { DeviceReader, DeviceWithReport } from '../ports.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 const mostAtOnce = 100;
-/** Devices that one call looks through at most, so that a filter that hardly any device matches costs no more. */
+/** Maximum devices that one call reads, so that a filter with few matches costs no more. */
 const mostLookedAt = 1000;
 
-/** GET …/device_statuses: the devices that the application has activated now and that match, page by page. */
+/** GET …/device_statuses: the matching devices that the application has activated now, in pages. */
 export function findDeviceStatusesHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof DevicesService>['findDeviceStatuses'] {
@@ -30,12 +30,12 @@ export function findDeviceStatusesHandler(
 
 interface Page {
   readonly found: readonly DeviceWithReport[];
-  /** Empty: there are no more. */
+  /** Empty after the last page. */
   readonly next: string;
 }
 
 async function all(reader: DeviceReader, applicationId: string, after: string, limit: number): Promise<Page> {
-  // One more than the page shows whether there is a next page.
+  // One device more than the page shows whether there is a next page.
   const devices = await reader.activatedBy(applicationId, after, limit + 1);
   const found = devices.slice(0, limit);
   return { found, next: devices.length > limit ? (found.at(-1)?.deviceId ?? '') : '' };
@@ -58,10 +58,10 @@ async function filtered(
           applicationId,
           page.map(({ deviceId }) => deviceId),
         );
-  // What was looked at behind the page's last match is looked at again.
+  // Devices after the page's last match are read again for the next page.
   const last = matching.length > limit ? page.at(-1) : looked.at(-1);
   const isAll = matching.length <= limit && looked.length < mostLookedAt;
-  // It may have changed between the two readings.
+  // The device may have changed between the two reads.
   return {
     found: found.filter((device) => matches(device, filter)),
     next: isAll ? '' : (last?.deviceId ?? ''),

@@ -3,8 +3,7 @@ import type { DevicesService } from '@headset-cloud/proto/devices/v1/service_pb.
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * For other services' notifications: the application that has the device activated, and since which
- * activation epoch.
+ * For notifications of other services: the application that has activated the device, and since which activation epoch.
  */
 export function getAssociationHandler(
   deps: HandlerDependencies,

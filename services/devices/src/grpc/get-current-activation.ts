@@ -3,9 +3,9 @@ import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * For device-link: the activation that a headset's welcome carries (rule A7), so that a headset learns of
- * it even if the transaction of the change was canceled. The answer holds the client secret in plain text:
- * it is for the headset's own stream only.
+ * For device-link: the activation that a headset's welcome carries (rule A7). So a headset gets the activation even if
+ * the transaction of the change was canceled. The answer contains the client secret in plain text and is for the
+ * headset's own stream only.
  */
 export function getCurrentActivationHandler(
   deps: HandlerDependencies,

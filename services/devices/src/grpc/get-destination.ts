@@ -4,7 +4,7 @@ import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/servic
 import { isAddressSetting } from '../domain/settings.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** For the notifier, at each attempt (rule A18). An unknown application has nothing set. */
+/** For the notifier, at each attempt (rule A18). An unknown application has no settings. */
 export function getDestinationHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof ApplicationsService>['getDestination'] {

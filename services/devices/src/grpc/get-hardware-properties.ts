@@ -4,8 +4,8 @@ import { refusals } from '../domain/refusals.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * GET /v1/devices/{deviceId}/hardware-properties. It names no application (rule A3): the device must
- * be activated by one of the token's client's developer. What is not known is absent.
+ * GET /v1/devices/{deviceId}/hardware-properties. The call names no application (rule A3). The device must be activated
+ * by an application of the developer of the token's client. Unknown fields are absent.
  */
 export function getHardwarePropertiesHandler(
   deps: HandlerDependencies,

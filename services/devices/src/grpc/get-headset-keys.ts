@@ -2,7 +2,7 @@ import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** For device-link: the keys that a headset may sign with. An unknown device has none. */
+/** For device-link: the keys that a headset may use to sign in. An unknown device has none. */
 export function getHeadsetKeysHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof HeadsetKeysService>['getHeadsetKeys'] {

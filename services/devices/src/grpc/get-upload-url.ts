@@ -2,18 +2,18 @@ import { DomainError, isTransient } from '@headset-cloud/kit/errors.ts';
 import type { Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import { type UploadRequest, UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { HeadsetFilesService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
-import { hearer } from '../domain/association.ts';
+import { notifiedApplication } from '../domain/association.ts';
 import { readSignedUrl, readUploadPath } from '../domain/upload.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-/** The integrator has 15 s to answer (rule C10); the notifier needs a little more. */
+/** The integrator has 15 s to answer (rule C10); the notifier needs a little longer. */
 const deadlineMs = 20_000;
-/** The answer holds one address and little else. */
+/** The answer contains only one address. */
 const maxAnswerBytes = 64 * 1024;
 
 /**
- * For device-link: where a headset may upload a file to (specification Callbacks
- * 5 and 7). A refusal is an answer; `unavailable` is thrown while a part of the platform is away.
+ * For device-link: the URL to which a headset may upload a file (specification Callbacks 5 and 7). A rejection is a
+ * regular answer. Throws `unavailable` while a part of the platform is unavailable.
  */
 export function getUploadUrlHandler(
   deps: HandlerDependencies,
@@ -43,14 +43,17 @@ const refusalWords = {
   [UrlRefusal.NO_SIGNED_URL]: 'no_signed_url',
 } as const;
 
-/** Why the headset gets no URL, as far as that is known before the integrator is asked. */
+/** Reason for not giving the headset a URL, as far as it is known without the integrator. */
 async function refusalOf(
   deps: HandlerDependencies,
   deviceId: string,
   { file, sizeBytes, activationEpoch }: UploadRequest,
 ): Promise<keyof typeof refusalWords | undefined> {
   const path = readUploadPath(file);
-  const applicationId = hearer(await deps.reader.associations(deviceId), Number(activationEpoch));
+  const applicationId = notifiedApplication(
+    await deps.reader.associations(deviceId),
+    Number(activationEpoch),
+  );
   if (!path || path.deviceId !== deviceId || path.applicationId !== applicationId) {
     return UrlRefusal.NOT_ASSOCIATED;
   }
@@ -59,7 +62,7 @@ async function refusalOf(
   return settings?.fileUploadGetUrl && settings.fileUploadEvent ? undefined : UrlRefusal.NO_SIGNED_URL;
 }
 
-/** Asks the integrator once; undefined: it gave no URL. The path has been checked. */
+/** Requests the URL from the integrator once; undefined if it returned no URL. The path has been checked. */
 async function signedUrl(
   deps: HandlerDependencies,
   deviceId: string,
@@ -81,14 +84,14 @@ async function signedUrl(
   } catch (error) {
     if (isIntegratorsFailure(error)) return undefined;
     if (!isTransient(error)) throw error;
-    throw new DomainError('unavailable', 'The signed URL cannot be asked for at the moment.', {
+    throw new DomainError('unavailable', 'The signed URL cannot be requested at the moment.', {
       cause: error,
       retryAfterMs: (error instanceof DomainError && error.retryAfterMs) || 1000,
     });
   }
 }
 
-/** The setting or key is missing, or the integrator's endpoint did not answer as it should. */
+/** True if the setting or key is missing, or the integrator's endpoint did not answer correctly. */
 function isIntegratorsFailure(error: unknown): boolean {
   if (!(error instanceof DomainError)) return false;
   return error.code === 'destination_not_set' || error.code === 'integrator_failed';

@@ -8,8 +8,8 @@ import type { HandlerDependencies } from './dependencies.ts';
 const keyBytes = 32;
 
 /**
- * POST …/refresh_authkey: 256 random bits as URL-safe text. The old key is out of use before the
- * answer (rule A6): deliveries read the key at each attempt.
+ * POST …/refresh_authkey: 256 random bits as URL-safe text. The old key is invalid before the answer (rule A6), because
+ * callbacks read the key at each attempt.
  */
 export function refreshAuthenticationKeyHandler(
   deps: HandlerDependencies,

@@ -8,8 +8,7 @@ import { requireCaller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 /**
- * Sends any operation to an activated device, except those that change its activation, which have their own
- * calls.
+ * Sends any operation to an activated device, except operations that change its activation, which have separate calls.
  */
 export function sendOperationHandler(
   deps: HandlerDependencies,

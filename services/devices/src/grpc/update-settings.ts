@@ -25,7 +25,7 @@ export function updateSettingsHandler(
     const both = change.remove.find((name) => name in change.set);
     if (both) throw new DomainError('invalid_argument', `${both} is both set and removed.`);
     const settings: ApplicationSettings = await deps.idempotency.run(caller, {
-      // The id of the change, so that a repeat after a crash does not undo a later change.
+      // Id of the change, so that a repeat after a crash does not undo a later change.
       draw: async () => randomUUID(),
       work: async (changeId) => {
         const { applicationId, clientId } = caller;

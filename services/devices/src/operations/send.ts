@@ -25,27 +25,27 @@ export interface SendDependencies {
   readonly limits: LimitsReader;
 }
 
-/** An operation that an application wants its device to do. */
+/** An operation that an application sends to its device. */
 export interface WantedOperation {
   readonly caller: Caller;
   readonly deviceId: string;
   readonly operation: Operation & { readonly kind: { readonly case: string } };
 }
 
-/** How often a call reads the device again when its activation has changed meanwhile. */
+/** Maximum reads of the device by one call, if its activation keeps changing. */
 const mostTries = 10;
 
-/** Throws on a downgrade; a version that the device has not reported cannot be compared. */
+/** Throws on a downgrade. A version that the device has not reported cannot be compared. */
 function requireNoDowngrade(version: string, { versions, readable }: Standing): void {
   if (!versions.firmware || !isOlder(version, versions.firmware)) return;
   throw refusals.firmwareDowngrade(version, readable.firmware || undefined);
 }
 
 /**
- * Creates an operation's transaction on an activated device and returns its id: two concurrent point reads,
- * then one create. The create carries the activation epoch that was read, so that transactions refuses it
- * after a deactivation or a reset. It also carries the oldest client and firmware that know the operation,
- * for headsets whose versions are not known yet. Throws the refusals of rule A3.
+ * Creates an operation's transaction on an activated device and returns its id: two concurrent point reads, then one
+ * create. The create carries the activation epoch that was read, so that transactions rejects it after a deactivation
+ * or a reset. It also carries the minimum client and firmware versions of the operation, for headsets whose versions
+ * are not known yet. Throws the errors of rule A3.
  */
 export async function sendOperation(
   deps: SendDependencies,
@@ -54,7 +54,7 @@ export async function sendOperation(
   const { applicationId } = caller;
   const { id: operationId, minimum } = operationOf(operation.kind.case);
 
-  /** Undefined: a reset or another activation came in between, and the device has to be read again. */
+  /** Undefined if a reset or another activation came in between, and the device must be read again. */
   const create = async (transactionId: bigint): Promise<bigint | undefined> => {
     const [standing, destination, limits] = await Promise.all([
       deps.reader.standing(deviceId),
@@ -66,8 +66,8 @@ export async function sendOperation(
     if (operation.kind.case === 'updateFirmware') requireNoDowngrade(operation.kind.value.version, standing);
     requireDestination(destination);
     if (minimum) requireVersions(minimum, standing);
-    // The transactions of earlier changes come first, because after a create at this activation epoch none
-    // of an earlier epoch can be created.
+    // The transactions of earlier changes come first: after a create at this activation epoch, no transaction of an
+    // earlier epoch can be created.
     if (standing.unsettled) await completePending(deps.activation, deviceId);
     try {
       const created = await deps.transactions.createTransaction({
@@ -100,8 +100,8 @@ export async function sendOperation(
     throw refusals.busy();
   };
 
-  // A repeat whose first run created the transaction, but died before it answered, gets that answer,
-  // even if the device was deactivated since.
+  // The first run of a repeat may have created the transaction and died before it answered. The repeat gets the answer
+  // of the first run, even if the device was deactivated since.
   const answerOfEarlierRun = async (drawn: bigint, refusal: unknown): Promise<bigint> => {
     if (isTransient(refusal)) throw refusal;
     try {
@@ -112,7 +112,7 @@ export async function sendOperation(
     }
   };
 
-  // Without a key transactions draws the id itself, which saves a call.
+  // Without a key transactions chooses the id itself, which saves a call.
   if (!caller.idempotency) return send(0n);
   return deps.idempotency.run(caller, {
     draw: async () => (await deps.transactions.drawTransactionId({ deviceId })).transactionId,

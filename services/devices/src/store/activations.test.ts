@@ -28,7 +28,7 @@ const settleAll = async () => {
   for (const pending of (await stored()).pending) await store.settle(deviceId, pending);
 };
 
-test('a device is activated once, with no id below the newest change, and only when nothing is pending', async () => {
+test('a device is activated once, with an id above the newest change, and only if no work is pending', async () => {
   expect(await store.activate(deviceId, 5, activation(), record)).toBe('changed');
   expect(await store.activate(deviceId, 6, activation(2), record)).toBe('lost');
   expect(await store.deactivate(deviceId, 7, activation(), record)).toBe('changed');
@@ -39,7 +39,7 @@ test('a device is activated once, with no id below the newest change, and only w
   expect(await store.activate(deviceId, 8, activation(3), record)).toBe('changed');
 });
 
-test('no two devices have one slot or one client id; the end of the activation frees both', async () => {
+test('no two devices have the same slot or client id; the end of the activation frees both', async () => {
   const other = imei(1);
   await world.admin.putDevice({ deviceId: other });
   await store.activate(deviceId, 5, activation(), record);
@@ -54,7 +54,7 @@ test('no two devices have one slot or one client id; the end of the activation f
   expect(await store.activate(deviceId, 9, activation(3, 'd'), record)).toBe('changed');
 });
 
-test('changes come in the order of their transaction ids, of the activation that was seen', async () => {
+test('changes apply in the order of their transaction ids, to the activation that was read', async () => {
   await store.activate(deviceId, 5, activation(), record);
   const seen = await stored();
   expect(await store.reactivate(seen, 8, activation(1, 'd'), record)).toBe('changed');
@@ -64,7 +64,7 @@ test('changes come in the order of their transaction ids, of the activation that
   expect((await store.find(deviceId))?.pending.map((p) => p.transactionId)).toEqual([5, 8]);
 });
 
-test('due work is claimed by one of several instances', async () => {
+test('due work is claimed by only one of several instances', async () => {
   await store.activate(deviceId, 5, activation(), record);
   const claims = await Promise.all(
     [1, 2, 3].map((n) => store.claimDue(world.nowMs + 60_000, world.nowMs + 70_000 + n, 10)),
@@ -72,7 +72,7 @@ test('due work is claimed by one of several instances', async () => {
   expect(claims.flat()).toEqual([deviceId]);
 });
 
-test('a device owes others that are away a hundred works at most; a deactivation is never refused', async () => {
+test('a device has at most a hundred pending works while other services are unavailable; a deactivation is always accepted', async () => {
   await store.activate(deviceId, 5, activation(), record);
   const most = 100;
   for (let i = 1; i < most; i += 1) {

@@ -25,19 +25,20 @@ const stateFields = {
   lifecycle: 1,
 } as const;
 
-/** Most devices that a metrics scrape counts. */
+/** Maximum devices that a metrics scrape counts. */
 const mostCounted = 10_000;
 
 /**
- * What one device may owe to others that are away: records and events to the log, work to transactions. Each is read
- * with the device, and MongoDB bounds the document. A deactivation is never refused: it is the last change.
+ * Maximum pending entries of a device: records and events for the log, work for transactions. Each entry is read with
+ * the device, and MongoDB limits the size of the document. A deactivation is always accepted, because it is the last
+ * change.
  */
 const most = { audit: mostOwed, lifecycle: mostOwed, pending: 100 };
 const atMost = Object.entries(most).map(([name, many]) => `${name}.${many - 1}`);
 const hasRoom: Filter<DeviceDocument> = Object.fromEntries(atMost.map((path) => [path, { $exists: false }]));
 const isFull = atMost.map((path): Filter<DeviceDocument> => ({ [path]: { $exists: true } }));
 
-/** `completeAfterMs`: how long the call that caused pending work has to do it before the sweeper does. */
+/** `completeAfterMs`: how long a call has to do its pending work before the sweeper does it. */
 export function createActivationStore(
   devices: StoreCollection<DeviceDocument>,
   clock: Clock,
@@ -53,14 +54,14 @@ export function createActivationStore(
       const { matchedCount } = await devices.updateOne(filter, update);
       return matchedCount === 1 ? 'changed' : 'lost';
     } catch (error) {
-      // The client id or the slot: the unique indexes beside _id.
+      // The client id or the slot: the only unique indexes beside _id.
       if (isDuplicateKey(error)) return 'taken';
       throw error;
     }
   }
 
-  /** A change after which a device may continue changing; throws where too much of it waits to be told to others. */
-  async function changeWithRoom(
+  /** A change after which a device may change again. Throws if the device has too many pending entries. */
+  async function changeUnlessFull(
     filter: Filter<DeviceDocument> & { _id: string },
     update: Update<DeviceDocument>,
   ): Promise<ChangeOutcome> {
@@ -72,21 +73,21 @@ export function createActivationStore(
   }
 
   /**
-   * The part that all changes share: the change becomes the newest, is remembered, makes its work due, and
-   * owes its audit record, and an event to other services if it begins or ends an activation.
+   * The part that all changes share: the change becomes the newest, is remembered, and makes its work due. It stores
+   * its audit record, and an event for other services if it begins or ends an activation.
    */
   const takesEffect = (
     transactionId: number,
     record: OwedRecord,
     pending: Pending,
-    heard?: LifecycleChange['kind'],
+    lifecycleKind?: LifecycleChange['kind'],
   ) => ({
     $set: { lastTransactionId: transactionId, dueAtMs: dueAtMs(), auditAtMs: record.atMs },
     $push: {
       pending,
       audit: record,
       recent: { $each: [transactionId], $slice: -recentTransactions },
-      ...(heard && 'epoch' in pending && { lifecycle: lifecycleChange(heard, pending) }),
+      ...(lifecycleKind && 'epoch' in pending && { lifecycle: lifecycleChange(lifecycleKind, pending) }),
     },
   });
   const lifecycleChange = (
@@ -94,7 +95,7 @@ export function createActivationStore(
     { applicationId, epoch }: { applicationId: string; epoch: number },
   ): LifecycleChange => ({ kind, applicationId, epoch, atMs: clock.now() });
 
-  /** What every end of an activation changes; it has the next activation epoch. */
+  /** Fields that every end of an activation changes; it has the next activation epoch. */
   const ended = ({ applicationId, epoch: last, sinceEpoch, sinceMs, before = [] }: Activation) => {
     const epoch = last + 1;
     const past = [...before, { sinceEpoch, untilEpoch: epoch }].map((span) => ({
@@ -106,14 +107,14 @@ export function createActivationStore(
       ...{ applicationId, epoch },
       $set: { epoch, deactivatedAtMs: clock.now() },
       $push: { past: { $each: past, $slice: -pastAssociations } },
-      // The location goes at once (ADR 0045).
+      // The location is removed at once (ADR 0045).
       $unset: { activation: '' as const, slot: '' as const, 'reported.location': '' as const },
     };
   };
 
   /**
-   * The device as it was read, as far as its activation is concerned. Each change has a new transaction, except
-   * that `earlier` may get shorter, and that the device may get another slot.
+   * Filter: the activation has not changed since it was read. Each change has a new transaction, except that `earlier`
+   * may get shorter, and that the device may get another slot.
    */
   const unchanged = ({ deviceId, lastTransactionId, activation }: DeviceState) => {
     const { length } = activation?.earlier ?? [];
@@ -125,7 +126,7 @@ export function createActivationStore(
     };
   };
 
-  /** The state of a device without pending work. */
+  /** Filter: a device without pending work. */
   const atRest: Filter<DeviceDocument> = {
     pending: { $size: 0 },
     undo: { $exists: false },
@@ -174,9 +175,9 @@ export function createActivationStore(
         },
         'activated',
       );
-      // For release 0.1.0, which counts slots by this field.
+      // For release 0.1.0, which counts slots with this field.
       const slot = { applicationId, id: String(transactionId) };
-      return changeWithRoom(
+      return changeUnlessFull(
         {
           ...{ _id: deviceId, lastTransactionId: { $lt: transactionId }, epoch: epoch - 1 },
           activation: { $exists: false },
@@ -201,7 +202,7 @@ export function createActivationStore(
         clientId,
         ...(clientSecret !== undefined && { clientSecret }),
       });
-      return changeWithRoom(unchanged(device), { ...effect, $set: { ...effect.$set, activation: next } });
+      return changeUnlessFull(unchanged(device), { ...effect, $set: { ...effect.$set, activation: next } });
     },
 
     replace(device, activation) {
@@ -247,10 +248,10 @@ export function createActivationStore(
         applicationId,
         epoch,
       });
-      const raised = { epoch, 'activation.epoch': epoch, 'activation.sinceEpoch': sinceEpoch };
-      return changeWithRoom(
+      const advanced = { epoch, 'activation.epoch': epoch, 'activation.sinceEpoch': sinceEpoch };
+      return changeUnlessFull(
         { _id: deviceId, 'activation.epoch': seen, lastTransactionId: { $lt: transactionId } },
-        { ...effect, $set: { ...effect.$set, ...raised } },
+        { ...effect, $set: { ...effect.$set, ...advanced } },
       );
     },
 
@@ -274,7 +275,7 @@ export function createActivationStore(
       return devices.countDocuments({ dueAtMs: { $gt: 0 } }, { limit: mostCounted });
     },
 
-    async owedLifecycle(deviceIds) {
+    async pendingLifecycle(deviceIds) {
       const found = await devices
         .find({ _id: { $in: [...deviceIds] } }, { projection: { lifecycle: 1 } })
         .toArray();

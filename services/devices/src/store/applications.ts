@@ -10,7 +10,7 @@ import type { ApplicationDocument } from './documents.ts';
 import { openText, purposes, sealText } from './sealed-text.ts';
 
 const recentChanges = 32;
-/** Part of a filter: nothing brings back what an operator has had forgotten (ADR 0047). */
+/** Part of a filter: no change restores a forgotten application (ADR 0047). */
 const notForgotten: Filter<ApplicationDocument> = { forgottenAtMs: { $exists: false } };
 
 export function createApplicationStore(

@@ -19,7 +19,7 @@ const reportFields = {
   reported: 1,
 } as const;
 
-/** What lists of statuses are filtered by, without what is large: the installed apps. */
+/** Fields that lists of statuses are filtered by, without the large list of installed apps. */
 const filterFields = {
   'activation.applicationId': 1,
   'activation.clientId': 1,
@@ -44,7 +44,7 @@ const associationFields = {
   past: 1,
 } as const;
 
-/** The fields that hold the current firmware version. */
+/** Fields that contain the current firmware version. */
 const softwareFields = {
   'reported.introduction.firmwareVersion': 1,
   'reported.introduction.sessionEpoch': 1,
@@ -82,7 +82,7 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
     'reported.introducedEpoch': 1,
     'pending.kind': 1,
   });
-  // After a restart thousands of headsets come at the same time: for their keys and their activations, in one batch.
+  // After a restart thousands of headsets connect at the same time. Their keys and activations are read in batches.
   const arriving = coalescedReader(devices, { keys: 1, epoch: 1, lastTransactionId: 1, activation: 1 });
   const association = coalescedReader(devices, associationFields);
   return {
@@ -152,7 +152,7 @@ export function createDeviceReader(devices: StoreCollection<DeviceDocument>): De
       const found = await association(deviceId);
       return found && associations(found);
     },
-    async tellingOf(deviceIds) {
+    async knownDevices(deviceIds) {
       const found = await devices
         .find({ _id: { $in: [...deviceIds] } }, { projection: tellingFields })
         .toArray();
@@ -212,7 +212,9 @@ export function createReportStore(devices: StoreCollection<DeviceDocument>): Rep
   };
 }
 
-/** A location is stored only for the application that has the device; an older one stays deleted (ADR 0045). */
+/**
+ * A location is stored only for the application that has the device. A deleted location is not stored again (ADR 0045).
+ */
 function whileActivated(epoch: number): Filter<DeviceDocument> {
   return {
     $and: [
@@ -225,8 +227,8 @@ function whileActivated(epoch: number): Filter<DeviceDocument> {
 }
 
 /**
- * One conditional update for each field: whatever the order of arrival, the newest report stays. Activation
- * epochs and report ids only rise; an epoch above the device's own is a headset's error.
+ * One conditional update for each field: whatever the order of arrival, the newest report stays. Activation epochs and
+ * report ids only rise. An epoch above the device's epoch is an error of the headset.
  */
 function reportOperations(report: DeviceReports): BulkOperation<DeviceDocument>[] {
   const update = (
@@ -241,7 +243,7 @@ function reportOperations(report: DeviceReports): BulkOperation<DeviceDocument>[
       {
         epoch: { $gte: moment.epoch },
         ...(name === 'location' && whileActivated(moment.epoch)),
-        // Both conditions also match while there is no value.
+        // Both conditions also match if there is no value.
         $or: [
           { [`${path}.epoch`]: { $not: { $gte: moment.epoch } } },
           { [`${path}.epoch`]: moment.epoch, [`${path}.reportId`]: { $not: { $gt: moment.reportId } } },
@@ -275,7 +277,7 @@ function reportOperations(report: DeviceReports): BulkOperation<DeviceDocument>[
   return operations;
 }
 
-/** `epochsAbove`: where activation epochs begin, after restores from a backup (ADR 0035). */
+/** `epochsAbove`: the start of activation epochs, after restores from a backup (ADR 0035). */
 export function createDeviceRegistry(
   devices: StoreCollection<DeviceDocument>,
   epochsAbove: () => Promise<number> = async () => 0,
@@ -289,7 +291,7 @@ export function createDeviceRegistry(
   });
   const blank = async () => ({
     keys: [],
-    // A headset may remember an activation that the restored database does not know.
+    // A headset may remember an activation that is missing in the restored database.
     epoch: await epochsAbove(),
     lastTransactionId: 0,
     recent: [],

@@ -14,7 +14,7 @@ export interface DeveloperDocument extends OwingDocument {
   name: string;
 }
 
-/** One document per client: a client belongs to one developer because its id is unique. */
+/** One document per client. The unique id makes sure that a client belongs to one developer. */
 export interface DeveloperClientDocument {
   /** OIDC client id. */
   _id: string;
@@ -26,14 +26,14 @@ export interface ApplicationDocument extends OwingDocument {
   developerId: string;
   name: string;
   settings: Partial<Record<AddressSetting, string>>;
-  /** Sealed, base64; absent: never issued. */
+  /** Sealed, base64; absent if never issued. */
   authenticationKey?: string;
-  /** Ids of the newest changes, so that a repeat does not undo a later one. */
+  /** Ids of the newest changes, so that a repeat does not undo a later change. */
   recentChanges: string[];
   createdAt: Date;
-  /** Since when an operator has had it forgotten (ADR 0047): nothing else is left of it. Absent: none has. */
+  /** Time of forgetting by an operator (ADR 0047); all other data is removed. Absent if not forgotten. */
   forgottenAtMs?: number;
-  /** The newest run of the command that did. */
+  /** The newest run of the command that has forgotten the application. */
   forgetRun?: string;
 }
 
@@ -43,19 +43,19 @@ export interface ContractDocument extends OwingDocument {
   activationLimit: number;
   /** Rises with each change of the contract, and after each change of its slots. */
   changes: number;
-  /** Set when the application was forgotten (ADR 0047): no device is activated any more. */
+  /** Set when the application was forgotten (ADR 0047): no device can be activated. */
   closed?: true;
-  /** The slots as release 0.1.0 counts them: it counts again when the two times are past. Not read. */
+  /** The slots as release 0.1.0 counts them. That release counts again when the two times are past. Not read. */
   freeSlots: number;
   takes: unknown[];
   returns: unknown[];
   checkAtMs: number;
   recountAtMs: number;
-  /** Limits of its own (ADR 0040). */
+  /** Limits that the contract sets (ADR 0040). */
   limits?: Partial<Limits>;
 }
 
-/** One document for each IMEI that a contract names: contracts may name thousands. */
+/** One document for each IMEI of a contract, because contracts may name thousands. */
 export interface ContractDeviceDocument {
   /** `contractDeviceId`. */
   _id: string;
@@ -67,45 +67,48 @@ export interface DeviceDocument extends OwingDocument {
   /** IMEI. */
   _id: string;
   keys: RegisteredKey[];
-  /** When a session with a key was last noted, by key id; milliseconds since 1970. Absent: none was. */
+  /** Time of the last stored use of each key, by key id; milliseconds since 1970. Absent if there was none. */
   keysUsedAtMs?: Record<string, number>;
-  /** When it last lost a key; milliseconds since 1970. Absent: it lost none, or release 0.1.0 removed it. */
+  /** Time when it last lost a key; milliseconds since 1970. Absent: it lost none, or release 0.1.0 removed the key. */
   keyRemovedAtMs?: number;
   epoch: number;
   lastTransactionId: number;
   recent: number[];
   activation?: StoredActivation;
-  /** Since when it is not activated; absent: it is, or release 0.1.0 deactivated it. Null: for queries only. */
+  /**
+   * Time since which it is not activated. Absent: it is activated, or release 0.1.0 deactivated it. Null only in
+   * queries.
+   */
   deactivatedAtMs?: number | null;
   /**
-   * Since when an operator has had it forgotten (ADR 0047): reports are dropped. Absent: none has, or it got a key
-   * since.
+   * Time of forgetting by an operator (ADR 0047): reports are dropped. Absent if not forgotten, or after it got a key
+   * again.
    */
   forgottenAtMs?: number;
-  /** The slot as release 0.1.0 counts it, which the index `slot` is for; written, but not read. */
+  /** The slot as release 0.1.0 counts it, used by the index `slot`. Written, but not read. */
   slot?: { applicationId: string; id: string };
   /** Written by release 0.1.0, and not read. */
   intent?: unknown;
   returned?: unknown;
   pending: Pending[];
-  /** Absent: nothing was undone, or all of its work is done. */
+  /** Absent if no activation was undone, or all of the work is done. */
   undo?: Undo;
-  /** Absent in documents of older versions: counts as empty. */
+  /** Absent in documents of older versions, and then read as empty. */
   lifecycle?: LifecycleChange[];
-  /** Ended activations, oldest first; absent: none. */
+  /** Ended activations, oldest first; absent if there are none. */
   past?: PastAssociation[];
-  /** When the sweeper has to handle pending work or an intent; absent: there is none. */
+  /** Time at which the sweeper handles pending work or an intent; absent if there is none. */
   dueAtMs?: number;
   reported: Reported;
-  /** Free text of the operator; absent: none. */
+  /** Free text of the operator; absent if there is none. */
   specificDestination?: string;
 }
 
-/** Without `sinceEpoch` it was written by an older version and counts since its own activation epoch. */
+/** Without `sinceEpoch` an older version wrote it. Then it counts since its own activation epoch. */
 export type StoredActivation = Omit<Activation, 'sinceEpoch'> & Partial<Pick<Activation, 'sinceEpoch'>>;
 
 export interface HardwareModelDocument extends OwingDocument {
-  /** Device id; the document holds the device's reported state. */
+  /** Device id. The document contains the device's reported state. */
   _id: string;
   name: string;
   description: string;
@@ -124,7 +127,7 @@ export const collections = {
   idempotency: 'idempotency',
 } as const;
 
-/** Made by step 1 (steps.ts); every query of this service uses one of them or `_id`. */
+/** Created by step 1 (steps.ts). Every query of this service uses one of these indexes or `_id`. */
 export const devicesIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.developerClients]: [{ name: 'developer', key: { developerId: 1 } }],
   [collections.applications]: [{ name: 'developer', key: { developerId: 1, _id: 1 } }],
@@ -140,7 +143,7 @@ export const devicesIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.idempotency]: idempotencyIndexes,
 };
 
-/** The collections whose documents owe records of changes; their index is made by step 2. */
+/** Collections whose documents have pending audit records; their index is created by step 2. */
 export const owingCollections = [
   collections.developers,
   collections.applications,
@@ -153,19 +156,22 @@ export const owingIndexes: Readonly<Record<string, IndexDescription[]>> = Object
   owingCollections.map((name) => [name, [owingIndex]]),
 );
 
-/** Finds the device that has a key. Not unique: release 0.1.0 gives one key to several (ADR 0034). */
+/**
+ * Index that finds the device with a key. Not unique, because release 0.1.0 may register one key for several (ADR
+ * 0034).
+ */
 export const keysIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.devices]: [{ name: 'key', key: { 'keys.keyId': 1 }, sparse: true }],
 };
 
-/** Finds devices that have just lost a key (ADR 0038). */
+/** Index that finds devices that have just lost a key (ADR 0038). */
 export const removedKeysIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.devices]: [{ name: 'keyRemoved', key: { keyRemovedAtMs: 1 }, sparse: true }],
 };
 
 /**
- * No two devices have one slot of a contract (ADR 0011). Release 0.1.0 writes no number, so the unique index
- * refuses none of its writes.
+ * Index that prevents two devices with the same slot of a contract (ADR 0011). Release 0.1.0 writes no number, so the
+ * unique index rejects none of its writes.
  */
 export const slotIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.devices]: [
@@ -179,7 +185,7 @@ export const slotIndexes: Readonly<Record<string, IndexDescription[]>> = {
   ],
 };
 
-/** Finds devices that are not activated, by the time since when (ADR 0045). */
+/** Index that finds deactivated devices, ordered by the time of deactivation (ADR 0045). */
 export const retentionIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [collections.devices]: [
     { name: 'deactivated', key: { 'activation.applicationId': 1, deactivatedAtMs: 1 } },

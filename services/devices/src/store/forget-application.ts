@@ -11,8 +11,8 @@ import type {
 } from './documents.ts';
 
 /**
- * What an application has in this service. Its document and its contract's stay empty: the id never becomes
- * another's, and nothing is activated by it any more.
+ * Data of an application in this service. The empty documents of the application and its contract are kept: the id can
+ * never be used again, and no device can be activated.
  */
 export function createApplicationForgetStore(of: {
   readonly applications: StoreCollection<ApplicationDocument>;
@@ -24,7 +24,7 @@ export function createApplicationForgetStore(of: {
   const limit =
     contractDevices.batchesAtOnce === undefined ? forgetAtOnce.overNetwork : forgetAtOnce.inProcess;
 
-  /** Work of activations that is not done; the index of what is due finds it among the few that have some. */
+  /** True if work of activations is pending. The index of due work finds it among the few devices with pending work. */
   async function isUnsettled(applicationId: string): Promise<boolean> {
     const found = await Promise.all(
       ['pending', 'undo', 'lifecycle'].map((work) =>
@@ -41,7 +41,8 @@ export function createApplicationForgetStore(of: {
     async traces(applicationId) {
       const found = await applications.findOne({ _id: applicationId });
       if (!found) return undefined;
-      // First, since its count of changes is what `forget` demands: an activation that is not found below changes it.
+      // Read first, because `forget` compares its count of changes. An activation that is not found below changes the
+      // count.
       const contract = await contracts.findOne({ _id: applicationId });
       const activated = await devices.countDocuments({ 'activation.applicationId': applicationId });
       const unsettled = await isUnsettled(applicationId);
@@ -65,7 +66,7 @@ export function createApplicationForgetStore(of: {
           $unset: { limits: '' },
           $inc: { changes: 1 },
         };
-        // The same record as the application's: it is kept once.
+        // The same record as the application's; it is stored once.
         const update = owing<ContractDocument>(emptied, record);
         const { matchedCount } = await contracts.updateOne({ ...unchanged, ...owesLess }, update);
         if (matchedCount === 0) return false;
@@ -74,7 +75,7 @@ export function createApplicationForgetStore(of: {
         {
           $set: { settings: {}, name: '', recentChanges: [], forgetRun: run },
           $min: { forgottenAtMs: nowMs },
-          // Without an owner it is no developer's, also to a process of an earlier version.
+          // Without an owner it belongs to no developer, also for a process of an earlier version.
           $unset: { authenticationKey: '', developerId: '' },
         },
         record,

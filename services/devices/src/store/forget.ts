@@ -4,7 +4,7 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { ForgetStore, TracesOfDevice } from '../ports.ts';
 import type { DeviceDocument } from './documents.ts';
 
-/** No application has the device, and nothing of it waits to be told to others. */
+/** Filter: no application has the device, and all its changes are published. */
 const atRest: Filter<DeviceDocument> = {
   activation: { $exists: false },
   pending: { $size: 0 },
@@ -12,12 +12,12 @@ const atRest: Filter<DeviceDocument> = {
   'lifecycle.0': { $exists: false },
 };
 
-/** Part of a report's filter: what comes of a forgotten device after that is dropped. */
+/** Part of a report's filter: later reports of a forgotten device are dropped. */
 export const notForgotten: Filter<DeviceDocument> = { forgottenAtMs: { $exists: false } };
 
 /**
- * What is personal in a device's document. The document stays, with what the next activation and later
- * transactions are ordered by (rules A7, B9): its epoch and transaction ids never fall.
+ * Personal data in a device's document. The document is kept with the fields that order the next activation and later
+ * transactions (rules A7, B9): its epoch and transaction ids never fall.
  */
 export function createForgetStore(devices: StoreCollection<DeviceDocument>): ForgetStore {
   return {
@@ -39,7 +39,7 @@ export function createForgetStore(devices: StoreCollection<DeviceDocument>): For
       const forgotten = owing<DeviceDocument>(
         {
           $set: { keys: [], reported: {}, forgottenAtMs: nowMs },
-          // Sessions of its keys end, as after a removal of each of them (ADR 0038).
+          // Sessions with its keys end, as after a removal of each key (ADR 0038).
           $max: { keyRemovedAtMs: nowMs },
           $unset: {
             ...{ keysUsedAtMs: '', past: '', specificDestination: '', deactivatedAtMs: '' },

@@ -6,11 +6,11 @@ import type { HeadsetKeyStore, KeyInUse, ListedKey } from '../ports.ts';
 import type { DeviceDocument } from './documents.ts';
 
 /**
- * Uses that one check notes at most: a tenth of what it asks about, so that the notes of a fleet that came at once are
- * spread over ten of its turns, and those of each hour after it, too; all where it asks about few.
+ * Maximum uses that one check stores: a tenth of the checked keys. So the writes for a fleet that connects at once are
+ * spread over ten checks, and so are the hourly writes after that. If few keys are checked, all are stored.
  */
-const mostNoted = (asked: number): number => Math.max(10, Math.ceil(asked / 10));
-/** For how long a removal is told: 30 turns of device-link's check by default; milliseconds. */
+const mostStored = (asked: number): number => Math.max(10, Math.ceil(asked / 10));
+/** How long a removal is reported: 30 times the default interval of device-link's check; milliseconds. */
 const recentMs = 60_000;
 const mostRecent = 10_000;
 const keyFields = { keys: 1, keysUsedAtMs: 1 } as const;
@@ -21,7 +21,7 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
     async add(deviceId, key, record) {
       const { matchedCount } = await devices.updateOne(
         { _id: deviceId, 'keys.keyId': { $ne: key.keyId }, [`keys.${mostKeys - 1}`]: { $exists: false } },
-        // With a key its headset may report again.
+        // A headset with a key may report again.
         owing<DeviceDocument>({ $push: { keys: key }, $unset: { forgottenAtMs: '' } }, record),
       );
       if (matchedCount === 1) return 'added';
@@ -85,7 +85,7 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
         if (!device?.keys.some((key) => key.keyId === one.keyId)) removed.push(position);
         else if ((device.keysUsedAtMs?.[one.keyId] ?? 0) <= nowMs - useNotedEveryMs) toNote.push(one);
       }
-      await noteUses(toNote.slice(0, mostNoted(inUse.length)), nowMs);
+      await noteUses(toNote.slice(0, mostStored(inUse.length)), nowMs);
       return removed;
     },
   };
@@ -94,7 +94,7 @@ export function createHeadsetKeyStore(devices: StoreCollection<DeviceDocument>):
     if (uses.length === 0) return;
     await devices.bulkWrite(
       uses.map(({ deviceId, keyId }) => {
-        // A key that is removed meanwhile leaves nothing behind.
+        // No use is stored for a key that was removed in the meantime.
         const filter: Filter<DeviceDocument> = { _id: deviceId, 'keys.keyId': keyId };
         return { updateOne: { filter, update: { $max: { [used(keyId)]: nowMs } } } };
       }),

@@ -6,21 +6,22 @@ import { type ApplicationDocument, collections, type DeviceDocument } from './do
 
 const atOnce = 500;
 
-/** True: no platform has ever worked with this database. */
+/** True if no platform has ever used this database. */
 export async function isUnused(store: Store): Promise<boolean> {
   return (await store.collection<ApplicationDocument>(collections.applications).findOne({})) === null;
 }
 
 /**
- * Raises the restored database (ADR 0035): each device's activation epoch is above all that its headset may
- * have learned since the backup. The application that has it continues, as if after a break, because others may
- * have had it meanwhile; what happened under its own epochs is still its own (`before`).
+ * Advances the restored database (ADR 0035): each device's activation epoch becomes higher than any epoch that its
+ * headset may have learned since the backup. The current application continues as if after a break, because other
+ * applications may have had the device in the meantime. Events under the application's own epochs still belong to it
+ * (`before`).
  */
 export async function raiseDevices({ store, dryRun }: Raising): Promise<RaiseReport> {
   const devices = store.collection<DeviceDocument>(collections.devices);
   const projection = { epoch: 1, activation: 1, pending: 1, undo: 1 } as const;
   const report = { devices: 0, activated: 0 };
-  // Before the devices: one that is registered later is above all of them.
+  // Before the devices, so that a device that is registered later also gets a higher epoch.
   if (!dryRun) await noteRaise(store);
   for (let after = ''; ; ) {
     const page = await devices
@@ -69,5 +70,5 @@ function raise({
   };
 }
 
-/** How many restores an activation remembers. */
+/** Maximum restores that an activation remembers. */
 const rememberedSpans = 8;

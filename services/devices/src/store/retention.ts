@@ -7,9 +7,9 @@ import type { DeviceDocument } from './documents.ts';
 const notActivated = { 'activation.applicationId': null } as const;
 
 /**
- * What was reported of devices that are not activated (ADR 0045). Their documents stay, with what orders
- * reports and what deliveries are judged by; a device is looked at again after the same time, since its
- * headset may connect meanwhile.
+ * Reported state of devices that are not activated (ADR 0045). Their documents are kept, with the fields that order
+ * reports and the versions that decide about operations. A device is checked again after the same time, because its
+ * headset may connect in the meantime.
  */
 export function reportedOfDeactivated(
   devices: StoreCollection<DeviceDocument>,
@@ -20,7 +20,7 @@ export function reportedOfDeactivated(
     ...notActivated,
     deactivatedAtMs: { $lt: ms },
   });
-  /** Devices that release 0.1.0 deactivated, and new ones: their time begins now. */
+  /** Filter: devices that release 0.1.0 deactivated, and new devices. Their retention period begins now. */
   const undated: Filter<DeviceDocument> = { ...notActivated, deactivatedAtMs: null };
   return {
     kind: 'reported-state',
@@ -48,7 +48,7 @@ export function reportedOfDeactivated(
       await devices.updateMany(reported, {
         $set: { 'reported.inventory.apps': [], 'reported.inventory.languages': [] },
       });
-      // Last, since it takes the device out of `due`.
+      // Last, because it removes the device from `due`.
       const { modifiedCount } = await devices.updateMany(due, {
         $set: { deactivatedAtMs },
         $unset: {

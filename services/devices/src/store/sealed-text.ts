@@ -10,7 +10,7 @@ export function openText(secrets: SecretBox, sealed: string, purpose: string): s
   return secrets.open(Buffer.from(sealed, 'base64'), purpose);
 }
 
-/** Purposes, so that a sealed text cannot be used in another place. */
+/** Purposes, so that a sealed text cannot be used for something else. */
 export const purposes = {
   authenticationKey: (applicationId: string) => `authentication key ${applicationId}`,
   clientSecret: (deviceId: string) => `client secret ${deviceId}`,

@@ -14,7 +14,7 @@ export function sealedAuthenticationKeys(applications: StoreCollection<Applicati
   });
 }
 
-/** The client secrets of activations, of those that they replaced, and of those still to be handed over. */
+/** The client secrets of activations, of replaced activations, and of transactions that are not created yet. */
 export function sealedClientSecrets(devices: StoreCollection<DeviceDocument>): SealedPlace {
   return sealedFields(devices, {
     name: 'client secrets',

@@ -4,12 +4,12 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { SlotStore } from '../ports.ts';
 import type { DeviceDocument } from './documents.ts';
 
-/** Largest number of devices that get a number by one write, and of numbers that are read to find free ones. */
+/** Maximum devices that get a number in one write, and maximum numbers that are read to find free numbers. */
 const pageSize = 100;
 
-/** Slots of contracts (ADR 0011): numbers in the activations of devices, which a unique index keeps apart. */
+/** Slots of contracts (ADR 0011): numbers in the activations of devices, which a unique index keeps distinct. */
 export function createSlotStore(devices: StoreCollection<DeviceDocument>): SlotStore {
-  /** Applications whose contract has no free slot, with the count of the contract's changes when that was seen. */
+  /** Applications whose contract has no free slot, with the contract's count of changes at that time. */
   const full = new Map<string, number>();
 
   const having = (applicationId: string, slot: Filter<DeviceDocument>['activation.slot']) => ({
@@ -23,7 +23,7 @@ export function createSlotStore(devices: StoreCollection<DeviceDocument>): SlotS
       })
       .toArray();
 
-  /** Some free numbers below the limit, by counts of ever smaller ranges. Empty: each is in use. */
+  /** Finds some free numbers below the limit by counting ever smaller ranges. Empty if all are in use. */
   async function gaps(applicationId: string, limit: number): Promise<number[]> {
     const freeIn = async (from: number, to: number) =>
       to - from - (await devices.countDocuments(having(applicationId, { $gte: from, $lt: to })));
@@ -39,7 +39,7 @@ export function createSlotStore(devices: StoreCollection<DeviceDocument>): SlotS
     return Array.from({ length: to - from }, (_, i) => from + i).filter((number) => !inUse.has(number));
   }
 
-  /** Gives each device one of the numbers, unless another device has the number by now. */
+  /** Gives each device one of the numbers, unless another device has taken the number. */
   async function giveNumbers(
     applicationId: string,
     limit: number,
@@ -83,7 +83,7 @@ export function createSlotStore(devices: StoreCollection<DeviceDocument>): SlotS
           continue;
         }
         if (numbers.length === 0) full.set(applicationId, changes);
-        // Calls that chose the same number spread out.
+        // A random choice separates calls that chose the same number.
         return numbers[Math.floor(Math.random() * Math.min(2 ** tries, numbers.length))];
       }
     },

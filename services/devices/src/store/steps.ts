@@ -11,7 +11,7 @@ import {
   slotIndexes,
 } from './documents.ts';
 
-/** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
+/** Step 1 contains what release 0.1.0 created; a change is a new step (ADR 0034). */
 export const devicesSteps: ServiceSteps = {
   service: 'devices',
   steps: [
@@ -24,7 +24,7 @@ export const devicesSteps: ServiceSteps = {
       name: 'owed audit records of operators',
       indexes: { [lettersCollection]: [owingIndex], [notedKeysCollection]: [owingIndex] },
     },
-    // Before release 0.2.0 it made an index that is not used any more.
+    // Before release 0.2.0 the step created an index that is not used any more.
     { number: 6, name: 'nothing', indexes: {} },
     { number: 7, name: 'devices by key', indexes: keysIndexes },
     { number: 8, name: 'slot numbers', indexes: slotIndexes },

@@ -7,7 +7,7 @@ import {
   TransactionsService,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 
-/** A created transaction, as recorded. */
+/** A recorded transaction. */
 export interface RecordedTransaction {
   readonly id: number;
   readonly deviceId: string;
@@ -24,25 +24,24 @@ export interface RecordedTransaction {
 }
 
 /**
- * Stands in for the transactions service in this service's own tests. It keeps the guarantees that devices
- * relies on (ids rise, create is idempotent by id, an older activation epoch is refused) and records the
- * calls.
+ * Fake of the transactions service for tests of this service. It keeps the guarantees that devices relies on (ids rise,
+ * create is idempotent by id, an older activation epoch is rejected) and records the calls.
  */
 export class RecordingTransactions {
   readonly created: RecordedTransaction[] = [];
-  /** While set, every read of a transaction fails with it. */
+  /** Error that every read of a transaction throws while it is set. */
   away: DomainError | undefined;
   /** Number of transaction reads so far. */
   asked = 0;
-  /** While set, every create and every end of an activation fails with it. */
+  /** Error that every create and every end of an activation throws while it is set. */
   failure: DomainError | undefined;
-  /** Ends of activations: device id and the activation epoch from then on. */
+  /** Ends of activations: device id and the activation epoch afterwards. */
   readonly ended: [string, number][] = [];
-  /** While set, a create takes effect but its caller gets this error instead of the answer. */
+  /** While set, a create takes effect but its caller gets this error. */
   silence: DomainError | undefined;
   /** Awaited before each create. */
   gate: Promise<void> | undefined;
-  /** Creates that wait at the gate. */
+  /** Number of creates that wait at the gate. */
   waiting = 0;
   #lastId = 1000;
   readonly #epochs = new Map<string, bigint>();

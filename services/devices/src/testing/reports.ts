@@ -24,7 +24,7 @@ export const occurredAtMs = 1_750_000_000_000;
 
 let lastReportId = 100;
 
-/** A headset's report as an event of the topic. Without a given id, ids rise. */
+/** A headset's report as an event of the topic. The default ids rise. */
 export function report(
   body: ReportBody,
   more: {
@@ -59,7 +59,7 @@ export function report(
       },
     },
   });
-  // device-link sets this header on content that it does not know itself.
+  // device-link sets this header for content that it does not know itself.
   const foreign = unknownIn(DeviceReportEventSchema, message) !== undefined;
   return {
     key: deviceId,
@@ -68,7 +68,7 @@ export function report(
   };
 }
 
-/** What this service published for the notifier, oldest first, bodies parsed. */
+/** Notifications that this service published for the notifier, oldest first, with parsed bodies. */
 export async function notifications(world: World) {
   const events = await world.log.readNewest(topics.notifications, 1000);
   return events.map((one) => {
@@ -88,7 +88,7 @@ export async function notifications(world: World) {
   });
 }
 
-/** What this service published for billing, oldest first. */
+/** Usage that this service published for billing, oldest first. */
 export async function usage(world: World) {
   const events = await world.log.readNewest(topics.usage, 1000);
   return events.map((one) => ({ key: one.key, ...fromBinary(UsageEventSchema, one.value) }));

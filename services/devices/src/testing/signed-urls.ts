@@ -1,7 +1,7 @@
 import { bind, type RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 
-/** Stands in for the notifier's call to the integrator in this service's own tests, and records. */
+/** Fake of the notifier's call to the integrator for tests of this service. Records the calls. */
 export class SignedUrlsFake {
   readonly asked: { readonly applicationId: string; readonly setting: string; readonly body: unknown }[] = [];
   /** The integrator's answer, or the error that the notifier throws. */

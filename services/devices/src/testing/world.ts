@@ -19,13 +19,15 @@ import { owingCollections } from '../store/documents.ts';
 import { RecordingTransactions } from './recording-transactions.ts';
 import { SignedUrlsFake } from './signed-urls.ts';
 
-/** Longer than a call takes on a slow machine: only the limit of the test ends one that hangs. */
-const patient = { deadlineMs: 60_000 };
+/**
+ * RPC deadline that is longer than a call takes on a slow machine. Only the test's own timeout ends a call that hangs.
+ */
+const longDeadline = { deadlineMs: 60_000 };
 
-/** The time of a world when it is opened, long before `receivedAtMs` of its reports; milliseconds since 1970. */
+/** Time of a new world, long before `receivedAtMs` of its reports; milliseconds since 1970. */
 export const activatedAtMs = 1_700_000_000_000;
 
-/** A running devices service on the embedded store, with a recorder in place of transactions. */
+/** A running devices service on the embedded store, with a recording fake of transactions. */
 export interface World {
   readonly service: Service;
   readonly store: Store;
@@ -40,19 +42,19 @@ export interface World {
   readonly files: Client<typeof HeadsetFilesService>;
   readonly signedUrls: SignedUrlsFake;
   readonly metrics: Registry;
-  /** While set, every publish fails with it. */
+  /** Error that every publish throws while it is set. */
   logFailure: Error | undefined;
-  /** The same for audit records. */
+  /** Error that every publish of audit records throws while it is set. */
   auditFailure: Error | undefined;
-  /** How many publishes have failed with it. */
+  /** Number of publishes that failed with this error. */
   logFailures: number;
   /** Bytes of each publish of the service, in order. */
   readonly publishedBytes: number[];
-  /** Time, for the service; milliseconds since 1970. */
+  /** Time of the service; milliseconds since 1970. */
   nowMs: number;
   /** The failpoint at which the next call that reaches it is interrupted. */
   cutAt: string | undefined;
-  /** How many documents queries have examined so far. */
+  /** Number of documents that queries have examined so far. */
   documentsExamined(): number;
   close(): Promise<void>;
 }
@@ -107,11 +109,11 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
     log,
     transactions,
     channel,
-    admin: createClient(DevicesAdminService, channel, patient),
-    applications: createClient(ApplicationsService, channel, patient),
-    devices: createClient(DevicesService, channel, patient),
-    keys: createClient(HeadsetKeysService, channel, patient),
-    files: createClient(HeadsetFilesService, channel, patient),
+    admin: createClient(DevicesAdminService, channel, longDeadline),
+    applications: createClient(ApplicationsService, channel, longDeadline),
+    devices: createClient(DevicesService, channel, longDeadline),
+    keys: createClient(HeadsetKeysService, channel, longDeadline),
+    files: createClient(HeadsetFilesService, channel, longDeadline),
     signedUrls,
     metrics,
     logFailure: undefined,
@@ -131,7 +133,7 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
   return world;
 }
 
-/** Waits until no document owes a record of a change any more: the service publishes it and takes it off by itself. */
+/** Waits until no document has a pending audit record. The service publishes and removes the records. */
 export async function recordsPublished({ store }: Pick<World, 'store'>): Promise<void> {
   const owing = { auditAtMs: { $exists: true } };
   await waitFor('the records', async () => {
@@ -141,7 +143,8 @@ export async function recordsPublished({ store }: Pick<World, 'store'>): Promise
 }
 
 /**
- * Waits until the service has nothing left to do by itself: pending work of devices, records that changes owe. Only then a test sees what a call alone reads and writes.
+ * Waits until the service has no background work: pending work of devices and pending audit records. Only then a test
+ * sees the reads and writes of a single call.
  */
 export async function atRest(world: Pick<World, 'store'>): Promise<void> {
   const pending = { $or: [{ dueAtMs: { $exists: true } }, { 'lifecycle.0': { $exists: true } }] };
@@ -177,7 +180,7 @@ export async function provision(
   return applicationId;
 }
 
-/** The caller of a call, with an Idempotency-Key where one is given. */
+/** The caller of a call, with an Idempotency-Key if one is given. */
 export function callerOf(applicationId: string, key?: string) {
   return {
     clientId: 'dev-client',
