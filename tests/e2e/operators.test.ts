@@ -252,7 +252,7 @@ describeOnStack('operators', () => {
         '’',
         "'",
       ) +
-        'Start the platform (make up; on Kubernetes see whether a pod of devices runs), or name the right address with --admin URL, --devices-admin URL or DEVICES_ADMIN.\n',
+        'Start the platform (make up; on Kubernetes check the pods of devices), or give the correct address with --admin URL, --devices-admin URL or DEVICES_ADMIN.\n',
     );
     const noAddress = await ctlWith({ ADMIN_URL: 'devices:9100' }, 'devices', 'list');
     expect(noAddress.exitCode).toBe(2);

@@ -26,7 +26,7 @@ export type AdminService =
   | 'communication'
   | 'billing';
 
-/** The processes that `ctl status` asks: those services, and the ones without calls for operators. */
+/** Processes that `ctl status` asks: these services, and the processes without operators' calls. */
 export type AdminProcess = AdminService | 'device-link' | 'gateway';
 
 /** The admin addresses given on the command line. */
@@ -48,9 +48,9 @@ export interface ConnectionOptions {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The whole platform in one process, as `make up` starts it. */
+/** Address of the whole platform in one process, as `make up` starts it. */
 const onePort = 'http://127.0.0.1:9100';
-/** One process per service, by the usual ports. */
+/** Addresses of one process per service, by the usual ports. */
 const ownPorts: Record<AdminProcess, string> = {
   gateway: 'http://127.0.0.1:9100',
   devices: 'http://127.0.0.1:9101',
@@ -63,10 +63,10 @@ const ownPorts: Record<AdminProcess, string> = {
   billing: 'http://127.0.0.1:9108',
 };
 
-/** Where `make up` writes the addresses of the platform that it runs; CTL_ADDRESSES_FILE names another. */
+/** File to which `make up` writes the addresses of the running platform. CTL_ADDRESSES_FILE names another file. */
 const addressesFile = resolve(import.meta.dirname, '../../../.data/addresses.json');
 
-/** The listeners that `make up` has written, by process; none where nothing runs. */
+/** The listeners that `make up` has written, by process; empty if no platform runs. */
 function writtenAddresses(env: Env): Readonly<Record<string, string>> {
   try {
     return JSON.parse(readFileSync(env['CTL_ADDRESSES_FILE'] || addressesFile, 'utf8')) as Record<
@@ -80,7 +80,7 @@ function writtenAddresses(env: Env): Readonly<Record<string, string>> {
   }
 }
 
-/** The address that a setting names; the most specific one wins, flags before the environment. */
+/** The address from a setting. The most specific setting wins, and flags override the environment. */
 function givenAddress(service: AdminProcess, options: ConnectionOptions, env: Env): string | undefined {
   const variable = `${service.toUpperCase().replace('-', '_')}_ADMIN`;
   const flag = `${service === 'device-link' ? 'deviceLink' : service}Admin` as const;
@@ -88,7 +88,7 @@ function givenAddress(service: AdminProcess, options: ConnectionOptions, env: En
 }
 
 /**
- * Addresses to try for a process: those that a setting names, divided by commas. Without a setting: the listener that
+ * Addresses to try for a process: the comma-separated addresses of a setting. Without a setting: the listener that
  * `make up` has written, then the usual addresses on this machine.
  */
 export function adminAddresses(service: AdminProcess, options: ConnectionOptions, env: Env): string[] {
@@ -109,20 +109,21 @@ export function adminAddresses(service: AdminProcess, options: ConnectionOptions
   return addresses;
 }
 
-/** Looks a name up. */
+/** Resolves a host name. */
 type AddressesOf = (name: string) => Promise<{ readonly address: string; readonly family: number }[]>;
 
 /** One process of a service. */
 export interface Instance {
-  /** The service's name, and from the second process on its number: notifier, notifier-2. */
+  /** Service name, with a number from the second process on: notifier, notifier-2. */
   readonly name: string;
   /** Addresses to try for it. */
   readonly addresses: readonly string[];
 }
 
 /**
- * All processes of a service: several where `make up` has written several listeners for it, or where the name in the last
- * address that a setting names has several addresses, as a headless Service of Kubernetes has.
+ * All processes of a service. There are several if `make up` has written several listeners for the service. There are
+ * also several if the host in the last address of a setting has several IP addresses, like a headless Service of
+ * Kubernetes.
  */
 export async function instancesOf(
   service: AdminProcess,
@@ -146,12 +147,12 @@ export async function instancesOf(
   return [first, ...further.map(([name, address]) => ({ name, addresses: [address] }))];
 }
 
-/** The addresses of a name, as URLs; none where its name must stay for TLS, or is not known. */
+/** The addresses of a host name, as URLs. Empty if the name must be kept for TLS, or is unknown. */
 async function resolved(url: string, addressesOf: AddressesOf): Promise<string[]> {
   const { protocol, hostname, port } = new URL(url);
   if (protocol !== 'http:') return [];
   const all = await addressesOf(hostname).catch(() => []);
-  // A process that listens on both families has an address of each.
+  // A process that listens on both address families has an address of each.
   const [first] = all.toSorted((a, b) => a.family - b.family);
   const ofOneFamily = all.filter(({ family }) => family === first?.family).map(({ address }) => address);
   return [...new Set(ofOneFamily)]
@@ -160,8 +161,8 @@ async function resolved(url: string, addressesOf: AddressesOf): Promise<string[]
 }
 
 /**
- * The admin token: --token-file, ADMIN_TOKEN or ADMIN_TOKEN_FILE. Never the value of a flag, because
- * process lists show flags.
+ * The admin token from --token-file, ADMIN_TOKEN or ADMIN_TOKEN_FILE. It is never the value of a flag, because process
+ * lists show flags.
  */
 export async function adminToken(
   options: ConnectionOptions,
@@ -173,28 +174,28 @@ export async function adminToken(
   return (await files.text(file, "The admin token's file")).trim();
 }
 
-/** Who operates, for the audit records: --operator, OPERATOR, or the name of the account on this machine. */
+/** The operator's name for the audit records: --operator, OPERATOR, or the name of the account on this machine. */
 export function operatorName(options: ConnectionOptions, env: Env): string {
   const given = options.operator ?? env['OPERATOR'];
   if (given !== undefined) {
-    // As the services take it: what is left of it would be their word for somebody without a name.
+    // Uses the services' rule: a name without printable characters counts as empty.
     if (given.replaceAll(/\p{C}/gu, '').trim() !== '') return given;
     throw new CliError(
       exitCodes.usage,
-      `${options.operator === undefined ? 'OPERATOR' : '--operator'} is empty. Say who you are, for the audit records, for example --operator kim.`,
+      `${options.operator === undefined ? 'OPERATOR' : '--operator'} is empty. Give your name for the audit records, for example --operator kim.`,
     );
   }
   try {
     return userInfo().username;
   } catch {
-    // An account without an entry, as in a container with a number for a user.
+    // An account without an entry, as in a container with a numeric user.
     return '';
   }
 }
 
-/** A call that may have taken effect: no answer came, or the service failed while it handled the call. */
+/** A call that may have taken effect: no answer arrived, or the service failed during the call. */
 export class UnknownOutcome extends CliError {
-  /** What happened, without advice. */
+  /** The failure, without advice. */
   readonly failure: string;
   constructor(exitCode: number, failure: string, method: DescMethod | undefined, cause: unknown) {
     const advice =
@@ -206,7 +207,7 @@ export class UnknownOutcome extends CliError {
   }
 }
 
-/** Calls a service's admin port at the first of its addresses that answers; failures are CliErrors. */
+/** Calls a service's admin port at the first of its addresses that answers. Failures are CliErrors. */
 export function callAdmin<S extends DescService, A>(
   connection: {
     service: AdminService;
@@ -238,7 +239,8 @@ export function callAdmin<S extends DescService, A>(
     try {
       return await call(createClient(description, transport));
     } catch (error) {
-      // The call had no effect (in Kubernetes no pod of the Service is ready), so the next address may be tried.
+      // The call had no effect (for example, no pod of the Kubernetes Service is ready), so the next address may be
+      // tried.
       if (neverReached(error) && position + 1 < addresses.length) return tried(position + 1);
       throw explain(error, method, { service, tried: addresses.slice(0, position + 1), timeoutMs });
     }
@@ -246,16 +248,16 @@ export function callAdmin<S extends DescService, A>(
   return tried(0);
 }
 
-/** A process that does not tell of itself. */
+/** Result for a process that does not report its status. */
 export interface NoStatus {
   readonly reason: string;
-  /** False: nobody answered. */
+  /** False if nothing answered. */
   readonly answered: boolean;
-  /** It wants another admin token. */
+  /** True if the process requires another admin token. */
   readonly refusesToken: boolean;
 }
 
-/** What a process tells of itself. Never rejects. */
+/** Status of a process. Never rejects. */
 export async function askStatus(
   addresses: readonly string[],
   token: string | undefined,
@@ -288,7 +290,7 @@ export async function askStatus(
   return { reason, answered, refusesToken };
 }
 
-/** What a service answers when it has refused a call, and so not begun it. */
+/** Codes with which a service rejects a call without starting it. */
 const refusals: readonly Code[] = [
   ...[Code.InvalidArgument, Code.NotFound, Code.AlreadyExists, Code.ResourceExhausted],
   ...[Code.FailedPrecondition, Code.Aborted, Code.OutOfRange],
@@ -308,7 +310,7 @@ function explain(
   if (network) {
     const failure =
       `Cannot reach the operators' listener of ${service} at ${where} (${network}).\n` +
-      `Start the platform (make up; on Kubernetes see whether a pod of ${service} runs), or name the right address with ${address}.`;
+      `Start the platform (make up; on Kubernetes check the pods of ${service}), or give the correct address with ${address}.`;
     return neverReached(error)
       ? new CliError(exitCodes.unreachable, failure, { cause: error })
       : unknown(exitCodes.unreachable, failure);
@@ -324,14 +326,14 @@ function explain(
     case Code.Unauthenticated:
       return new CliError(
         exitCodes.unauthenticated,
-        `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file; on Kubernetes start the operators' pod again, which then has the present one.`,
+        `${service} at ${where} does not accept the admin token. Set ADMIN_TOKEN, ADMIN_TOKEN_FILE or --token-file; on Kubernetes restart the operators' pod to load the current token.`,
       );
     case Code.Unimplemented:
-    // No operators' call has this error; the public API gives it for every unknown path.
+    // Operators' calls never return this error; the public API returns it for every unknown path.
     case Code.PermissionDenied:
       return new CliError(
         exitCodes.unreachable,
-        `What answers at ${where} is not the operators' listener of ${service}. Name the right address with ${address}.`,
+        `The server at ${where} is not the operators' listener of ${service}. Give the correct address with ${address}.`,
       );
     default:
       return refusals.includes(code)

@@ -2,8 +2,8 @@ import { cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
 
 /** The exit codes; also listed in `--help` and README.md. */
 export const exitCodes = {
-  /** Refused `status`: a process is not ready, or one of them is not reached. */
+  /** `refused` of `status`: a process is not ready, or cannot be reached. */
   ...cliExitCodes,
-  /** `status`: all services are ready, but continue without something outside. */
+  /** `status`: all services are ready, but some dependencies are degraded. */
   warnings: 5,
 } as const;

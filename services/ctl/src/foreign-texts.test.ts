@@ -2,7 +2,7 @@ import { type Listener, openListener } from './testing/listener.ts';
 import { run } from './testing/run.ts';
 
 const imei = '356938035643809';
-/** Colour, line break, C1's start of a control sequence, bidirectional mark, line separator, an invisible tag. */
+/** Color, line break, C1 start of a control sequence, bidirectional mark, line separator, an invisible tag. */
 const foreign = '\u001b[31mred\r\nfalse  line\u009b2J\u202eabc\u2028\u{e0041}';
 const visible = String.raw`\u001b[31mred\u000d\u000afalse  line\u009b2J\u202eabc\u2028\udb40\udc41`;
 let listener: Listener;
@@ -12,7 +12,7 @@ afterEach(() => listener.close());
 const ctl = (args: string) => run(args, { ADMIN_URL: listener.url });
 
 // protects against operators/terminal
-describe('what others have written is shown without its control characters', () => {
+describe('control characters in texts from others are escaped', () => {
   test('in tables: every row is one line, and the columns stay aligned', async () => {
     const actor = { clientId: 'acme', tokenId: foreign, requestId: 'r1' };
     listener = await openListener({
@@ -26,7 +26,7 @@ describe('what others have written is shown without its control characters', () 
     expect(rest).toEqual(['']);
   });
 
-  test('in single values, also where a field has several of them', async () => {
+  test('in single values, also in a field with several values', async () => {
     listener = await openListener({
       device: {
         clientVersion: foreign,
@@ -43,10 +43,10 @@ describe('what others have written is shown without its control characters', () 
     });
     const { out } = await ctl(`devices show ${imei}`);
     expect(out).toContain(
-      `client        ${visible}\nkeys          k1\n              k2\nfirmware      ${visible}\n`,
+      `client           ${visible}\nkeys             k1\n                 k2\nfirmware         ${visible}\n`,
     );
     expect(out).toContain(
-      `languages     ${visible}\napps          ${visible} 1\n              b ${visible}\npower         -\n`,
+      `languages        ${visible}\napps             ${visible} 1\n                 b ${visible}\npower            -\n`,
     );
   });
 
@@ -58,19 +58,19 @@ describe('what others have written is shown without its control characters', () 
     expect(out).toContain(`end message         ${visible}\nattempts `);
   });
 
-  test('in what a service refuses with', async () => {
+  test('in the error of a service', async () => {
     listener = await openListener({ missing: `No device ${foreign}.` });
     expect(await ctl(`devices show ${imei}`)).toEqual({ code: 1, out: '', err: `No device ${visible}.\n` });
   });
 
-  test('in why a process is not ready', async () => {
+  test('in the reason why a process is not ready', async () => {
     listener = await openListener({ notReady: [foreign] });
     const { out } = await ctl('status');
     expect(out).toContain(`no     `);
     expect(out.split('\n').filter((line) => line.endsWith(visible))).toHaveLength(out.split('\n').length - 2);
   });
 
-  test('in JSON, which has the values as they are', async () => {
+  test('JSON contains the unchanged values', async () => {
     listener = await openListener({ transaction: { endMessage: foreign } });
     const { out } = await ctl('transactions show 42 --json');
     expect(JSON.parse(out).endMessage).toBe(foreign);

@@ -42,7 +42,7 @@ function platform({ open = 0, pending = 0, devices = '' } = {}) {
         };
       },
       communication(request: { dryRun: boolean; run: string }) {
-        if (away) throw new DomainError('unavailable', 'communication is away');
+        if (away) throw new DomainError('unavailable', 'communication is unavailable');
         noted('communication', request);
         return { forgotten: [{ what: 'channels', removed: 1 }] };
       },
@@ -62,7 +62,7 @@ function platform({ open = 0, pending = 0, devices = '' } = {}) {
 const ctl = (args: string) => run(args, { ADMIN_URL: listener.url });
 const forget = (more = '') => ctl(`applications forget app --reference R-1${more}`);
 
-test('devices goes first, communication after notifier has waited, all in one run, and the table says how much of what', async () => {
+test('devices is first, communication follows after notifier has waited, all in one run, and the table shows the numbers', async () => {
   const { answers, calls, runs, left, callbacks } = platform();
   listener = await openListener({ forgetApplication: answers });
   const { code, out, err } = await forget();
@@ -92,7 +92,7 @@ test('the report as JSON names the application', async () => {
   expect(JSON.parse(out)).toMatchObject({ applicationId: 'app', dryRun: true });
 });
 
-test('devices, unprocessed transactions and callbacks to be delivered refuse it before anything is removed', async () => {
+test('devices, unprocessed transactions and callbacks to be delivered prevent the command before anything is removed', async () => {
   for (const [of, words] of [
     [{ devices: 'it has devices' }, 'it has devices'],
     [{ open: 2 }, '2 transactions of app are not processed'],
@@ -109,7 +109,7 @@ test('devices, unprocessed transactions and callbacks to be delivered refuse it 
   expect((await forget(' --end-open')).code).toBe(0);
 }, 15_000);
 
-test('a service that is away leaves its part, is named, and is asked when the command is run again', async () => {
+test('an unavailable service is reported, and called when the command is run again', async () => {
   const away = platform();
   away.setAway(true);
   listener = await openListener({ forgetApplication: away.answers });

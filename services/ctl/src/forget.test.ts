@@ -36,7 +36,7 @@ function platform(left: Set<bigint>, { pending = new Set<bigint>(), open = 0 } =
         };
       },
       notifier({ transactionIds, dryRun, run }: ForgetCallbacks) {
-        if (away) throw new DomainError('unavailable', 'notifier is away');
+        if (away) throw new DomainError('unavailable', 'notifier is unavailable');
         named.add(run);
         const held = transactionIds.filter((id) => pending.has(id));
         let removed = 0;
@@ -58,7 +58,7 @@ function platform(left: Set<bigint>, { pending = new Set<bigint>(), open = 0 } =
 const ctl = (args: string) => run(args, { ADMIN_URL: listener.url });
 const forget = (more = '') => ctl(`devices forget ${imei} --reference R-1${more}`);
 
-test('each page goes after its callbacks, and the table says how much of what', async () => {
+test('each page is removed after its callbacks, and the table shows the numbers', async () => {
   const { left, callbacks, calls, named, forget: answers } = platform(new Set([1n, 2n, 3n, 4n, 5n]));
   listener = await openListener({ forget: answers });
   const { code, out, err } = await forget();
@@ -74,7 +74,7 @@ test('each page goes after its callbacks, and the table says how much of what', 
   expect(out).toMatch(/transactions +transactions +5 +-/);
   expect(out).toMatch(/notifier +callbacks +5 +-/);
   expect(out).toMatch(/devices +headset keys +1 +-/);
-  // All calls of the command are one run.
+  // All calls of the command have one run id.
   expect(named.size).toBe(1);
 });
 
@@ -88,7 +88,7 @@ test('--dry-run removes nothing and counts the same', async () => {
   expect([left.size, callbacks.size]).toEqual([3, 3]);
 });
 
-test('what is still to be delivered is left and told, and goes when the command is run again', async () => {
+test('items with undelivered callbacks are kept and reported, and removed when the command is run again', async () => {
   const pending = new Set([2n]);
   const { left, forget: answers } = platform(new Set([1n, 2n, 3n]), { pending });
   listener = await openListener({ forget: answers });
@@ -100,7 +100,7 @@ test('what is still to be delivered is left and told, and goes when the command 
   expect(left.size).toBe(0);
 }, 30_000);
 
-test('unprocessed transactions refuse it before anything is removed', async () => {
+test('unprocessed transactions prevent the command before anything is removed', async () => {
   const { left, forget: answers } = platform(new Set([1n]), { open: 1 });
   listener = await openListener({ forget: answers });
   const { code, out, err } = await forget();
@@ -108,7 +108,7 @@ test('unprocessed transactions refuse it before anything is removed', async () =
   expect(err).toContain('--end-open');
 });
 
-test('all pages are looked at for unprocessed ones, also while notifier is away', async () => {
+test('all pages are checked for unprocessed transactions, even while notifier is unavailable', async () => {
   const away = platform(new Set([1n, 2n, 3n]), { open: 1 });
   away.setAway(true);
   listener = await openListener({ forget: away.forget });
@@ -116,7 +116,7 @@ test('all pages are looked at for unprocessed ones, also while notifier is away'
   expect([code, err]).toEqual([1, expect.stringContaining('--end-open')]);
 });
 
-test('why a service left its part is one cell of the table', async () => {
+test('the reason for a failed service is one cell of the table', async () => {
   listener = await openListener({ forget: platform(new Set([1n])).forget });
   const { out } = await ctl(
     `--communication-admin http://127.0.0.1:2 devices forget ${imei} --reference R-1`,
@@ -126,7 +126,7 @@ test('why a service left its part is one cell of the table', async () => {
   );
 });
 
-test('a service that is away leaves its part, is named, and is asked when the command is run again', async () => {
+test('an unavailable service is reported, and called when the command is run again', async () => {
   const away = platform(new Set([1n]));
   away.setAway(true);
   listener = await openListener({ forget: away.forget });
@@ -140,7 +140,7 @@ test('a service that is away leaves its part, is named, and is asked when the co
   expect(away.left.size).toBe(0);
 });
 
-test('a reference is demanded', async () => {
+test('a reference is required', async () => {
   listener = await openListener();
   expect((await ctl(`devices forget ${imei}`)).code).toBe(2);
 });

@@ -10,11 +10,11 @@ export function keyFileText(key: HeadsetKeyFile): string {
 }
 
 /**
- * Writes a key file that only its owner can read (mode 0600); never over an existing one. Durable when it
- * returns.
+ * Writes a key file that only its owner can read (mode 0600). Never overwrites a file. The file is durable when the
+ * function returns.
  */
 export function writeKeyFile(path: string, key: HeadsetKeyFile): void {
-  let reason = 'it exists, and a key is never written over another';
+  let reason = 'it exists, and a key is never overwritten';
   try {
     if (createSecretFile(path, keyFileText(key))) return;
   } catch (error) {
@@ -22,11 +22,11 @@ export function writeKeyFile(path: string, key: HeadsetKeyFile): void {
   }
   throw new CliError(
     exitCodes.usage,
-    `The key file ${path} cannot be written: ${reason}. Choose another with --out.`,
+    `The key file ${path} cannot be written: ${reason}. Choose another file with --out.`,
   );
 }
 
-/** Removes a key file whose public half was not registered. */
+/** Removes a key file whose public key was not registered. */
 export function removeKeyFile(path: string): void {
   unlinkSync(path);
 }

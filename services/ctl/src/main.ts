@@ -1,7 +1,7 @@
 import { enableCompileCache } from 'node:module';
 
-// Compiling takes half the time of a short command; the cache keeps the modules loaded from here on for the
-// next one.
+// Compiling takes half the time of a short command. The cache keeps the modules that are loaded from here on for the
+// next command.
 enableCompileCache();
 const { runCtl } = await import('./program.ts');
 const { standardTerminal } = await import('@headset-cloud/kit/cli/standard-streams.ts');

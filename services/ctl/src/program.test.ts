@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const ctl = (args: string, env: Record<string, string> = { ADMIN_URL: listener.url }) => run(args, env);
 
-test('answers are tables, and with --json JSON for programs', async () => {
+test('answers are tables, or JSON with --json', async () => {
   listener = await openListener();
   expect(await ctl('developers list')).toEqual({
     code: 0,
@@ -50,7 +50,7 @@ test.each([
   [`plans put app ${imei} --video basic-200 --speech none`, 'video        basic 200'],
   ['plans list app', 'basic 100  none'],
   ['usage add u1 app --kind video --started 2026-11-10T12:00:00Z --duration-ms 1', 'added  yes'],
-  ['usage add u2 app --kind video --started 2026-11-10T12:00:00Z --duration-ms 1', 'no, it was known'],
+  ['usage add u2 app --kind video --started 2026-11-10T12:00:00Z --duration-ms 1', 'no, it exists already'],
   ['usage list app --month 2026-09 --limit 7 --offset 14', 'app-2026-9-7-14  -       speech'],
   ['bill show app --month 2026-11', 'activated now         2'],
   ['bill show app --month 2025-09', 'activated now         -'],
@@ -110,7 +110,7 @@ describe('headset keys', () => {
     },
   );
 
-  test('are generated with a name, and revoked one by one', async () => {
+  test('are generated with a name, and revoked one at a time', async () => {
     listener = await openListener({ keyIdOf: thumbprint });
     const path = join(directory, 'key.json');
     expect((await ctl(`headset-keys generate ${imei} --name spare --out ${path}`)).code).toBe(0);
@@ -188,14 +188,14 @@ describe('hardware models', () => {
     });
   });
 
-  test('an empty list says how to add a model', async () => {
+  test('an empty list shows how to add a model', async () => {
     listener = await openListener();
     expect((await ctl('hardware list')).out).toContain('ctl hardware put IDENTIFIER');
   });
 });
 
 describe('a device', () => {
-  test('is put with a destination, without one it stays', async () => {
+  test('is put with a destination; a put without a destination keeps it', async () => {
     listener = await openListener();
     expect((await ctl(`devices put ${imei} --destination Osaka`)).out).toContain('destination   Osaka');
     expect((await ctl(`devices put ${imei}`)).out).toContain('destination   (unchanged)');
@@ -210,7 +210,7 @@ describe('a device', () => {
     );
   });
 
-  test('is shown with what its headset reported', async () => {
+  test('is shown with its reported state', async () => {
     listener = await openListener({
       device: {
         ...{ keyIds: ['k1', 'k2'], activated: true, applicationId: 'app', clientVersion: '3.4.0' },
@@ -229,30 +229,30 @@ describe('a device', () => {
     });
     expect((await ctl(`devices show ${imei}`)).out).toBe(
       [
-        `device        ${imei}`,
-        'activated by  app',
-        'destination   -',
-        'client        3.4.0',
-        'keys          k1',
-        '              k2',
-        'firmware      9.1',
-        'languages     ja, en',
-        'apps          a.b 1',
-        '              c.d 2',
-        'power         started  (1970-01-01T00:00:01.000Z)',
-        'wearing       -',
-        'network       connectivity_online  (1970-01-01T00:00:04.000Z)',
-        'its own word  connectivity_offline  (1970-01-01T00:00:05.000Z)',
-        'charging      -',
-        'battery       0 %  (1970-01-01T00:00:02.000Z)',
-        'location      35.5, -1.25  (1970-01-01T00:00:03.000Z)',
+        `device           ${imei}`,
+        'activated by     app',
+        'destination      -',
+        'client           3.4.0',
+        'keys             k1',
+        '                 k2',
+        'firmware         9.1',
+        'languages        ja, en',
+        'apps             a.b 1',
+        '                 c.d 2',
+        'power            started  (1970-01-01T00:00:01.000Z)',
+        'wearing          -',
+        'network          connectivity_online  (1970-01-01T00:00:04.000Z)',
+        'headset network  connectivity_offline  (1970-01-01T00:00:05.000Z)',
+        'charging         -',
+        'battery          0 %  (1970-01-01T00:00:02.000Z)',
+        'location         35.5, -1.25  (1970-01-01T00:00:03.000Z)',
         '',
       ].join('\n'),
     );
   });
 });
 
-test('a contract of thousands of IMEIs is shown whole, read page by page', async () => {
+test('a contract of thousands of IMEIs is shown completely, read page by page', async () => {
   const contract = Array.from({ length: 2000 }, (_, n) => String(356938035000000 + n));
   listener = await openListener({ contract });
   const { out } = await ctl('contracts show app --json');
@@ -276,8 +276,8 @@ test('a contract of thousands of IMEIs is put in parts', async () => {
   expect(listener.contractCalls.map((call) => call.keepActivationLimit)).toEqual([false, true, true]);
 });
 
-describe('what a change of a contract does not name stays as it is', () => {
-  test('the limit of devices, also where the service is of a version that sets what it is given', async () => {
+describe('a change of a contract keeps values that it does not name', () => {
+  test('the limit of devices, also with an older service that sets the limit of each call', async () => {
     listener = await openListener({ contract: [imei], contractLimit: 7 });
     expect((await ctl(`contracts put app --add ${imei}`)).code).toBe(0);
     expect((await ctl('contracts put app --calls-per-second 5')).code).toBe(0);
@@ -291,18 +291,18 @@ describe('what a change of a contract does not name stays as it is', () => {
   });
 
   test.each([`--add ${imei}`, `--add ${imei} --dry-run`])(
-    'a first contract needs a limit: contracts put app %s',
+    'a new contract needs a limit: contracts put app %s',
     async (options) => {
       listener = await openListener();
       expect(await ctl(`contracts put app ${options}`)).toEqual({
         ...{ code: 2, out: '' },
-        err: 'The application app has no contract yet: its first one needs a limit, for example ctl contracts put app --limit 10\n',
+        err: 'The application app has no contract yet: the first one needs a limit, for example ctl contracts put app --limit 10\n',
       });
       expect(listener.contractCalls).toEqual([]);
     },
   );
 
-  test('a command line that names no change is refused', async () => {
+  test('a command line without a change is rejected', async () => {
     listener = await openListener({ contract: [imei] });
     expect(await ctl('contracts put app')).toMatchObject({
       ...{ code: 2, out: '' },
@@ -312,7 +312,7 @@ describe('what a change of a contract does not name stays as it is', () => {
   });
 });
 
-describe('a change of a contract is only shown in a dry run', () => {
+describe('a dry run only shows the change of a contract', () => {
   const named = Array.from({ length: 1500 }, (_, n) => String(356938035000000 + n));
   const [first = '', second = ''] = named;
   const change = `--limit 9 --add ${first} ${imei} --remove ${second} 350000000000000 --dry-run`;
@@ -333,14 +333,14 @@ describe('a change of a contract is only shown in a dry run', () => {
     expect(listener.contractCalls).toEqual([]);
   });
 
-  test('of one that has none', async () => {
+  test('of an application without a contract', async () => {
     listener = await openListener();
     expect((await ctl(`contracts put app ${change}`)).out).toMatch(/limit +9 \(there is no contract yet\)/);
     expect(listener.contractCalls).toEqual([]);
   });
 });
 
-test('plans and usage reach billing as they were given', async () => {
+test('plans and usage reach billing unchanged', async () => {
   listener = await openListener();
   await ctl(`plans put app ${imei} --video basic-100 --speech ja`);
   await ctl(`plans put app ${imei} --video none --speech none`);
@@ -376,7 +376,7 @@ test('plans and usage reach billing as they were given', async () => {
   ]);
 });
 
-test('a bill is shown completely, and a refusal is reported', async () => {
+test('a bill is shown completely, and an error is reported', async () => {
   listener = await openListener();
   const { out } = await ctl('bill show app --month 2026-04');
   expect(out).toBe(
@@ -400,7 +400,7 @@ test('a bill is shown completely, and a refusal is reported', async () => {
 
 // protects against operators/key-file
 describe('a generated key', () => {
-  test('is written for its owner alone, and its public half is registered', async () => {
+  test('is readable only by its owner, and its public key is registered', async () => {
     listener = await openListener({ keyIdOf: thumbprint });
     const path = join(directory, 'key.json');
     const { code, out } = await ctl(`devices keys generate ${imei} --out ${path}`);
@@ -421,7 +421,7 @@ describe('a generated key', () => {
     writeFileSync(path, 'precious');
     const { code, err } = await ctl(`devices keys generate ${imei} --out ${path}`);
     expect(code).toBe(2);
-    expect(err).toContain('Choose another with --out');
+    expect(err).toContain('Choose another file with --out');
     expect(readFileSync(path, 'utf8')).toBe('precious');
     expect(listener.keys.size).toBe(0);
   });
@@ -431,12 +431,12 @@ describe('a generated key', () => {
     async (trouble) => {
       listener = await openListener({ trouble, keyIdOf: thumbprint });
       const path = join(directory, 'key.json');
-      const patience = trouble === 'silent' ? ' --timeout-ms 100' : '';
-      const { code, err } = await ctl(`headset-keys generate ${imei} --out ${path}${patience}`);
+      const timeout = trouble === 'silent' ? ' --timeout-ms 100' : '';
+      const { code, err } = await ctl(`headset-keys generate ${imei} --out ${path}${timeout}`);
       expect(code).toBe(trouble === 'silent' ? 3 : 1);
       const { keyId } = JSON.parse(readFileSync(path, 'utf8'));
       expect(err).toContain(
-        `The key ${keyId} may be registered. Keep ${path}, and look: ctl headset-keys list`,
+        `The key ${keyId} may be registered. Keep ${path}, and check: ctl headset-keys list`,
       );
       expect(err).not.toContain('safe to repeat');
     },
@@ -452,7 +452,7 @@ describe('a generated key', () => {
 });
 
 test.each(['-yr4q5W-09Q_wFq6m8OIOqoRyP2zPFdKuChEg5rhk1k', '--h4q5W-09Q_wFq6m8OIOqoRyP2zPFdKuChEg5rhk1k'])(
-  'a key id that looks like an option is removed as any other: %s',
+  'a key id that looks like an option is removed like any other: %s',
   async (keyId) => {
     listener = await openListener();
     const { code, out } = await ctl(`devices keys remove ${imei} ${keyId} --json`);
@@ -492,7 +492,7 @@ test('an endpoint is put with the secret of a file, and listed', async () => {
   expect(await ctl('sora endpoints remove two')).toMatchObject({ code: 1, out: '' });
 });
 
-describe('how much a list shows is a number from 1 to 1000', () => {
+describe('the limit of a list is a number from 1 to 1000', () => {
   const lists = [
     ...['audit list', 'devices list', `transactions list ${imei}`, 'transactions find', 'artifacts list'],
     ...['firmware list', 'recordings list', 'deliveries list', 'dead-letters list'],
@@ -507,7 +507,7 @@ describe('how much a list shows is a number from 1 to 1000', () => {
     }
   });
 
-  test('every list that takes one is among these', async () => {
+  test('the table contains every list with a limit', async () => {
     listener = await openListener();
     const words = (text: string) =>
       [...text.slice(text.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+) /gm)].map(([, word]) => word ?? '');
@@ -524,7 +524,7 @@ describe('how much a list shows is a number from 1 to 1000', () => {
   });
 });
 
-test('the help of audit says what can be filtered, with an example, and names the actions', async () => {
+test('the help of audit lists the filters, an example and the actions', async () => {
   listener = await openListener();
   const { out } = await ctl('audit --help');
   expect(out).toContain('by actor, application, developer, device, action and time');
@@ -539,8 +539,8 @@ test('the help of audit says what can be filtered, with an example, and names th
   expect(list).toMatch(/Actions:\n(.*\n)*.* devices\.PutContract/);
 });
 
-describe('failures say what to do, each with its exit code', () => {
-  test('what the service refuses: 1', async () => {
+describe('errors say what to do, each with its exit code', () => {
+  test('the service rejects the call: 1', async () => {
     listener = await openListener();
     expect(await ctl('contracts show app')).toEqual({
       code: 1,
@@ -575,7 +575,7 @@ describe('failures say what to do, each with its exit code', () => {
     expect(err).not.toBe('');
   });
 
-  test('no service at the address: 3, with the address and what to start', async () => {
+  test('no service at the address: 3, with the address and the next step', async () => {
     listener = await openListener();
     await listener.close();
     const { code, err } = await ctl('developers list');
@@ -610,7 +610,7 @@ describe('failures say what to do, each with its exit code', () => {
   });
 
   // protects against operators/token
-  test('a missing or wrong token: 4; with the right one it works', async () => {
+  test('a missing or wrong token: 4; with the right token it works', async () => {
     listener = await openListener({ token: 'the-right-token' });
     expect((await ctl('developers list')).code).toBe(4);
     const env = { ADMIN_URL: listener.url };
@@ -628,13 +628,16 @@ test.each([
   ['--operator', 'status --operator ', {}],
   ['--operator', 'developers list --operator \u200b', {}],
   ['OPERATOR', 'developers list', { OPERATOR: '' }],
-])('an empty name of the operator is refused, as of an empty $USER: %s, %s', async (source, args, given) => {
-  listener = await openListener();
-  const { code, out, err } = await ctl(args, { ADMIN_URL: listener.url, ...given });
-  expect({ code, out }).toEqual({ code: 2, out: '' });
-  expect(err).toContain(source);
-  expect(err).toContain('is empty. Say who you are, for the audit records, for example --operator kim.');
-});
+])(
+  'an empty name of the operator, for example of an empty $USER, is rejected: %s, %s',
+  async (source, args, given) => {
+    listener = await openListener();
+    const { code, out, err } = await ctl(args, { ADMIN_URL: listener.url, ...given });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(source);
+    expect(err).toContain('is empty. Give your name for the audit records, for example --operator kim.');
+  },
+);
 
 test('the most specific address wins', async () => {
   listener = await openListener();
@@ -651,7 +654,7 @@ test('--help lists the commands, with examples', async () => {
 });
 
 describe('all dead deliveries of an application', () => {
-  test('are sent again, each once, though they die again', async () => {
+  test('are sent again, each once, even if they die again', async () => {
     listener = await openListener({ dead: ['n1', 'n2', 'n3'] });
     expect(await ctl('deliveries redeliver --dead-of app')).toEqual({
       code: 0,
@@ -661,7 +664,7 @@ describe('all dead deliveries of an application', () => {
     expect(listener.redelivered).toEqual(['n1', 'n2', 'n3']);
   });
 
-  test('are sent again although some fail; counts and failures are reported, and the exit code is 1', async () => {
+  test('are sent again even if some fail; numbers and failures are reported, and the exit code is 1', async () => {
     listener = await openListener({
       dead: ['n1', 'n2', 'n3', 'n4'],
       refused: { n2: 'conflict', n3: 'unavailable' },
@@ -691,7 +694,7 @@ describe('all dead deliveries of an application', () => {
     expect(await ctl('deliveries redeliver n2')).toMatchObject({ code: 1, err: 'Not now.\n' });
   });
 
-  test('are not tried any more while the service is away', async () => {
+  test('are not tried further while the service is unavailable', async () => {
     const refused = Object.fromEntries(['n2', 'n3', 'n4'].map((id) => [id, 'unavailable' as const]));
     listener = await openListener({ dead: ['n1', 'n2', 'n3', 'n4', 'n5', 'n6'], refused });
     const { code, err } = await ctl('deliveries redeliver --dead-of app');
@@ -708,7 +711,7 @@ describe('all dead deliveries of an application', () => {
     expect(listener.redelivered).toEqual([]);
   });
 
-  test('are not mixed with named ones', async () => {
+  test('cannot be combined with named deliveries', async () => {
     listener = await openListener();
     for (const args of ['', ' n1 --dead-of app']) {
       expect(await ctl(`deliveries redeliver${args}`)).toMatchObject({ code: 2 });

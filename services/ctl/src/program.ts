@@ -34,7 +34,7 @@ Examples:
     $ ctl contracts put acme-field --limit 2 --add 356938035643809 356938035643817
     $ ctl headset-keys generate 356938035643809 --name "at the factory" --out headset.key.json
 
-  Change a headset's key, or take all keys of a developer's headsets out of use:
+  Change a headset's key, or revoke all keys of a developer's headsets:
     $ ctl headset-keys add 356938035643809 new.pub.pem --name "since May"
     $ ctl headset-keys list 356938035643809
     $ ctl headset-keys list --developer acme
@@ -115,16 +115,16 @@ export async function runCtl(
     .option('--billing-admin <url>', "billing's own")
     .option('--device-link-admin <url>', "device-link's own")
     .option('--gateway-admin <url>', "the gateway's own")
-    .option('--token-file <path>', 'file that holds the admin token; -: standard input')
+    .option('--token-file <path>', 'file with the admin token; -: standard input')
     .option(
       '--operator <name>',
-      'who you are, for the audit records; default OPERATOR, else the name of your account here',
+      'your name for the audit records; default: OPERATOR, then the name of your account on this machine',
     )
     .option('--timeout-ms <ms>', 'how long to wait for an answer', wholeNumber, 10_000)
     .option('--json', 'print answers as JSON')
     .addHelpText('after', examples)
-    .showHelpAfterError('(add --help for what there is)');
-  // Also before commands that leave no record: the slip is the same.
+    .showHelpAfterError('(add --help for the options)');
+  // Also before commands that leave no record, so that the mistake is found early.
   program.hook('preAction', () => void operatorName(program.opts(), env));
   const session = createSession(program, terminal, env);
   addDevelopers(program, session);
@@ -150,8 +150,8 @@ export async function runCtl(
 }
 
 /**
- * One key id in 64 starts with a dash (it is a thumbprint in base64url). Commander would read it as flags,
- * so it is put behind `--`. A key id is always the last operand.
+ * Puts key ids behind `--`. One key id in 64 starts with a dash (it is a thumbprint in base64url), and commander would
+ * read it as flags. A key id is always the last operand.
  */
 function keyIdsAsOperands(args: readonly string[]): string[] {
   const isKeyId = (arg: string) => /^-[\w-]{42}$/.test(arg);

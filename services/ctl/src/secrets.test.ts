@@ -30,9 +30,9 @@ interface Thing {
 let bed: TestBed;
 let things: StoreCollection<Thing>;
 const open: { stop(): Promise<void> }[] = [];
-/** Where records go; a test may have it refuse them. */
+/** Log for audit records; a test may make it fail. */
 let log: Pick<EventLog, 'publish'>;
-/** False: no value can be moved, as tickets that headsets have copies of. */
+/** False: no value can be moved, like tickets that headsets have copies of. */
 let movable: boolean;
 beforeEach(async () => {
   bed = openTestBed('devices', { onMongo: true });
@@ -81,7 +81,7 @@ async function serve(service: string, secret: string, ...others: string[]): Prom
     notReady: () => [],
     logger,
   });
-  // A process that lacks a key waits, and serves operators meanwhile.
+  // A process without a needed key waits, and serves operators in the meantime.
   await noted.check().catch(() => {});
   await server.start();
   open.push(server);
@@ -99,7 +99,7 @@ const put = async (secret: string, count: number, prefix = 'thing') => {
   }
 };
 
-test('reseal moves everything, and then nothing needs the former key', async () => {
+test('reseal moves all values, and then no value needs the former key', async () => {
   await put(former, 201);
   await serve('devices', former);
   const env = { ADMIN_URL: await serve('devices', next, former) };
@@ -114,13 +114,13 @@ test('reseal moves everything, and then nothing needs the former key', async () 
       `things  ${formerId}  201`,
       '',
     ].join('\n'),
-    err: 'devices: things: 201 looked at\n',
+    err: 'devices: things: 201 checked\n',
   });
   expect((await ctl('secrets reseal --dry-run', env)).out).toBe(before.out);
   const moved = await ctl('secrets reseal', env);
   expect(moved.code).toBe(0);
   expect(moved.err).toBe(
-    'devices: things: 201 looked at, 201 moved\ndevices: things: 201 looked at, 0 moved\n201 values moved.\n',
+    'devices: things: 201 checked, 201 moved\ndevices: things: 201 checked, 0 moved\n201 values moved.\n',
   );
   expect(moved.out).toContain(`${formerId}  opens only  -\n`);
   expect(moved.out).toContain(`\nthings  ${nextId}  201\n`);
@@ -135,7 +135,7 @@ test('reseal moves everything, and then nothing needs the former key', async () 
   });
 });
 
-test('a key that opens nothing any more, but is still needed, is told; so is what reseal could not move', async () => {
+test('a key that no value needs but a service still lists is reported, and so are values that reseal could not move', async () => {
   await put(former, 2);
   await serve('devices', former);
   const env = { ADMIN_URL: await serve('devices', next, former) };
@@ -144,24 +144,24 @@ test('a key that opens nothing any more, but is still needed, is told; so is wha
   expect(left.code).toBe(0);
   expect(left.out).toContain(`${formerId}  opens only  devices\n`);
   expect(left.err).toBe(
-    'devices: things: 2 looked at, 0 moved\n0 values moved.\n' +
-      `2 values cannot be moved from key ${formerId} (devices: things). Leave it in SECRET_KEY_OTHERS, and run \`ctl secrets reseal\` again when they are gone.\n`,
+    'devices: things: 2 checked, 0 moved\n0 values moved.\n' +
+      `2 values cannot be moved from key ${formerId} (devices: things). Leave it in SECRET_KEY_OTHERS, and run \`ctl secrets reseal\` again when these values no longer exist.\n`,
   );
-  expect((await ctl('secrets reseal --dry-run', env)).err).toBe('devices: things: 2 looked at\n');
+  expect((await ctl('secrets reseal --dry-run', env)).err).toBe('devices: things: 2 checked\n');
   await things.deleteMany({});
-  const gone = `No value needs key ${formerId} any more: \`ctl secrets reseal\` has devices forget it. Until then a process without it waits at its start.\n`;
+  const gone = `No value needs key ${formerId} any more. \`ctl secrets reseal\` makes devices forget the key. Until then a process without the key waits at its start.\n`;
   expect(await ctl('secrets status', env)).toMatchObject({
     code: 0,
-    err: `devices: things: 0 looked at\n${gone}`,
+    err: `devices: things: 0 checked\n${gone}`,
   });
   expect(await ctl('secrets reseal', env)).toMatchObject({
     code: 0,
-    err: 'devices: things: 0 looked at, 0 moved\n0 values moved.\n',
+    err: 'devices: things: 0 checked, 0 moved\n0 values moved.\n',
   });
-  expect((await ctl('secrets status', env)).err).toBe('devices: things: 0 looked at\n');
+  expect((await ctl('secrets status', env)).err).toBe('devices: things: 0 checked\n');
 });
 
-test('a value that no key opens is told by its document, the rest is moved, and the exit code is 1', async () => {
+test('a value that no key opens is reported with its document, the rest is moved, and the exit code is 1', async () => {
   await put(lost, 1, 'lost');
   await put(former, 2);
   await serve('devices', former);
@@ -173,7 +173,7 @@ test('a value that no key opens is told by its document, the rest is moved, and 
   expect(run.out).toContain(`\nthings  ${nextId}  2\n`);
 });
 
-test('while services seal by several keys nothing is moved', async () => {
+test('nothing is moved while services seal with several keys', async () => {
   await put(former, 1);
   const [DEVICES_ADMIN, UPDATES_ADMIN] = [
     await serve('devices', former, next),
@@ -185,7 +185,7 @@ test('while services seal by several keys nothing is moved', async () => {
   expect(run.err).toContain(`devices by ${formerId}, updates by ${nextId}`);
 });
 
-test('a lost key is given up by its id, the one that seals never', async () => {
+test('a lost key is forgotten by its id, the sealing key never', async () => {
   await serve('devices', lost);
   const env = { ADMIN_URL: await serve('devices', next) };
   expect((await ctl('secrets status', env)).out).toContain(`${lostId}  not configured  devices\n`);
@@ -204,16 +204,16 @@ const recorded = (count: number) =>
     return found.length >= count && found;
   });
 
-test('each call of reseal that moves values, and each forgotten key, leaves who, from where, what and when', async () => {
+test('each call of reseal that moves values, and each forgotten key, leaves an audit record', async () => {
   await put(former, 201);
   await serve('devices', former);
   const env = { OPERATOR: 'Kim 金', ADMIN_URL: await serve('devices', next, former) };
   const fromMs = Date.now();
-  // What only looks leaves none.
+  // Commands that only read leave no record.
   expect((await ctl('secrets status', env)).code).toBe(0);
   expect((await ctl('secrets reseal --dry-run', env)).code).toBe(0);
   expect((await ctl('secrets reseal', env)).code).toBe(0);
-  // 201 values are two pages; the run that finds nothing more leaves none.
+  // 201 values are two pages. The run that finds no more values leaves no record.
   const found = await recorded(3);
   expect(found.map(({ action, target, fields }) => [action, target, fields.join()])).toEqual([
     ['secrets.LookThroughSecrets', `devices/things/${nextId}`, 'sealing key'],
@@ -230,7 +230,7 @@ test('each call of reseal that moves values, and each forgotten key, leaves who,
   expect(await records()).toHaveLength(3);
 });
 
-test('while the log of records is away the change keeps its record, which comes afterwards, once', async () => {
+test('while the log of records is unavailable the change keeps its record, which is published afterwards, once', async () => {
   await serve('devices', lost);
   const env = { ADMIN_URL: await serve('devices', next) };
   log = { publish: () => Promise.reject(new Error('away')) };
@@ -238,20 +238,20 @@ test('while the log of records is away the change keeps its record, which comes 
   expect((await ctl('secrets status', env)).out).not.toContain(lostId);
   expect(await records()).toEqual([]);
   log = bed.log;
-  // As after a start: the outbox of a new process.
+  // The outbox of a new process, as after a restart.
   await serve('devices', next);
   expect(await recorded(1)).toMatchObject([
     { action: 'secrets.ForgetSecretKey', target: `devices/${lostId}` },
   ]);
   const owing = bed.store.collection<{ _id: string; auditAtMs?: number }>('secretKeys');
-  await waitFor('nothing is owed', async () => !(await owing.findOne({ auditAtMs: { $gt: 0 } })));
+  await waitFor('no record is pending', async () => !(await owing.findOne({ auditAtMs: { $gt: 0 } })));
   expect(await records()).toHaveLength(1);
 });
 
-test('a kind of data that several services have is one line for each key; --services tells them apart', async () => {
+test('a kind of data of several services is one line for each key; --services shows each service', async () => {
   await put(former, 3);
   await put(next, 2, 'new');
-  // Both look at the same things.
+  // Both have the same values.
   const [DEVICES_ADMIN, UPDATES_ADMIN] = [
     await serve('devices', next, former),
     await serve('updates', next, former),

@@ -18,7 +18,7 @@ import {
 } from './connection.ts';
 import { json } from './output.ts';
 
-/** Functions for the commands; the options are read when a command runs. */
+/** Functions for the commands. Options are read when a command runs. */
 export interface Session {
   readonly terminal: Terminal;
   /** The files that the command line names. */
@@ -29,7 +29,7 @@ export interface Session {
     description: S,
     call: (client: Client<S>) => Promise<A>,
   ): Promise<A>;
-  /** Asks every process of a service how it is. */
+  /** Asks every process of a service for its status. */
   status(of: AdminProcess): Promise<{ readonly name: string; readonly answer: ProcessStatus | NoStatus }[]>;
   /** Prints an answer: as JSON with --json, otherwise as text made by `text`. */
   show<S extends DescMessage>(
@@ -41,7 +41,7 @@ export interface Session {
   readonly json: boolean;
 }
 
-/** `root`: the program whose global options say where to call and how to print. */
+/** `root`: the program whose global options contain addresses and output format. */
 export function createSession(
   root: Command,
   terminal: Terminal,
@@ -82,7 +82,7 @@ export function createSession(
   };
 }
 
-/** Parses a limit for commander: a quota of zero would refuse every call. */
+/** Parses a limit for commander. A quota of zero would reject every call. */
 export function quota(text: string): number {
   if (!/^[1-9]\d{0,7}$/.test(text)) throw new InvalidArgumentError('It is not a whole number of at least 1.');
   return Number(text);
@@ -100,7 +100,7 @@ export interface Month {
   readonly month: number;
 }
 
-/** Parses a month (2026-11) for commander; which months there are is the service's to say. */
+/** Parses a month (2026-11) for commander. The service checks whether the month exists. */
 export function month(text: string): Month {
   const [, year, month] = /^(\d{4})-(\d{2})$/.exec(text) ?? [];
   if (year === undefined) throw new InvalidArgumentError('It is not a month such as 2026-11.');

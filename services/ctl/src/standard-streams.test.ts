@@ -18,7 +18,7 @@ import { Registry } from 'prom-client';
 import { runCtl } from './program.ts';
 import { type Listener, openListener, thumbprint } from './testing/listener.ts';
 
-/** Files by standard input and output, as the operators' pod needs them: its root is read-only. */
+/** Files on standard input and output, for the operators' pod, whose root file system is read-only. */
 
 const imei = '356938035643809';
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -47,7 +47,7 @@ async function ctl(url: string, input: string | Readable, ...args: string[]) {
   return { code, out: out.join(''), err: err.join('') };
 }
 
-/** ctl as a process of its own. */
+/** ctl in a separate process. */
 function spawned(url: string, args: readonly string[], stdout: 'pipe' | number = 'pipe'): ChildProcess {
   return spawn(
     process.execPath,
@@ -80,7 +80,7 @@ describe('text from standard input', () => {
     expect(listener.redelivered).toEqual(['n1', 'n2']);
   });
 
-  test('that is empty is told, with what it may be', async () => {
+  test('that is empty is reported, with a possible cause', async () => {
     const listener = await opened({ keyIdOf: () => 'k1' });
     expect(await ctl(listener.url, '', 'headset-keys', 'add', imei, '-')).toEqual({
       code: 2,
@@ -90,7 +90,7 @@ describe('text from standard input', () => {
     expect(listener.keys.size).toBe(0);
   });
 
-  test('serves one option only', async () => {
+  test('can be used by only one option', async () => {
     const listener = await opened({ token: 'the-right-token', keyIdOf: () => 'k1' });
     const { code, err } = await ctl(
       ...([
@@ -109,7 +109,7 @@ describe('text from standard input', () => {
 });
 
 describe('a generated key on standard output', () => {
-  test('is all that stands there; what else there is to say goes to standard error', async () => {
+  test('is the only output; all messages go to standard error', async () => {
     const listener = await opened({ keyIdOf: thumbprint });
     const { code, out, err } = await ctl(listener.url, '', 'headset-keys', 'generate', imei, '--out', '-');
     expect(code).toBe(0);
@@ -120,15 +120,15 @@ describe('a generated key on standard output', () => {
     expect(err).not.toContain('PRIVATE');
   });
 
-  test('is of no use when it could not be registered, which is told', async () => {
+  test('is reported as not registered when the registration failed', async () => {
     const listener = await opened();
     const { code, err } = await ctl(listener.url, '', 'headset-keys', 'generate', imei, '--out', '-');
     expect(code).toBe(1);
     expect(err).toContain('The thing does not exist.');
-    expect(err).toContain('The key that was written is not registered: throw it away.');
+    expect(err).toContain('The key that was written is not registered. Delete it.');
   });
 
-  test('is not registered when nobody takes it', async () => {
+  test('is not registered when standard output is closed', async () => {
     const listener = await opened({ keyIdOf: thumbprint });
     const child = spawned(listener.url, ['headset-keys', 'generate', imei, '--out', '-']);
     child.stdout?.destroy();
@@ -141,7 +141,7 @@ describe('a generated key on standard output', () => {
   });
 });
 
-test('a reader that closes the output, as head does, ends ctl in silence with exit code 0', async () => {
+test('a reader that closes the output, as head does, ends ctl silently with exit code 0', async () => {
   const listener = await opened();
   const child = spawned(listener.url, ['devices', 'list', '--limit', '1000']);
   child.stdout?.destroy();
@@ -150,7 +150,7 @@ test('a reader that closes the output, as head does, ends ctl in silence with ex
   expect(await err).toBe('');
 });
 
-test('a failure of the command shows in the exit code although the reader is gone', async () => {
+test('a failure of the command shows in the exit code although the reader has closed the output', async () => {
   const listener = await opened({ dead: ['n1', 'n2'], refused: { n1: 'conflict' } });
   const child = spawned(listener.url, ['--json', 'deliveries', 'redeliver', '--dead-of', 'app']);
   child.stdout?.destroy();
@@ -159,7 +159,7 @@ test('a failure of the command shows in the exit code although the reader is gon
   expect(await err).toBe('n1: Not now.\n1 sent again, 1 failed.\n');
 });
 
-// A device of Linux that behaves as a file on a full disk.
+// A Linux device that behaves like a file on a full disk.
 const itOnLinux = existsSync('/dev/full') ? it : it.skip;
 itOnLinux('output that cannot be written is an error', async () => {
   const listener = await opened();
@@ -179,7 +179,7 @@ describe('a firmware from standard input', () => {
   const put = (url: string, input: string | Readable, ...more: string[]) =>
     ctl(url, input, 'firmware', 'put', 'com.vendor.fw', '2.0', '-', ...more);
 
-  test('is uploaded as it comes, with the length and the hash that are known', async () => {
+  test('is streamed, with the given length and hash', async () => {
     const updates = await openUpdates();
     const size = ['--size', String(content.length)];
     expect(await put(updates.url, content, ...size, '--sha256', sha256(content))).toMatchObject({
@@ -195,7 +195,7 @@ describe('a firmware from standard input', () => {
     const updates = await openUpdates();
     expect(await put(updates.url, content)).toEqual({
       ...{ code: 2, out: '' },
-      err: 'The length of standard input is not known beforehand: give --size, such as --size $(wc -c < FILE).\n',
+      err: 'The length of standard input is unknown: give --size, such as --size $(wc -c < FILE).\n',
     });
     expect(await put(updates.url, content, '--size', '5', '--sha256', 'abc')).toMatchObject({ code: 2 });
   });
@@ -203,21 +203,21 @@ describe('a firmware from standard input', () => {
   test.each([
     ['ends early', content.slice(0, 9), `The firmware ended after 9 of ${content.length} bytes`],
     ['continues', `${content}!`, `The firmware has more than ${content.length} bytes`],
-    ['is another one', content.toUpperCase(), 'The firmware has another SHA-256'],
-  ])('that %s is not stored', async (_, input, told) => {
+    ['differs', content.toUpperCase(), 'The firmware has a different SHA-256'],
+  ])('that %s is not stored', async (_, input, message) => {
     const updates = await openUpdates();
     for (const given of [input, Readable.from([...input].map((c) => Buffer.from(c)))]) {
       const { code, out, err } = await put(
         ...([updates.url, given, '--size', String(content.length), '--sha256', sha256(content)] as const),
       );
       expect([code, out]).toEqual([1, '']);
-      expect(err).toContain(told);
+      expect(err).toContain(message);
       expect(err).toMatch(/Nothing was stored\.\n$/);
     }
     expect(updates.stored).toEqual([]);
   });
 
-  test('that breaks off is told, and not stored', async () => {
+  test('that breaks off is reported and not stored', async () => {
     const updates = await openUpdates();
     const broken = Readable.from(
       (function* () {
@@ -230,19 +230,19 @@ describe('a firmware from standard input', () => {
     expect(updates.stored).toEqual([]);
   });
 
-  test('that the storage refuses, or does not take, is told so', async () => {
+  test('that the storage rejects, or cannot store, is reported', async () => {
     const refusing = await openUpdates(undefined, 'refuses');
     const size = 8 * 1024 * 1024;
     const many = () => Readable.from(Array.from({ length: 128 }, () => Buffer.alloc(size / 128)));
     expect(await put(refusing.url, many(), '--size', String(size))).toEqual({
-      ...{ code: 1, out: '', err: 'The upload was refused (403): Too old.\n' },
+      ...{ code: 1, out: '', err: 'The upload was rejected (403): Too old.\n' },
     });
     const away = await openUpdates(undefined, 'away');
     const { code, err } = await put(away.url, many(), '--size', String(size));
     expect([code, err]).toEqual([3, expect.stringMatching(/^The upload to http:\S+ failed: .*ECONNREFUSED/)]);
   });
 
-  test('whose version is there with another content is refused', async () => {
+  test('whose version exists with different content is rejected', async () => {
     const updates = await openUpdates(content);
     expect(await put(updates.url, content, '--size', '24', '--sha256', sha256(content))).toMatchObject({
       code: 0,
@@ -250,12 +250,12 @@ describe('a firmware from standard input', () => {
     const other = await put(updates.url, 'other', '--size', '5', '--sha256', sha256('other'));
     expect([other.code, other.err]).toEqual([
       1,
-      `The version 2.0 is there with another content (SHA-256 ${sha256(content)}). It is not overwritten: choose another version.\n`,
+      `The version 2.0 exists with different content (SHA-256 ${sha256(content)}). It is not overwritten: choose another version.\n`,
     ]);
   });
 });
 
-/** The listeners of updates: its calls, and a storage that stores what is as long as it was said to be. */
+/** The listeners of updates: its calls, and a storage that stores content of the declared length. */
 async function openUpdates(there?: string, storing?: 'refuses' | 'away') {
   const stored: string[] = [];
   const storage: Server = createServer(async (request, response) => {

@@ -59,7 +59,7 @@ describe('status', () => {
     });
   });
 
-  test('shows what ready processes continue without: exit code 5, so that a script can tell it from not ready', async () => {
+  test('shows degraded dependencies of ready processes, with exit code 5, which differs from not ready', async () => {
     const warning = { name: 'storage_unavailable', message: 'bucket b at AWS, eu-1: not found' };
     listener = await openListener({ warnings: [warning, { name: 'other', message: 'too' }] });
     const { code, out, err } = await ctl('status');
@@ -86,7 +86,7 @@ describe('status', () => {
     }
   });
 
-  test('reads a process of a version that knows no warnings', async () => {
+  test('reads a process of a version without warnings', async () => {
     const old = createServer((_, response) =>
       response.end(JSON.stringify({ service: 'platform', version: '0.1.0', startedAtMs: 1, notReady: [] })),
     );
@@ -100,7 +100,7 @@ describe('status', () => {
     }
   });
 
-  test('where no process answers, the exit code is another than that of a process that is not ready', async () => {
+  test('the exit code if no process answers differs from the exit code of a process that is not ready', async () => {
     const away = await ctl('status', { ADMIN_URL: 'http://127.0.0.1:2' });
     expect([away.code, away.err]).toEqual([3, expect.stringMatching(/^No process can be asked\. Start the/)]);
     expect(away.out).toContain('ECONNREFUSED');
@@ -112,7 +112,7 @@ describe('status', () => {
     );
   });
 
-  test('needs the admin token, as all calls do', async () => {
+  test('needs the admin token, like all calls', async () => {
     listener = await openListener({ token: 'a token of sixteen' });
     const refused = await ctl('status');
     expect([refused.code, refused.err]).toEqual([
@@ -127,7 +127,7 @@ describe('status', () => {
   });
 });
 
-describe('processes behind one name, as the pods of a headless Service', () => {
+describe('processes behind one name, like the pods of a headless Service', () => {
   const url = 'http://headset-devices:9100,http://headset-devices-admin:9100';
   const of = (given: string, found: Record<string, string[]>) =>
     instancesOf('devices', { admin: given, timeoutMs: 1000 }, {}, async (name) => {
@@ -149,11 +149,11 @@ describe('processes behind one name, as the pods of a headless Service', () => {
     );
   });
 
-  test('a name that is not known is asked as it is', async () => {
+  test('an unknown name is used unchanged', async () => {
     expect(await of(url, {})).toEqual([{ name: 'devices', addresses: url.split(',') }]);
   });
 
-  test('a command goes to the next address where the first name is not known', async () => {
+  test('a command uses the next address if the first name is unknown', async () => {
     listener = await openListener();
     const { out } = await ctl(`--admin http://no-such-name.invalid:9100,${listener.url} developers list`, {});
     expect(out).toContain('acme');
@@ -161,7 +161,7 @@ describe('processes behind one name, as the pods of a headless Service', () => {
   });
 });
 
-test('a process that stops beside a ready one of its service is no failure', async () => {
+test('a stopping process beside a ready process of its service is not a failure', async () => {
   listener = await openListener({ service: 'notifier' });
   const second = await openListener({ service: 'notifier', notReady: ['shutting down'] });
   try {
@@ -180,10 +180,10 @@ test('a process that stops beside a ready one of its service is no failure', asy
   }
 });
 
-test('a process that has gone beside a ready one of its service, and that DNS still names, is asked again', async () => {
+test('a stopped process that DNS still names, beside a ready process of its service, is asked again', async () => {
   const file = join(directory, 'addresses.json');
   let listeners: Record<string, string> = {};
-  // The first time, all addresses have been read before a process is asked.
+  // On the first call, all addresses have been read before a process is asked.
   const onStatus = () => writeFileSync(file, JSON.stringify(listeners));
   listener = await openListener({ service: 'notifier', onStatus });
   const names = ['gateway', 'devices', 'transactions', 'device-link', 'updates', 'connectivity'];
@@ -223,7 +223,7 @@ test('status reads every instance of a service that make up has written', async 
       ['notifier-2', false, 'draining'],
       ['notifier-10', false, away],
     ]);
-    // An address that is given is the only one.
+    // A given address is the only one that is used.
     expect(await status(`--notifier-admin ${second.url} `)).toEqual([
       ['gateway', false, away],
       ['gateway-2', false, away],
@@ -234,7 +234,7 @@ test('status reads every instance of a service that make up has written', async 
   }
 });
 
-test('without addresses the listeners are those that make up has written', async () => {
+test('without addresses the listeners that make up has written are used', async () => {
   listener = await openListener();
   const file = join(directory, 'addresses.json');
   const env = { CTL_ADDRESSES_FILE: file };

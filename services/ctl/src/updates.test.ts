@@ -26,9 +26,9 @@ let directory: string;
 let storage: Server;
 let listener: ReturnType<typeof createAdminServer>;
 let uploads: Uploaded[];
-/** What the storage answers to the PUT. */
+/** Answer of the storage to the PUT. */
 let answer: { status: number; text: string };
-/** What becomes of the firmware, look by look. */
+/** State of the firmware at each check. */
 let states: ArtifactState[];
 
 beforeEach(async () => {
@@ -108,7 +108,7 @@ const ctl = (...args: string[]) => run(args, { ADMIN_URL: `http://127.0.0.1:${li
 const put = (version: string, ...more: string[]) =>
   ctl('firmware', 'put', 'com.vendor.fw', version, join(directory, 'fw.bin'), ...more);
 
-test('firmware put uploads the file as the URL demands, waits for its check, and shows the outcome', async () => {
+test('firmware put uploads the file to the URL, waits for its check, and shows the outcome', async () => {
   states = [ArtifactState.UPLOADING, ArtifactState.DELIVERABLE];
   expect(await put('2.0')).toEqual({
     code: 0,
@@ -122,33 +122,33 @@ test('firmware put uploads the file as the URL demands, waits for its check, and
   ]);
 });
 
-test('a firmware that is there is not uploaded again', async () => {
+test('an existing firmware is not uploaded again', async () => {
   const { code, out } = await put('1.0', '--json');
   expect([code, JSON.parse(out).artifact.state, uploads]).toEqual([0, 'ARTIFACT_STATE_DELIVERABLE', []]);
 });
 
-test('what the storage refuses and what the check rejects is told, exit code 1', async () => {
+test('a rejection by the storage or by the check is reported with exit code 1', async () => {
   answer = { status: 422, text: 'The file was rejected: It is broken.' };
   expect(await put('2.0')).toEqual({
-    ...{ code: 1, out: '', err: 'The upload was refused (422): The file was rejected: It is broken.\n' },
+    ...{ code: 1, out: '', err: 'The upload was rejected (422): The file was rejected: It is broken.\n' },
   });
   answer = { status: 200, text: '' };
   states = [ArtifactState.REJECTED];
   expect(await put('2.0')).toEqual({ code: 1, out: '', err: 'The firmware was rejected: It is broken.\n' });
 });
 
-test('a check that takes too long is told, exit code 3', async () => {
+test('a check that takes too long is reported with exit code 3', async () => {
   states = [ArtifactState.UPLOADING];
   const { code, err } = await put('2.0', '--upload-timeout-ms', '300');
   expect([code, err]).toEqual([3, expect.stringMatching(/its check takes long.*ctl firmware list/)]);
 });
 
-test('a file that is not there is told, exit code 2', async () => {
+test('a missing file is reported with exit code 2', async () => {
   const { code, err } = await ctl('firmware', 'put', 'com.vendor.fw', '2.0', join(directory, 'none'));
   expect([code, err]).toEqual([2, expect.stringMatching(/^The file cannot be read: ENOENT/)]);
 });
 
-test('the catalogue is a table with what was rejected, and why', async () => {
+test('the catalogue is a table with the reasons for rejections', async () => {
   expect((await ctl('artifacts', 'list', '--kind', 'software')).out).toBe(
     'KIND      PACKAGE          VERSION  STATE     BYTES  DEVELOPER  UPDATED                   REASON\n' +
       'software  com.example.app  1        rejected  10     acme       1970-01-01T00:00:01.000Z  No.\n',

@@ -9,25 +9,25 @@ import { CliError } from '@headset-cloud/kit/cli/exit-codes.ts';
 import { visible } from '@headset-cloud/kit/cli/output.ts';
 import { exitCodes } from './exit-codes.ts';
 
-/** What is known of a content before it is read. */
+/** Declared size and hash of a content. */
 export interface Expected {
   readonly sizeBytes: number;
-  /** Small letters. */
+  /** In lower case. */
   readonly sha256: string | undefined;
 }
 
 export interface UploadOptions {
   readonly contentType: string;
-  /** Names the content in messages. */
+  /** Name of the content in messages. */
   readonly what: string;
   readonly expected: Expected;
-  /** How long nothing may move; milliseconds. */
+  /** Longest time without progress; milliseconds. */
   readonly timeoutMs: number;
 }
 
 /**
- * Sends a content to a signed URL in one PUT, as it comes. One that is not what was expected never arrives
- * whole, so that the storage does not take it. Throws CliError with what the storage said.
+ * Streams a content to a signed URL in one PUT. A content that does not match the declaration is never sent completely,
+ * so the storage does not store it. Throws CliError with the storage's answer.
  */
 export async function upload(url: string, content: Readable, options: UploadOptions): Promise<void> {
   const { what, expected } = options;
@@ -39,13 +39,13 @@ export async function upload(url: string, content: Readable, options: UploadOpti
     headers: { 'content-type': options.contentType, 'content-length': expected.sizeBytes },
   });
   request.setTimeout(options.timeoutMs, () =>
-    request.destroy(new Error(`nothing moved for ${options.timeoutMs} ms`)),
+    request.destroy(new Error(`no progress within ${options.timeoutMs} ms`)),
   );
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve).once('error', reject);
   });
-  // What is wrong with the content: the request only shows that it was cut off. Once the request has failed, the
-  // pipeline ends the content with that error.
+  // An error of the content, because the request only shows that the stream ended. After a failure of the request, the
+  // pipeline ends the content with that failure.
   let wrong: Error | undefined;
   content.once('error', (cause) => {
     if (request.destroyed) return;
@@ -56,14 +56,17 @@ export async function upload(url: string, content: Readable, options: UploadOpti
     if (!request.destroyed) wrong ??= error;
   });
   try {
-    // The answer counts, not how sending ended: a refusal may come before all was sent, and a server may
-    // close the connection behind its answer. A content that is not as expected ends the request.
+    // Only the response counts, not how sending ended. An error response may arrive before all was sent, and a server
+    // may close the connection after its response. A content that does not match the declaration ends the request.
     pipeline(content, exact, request).catch(() => {});
     const answer = await answered;
     const said = (await text(answer)).trim();
     const status = answer.statusCode ?? 0;
     if (status < 200 || status > 299) {
-      throw new CliError(exitCodes.refused, `The upload was refused (${status}): ${visible(cut(said, 500))}`);
+      throw new CliError(
+        exitCodes.refused,
+        `The upload was rejected (${status}): ${visible(cut(said, 500))}`,
+      );
     }
   } catch (error) {
     if (error instanceof CliError || wrong) throw wrong ?? error;
@@ -77,7 +80,7 @@ export async function upload(url: string, content: Readable, options: UploadOpti
   }
 }
 
-/** Passes a content on, its last piece only when all of it was as expected; ends with CliError otherwise. */
+/** Passes a content through; the last piece only if all of it matches the declaration. Ends with CliError otherwise. */
 function exactly(what: string, { sizeBytes, sha256 }: Expected): Transform {
   const hash = createHash('sha256');
   const wrong = (how: string) => new CliError(exitCodes.refused, `${what} ${how}. Nothing was stored.`);
@@ -95,7 +98,7 @@ function exactly(what: string, { sizeBytes, sha256 }: Expected): Transform {
     flush(done) {
       if (seenBytes < sizeBytes) return done(wrong(`ended after ${seenBytes} of ${sizeBytes} bytes`));
       const found = hash.digest('hex');
-      if (sha256 !== undefined && found !== sha256) return done(wrong(`has another SHA-256 (${found})`));
+      if (sha256 !== undefined && found !== sha256) return done(wrong(`has a different SHA-256 (${found})`));
       done(null, last);
     },
   });

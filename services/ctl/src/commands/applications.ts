@@ -10,15 +10,15 @@ import { addForgetApplication } from './forget-application.ts';
 
 /** `applications create|list|forget`. */
 export function addApplications(program: Command, session: Session): void {
-  const group = program.command('applications').description('applications and who owns them');
+  const group = program.command('applications').description('applications and their owners');
 
   group
     .command('create [applicationId]')
     .description(
       'create an application; with an id, a repeated call changes nothing; without an id, each call creates another one',
     )
-    .requiredOption('--developer <developerId>', 'the developer who owns it')
-    .option('--name <name>', 'shown name; the id when not given')
+    .requiredOption('--developer <developerId>', 'developer who owns it')
+    .option('--name <name>', 'display name; default: the id')
     .action(async (applicationId: string | undefined, options: { developer: string; name?: string }) => {
       const application = {
         applicationId: applicationId ?? '',

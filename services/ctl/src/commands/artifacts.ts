@@ -21,14 +21,14 @@ const kinds: Readonly<Record<string, ArtifactKind>> = {
 export function addArtifacts(program: Command, session: Session): void {
   const group = program
     .command('artifacts')
-    .description('software and firmware, with what was rejected, and why');
+    .description('software and firmware, with the reasons for rejections');
 
   group
     .command('list')
     .description('by package, newest version first')
-    .addOption(new Option('--kind <kind>', 'only of this kind').choices(Object.keys(kinds)))
+    .addOption(new Option('--kind <kind>', 'only this kind').choices(Object.keys(kinds)))
     .option('--package <package>', 'only of this package', '')
-    .option('--limit <versions>', 'most to show, up to 1000', listLimit, 100)
+    .option('--limit <versions>', 'maximum to show, up to 1000', listLimit, 100)
     .action(async (options: { kind?: string; package: string; limit: number }) => {
       const kind = kinds[options.kind ?? ''] ?? ArtifactKind.UNSPECIFIED;
       const answer = await session.call('updates', UpdatesAdminService, (c) =>
@@ -41,7 +41,7 @@ export function addArtifacts(program: Command, session: Session): void {
 
   group
     .command('withdraw <kind> <package> <version>')
-    .description('no device gets it any more; software is not taken again under that version')
+    .description('devices no longer get this version; software cannot be uploaded again with this version')
     .action(async (kind: string, packageName: string, version: string, _options, command: Command) => {
       const wanted = kinds[kind];
       if (wanted === undefined) return command.error(`error: the kind is ${Object.keys(kinds).join(' or ')}`);
@@ -84,7 +84,7 @@ export function artifactFields(artifact: ArtifactInfo | undefined): string {
   ]);
 }
 
-/** The name of an enum's value, in small letters. */
+/** Lower-case name of an enum's value. */
 function word(values: Readonly<Record<string, number>>, value: number): string {
   return (
     Object.entries(values)

@@ -45,11 +45,15 @@ export function addAudit(program: Command, session: Session): void {
     .option('--application <applicationId>', 'only of this application', '')
     .option('--developer <developerId>', 'only of this developer', '')
     .option('--device <imei>', 'only of this device', '')
-    .option('--action <action>', 'only this one: devices.UpdateSettings, or UpdateSettings (see below)', '')
+    .option(
+      '--action <action>',
+      'only this action: devices.UpdateSettings, or UpdateSettings (see below)',
+      '',
+    )
     .option('--from <time>', `from this time on: ${instantForm}`, instant)
     .option('--to <time>', 'before this time, in the same form', instant)
-    .option('--limit <records>', 'most to show, up to 1000', listLimit, 100)
-    .option('--cursor <cursor>', 'the next page, as the page before names it', '')
+    .option('--limit <records>', 'maximum to show, up to 1000', listLimit, 100)
+    .option('--cursor <cursor>', 'cursor that the previous page printed', '')
     .addHelpText('after', `${example}\nActions:\n${wrapped(auditActions)}`)
     .action(async (options: ListOptions) => {
       const { actor, developer, device, action, from = 0, to = 0, limit, cursor } = options;
@@ -85,7 +89,7 @@ function changed({ applicationId, developerId, deviceId, target }: AuditRecord):
   return [applicationId, developerId, deviceId, target].filter((id) => id !== '').join('/');
 }
 
-/** Words in lines for a terminal. */
+/** Wraps words into lines for a terminal. */
 function wrapped(words: readonly string[]): string {
   const lines = [''];
   for (const word of words) {

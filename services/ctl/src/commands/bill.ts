@@ -10,7 +10,7 @@ export function addBill(program: Command, session: Session): void {
     .description('monthly bills, as integrators see them')
     .command('show <applicationId>')
     .description("an application's month")
-    .requiredOption('--month <month>', 'which month, as 2026-11', month)
+    .requiredOption('--month <month>', 'month, for example 2026-11', month)
     .action(async (applicationId: string, { month }: { month: Month }) => {
       const answer = await session.call('billing', BillingAdminService, (c) =>
         c.showBill({ applicationId, ...month }),

@@ -15,7 +15,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { quota, type Session } from '../session.ts';
 
 interface PutOptions {
-  /** Absent: the contract's own stays. */
+  /** Absent: the contract's limit does not change. */
   limit?: number;
   add: string[];
   addFile?: string;
@@ -40,7 +40,7 @@ const limitOptions = [
   'applicationUnprocessed',
 ] as const;
 
-/** IMEIs in one call or answer; contracts may name hundreds of thousands. */
+/** IMEIs in one call or answer. A contract may name hundreds of thousands. */
 const atOnce = 1000;
 
 /** `contracts put|show`. */
@@ -52,21 +52,29 @@ export function addContracts(program: Command, session: Session): void {
     .description(
       "create an application's contract (with --limit), or change what the options name; the rest of it stays",
     )
-    .option('--limit <devices>', 'most devices activated at once; a new contract needs it', wholeNumber)
+    .option(
+      '--limit <devices>',
+      'maximum devices activated at once; required for a new contract',
+      wholeNumber,
+    )
     .option('--add <imei...>', 'IMEIs to add', [])
-    .option('--add-file <path>', 'file of IMEIs to add, one a line; -: standard input')
-    .option('--remove <imei...>', 'IMEIs to remove; a device that is activated stays so', [])
-    .option('--calls-per-second <n>', 'calls of the API that each client may make in a second', quota)
-    .option('--calls-burst <n>', 'calls that may come at once after a pause (default: twice the rate)', quota)
-    .option('--calls-under-way <n>', 'calls of each client under way at the same time', quota)
+    .option('--add-file <path>', 'file of IMEIs to add, one per line; -: standard input')
+    .option('--remove <imei...>', 'IMEIs to remove; an activated device stays activated', [])
+    .option('--calls-per-second <n>', 'API calls that each client may make per second', quota)
+    .option(
+      '--calls-burst <n>',
+      'calls that may arrive at once after a pause (default: twice the rate)',
+      quota,
+    )
+    .option('--calls-under-way <n>', 'concurrent calls of each client', quota)
     .option(
       '--device-changes-per-second <n>',
-      'changing calls of each client for one device in a second',
+      'changing calls of each client for one device per second',
       quota,
     )
     .option('--device-unprocessed <n>', 'unprocessed transactions of one device', quota)
     .option('--application-unprocessed <n>', 'unprocessed transactions of the application', quota)
-    .option('--default-limits', "drop the contract's own limits; the platform's defaults hold again", false)
+    .option('--default-limits', "remove the contract's limits; the platform's defaults apply again", false)
     .option('--dry-run', 'only show what would change', false)
     .action(async (applicationId: string, options: PutOptions) => {
       const listed = options.addFile ? await session.files.text(options.addFile, '--add-file') : '';
@@ -81,7 +89,7 @@ export function addContracts(program: Command, session: Session): void {
         return;
       }
       const answer = await session.call('devices', DevicesAdminService, async (client) => {
-        // For a service of an earlier version, which sets the limit it gets in each call.
+        // For a service of an earlier version, which sets the limit of each call.
         const activationLimit = options.limit ?? (await limitOf(client, applicationId));
         const keeps = { applicationId, activationLimit, keepActivationLimit: true };
         let last = await client.putContract({
@@ -111,7 +119,7 @@ export function addContracts(program: Command, session: Session): void {
     });
 }
 
-/** Refuses a command line that names no change. */
+/** Throws for a command line without a change. */
 function requireChange({ limit, add, remove, defaultLimits, ...options }: PutOptions): void {
   const isChange = limit !== undefined || add.length > 0 || remove.length > 0 || defaultLimits;
   if (isChange || Object.keys(limitsOf({ ...options, add, remove, defaultLimits })).length > 0) return;
@@ -124,7 +132,7 @@ function requireChange({ limit, add, remove, defaultLimits, ...options }: PutOpt
 function limitIsMissing(applicationId: string): CliError {
   return new CliError(
     exitCodes.usage,
-    `The application ${applicationId} has no contract yet: its first one needs a limit, for example ctl contracts put ${applicationId} --limit 10`,
+    `The application ${applicationId} has no contract yet: the first one needs a limit, for example ctl contracts put ${applicationId} --limit 10`,
   );
 }
 
@@ -138,7 +146,7 @@ async function limitOf(client: Client<typeof DevicesAdminService>, applicationId
   }
 }
 
-/** The limits that options name. */
+/** The limits in the options. */
 function limitsOf(options: PutOptions): LimitValues {
   return Object.fromEntries(
     limitOptions.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
@@ -147,13 +155,13 @@ function limitsOf(options: PutOptions): LimitValues {
 
 type LimitValues = Partial<Record<(typeof limitOptions)[number], number>>;
 
-/** A contract's own limits. */
+/** Texts of the limits that a contract sets. */
 function limitTexts(limits: LimitValues | undefined): readonly string[] {
   const own = limitOptions.filter((name) => limits?.[name] !== undefined);
   return own.length === 0 ? ['defaults'] : own.map((name) => `${name} ${limits?.[name]}`);
 }
 
-/** The application's whole contract; undefined: it has none. */
+/** The application's complete contract; undefined if it has none. */
 async function contractOf(
   client: Client<typeof DevicesAdminService>,
   applicationId: string,
@@ -166,7 +174,7 @@ async function contractOf(
   }
 }
 
-/** What a change would make of a contract; the service's own checks of IMEIs are not among it. */
+/** The contract after a change, for a dry run. Does not include the service's checks of IMEIs. */
 function wouldBe(
   before: Contract | undefined,
   applicationId: string,

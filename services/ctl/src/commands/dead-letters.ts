@@ -21,17 +21,15 @@ const consumers = ['transactions', 'devices', 'notifier', 'billing', 'connectivi
 
 /** `dead-letters list|show|replay|discard`. */
 export function addDeadLetters(program: Command, session: Session): void {
-  const group = program
-    .command('dead-letters')
-    .description('events that a service could not handle and has set aside');
+  const group = program.command('dead-letters').description('events that a service could not handle');
   const inServices = () =>
-    new Option('--service <service...>', 'only of these services').choices(consumers).default([...consumers]);
+    new Option('--service <service...>', 'only these services').choices(consumers).default([...consumers]);
 
   group
     .command('list')
-    .description('the newest ones of each service, oldest first')
-    .option('--limit <events>', 'most to show of a service, up to 1000', listLimit, 100)
-    .option('--all', 'also those that were replayed or discarded; they are kept for 30 days')
+    .description('the newest dead letters of each service, oldest first')
+    .option('--limit <events>', 'maximum to show per service, up to 1000', listLimit, 100)
+    .option('--all', 'include replayed and discarded ones; they are kept for 30 days')
     .addOption(inServices())
     .action(async ({ limit, all, service }: { limit: number; all?: boolean; service: AdminService[] }) => {
       const found = new Map<string, DeadLetter>();
@@ -39,7 +37,7 @@ export function addDeadLetters(program: Command, session: Session): void {
         const { deadLetters } = await session.call(one, DeadLettersAdminService, (c) =>
           c.listDeadLetters({ limit, ended: all === true }),
         );
-        // If all services share one admin port, it answers for all of them.
+        // If all services share one admin port, this port answers for all of them.
         for (const letter of deadLetters) found.set(letter.id, letter);
       }
       const deadLetters = [...found.values()].sort((a, b) => Number(a.atMs - b.atMs));
@@ -65,7 +63,7 @@ export function addDeadLetters(program: Command, session: Session): void {
 
   group
     .command('show <id>')
-    .description('one event with its content, secrets masked, and what became of it')
+    .description('one event with its content (secrets masked) and its outcome')
     .addOption(inServices())
     .action(async (id: string, { service }: { service: AdminService[] }) => {
       const answer = await findIn(service, (one) =>
@@ -76,8 +74,8 @@ export function addDeadLetters(program: Command, session: Session): void {
 
   group
     .command('replay <id>')
-    .description('hand the event again to the group that set it aside; takes effect once')
-    .requiredOption('--reason <text>', 'kept with it and shown')
+    .description('send the event again to the group that could not handle it; takes effect once')
+    .requiredOption('--reason <text>', 'stored with the event and shown')
     .addOption(inServices())
     .action(async (id: string, { reason, service }: { reason: string; service: AdminService[] }) => {
       const answer = await findIn(service, (one) =>
@@ -88,8 +86,8 @@ export function addDeadLetters(program: Command, session: Session): void {
 
   group
     .command('discard <id>')
-    .description('end the event without handling it; the events behind it continue')
-    .requiredOption('--reason <text>', 'kept with it and shown')
+    .description('close the event without handling it; later events continue')
+    .requiredOption('--reason <text>', 'stored with the event and shown')
     .addOption(inServices())
     .action(async (id: string, { reason, service }: { reason: string; service: AdminService[] }) => {
       const answer = await findIn(service, (one) =>
@@ -151,7 +149,7 @@ function describe(answer: GetDeadLetterResponse): string {
         ['AT', (s) => time(s.atMs)],
         ['WHAT', (s) => s.what],
       ],
-      'Nothing happened to it.',
+      'Nothing was done with it.',
     ),
     `\n${content === '' ? 'The event cannot be decoded.' : JSON.stringify(JSON.parse(content), null, 2)}\n`,
   ].join('');

@@ -28,7 +28,7 @@ export function addDeliveries(program: Command, session: Session): void {
         .choices(['pending', 'delivered', 'dead', 'replaced', 'unsent'])
         .default(''),
     )
-    .option('--limit <deliveries>', 'most to show, up to 1000', listLimit, 100)
+    .option('--limit <deliveries>', 'maximum to show, up to 1000', listLimit, 100)
     .action(async (options: { application: string; status: string; oldest: boolean; limit: number }) => {
       const answer = await session.call('notifier', NotifierAdminService, (c) =>
         c.listDeliveries({
@@ -88,9 +88,9 @@ export function addDeliveries(program: Command, session: Session): void {
 
   group
     .command('redeliver [notificationId...]')
-    .description('send again: the same body and id, a new budget of attempts')
-    .option('--dead-of <applicationId>', 'all dead ones of an application, oldest first')
-    .option('--dry-run', 'only show which they are', false)
+    .description('send again with the same body and id and new attempts')
+    .option('--dead-of <applicationId>', 'all dead deliveries of an application, oldest first')
+    .option('--dry-run', 'only show them', false)
     .action(async (ids: string[], options: { deadOf?: string; dryRun: boolean }) => {
       const { deadOf, dryRun } = options;
       if ((deadOf === undefined) === (ids.length === 0)) {
@@ -115,12 +115,12 @@ export function addDeliveries(program: Command, session: Session): void {
     });
 }
 
-/** Most that the notifier lists at once. */
+/** Maximum deliveries that the notifier lists at once. */
 const pageSize = 1000;
 
 /**
- * Sends all dead deliveries of an application again, each once: one that dies again meanwhile is not a second
- * time. Reports those that fail, and continues. Without `send`: shows the oldest of them.
+ * Sends all dead deliveries of an application again, each once. A delivery that dies again meanwhile is not sent a
+ * second time. Reports failures and continues. Without `send` it only shows the oldest deliveries.
  */
 async function redeliverDead(
   session: Session,
@@ -159,7 +159,7 @@ async function redeliverDead(
     const { deliveries } = await dead().catch((error: unknown) => {
       if (!(error instanceof CliError) || tried.size === 0) throw error;
       const { done, failed } = outcome;
-      const counts = `${done.length} sent again, ${failed.length} failed; whether there are more is not known.`;
+      const counts = `${done.length} sent again, ${failed.length} failed; there may be more.`;
       throw new CliError(error.exitCode, `${error.message}\n${counts}`, { cause: error });
     });
     const fresh = deliveries.map(({ notificationId }) => notificationId).filter((id) => !tried.has(id));

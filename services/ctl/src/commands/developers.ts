@@ -14,7 +14,7 @@ export function addDevelopers(program: Command, session: Session): void {
   group
     .command('put <developerId>')
     .description("create a developer or change it; the clients given become all of the developer's clients")
-    .option('--name <name>', 'shown name; the id when not given')
+    .option('--name <name>', 'display name; default: the id')
     .requiredOption('--client <clientId...>', 'OIDC client ids that belong to the developer')
     .action(async (developerId: string, { name = '', client }: { name?: string; client: string[] }) => {
       const developer = { developerId, name, clientIds: client };

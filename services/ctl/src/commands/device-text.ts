@@ -26,7 +26,7 @@ function reported(status: DeviceStatus, { headsetNetwork, headsetNetworkAtMs }: 
     ['power', dated(power, status.powerUpdatedAtMs)],
     ['wearing', dated(wearing, status.wearingUpdatedAtMs)],
     ['network', dated(network, status.networkUpdatedAtMs)],
-    ['its own word', dated(headsetNetwork, headsetNetworkAtMs)],
+    ['headset network', dated(headsetNetwork, headsetNetworkAtMs)],
     ['charging', dated(charging, status.chargingUpdatedAtMs)],
     [
       'battery',

@@ -19,7 +19,7 @@ export function addDevices(program: Command, session: Session): void {
 
   group
     .command('put <imei...>')
-    .description('register devices; the same again changes nothing')
+    .description('register devices; a repeat changes nothing')
     .option(
       '--destination <text>',
       'where they are bound for, shown with the hardware properties; "" removes it',
@@ -36,7 +36,7 @@ export function addDevices(program: Command, session: Session): void {
 
   group
     .command('show <imei>')
-    .description('one device: its keys, who has it activated and what the headset reported last')
+    .description('one device: its keys, its application and its last reported state')
     .action(async (deviceId: string) => {
       const answer = await session.call('devices', DevicesAdminService, (c) => c.getDevice({ deviceId }));
       session.show(GetDeviceResponseSchema, answer, ({ device }) => deviceText(device));
@@ -45,8 +45,8 @@ export function addDevices(program: Command, session: Session): void {
   group
     .command('list')
     .description('devices by IMEI')
-    .option('--after <imei>', 'start after this one', '')
-    .option('--limit <devices>', 'most to show, up to 1000', listLimit, 100)
+    .option('--after <imei>', 'start after this IMEI', '')
+    .option('--limit <devices>', 'maximum to show, up to 1000', listLimit, 100)
     .action(async ({ after, limit }: { after: string; limit: number }) => {
       const answer = await session.call('devices', DevicesAdminService, (c) =>
         c.listDevices({ afterDeviceId: after, limit }),
@@ -69,7 +69,7 @@ export function addDevices(program: Command, session: Session): void {
 
   addForget(group, session);
 
-  // The spelling of 0.1.0.
+  // Spelling of 0.1.0.
   const keys = group.command('keys').description('the same as headset-keys add, generate and revoke');
   addKeyCommands(keys, session, 'remove');
 }

@@ -28,18 +28,18 @@ interface PutOptions {
 
 /** `firmware put|list|withdraw`. */
 export function addFirmware(program: Command, session: Session): void {
-  const group = program.command('firmware').description('what devices can be updated to');
+  const group = program.command('firmware').description('firmware for updates of devices');
 
   group
     .command('put <package> <version> <file>')
     .description(
-      'upload a firmware; the file may be - for standard input; a version that is there is never overwritten',
+      'upload a firmware; the file may be - for standard input; an existing version is never overwritten',
     )
     .option('--size <bytes>', "the file's length; standard input needs it", bytes)
-    .option('--sha256 <hex>', 'its SHA-256: nothing is stored when it is another one', sha256)
+    .option('--sha256 <hex>', 'expected SHA-256: nothing is stored if it differs', sha256)
     .option(
       '--upload-timeout-ms <ms>',
-      'how long the upload may stand still or wait for its answer',
+      'how long the upload may stall or wait for its answer',
       wholeNumber,
       60_000,
     )
@@ -66,7 +66,7 @@ export function addFirmware(program: Command, session: Session): void {
     .command('list')
     .description('firmware, by package, newest version first')
     .option('--package <package>', 'only of this package', '')
-    .option('--limit <versions>', 'most to show, up to 1000', listLimit, 100)
+    .option('--limit <versions>', 'maximum to show, up to 1000', listLimit, 100)
     .action(async (options: { package: string; limit: number }) => {
       const answer = await session.call('updates', UpdatesAdminService, (c) =>
         c.listArtifacts({ kind: ArtifactKind.FIRMWARE, package: options.package, limit: options.limit }),
@@ -78,7 +78,7 @@ export function addFirmware(program: Command, session: Session): void {
 
   group
     .command('withdraw <package> <version>')
-    .description('no device gets it any more; it can be put again')
+    .description('devices no longer get this version; it can be put again')
     .action(async (packageName: string, version: string) => {
       const answer = await session.call('updates', UpdatesAdminService, (c) =>
         c.withdrawArtifact({ kind: ArtifactKind.FIRMWARE, package: packageName, version }),
@@ -87,7 +87,7 @@ export function addFirmware(program: Command, session: Session): void {
     });
 }
 
-/** Waits until the upload has been checked, which happens asynchronously; returns the artifact. */
+/** Waits for the check of the upload, which is asynchronous. Returns the artifact. */
 async function checked(
   session: Session,
   packageName: string,
@@ -107,25 +107,25 @@ async function checked(
     if (Date.now() > deadline) {
       throw new CliError(
         exitCodes.unreachable,
-        'The file was uploaded, but its check takes long. See what becomes of it with: ctl firmware list',
+        'The file was uploaded, but its check is not finished. Show the result with: ctl firmware list',
       );
     }
     await new Promise((resolve) => setTimeout(resolve, betweenLooksMs));
   }
 }
 
-/** Another content under the same version is never sent to devices without notice. */
+/** Throws if the version exists with different content, which would not be sent to devices. */
 function requireSame(artifact: ArtifactInfo | undefined, wanted: string | undefined): void {
   if (!artifact || wanted === undefined || artifact.sha256 === wanted) return;
   throw new CliError(
     exitCodes.refused,
-    `The version ${visible(artifact.version)} is there with another content (SHA-256 ${artifact.sha256}). It is not overwritten: choose another version.`,
+    `The version ${visible(artifact.version)} exists with different content (SHA-256 ${artifact.sha256}). It is not overwritten: choose another version.`,
   );
 }
 
 /** Parses a length for commander. */
 function bytes(text: string): number {
-  // Tools such as wc write blanks before it.
+  // Tools such as wc print spaces before the number.
   if (!/^\s*\d{1,15}\s*$/.test(text)) throw new InvalidArgumentError('It is not a number of bytes.');
   return Number(text);
 }
@@ -140,7 +140,7 @@ function sizeOf(file: string): number {
   if (file === standard) {
     throw new CliError(
       exitCodes.usage,
-      'The length of standard input is not known beforehand: give --size, such as --size $(wc -c < FILE).',
+      'The length of standard input is unknown: give --size, such as --size $(wc -c < FILE).',
     );
   }
   try {

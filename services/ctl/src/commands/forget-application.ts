@@ -10,9 +10,9 @@ import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 import {
   type Asked,
-  betweenLooksMs,
+  betweenChecksMs,
   forgetOptions,
-  looks,
+  mostChecks,
   type Outcome,
   refuseLeft,
   requireCounted,
@@ -25,20 +25,19 @@ export function addForgetApplication(group: Command, session: Session): void {
   const command = group
     .command('forget <applicationId>')
     .description(
-      'remove what is personal or secret of an application without devices, for good: its id is never given again. May be interrupted and run again; what its bills are computed from stays',
+      'permanently remove personal and secret data of an application without devices. The id cannot be used again. May be interrupted and run again; data for its bills stays',
     );
-  forgetOptions(
-    command,
-    'cancel its unprocessed transactions, and give up its callbacks that are not delivered',
-  ).action(async (applicationId: string, options: Omit<Asked, 'run'>) => {
-    const asked = { ...options, applicationId, run: randomUUID() };
-    const counted = await forget(session, { ...asked, dryRun: true });
-    requireCounted(counted, ['devices', 'transactions', 'notifier']);
-    if (!options.endOpen) refuseOpen(applicationId, counted);
-    const done = options.dryRun ? counted : await forget(session, asked);
-    showForgotten(session, { applicationId }, options.dryRun, done);
-    if (!options.dryRun) refuseLeft(done, `Run it again: ctl applications forget ${applicationId}.`);
-  });
+  forgetOptions(command, 'cancel its unprocessed transactions and drop its undelivered callbacks').action(
+    async (applicationId: string, options: Omit<Asked, 'run'>) => {
+      const asked = { ...options, applicationId, run: randomUUID() };
+      const counted = await forget(session, { ...asked, dryRun: true });
+      requireCounted(counted, ['devices', 'transactions', 'notifier']);
+      if (!options.endOpen) refuseOpen(applicationId, counted);
+      const done = options.dryRun ? counted : await forget(session, asked);
+      showForgotten(session, { applicationId }, options.dryRun, done);
+      if (!options.dryRun) refuseLeft(done, `Run it again: ctl applications forget ${applicationId}.`);
+    },
+  );
 }
 
 interface AskedOfApplication extends Asked {
@@ -46,21 +45,21 @@ interface AskedOfApplication extends Asked {
 }
 
 interface ApplicationOutcome extends Outcome {
-  /** Transactions that are not processed. */
+  /** Number of unprocessed transactions. */
   readonly open: number;
-  /** Counted only: callbacks that are not delivered. */
+  /** Number of undelivered callbacks; only counted. */
   readonly pending: number;
 }
 
 /**
- * Service by service: devices first, since without an owner nobody makes anything new of it. Then the transactions,
- * whose ends owe callbacks, and notifier. Channels come last: gateways let calls through for 5 s after devices has
- * forgotten the application, and notifier waits longer than that.
+ * Runs service by service. devices is first: without an owner the application gets no new data. Then transactions,
+ * whose ended transactions still publish callbacks, and notifier. communication is last: gateways accept calls for 5 s
+ * after devices has forgotten the application, and notifier waits longer than that.
  */
 async function forget(session: Session, asked: AskedOfApplication): Promise<ApplicationOutcome> {
   const { applicationId, reference, dryRun, run, endOpen } = asked;
   const request = { applicationId, reference, dryRun, run };
-  const { counts, failures, add, ask, part, lookAgain } = startForgetRun(session, dryRun);
+  const { counts, failures, add, ask, part, resetLeft } = startForgetRun(session, dryRun);
   let [open, pending] = [0, 0];
 
   await part(async () => {
@@ -68,28 +67,28 @@ async function forget(session: Session, asked: AskedOfApplication): Promise<Appl
       more = (await ask('devices', DevicesAdminService, (c) => c.forgetApplication(request))).more;
     }
   });
-  // It has devices, or is not known: nothing of it is removed.
+  // The application has devices, or is unknown. No data is removed.
   if (failures.length > 0) return { counts, failures, open, pending };
 
   await part(async () => {
-    for (let look = 1; ; look += 1) {
-      let [after, owing] = [0n, 0];
+    for (let checks = 1; ; checks += 1) {
+      let [after, unpublished] = [0n, 0];
       open = 0;
-      lookAgain();
+      resetLeft();
       do {
         const answer = await ask('transactions', TransactionsAdminService, (c) =>
           c.forgetApplication({ ...request, endOpen, after }),
         );
         open += answer.open;
-        owing += answer.owing;
+        unpublished += answer.owing;
         after = answer.next;
       } while (after !== 0n);
-      // What has just ended owes its callback for a moment.
-      if (dryRun || open + owing === 0 || look === looks) {
-        add('transactions', [{ what: 'transactions', left: open + owing }]);
+      // Transactions that have just ended may still have to publish their callbacks.
+      if (dryRun || open + unpublished === 0 || checks === mostChecks) {
+        add('transactions', [{ what: 'transactions', left: open + unpublished }]);
         return;
       }
-      await sleep(betweenLooksMs);
+      await sleep(betweenChecksMs);
     }
   });
 
@@ -98,8 +97,8 @@ async function forget(session: Session, asked: AskedOfApplication): Promise<Appl
       const answer = await ask('notifier', NotifierAdminService, (c) => c.forgetApplication(request));
       pending += answer.pending;
       more = answer.more;
-      // It waits until every instance drops what is still in the log.
-      if (more && answer.forgotten.every(({ removed }) => removed === 0)) await sleep(betweenLooksMs);
+      // notifier waits until every instance drops events of the application in the log.
+      if (more && answer.forgotten.every(({ removed }) => removed === 0)) await sleep(betweenChecksMs);
     }
   });
 
@@ -125,6 +124,6 @@ function refuseOpen(applicationId: string, { open, pending }: ApplicationOutcome
   if (pending === 0) return;
   throw new CliError(
     exitCodes.refused,
-    `${pending} callbacks of ${applicationId} are not delivered (ctl deliveries list --application ${applicationId} --status pending); nothing was removed. Wait until they are, or give them up with --end-open.`,
+    `${pending} callbacks of ${applicationId} are not delivered (ctl deliveries list --application ${applicationId} --status pending); nothing was removed. Wait until they are delivered, or drop them with --end-open.`,
   );
 }

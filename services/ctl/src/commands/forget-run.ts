@@ -10,20 +10,20 @@ import type { AdminService } from '../connection.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 
-/** A pause lasts so many times as long as the call before it, so that other work goes first. */
+/** Length of a pause, as a multiple of the time of the call before it. The pauses give priority to other work. */
 const pausePerWork = 4;
-/** How often, and how long after each other, callbacks are waited for that are just being published. */
-export const looks = 5;
-export const betweenLooksMs = 1000;
-/** Of many records it takes minutes: a line of progress so often. */
-const tellEveryMs = 10_000;
+/** Number of checks, and the time between them, for callbacks that are still being published. */
+export const mostChecks = 5;
+export const betweenChecksMs = 1000;
+/** Minimum time between two lines of progress, because many records take minutes. */
+const progressEveryMs = 10_000;
 
 type Counts = MessageInitShape<typeof ForgottenSchema>;
 
-/** What every command that forgets is asked for. */
+/** Options of every command that forgets. */
 export interface Asked {
   readonly reference: string;
-  /** The calls of one run leave one record. */
+  /** Run id: the calls of one run leave one audit record. */
   readonly run: string;
   readonly dryRun: boolean;
   readonly endOpen: boolean;
@@ -40,24 +40,27 @@ interface Failure {
   readonly error: CliError;
 }
 
-/** What has been done, or counted, so far. */
+/** Numbers of removed and remaining items, and failures. */
 export interface Outcome {
   readonly counts: ReadonlyMap<AdminService, readonly Tally[]>;
   readonly failures: readonly Failure[];
 }
 
-/** The calls of one run, service by service. */
+/** Calls of one run, service by service. */
 export interface ForgetRun extends Outcome {
-  add(service: AdminService, told: readonly Counts[]): void;
-  /** What an earlier look found left may be gone. */
-  lookAgain(): void;
-  /** One call, and a pause that grows with its work. */
+  add(service: AdminService, forgotten: readonly Counts[]): void;
+  /** Resets the numbers of remaining items before another check. */
+  resetLeft(): void;
+  /** Makes one call, followed by a pause that is proportional to the time of the call. */
   ask<S extends DescService, A extends { readonly forgotten: readonly Counts[] }>(
     service: AdminService,
     description: S,
     call: (client: Client<S>) => Promise<A>,
   ): Promise<A>;
-  /** A service that is away leaves its part; the others do theirs. */
+  /**
+   * Runs the work of one service. If the service is unavailable, the failure is recorded and the other services
+   * continue.
+   */
   part(work: () => Promise<void>): Promise<void>;
 }
 
@@ -73,12 +76,12 @@ export function startForgetRun(session: Session, dryRun: boolean): ForgetRun {
   const counts = new Map<AdminService, Tally[]>();
   const failures: Failure[] = [];
   let asking: AdminService = 'devices';
-  let toldAtMs = performance.now();
+  let progressAtMs = performance.now();
 
-  const add: ForgetRun['add'] = (service, told) => {
+  const add: ForgetRun['add'] = (service, forgotten) => {
     const of = counts.get(service) ?? [];
     counts.set(service, of);
-    for (const { what = '', removed = 0, left = 0 } of told) {
+    for (const { what = '', removed = 0, left = 0 } of forgotten) {
       const known = of.find((one) => one.what === what);
       if (known) {
         known.removed += removed;
@@ -88,7 +91,7 @@ export function startForgetRun(session: Session, dryRun: boolean): ForgetRun {
   };
   return {
     ...{ counts, failures, add },
-    lookAgain() {
+    resetLeft() {
       for (const tally of [...counts.values()].flat()) tally.left = 0;
     },
     async ask(service, description, call) {
@@ -96,8 +99,8 @@ export function startForgetRun(session: Session, dryRun: boolean): ForgetRun {
       const began = performance.now();
       const answer = await session.call(service, description, call);
       add(service, answer.forgotten);
-      if (began - toldAtMs > tellEveryMs) {
-        toldAtMs = began;
+      if (began - progressAtMs > progressEveryMs) {
+        progressAtMs = began;
         const done = [...counts.values()].flat().reduce((sum, { removed }) => sum + removed, 0);
         session.terminal.err(`${service}: ${done} ${dryRun ? 'counted' : 'removed'} so far …\n`);
       }
@@ -116,13 +119,13 @@ export function startForgetRun(session: Session, dryRun: boolean): ForgetRun {
   };
 }
 
-/** Fails where one of these services could not say whether it may begin at all. */
+/** Throws the failure of a service that decides whether the command may begin. */
 export function requireCounted({ failures }: Outcome, deciding: readonly AdminService[]): void {
   const failed = failures.find(({ service }) => deciding.includes(service));
   if (failed) throw failed.error;
 }
 
-/** Fails where something is not done, or left; `again` names the command. */
+/** Throws if work failed or items remain; `again` is the command to repeat. */
 export function refuseLeft({ counts, failures }: Outcome, again: string): void {
   const [failed] = failures;
   if (failed) {
@@ -133,7 +136,7 @@ export function refuseLeft({ counts, failures }: Outcome, again: string): void {
   if (left === 0) return;
   throw new CliError(
     exitCodes.refused,
-    `${left} are left, because callbacks of them are still to be delivered or events to be processed. ${again}`,
+    `${left} are left, because callbacks must still be delivered or events must still be processed. ${again}`,
   );
 }
 

@@ -10,9 +10,9 @@ import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 import {
   type Asked,
-  betweenLooksMs,
+  betweenChecksMs,
   forgetOptions,
-  looks,
+  mostChecks,
   type Outcome,
   refuseLeft,
   requireCounted,
@@ -20,16 +20,14 @@ import {
   startForgetRun,
 } from './forget-run.ts';
 
-/** Callbacks that one call names: each is looked for by itself. */
+/** Maximum callbacks in one call, because notifier searches for each of them separately. */
 const callbacksAtOnce = 500;
 
 /** `devices forget` (ADR 0047). */
 export function addForget(group: Command, session: Session): void {
   const command = group
     .command('forget <imei>')
-    .description(
-      'remove what is personal of a device that is not activated; may be interrupted and run again',
-    );
+    .description('remove personal data of a device that is not activated; may be interrupted and run again');
   forgetOptions(command, 'cancel its unprocessed transactions first, with their callbacks').action(
     async (deviceId: string, options: Omit<Asked, 'run'>) => {
       const asked = { ...options, deviceId, run: randomUUID() };
@@ -48,21 +46,21 @@ interface AskedOfDevice extends Asked {
 }
 
 interface DeviceOutcome extends Outcome {
-  /** Transactions that are not processed. */
+  /** Number of unprocessed transactions. */
   readonly open: number;
 }
 
 /**
- * Service by service: devices first, since nothing new comes of a device without keys; then the transactions and
- * Sora's connections, each page after its callbacks, whose ids nothing else tells.
+ * Runs service by service. devices is first: without keys the device sends no new data. Then each page of transactions
+ * and of Sora's connections follows its callbacks, because no other data contains the callbacks' ids.
  */
 async function forget(session: Session, asked: AskedOfDevice): Promise<DeviceOutcome> {
   const { deviceId, reference, dryRun, run, endOpen } = asked;
   const request = { deviceId, reference, dryRun, run };
-  const { counts, failures, add, ask, part, lookAgain } = startForgetRun(session, dryRun);
+  const { counts, failures, add, ask, part, resetLeft } = startForgetRun(session, dryRun);
   let open = 0;
 
-  /** Removes the callbacks; answers which transactions and notifications still have some. */
+  /** Removes the callbacks. Returns the transactions and notifications that still have callbacks. */
   const callbacks = async (transactionIds: readonly bigint[], notificationIds: readonly string[]) => {
     const held = new Set<bigint | string>();
     const named = [...transactionIds, ...notificationIds];
@@ -79,7 +77,7 @@ async function forget(session: Session, asked: AskedOfDevice): Promise<DeviceOut
     }
     return held;
   };
-  /** The same, where all pages have to be counted, whether notifier is there or not. */
+  /** Like `callbacks`, for a run that must count all pages even if notifier is unavailable. */
   const countedCallbacks: typeof callbacks = async (...named) => {
     let held: Set<bigint | string> = new Set();
     if (failures.length === 0) {
@@ -93,36 +91,37 @@ async function forget(session: Session, asked: AskedOfDevice): Promise<DeviceOut
   await part(async () => {
     await ask('devices', DevicesAdminService, (c) => c.forgetDevice({ deviceId, reference, dryRun }));
   });
-  // It is activated, or not known: nothing of it is removed.
+  // The device is activated, or unknown. No data is removed.
   if (failures.length > 0) return { counts, failures, open };
 
   await part(async () => {
-    for (let look = 1; ; look += 1) {
-      let [after, owing, left] = ['', 0, 0];
+    for (let checks = 1; ; checks += 1) {
+      let [after, unpublished, left] = ['', 0, 0];
       let transactionIds: bigint[] = [];
       open = 0;
-      lookAgain();
+      resetLeft();
       do {
         const named = dryRun ? [] : transactionIds;
         const answer = await ask('transactions', TransactionsAdminService, (c) =>
           c.forgetDevice({ ...request, endOpen, transactionIds: named, after }),
         );
         open += answer.open;
-        owing += answer.owing;
+        unpublished += answer.owing;
         const held = await (dryRun ? countedCallbacks : callbacks)(answer.transactionIds, []);
         left += held.size;
         transactionIds = answer.transactionIds.filter((id) => !held.has(id));
         if (dryRun) add('transactions', [{ what: 'transactions', removed: transactionIds.length }]);
         after = answer.next;
-        // The last page is removed by a call that reads none after it.
+        // A call that reads no following page removes the last page.
         if (after === '' && transactionIds.length > 0 && !dryRun) after = lastPage;
       } while (after !== '');
-      // What has just ended owes its callback for a moment, and notifier has it for another one.
-      if (dryRun || owing + left === 0 || look === looks) {
-        add('transactions', [{ what: 'transactions', left: open + owing + left }]);
+      // Transactions that have just ended may still have to publish their callbacks, and notifier may still have to
+      // store them.
+      if (dryRun || unpublished + left === 0 || checks === mostChecks) {
+        add('transactions', [{ what: 'transactions', left: open + unpublished + left }]);
         return;
       }
-      await sleep(betweenLooksMs);
+      await sleep(betweenChecksMs);
     }
   });
 
@@ -163,7 +162,7 @@ async function forget(session: Session, asked: AskedOfDevice): Promise<DeviceOut
   return { counts, failures, open };
 }
 
-/** Behind every page: the call only removes what it names. */
+/** Sorts after every page: the call only removes the named items. */
 const lastPage = '0 \uffff';
 const lastConnection = '\uffff';
 

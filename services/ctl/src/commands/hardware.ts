@@ -19,19 +19,17 @@ interface PutOptions {
 
 /** `hardware put|list`. */
 export function addHardware(program: Command, session: Session): void {
-  const group = program.command('hardware').description('what is known of hardware models');
+  const group = program.command('hardware').description('hardware models');
 
   group
     .command('put <identifier>')
-    .description(
-      'register a model under the identifier that its headsets report, or replace what was registered',
-    )
+    .description('register or replace a model under the identifier that its headsets report')
     .requiredOption('--shape <shape>', 'box or neck-mounted')
-    .option('--name <name>', 'its name; the identifier when not given')
-    .option('--description <text>', 'what it is', '')
+    .option('--name <name>', 'name; default: the identifier')
+    .option('--description <text>', 'description', '')
     .option(
       '--camera <direction:position:WIDTHxHEIGHT>',
-      'a camera, such as landscape:front:1920x1080; once for each',
+      'a camera, such as landscape:front:1920x1080; repeat for each camera',
       addCamera,
       [],
     )
@@ -43,7 +41,7 @@ export function addHardware(program: Command, session: Session): void {
 
   group
     .command('list')
-    .description('the registered models by identifier')
+    .description('the registered models, by identifier')
     .action(async () => {
       const answer = await session.call('devices', DevicesAdminService, (c) => c.listHardwareModels({}));
       session.show(ListHardwareModelsResponseSchema, answer, ({ models }) =>

@@ -25,13 +25,13 @@ import type { Session } from '../session.ts';
 export function addHeadsetKeys(program: Command, session: Session): void {
   const group = program
     .command('headset-keys')
-    .description('the keys that headsets sign in with (ES256), two a device at most');
+    .description('the keys that headsets sign in with (ES256), at most two per device');
   addKeyCommands(group, session, 'revoke');
 
   group
     .command('list [imei]')
     .description(
-      'the keys of a device, or of all devices that an application or a developer has activated now: names, registration, last use (a running session counts, to the hour)',
+      'the keys of a device, or of all devices that an application or a developer has activated now: names, registration, last use (updated hourly during a session)',
     )
     .option('--device <imei>', 'the same as the IMEI alone')
     .option('--application <applicationId>', 'of the devices that this application has activated')
@@ -63,7 +63,7 @@ export function addHeadsetKeys(program: Command, session: Session): void {
     .description(
       'revoke all keys of a device, or of all devices that an application or a developer has activated now; they cannot connect again before they get new keys',
     )
-    .option('--device <imei>', 'of this device')
+    .option('--device <imei>', 'keys of this device')
     .option('--application <applicationId>', 'of the devices that this application has activated')
     .option('--developer <developerId>', "the same, for all of the developer's applications")
     .option('--dry-run', 'only show what would be revoked')
@@ -103,7 +103,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
   group
     .command('add <imei> <publicKeyFile>')
     .description("register a headset's public key (SPKI PEM, P-256); the file may be - for standard input")
-    .option('--name <name>', 'shown in the list')
+    .option('--name <name>', 'name shown in the list')
     .action(async (deviceId: string, path: string, { name }: { name?: string }) => {
       const answer = await add(deviceId, await session.files.text(path, 'The public key'), name);
       session.show(AddHeadsetKeyResponseSchema, answer, ({ keyId }) => fields([['key', keyId]]));
@@ -112,7 +112,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
   group
     .command(`${removal} <imei> <keyId>`)
     .description(
-      'take a key out of use: its session ends within seconds, and the headset cannot sign in with it',
+      'revoke a key: its session ends within seconds, and the headset can no longer sign in with it',
     )
     .action(async (deviceId: string, keyId: string) => {
       const answer = await session.call('devices', DevicesAdminService, (c) =>
@@ -123,15 +123,15 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
 
   group
     .command('generate <imei>')
-    .description('make a key pair, register its public half and write the key file (mode 0600)')
-    .option('--name <name>', 'shown in the list')
-    .option('--out <path>', 'the key file, - for standard output; IMEI.key.json when not given')
+    .description('generate a key pair, register the public key and write the key file (mode 0600)')
+    .option('--name <name>', 'name shown in the list')
+    .option('--out <path>', 'key file; -: standard output; default: IMEI.key.json')
     .action(async (deviceId: string, { out, name }: { out?: string; name?: string }) => {
       const path = out ?? `${deviceId}.key.json`;
       const toOutput = path === standard;
       const { terminal } = session;
       const { file, publicKeyPem } = generateHeadsetKey(deviceId);
-      // The file is written first, because a registered key without a file would be useless.
+      // The file is written first, because a registered key without its file is useless.
       if (toOutput) {
         terminal.out(keyFileText(file));
         await terminal.flushed?.().catch((error: unknown) => {
@@ -155,7 +155,7 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
         }
       } catch (error) {
         if (error instanceof UnknownOutcome) throw mayBeRegistered(error, file, toOutput ? undefined : path);
-        if (toOutput) terminal.err('The key that was written is not registered: throw it away.\n');
+        if (toOutput) terminal.err('The key that was written is not registered. Delete it.\n');
         else removeKeyFile(path);
         throw error;
       }
@@ -171,7 +171,10 @@ export function addKeyCommands(group: Command, session: Session, removal: 'remov
     });
 }
 
-/** Only the private key that was written makes the registered half of use, so it stays until the outcome is known. */
+/**
+ * Reports an unknown outcome. The private key is kept until the outcome is known, because the registered public key is
+ * useless without it.
+ */
 function mayBeRegistered(
   { exitCode, failure }: UnknownOutcome,
   { deviceId, keyId }: HeadsetKeyFile,
@@ -180,7 +183,7 @@ function mayBeRegistered(
   const key = path === undefined ? 'the key that was written' : path;
   return new CliError(
     exitCode,
-    `${failure}\nThe key ${keyId} may be registered. Keep ${key}, and look: ctl headset-keys list ${deviceId}\n` +
+    `${failure}\nThe key ${keyId} may be registered. Keep ${key}, and check: ctl headset-keys list ${deviceId}\n` +
       `If the list does not have the key, remove ${key}, and generate another one.`,
   );
 }
@@ -191,13 +194,13 @@ interface Scope {
   readonly developer?: string;
 }
 
-/** Whose keys are meant; exactly one of the three must be given. */
+/** Returns the scopes of the keys. Exactly one of the three options must be given. */
 async function scopesOf(
   { device, application, developer }: Scope,
   session: Session,
 ): Promise<RemoveAllHeadsetKeysRequest['of'][]> {
   const given = [device, application, developer].filter((one) => one !== undefined);
-  // An empty developer would mean every application there is.
+  // An empty developer would mean all applications.
   if (given.length !== 1 || given[0] === '') {
     throw new CliError(exitCodes.usage, 'Give one of --device, --application and --developer.');
   }
@@ -220,10 +223,10 @@ const keyColumns: readonly Column<HeadsetKey>[] = [
 ];
 
 function keyTable(deviceId: string, keys: readonly HeadsetKey[]): string {
-  return table(keys, keyColumns, `No keys. Make one: ctl headset-keys generate ${deviceId}`);
+  return table(keys, keyColumns, `No keys. Generate one: ctl headset-keys generate ${deviceId}`);
 }
 
-/** A line for each key, and one for each device that has none. */
+/** One line for each key, and one for each device without a key. */
 function deviceTable(devices: readonly HeadsetKeysOfDevice[]): string {
   const rows = devices.flatMap(({ deviceId, keys }) =>
     (keys.length === 0 ? [create(HeadsetKeySchema)] : keys).map((key) => ({ deviceId, key })),

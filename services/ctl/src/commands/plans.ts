@@ -14,7 +14,7 @@ interface PutOptions {
 
 /** `plans put|list`. */
 export function addPlans(program: Command, session: Session): void {
-  const group = program.command('plans').description('what devices may use, as bills show it');
+  const group = program.command('plans').description('plans of devices, as shown on bills');
 
   group
     .command('put <applicationId> <imei>')

@@ -15,8 +15,8 @@ export function addRecordings(program: Command, session: Session): void {
     .description("recordings on their way to integrators' storages")
     .command('list')
     .description('newest first')
-    .option('--application <applicationId>', 'of one application only', '')
-    .option('--limit <recordings>', 'most to list, up to 1000', listLimit, 100)
+    .option('--application <applicationId>', 'only of this application', '')
+    .option('--limit <recordings>', 'maximum to show, up to 1000', listLimit, 100)
     .action(async ({ application, limit }: { application: string; limit: number }) => {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.listRecordings({ applicationId: application, limit }),

@@ -13,21 +13,24 @@ import type { AdminService } from '../connection.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
 
-/** The services that store what SECRET_KEY seals. */
+/** The services that store values sealed with SECRET_KEY. */
 const sealing = ['devices', 'transactions', 'updates', 'communication'] as const;
 
-/** A run that moves nothing proves that nothing is left; each process that seals by a former key needs another one. */
+/**
+ * A run that moves nothing shows that nothing remains. Each process that still seals with a former key needs one more
+ * run.
+ */
 const mostRuns = 10;
 
-const byService = 'a line for each service, instead of their sum';
+const byService = 'one line per service instead of the total';
 
 /** `secrets status|reseal|forget`. */
 export function addSecrets(program: Command, session: Session): void {
-  const group = program.command('secrets').description('what SECRET_KEY seals, and by which key');
+  const group = program.command('secrets').description('values sealed with SECRET_KEY, by key');
 
   group
     .command('status')
-    .description('how many values of each kind each key opens; looks through all of them')
+    .description('number of values of each kind that each key opens; reads all values')
     .option('--services', byService, false)
     .action(async ({ services }: { services: boolean }) => {
       const listeners = await findAddresses(session);
@@ -39,7 +42,7 @@ export function addSecrets(program: Command, session: Session): void {
 
   group
     .command('reseal')
-    .description('move everything to SECRET_KEY; may be interrupted and run again')
+    .description('reseal all values with SECRET_KEY; may be interrupted and run again')
     .option('--dry-run', 'only show how many values each key opens', false)
     .option('--services', byService, false)
     .action(async ({ dryRun, ...shown }: { dryRun: boolean; services: boolean }) => {
@@ -51,7 +54,7 @@ export function addSecrets(program: Command, session: Session): void {
         if (run === mostRuns) {
           throw new CliError(
             exitCodes.refused,
-            `Values are still being sealed by another key after ${run} runs. Change SECRET_KEY of every process, and run it again.`,
+            `Values are still sealed with another key after ${run} runs. Change SECRET_KEY of every process, and run it again.`,
           );
         }
         report = await lookThroughAll(session, listeners, true);
@@ -69,9 +72,7 @@ export function addSecrets(program: Command, session: Session): void {
 
   group
     .command('forget <keyId>')
-    .description(
-      'give up values of a lost key: they stay unreadable, and processes without it are ready again',
-    )
+    .description('forget a lost key: its values stay unreadable, and processes without the key become ready')
     .action(async (key: string) => {
       const listeners = [...(await findAddresses(session)).values()];
       const needing = listeners.filter(({ secrets }) => secrets.notedKeys.includes(key));
@@ -90,7 +91,9 @@ interface Listener {
   readonly secrets: ServiceSecrets;
 }
 
-/** The services by name: where all share one admin port, the first listener answers for all of them. */
+/**
+ * Addresses of the services by name. If all services share one admin port, the first listener answers for all of them.
+ */
 async function findAddresses(session: Session): Promise<Map<string, Listener>> {
   const listeners = new Map<string, Listener>();
   for (const listener of sealing) {
@@ -102,13 +105,13 @@ async function findAddresses(session: Session): Promise<Map<string, Listener>> {
   return listeners;
 }
 
-/** While processes change over, moved values would be moved back. */
+/** Throws if processes seal with different keys, because moved values would be moved back. */
 function requireOneKey(listeners: ReadonlyMap<string, Listener>): void {
   const keys = [...listeners.values()].map(({ secrets }) => `${secrets.service} by ${secrets.sealingKey}`);
   if (new Set([...listeners.values()].map(({ secrets }) => secrets.sealingKey)).size > 1) {
     throw new CliError(
       exitCodes.refused,
-      `The services seal by several keys (${keys.join(', ')}). Give all processes the same SECRET_KEY first.`,
+      `The services seal with several keys (${keys.join(', ')}). Give all processes the same SECRET_KEY first.`,
     );
   }
 }
@@ -130,7 +133,7 @@ async function lookThroughAll(
   });
 }
 
-/** Progress goes to standard error, a line after each of its many answers at most. */
+/** Reads all values of a service. Writes at most one line of progress per answer to standard error. */
 async function lookThrough(
   session: Session,
   listener: AdminService,
@@ -148,13 +151,13 @@ async function lookThrough(
     );
     for (const { key, values } of answer.keys) counts.set(key, (counts.get(key) ?? 0) + values);
     unopened.push(...answer.unopened);
-    // A value that changed meanwhile was not moved, and is looked at again in the next run.
+    // A value that changed in the meantime was not moved. The next run reads it again.
     moved += answer.moved + answer.changed;
     after = answer.next;
     const done = after === '';
     if (done || answers % 10 === 0) {
       const seen = [...counts.values()].reduce((sum, n) => sum + n, unopened.length);
-      const progress = `${service}: ${place}: ${seen} looked at${reseal ? `, ${moved} moved` : ''}`;
+      const progress = `${service}: ${place}: ${seen} checked${reseal ? `, ${moved} moved` : ''}`;
       session.terminal.err(`${progress}${done ? '' : ' …'}\n`);
     }
     if (done) break;
@@ -168,7 +171,7 @@ function movedIn({ places }: SecretsReport): number {
   return places.reduce((sum, { moved }) => sum + moved, 0);
 }
 
-/** A key that opened nothing in a whole run is not needed by that service any more. */
+/** Lets services forget keys that opened nothing in a whole run. */
 async function forgetUnused(
   session: Session,
   listeners: ReadonlyMap<string, Listener>,
@@ -178,7 +181,7 @@ async function forgetUnused(
     const { service, sealingKey } = secrets;
     const own = places.filter((one) => one.service === service);
     const needed = new Set(own.flatMap(({ keys }) => keys.map(({ key }) => key)));
-    // A value that does not open may be of any key that this process lacks.
+    // A value that does not open may be sealed with any key that this process does not have.
     const unopened = own.some((one) => one.unopened.length > 0);
     const configured = new Set([sealingKey, ...secrets.otherKeys]);
     for (const key of secrets.notedKeys) {
@@ -188,9 +191,12 @@ async function forgetUnused(
   }
 }
 
-/** Keys that services note, though they open nothing any more: as after the end of the last update with a ticket. */
+/**
+ * Keys that services still list although no value needs them, for example after the end of the last update with a
+ * ticket.
+ */
 function needlessKeys({ services, places }: SecretsReport): string[] {
-  // A value that does not open may be of any key that its process lacks.
+  // A value that does not open may be sealed with any key that its process does not have.
   if (places.some(({ unopened }) => unopened.length > 0)) return [];
   const needed = new Set([
     ...services.map(({ sealingKey }) => sealingKey),
@@ -199,11 +205,11 @@ function needlessKeys({ services, places }: SecretsReport): string[] {
   const needless = new Set(services.flatMap(({ notedKeys }) => notedKeys.filter((key) => !needed.has(key))));
   return [...needless].map((key) => {
     const noting = services.filter(({ notedKeys }) => notedKeys.includes(key)).map(({ service }) => service);
-    return `No value needs key ${key} any more: \`ctl secrets reseal\` has ${noting.join(', ')} forget it. Until then a process without it waits at its start.\n`;
+    return `No value needs key ${key} any more. \`ctl secrets reseal\` makes ${noting.join(', ')} forget the key. Until then a process without the key waits at its start.\n`;
   });
 }
 
-/** What a run that moved nothing has left under other keys: tickets of which headsets have copies. */
+/** Reports values that a run without moves left under other keys: tickets of which headsets have copies. */
 function leftOver({ services, places }: SecretsReport): string[] {
   const sealing = new Set(services.map(({ sealingKey }) => sealingKey));
   const left = new Map<string, { values: number; where: string[] }>();
@@ -216,7 +222,7 @@ function leftOver({ services, places }: SecretsReport): string[] {
   }
   return [...left].map(
     ([key, { values, where }]) =>
-      `${values} values cannot be moved from key ${key} (${where.join(', ')}). Leave it in SECRET_KEY_OTHERS, and run \`ctl secrets reseal\` again when they are gone.\n`,
+      `${values} values cannot be moved from key ${key} (${where.join(', ')}). Leave it in SECRET_KEY_OTHERS, and run \`ctl secrets reseal\` again when these values no longer exist.\n`,
   );
 }
 
@@ -225,13 +231,13 @@ function refuseUnopened({ places }: SecretsReport): void {
   if (count === 0) return;
   throw new CliError(
     exitCodes.refused,
-    `${count} values are opened by no configured key. Put their key into SECRET_KEY_OTHERS, or have them made again.`,
+    `${count} values are opened by no configured key. Put their key into SECRET_KEY_OTHERS, or create the values again.`,
   );
 }
 
-/** How many values of a kind a key opens. */
+/** Number of values of a kind that a key opens. */
 interface Count {
-  /** Of one service; absent: of all together. */
+  /** The service; absent: the total of all services. */
   readonly service?: string;
   readonly place: string;
   readonly key: string;

@@ -23,10 +23,10 @@ interface PutOptions {
 
 /** `sora endpoints put|list|remove`, `sora default-version`. */
 export function addSora(program: Command, session: Session): void {
-  const group = program.command('sora').description('Sora, which carries the video calls');
-  const endpoints = group.command('endpoints').description('where channels are made');
+  const group = program.command('sora').description('Sora, the server for video calls');
+  const endpoints = group.command('endpoints').description('endpoints for channels');
 
-  /** Of an empty file the service would take that the endpoint keeps its secret. */
+  /** Reads the secret. Throws for an empty file, because the service would keep the endpoint's old secret. */
   async function secretOf(file: string): Promise<string> {
     const secret = (await session.files.text(file, '--secret-file')).trim();
     if (secret === '') throw new CliError(exitCodes.usage, `The file of --secret-file, ${file}, is empty.`);
@@ -35,11 +35,11 @@ export function addSora(program: Command, session: Session): void {
 
   endpoints
     .command('put <endpointId>')
-    .description('add an endpoint, change it, or bring a removed one back')
-    .requiredOption('--signaling-url <url>', 'what integrators connect to: wss://…/signaling')
+    .description('add, change or restore an endpoint')
+    .requiredOption('--signaling-url <url>', 'address for integrators: wss://…/signaling')
     .requiredOption('--sora-version <version>', "the endpoint's Sora version")
-    .requiredOption('--limit <connections>', 'most connections at once', wholeNumber)
-    .option('--archive-url <url>', 'where its recorded files are read; none: no recordings', '')
+    .requiredOption('--limit <connections>', 'maximum concurrent connections', wholeNumber)
+    .option('--archive-url <url>', 'address of its recorded files; default: no recordings', '')
     .option(
       '--secret-file <path>',
       "file of its webhooks' bearer token, - for standard input; a new endpoint needs one",
@@ -48,7 +48,7 @@ export function addSora(program: Command, session: Session): void {
       const { signalingUrl, soraVersion, limit, archiveUrl, secretFile } = options;
       const endpoint = {
         ...{ endpointId, signalingUrl, soraVersion, connectionLimit: limit, archiveUrl },
-        // A file, never a flag: those show in process lists.
+        // A file instead of a flag, because process lists show flags.
         webhookSecret: secretFile === undefined ? '' : await secretOf(secretFile),
       };
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
@@ -59,7 +59,7 @@ export function addSora(program: Command, session: Session): void {
 
   endpoints
     .command('list')
-    .description('the endpoints that take channels')
+    .description('the endpoints that accept channels')
     .action(async () => {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.listEndpoints({}),
@@ -81,7 +81,7 @@ export function addSora(program: Command, session: Session): void {
 
   endpoints
     .command('remove <endpointId>')
-    .description('give it no more channels; those that run continue')
+    .description('stop new channels on the endpoint; existing channels continue')
     .action(async (endpointId: string) => {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.removeEndpoint({ endpointId }),
@@ -91,7 +91,7 @@ export function addSora(program: Command, session: Session): void {
 
   group
     .command('default-version <version>')
-    .description('what a channel gets when its request names no version')
+    .description('version for channels whose request names no version')
     .action(async (soraVersion: string) => {
       const answer = await session.call('communication', CommunicationAdminService, (c) =>
         c.setDefaultVersion({ soraVersion }),

@@ -15,7 +15,7 @@ const line = (service: string, more: Partial<Line> = {}): Line => ({
 });
 const gone = { ready: false, silent: true, reason: 'ECONNREFUSED' };
 
-/** How often is asked in all where each answer is this one. */
+/** Number of checks in all if every check gets these lines. */
 async function asked(...lines: readonly Line[]): Promise<number> {
   let times = 0;
   let waitedMs = 0;
@@ -35,9 +35,9 @@ async function asked(...lines: readonly Line[]): Promise<number> {
 test.each<[string, number, Line[]]>([
   ['all are ready', 1, [line('a'), line('a-2')]],
   ['the only one does not answer', 1, [line('a', gone), line('b')]],
-  ['one is not ready and says so', 1, [line('a'), line('a-2', { ready: false, reason: 'MongoDB' })]],
+  ['one is not ready and reports it', 1, [line('a'), line('a-2', { ready: false, reason: 'MongoDB' })]],
   [
-    'one has gone, and another is not ready',
+    'one does not answer, and another is not ready',
     1,
     [line('a'), line('a-2', gone), line('b', { ready: false, reason: 'MongoDB' })],
   ],
@@ -48,6 +48,6 @@ test.each<[string, number, Line[]]>([
     31,
     [line('a'), line('a-2', gone), line('a-3', { ready: false, reason: 'shutting down' })],
   ],
-])('%s: asked %d times', async (_, times, lines) => {
+])('%s: %d checks', async (_, times, lines) => {
   expect(await asked(...lines)).toBe(times);
 });

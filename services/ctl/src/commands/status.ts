@@ -13,24 +13,24 @@ const processes: readonly AdminProcess[] = [
   ...(['connectivity', 'communication', 'billing'] as const),
 ];
 
-/** What a process says from the signal to stop on (lifecycle.ts). */
+/** Reason that a process reports between its stop signal and its end (lifecycle.ts). */
 const stopping = 'shutting down';
 
-/** One line of the answer. */
+/** One process of the answer. */
 export interface Line {
-  /** Its name, and from its second process on the number: notifier, notifier-2. */
+  /** Service name, with a number from the second process on: notifier, notifier-2. */
   readonly service: string;
   readonly version: string;
   readonly ready: boolean;
-  /** When the process was started, RFC 3339; empty: it cannot be asked. */
+  /** Start time of the process, RFC 3339; empty if the process cannot be asked. */
   readonly since: string;
   /** Why it is not ready. */
   readonly reason: string;
-  /** What it continues without. */
+  /** Dependencies that the process continues without. */
   readonly warnings: readonly Warning[];
-  /** True: nobody answered. */
+  /** True if nothing answered. */
   readonly silent: boolean;
-  /** True: somebody answered who wants another admin token. */
+  /** True if the process requires another admin token. */
   readonly refusesToken: boolean;
 }
 
@@ -39,7 +39,7 @@ export function addStatus(program: Command, session: Session): void {
   program
     .command('status')
     .description(
-      'every process of every service: its version, whether it is ready, since when it runs, and warnings of what it continues without',
+      'every process of every service: version, readiness, start time, and warnings about degraded dependencies',
     )
     .action(async () => {
       const shown = await settled(() => linesOfAll(session));
@@ -68,9 +68,9 @@ export function addStatus(program: Command, session: Session): void {
     });
 }
 
-/** Throws where no process has told how it is: nothing is known of the platform. */
+/** Throws if no process has reported its status, because the state of the platform is unknown. */
 function refuseUnasked(shown: readonly Line[]): void {
-  // A process that tells of itself says since when it runs.
+  // Only a process that reports its status has a start time.
   if (shown.some(({ since }) => since !== '')) return;
   if (shown.some(({ refusesToken }) => refusesToken)) {
     throw new CliError(
@@ -80,7 +80,7 @@ function refuseUnasked(shown: readonly Line[]): void {
   }
   throw new CliError(
     exitCodes.unreachable,
-    'No process can be asked. Start the platform (make up; on Kubernetes see whether its pods run), or name the right address with --admin URL.',
+    'No process can be asked. Start the platform (make up; on Kubernetes check its pods), or give the correct address with --admin URL.',
   );
 }
 
@@ -89,13 +89,13 @@ function reasons({ reason, warnings }: Line): string {
   return [reason, ...texts].filter((text) => text !== '').join('; ');
 }
 
-/** For how long, and how often, processes are asked again that do not answer; milliseconds. */
-const patienceMs = 30_000;
+/** How long processes that do not answer are asked again; milliseconds. */
+const retryForMs = 30_000;
 const againMs = 1000;
 
 /**
- * The lines once they are no longer in motion: DNS names pods that are gone for some seconds. While nothing is
- * wrong but processes that do not answer beside a ready one of the same service, all are asked again, for 30 s.
+ * Returns the lines when they are stable. DNS still returns deleted pods for some seconds. If the only problem is
+ * processes that do not answer beside a ready process of the same service, all are asked again, for up to 30 s.
  */
 export async function settled(
   ask: () => Promise<readonly Line[]>,
@@ -105,12 +105,12 @@ export async function settled(
     const lines = await ask();
     const wrong = lines.filter((line) => !line.ready && !isReplaced(line, lines));
     const inMotion = wrong.length > 0 && wrong.every((line) => line.silent && hasReadyOne(line, lines));
-    if (!inMotion || waitedMs >= patienceMs) return lines;
+    if (!inMotion || waitedMs >= retryForMs) return lines;
     await pause(againMs);
   }
 }
 
-/** A process that is told to stop, beside a ready one of the same service: nothing is wrong. */
+/** True for a stopping process beside a ready process of the same service. This is not a problem. */
 function isReplaced(line: Line, all: readonly Line[]): boolean {
   return line.reason === stopping && hasReadyOne(line, all);
 }
@@ -122,7 +122,7 @@ function hasReadyOne({ service }: Line, all: readonly Line[]): boolean {
 
 async function linesOfAll(session: Session): Promise<Line[]> {
   const lines = (await Promise.all(processes.map((name) => linesOf(session, name)))).flat();
-  // One process that is the whole platform answers for each of them.
+  // If one process is the whole platform, it answers for each service.
   return [...new Map(lines.map((line) => [line.service, line])).values()];
 }
 
@@ -136,7 +136,7 @@ async function linesOf(session: Session, service: AdminProcess): Promise<Line[]>
     }
     const { version, startedAtMs, notReady, warnings = [] } = answer;
     return {
-      // Another one answers where one process is the whole platform.
+      // If one process is the whole platform, another service's name is returned.
       service: answer.service === service ? name : answer.service,
       version,
       ready: notReady.length === 0,

@@ -28,8 +28,8 @@ export function addTransactions(program: Command, session: Session): void {
   group
     .command('list <imei>')
     .description("a device's transactions, newest first")
-    .option('--open', 'only unprocessed ones', false)
-    .option('--limit <transactions>', 'most to show, up to 1000', listLimit, 100)
+    .option('--open', 'only unprocessed transactions', false)
+    .option('--limit <transactions>', 'maximum to show, up to 1000', listLimit, 100)
     .action(async (deviceId: string, { open, limit }: { open: boolean; limit: number }) => {
       const answer = await session.call('transactions', TransactionsAdminService, (c) =>
         c.listTransactionsOfDevice({ deviceId, openOnly: open, limit }),
@@ -56,7 +56,7 @@ export function addTransactions(program: Command, session: Session): void {
   group
     .command('find')
     .description(
-      'transactions by application, state and age, oldest first; unprocessed ones unless said otherwise',
+      'transactions by application, state and age, oldest first; default: unprocessed transactions',
     )
     .option('--application <applicationId>', 'only of this application', '')
     .addOption(
@@ -66,8 +66,8 @@ export function addTransactions(program: Command, session: Session): void {
           .map((name) => name.toLowerCase()),
       ),
     )
-    .option('--older-than <time>', 'only such as were created longer ago: 90s, 15m, 2h, 1d', duration)
-    .option('--limit <transactions>', 'most to show, up to 1000', listLimit, 100)
+    .option('--older-than <time>', 'only transactions older than this: 90s, 15m, 2h, 1d', duration)
+    .option('--limit <transactions>', 'maximum to show, up to 1000', listLimit, 100)
     .action(async (options: FindOptions) => {
       const { application, status, olderThan, limit } = options;
       const answer = await session.call('transactions', TransactionsAdminService, (c) =>

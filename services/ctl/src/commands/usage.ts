@@ -21,15 +21,15 @@ const kinds = { video: UsageKind.VIDEO_MEETING, speech: UsageKind.SPEECH_RECOGNI
 
 /** `usage add|list`. */
 export function addUsage(program: Command, session: Session): void {
-  const group = program.command('usage').description('what devices used, as bills add it up');
+  const group = program.command('usage').description('usage of devices, from which bills are computed');
 
   group
     .command('add <usageId> <applicationId>')
-    .description('add usage that no service metered; the same id again adds nothing')
-    .addOption(new Option('--kind <kind>', 'what was used').choices(Object.keys(kinds)).makeOptionMandatory())
-    .requiredOption('--started <time>', `when it began: ${instantForm}`, instant)
-    .requiredOption('--duration-ms <ms>', 'for how long', milliseconds)
-    .option('--device <imei>', 'by which device; without it, by none that is known', '')
+    .description('add usage that no service metered; a repeated id adds nothing')
+    .addOption(new Option('--kind <kind>', 'kind of usage').choices(Object.keys(kinds)).makeOptionMandatory())
+    .requiredOption('--started <time>', `start: ${instantForm}`, instant)
+    .requiredOption('--duration-ms <ms>', 'duration', milliseconds)
+    .option('--device <imei>', 'device; default: unknown device', '')
     .action(async (usageId: string, applicationId: string, options: AddOptions) => {
       const { durationMs, device: deviceId } = options;
       const startedAtMs = BigInt(options.started);
@@ -39,17 +39,17 @@ export function addUsage(program: Command, session: Session): void {
       session.show(AddUsageResponseSchema, answer, ({ added }) =>
         fields([
           ['usage', usageId],
-          ['added', added ? 'yes' : 'no, it was known'],
+          ['added', added ? 'yes' : 'no, it exists already'],
         ]),
       );
     });
 
   group
     .command('list <applicationId>')
-    .description('what was used in a month, oldest first')
-    .requiredOption('--month <month>', 'which month, as 2026-11', month)
-    .option('--limit <usages>', 'most to show, up to 1000', listLimit, 100)
-    .option('--offset <usages>', 'how many to leave out first', wholeNumber, 0)
+    .description('usage of a month, oldest first')
+    .requiredOption('--month <month>', 'month, for example 2026-11', month)
+    .option('--limit <usages>', 'maximum to show, up to 1000', listLimit, 100)
+    .option('--offset <usages>', 'number of entries to skip', wholeNumber, 0)
     .action(async (applicationId: string, options: { month: Month; limit: number; offset: number }) => {
       const { month, limit, offset } = options;
       const answer = await session.call('billing', BillingAdminService, (c) =>

@@ -43,7 +43,7 @@ import {
 import { TransactionStatus } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { Registry } from 'prom-client';
 
-/** A real admin port over HTTP, with canned answers behind it and a record of what arrived. */
+/** A real admin port over HTTP, with fixed answers and a record of the calls. */
 export interface Listener {
   readonly url: string;
   readonly contractCalls: PutContractRequest[];
@@ -51,18 +51,18 @@ export interface Listener {
   readonly keys: Map<string, string>;
   /** Names of registered keys, in order. */
   readonly keyNames: string[];
-  /** Ids of removed keys, or of devices all of whose keys were removed; in order. */
+  /** Ids of removed keys, or of devices whose keys were all removed, in order. */
   readonly removedKeys: string[];
   /** Notifications that were sent again, in order. */
   readonly redelivered: string[];
-  /** Changes that billing was asked for, in protobuf's JSON. */
+  /** Changes that billing received, in protobuf's JSON. */
   readonly billingCalls: JsonValue[];
   /** Sora endpoints that were put. */
   readonly endpoints: Endpoint[];
   close(): Promise<void>;
 }
 
-/** The key id as a service computes it: from the public half alone. */
+/** The key id as a service computes it from the public key. */
 export function thumbprint(pem: string): string {
   const { crv, kty, x, y } = createPublicKey(pem).export({ format: 'jwk' });
   const text = JSON.stringify({ crv, kty, x, y });
@@ -73,32 +73,32 @@ export async function openListener(
   options: {
     token?: string;
     only?: 'devices';
-    /** As what the process presents itself, and why it is not ready. */
+    /** Name of the process, and why it is not ready. */
     service?: string;
     notReady?: string[];
     clock?: Clock;
     /** Called when a process is asked for its status. */
     onStatus?: () => void;
-    /** What it continues without. */
+    /** Dependencies that the process continues without. */
     warnings?: Warning[];
     keyIdOf?: (publicKeyPem: string) => string;
     /** The applications of every developer. */
     applications?: readonly string[];
-    /** What `devices show` is answered. */
+    /** Answer to `devices show`. */
     device?: MessageInitShape<typeof DeviceSchema>;
-    /** What `transactions show` is answered; absent: a canceled one. */
+    /** Answer to `transactions show`; absent: a canceled transaction. */
     transaction?: MessageInitShape<typeof ShowTransactionResponseSchema>;
-    /** What `audit list` is answered. */
+    /** Answer to `audit list`. */
     audit?: MessageInitShape<typeof ListAuditRecordsResponseSchema>;
-    /** What happens to a headset key, a new application or a list of developers: no answer, or a failure. */
+    /** Failure of calls for a headset key, a new application or a list of developers: no answer, or an error. */
     trouble?: 'silent' | 'failing';
-    /** What a call for something that is not there is refused with. */
+    /** Error of a call for something that does not exist. */
     missing?: string;
-    /** The dead deliveries of every application; they die again at once. */
+    /** The dead deliveries of every application. They die again at once. */
     dead?: readonly string[];
-    /** Those of them that cannot be sent again, and why. */
+    /** Dead deliveries that cannot be sent again, with the reason. */
     refused?: Readonly<Record<string, 'conflict' | 'unavailable'>>;
-    /** What `devices forget` is answered; absent: nothing is there. */
+    /** Answer to `devices forget`; absent: no data exists. */
     forget?: {
       transactions(
         request: ForgetTransactions,
@@ -110,7 +110,7 @@ export async function openListener(
         request: ForgetConnections,
       ): MessageInitShape<typeof CommunicationAdminService.method.forgetDevice.output>;
     };
-    /** What `applications forget` is answered; absent: nothing is there. */
+    /** Answer to `applications forget`; absent: no data exists. */
     forgetApplication?: {
       devices(
         request: ForgetApplication,
@@ -203,7 +203,7 @@ export async function openListener(
       removedKeys.push(keyId);
       return {};
     },
-    // Two devices for each application, one a page; the second has no key.
+    // Two devices for each application, one per page. The second device has no key.
     listHeadsetKeys: async ({ applicationId, afterDeviceId }) => {
       const key = { keyId: 'k1', name: 'at the factory', createdAtMs: 1000n, lastUsedAtMs: 2000n };
       if (applicationId === '') return { keys: [key, { keyId: 'k2' }] };
@@ -212,7 +212,7 @@ export async function openListener(
         ? { devices: [{ deviceId: first, keys: [key] }], nextAfterDeviceId: first }
         : { devices: [{ deviceId: second, keys: [] }] };
     },
-    // Two devices for each application, one a page.
+    // Two devices for each application, one per page.
     removeAllHeadsetKeys: async ({ of, afterDeviceId, dryRun }) => {
       if (of.case === 'deviceId') {
         if (!dryRun) removedKeys.push(of.value);

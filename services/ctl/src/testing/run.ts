@@ -1,6 +1,6 @@
 import { runCtl } from '../program.ts';
 
-/** Runs ctl with words, or with a line of words without spaces in them; answers its exit code and what it printed. */
+/** Runs ctl with words, or with a line that is split at spaces. Returns its exit code and output. */
 export async function run(args: string | readonly string[], env: Record<string, string>) {
   let out = '';
   let err = '';
