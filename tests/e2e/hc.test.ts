@@ -160,7 +160,7 @@ describeOnStack('hc listen', () => {
     expect(killed).toBe(kills.size);
     run.child.kill('SIGINT');
     expect(await run.ended).toBe(0);
-    expect(run.err).toContain('Going on where the last run stopped.');
+    expect(run.err).toContain('Continuing where the last run stopped.');
     // Each arrival bears the signatures of the cloud.
     expect(server.arrivals.filter(({ verified }) => !verified)).toEqual([]);
     expect(server.received.map(({ webhookId }) => webhookId)).toEqual(events);
@@ -184,7 +184,7 @@ describeOnStack('hc listen', () => {
     });
     const laptop = laptopOf(tenant);
     const run = laptop.start(['listen', '--forward-to', server.url, '--json']);
-    await waitFor('it to listen', () => run.err.includes('Beginning with what comes from now on'));
+    await waitFor('it to listen', () => run.err.includes('Starting with new events'));
     for (const value of ['one', 'two', 'three']) report(value);
     await waitFor('all of them', () => server.received.length === 3);
     await waitFor('all lines', () => run.lines.length === 5);
@@ -231,12 +231,12 @@ describeOnStack('hc: callbacks', () => {
     const { code, out } = await laptop.run(['trigger', 'notify-boot', '--verify']);
     expect([code, out]).toEqual([
       0,
-      expect.stringMatching(/answer +204 after .*\n\nWith a wrong signature:\nsignature +refused/s),
+      expect.stringMatching(/answer +204 after .*\n\nWith a wrong signature:\nsignature +rejected/s),
     ]);
     await tenant.call(200, 'PATCH', '', { deviceEvent: 'https://nowhere.invalid/callbacks' });
     expect(await laptop.run(['trigger', 'notify-boot'])).toMatchObject({
       code: 1,
-      err: expect.stringContaining('The callback was not taken: The host name cannot be resolved.'),
+      err: expect.stringContaining('The callback was not accepted: The host name cannot be resolved.'),
     });
     await tenant.close();
   });
@@ -275,15 +275,12 @@ describeOnStack('hc: callbacks', () => {
     // Who listens gets them as well.
     const server = await startIntegrator({ keys: tenant.integrator.keys });
     const listening = laptop.start(['listen', '--forward-to', server.url]);
-    await waitFor('it to listen', () => listening.err.includes('Beginning with what comes from now on'));
+    await waitFor('it to listen', () => listening.err.includes('Starting with new events'));
     open = true;
     const again = await laptop.run(['deliveries', 'redeliver', ids[0] as string]);
     expect([again.code, again.out]).toEqual([0, expect.stringMatching(/state +pending\n/)]);
     const recovered = await laptop.run(['deliveries', 'recover', '--since', '1h']);
-    expect([recovered.code, recovered.out]).toEqual([
-      0,
-      expect.stringMatching(/on their way again; that is all/),
-    ]);
+    expect([recovered.code, recovered.out]).toEqual([0, expect.stringMatching(/resent; finished/)]);
     await waitFor('all of them', () =>
       ids.every((id) => tenant.integrator.received.some(({ webhookId }) => webhookId === id)),
     );
@@ -374,7 +371,7 @@ describeOnStack('hc: callbacks', () => {
     writeFileSync(file, stored[0] as Buffer);
     expect(await laptop.run(['verify', file])).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/webhook-signature +right, with the application's key\nverdict +valid\n/),
+      out: expect.stringMatching(/webhook-signature +correct, with the application's key\nverdict +valid\n/),
     });
     writeFileSync(file, readFileSync(file, 'utf8').replace('世界', '世間'));
     expect(await laptop.run(['verify', file])).toMatchObject({

@@ -174,9 +174,7 @@ describeOnStack('make up', () => {
     const hc = `export XDG_CONFIG_HOME=${join(folder, 'config')}\n${line(first, 'HC=')}`;
     const logIn = `${hc}\n${line(first, '$HC login')}`;
     expect(await shell(logIn)).toContain(`application  ${demo().applicationId}\n`);
-    expect(await shell(`${hc}\n${line(first, '$HC trigger')}`)).toMatch(
-      /signature +refused, as it has to be\n/,
-    );
+    expect(await shell(`${hc}\n${line(first, '$HC trigger')}`)).toMatch(/signature +rejected, as required\n/);
     expect(await shell(`${hc}\n${line(first, '$HC events')}`)).toContain(`tx-${transactionId}-processed`);
 
     const again = up({ DATA_DIR: dataDir });

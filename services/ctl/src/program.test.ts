@@ -515,7 +515,7 @@ describe('the limit of a list is a number from 1 to 1000', () => {
     for (const group of words((await ctl('--help')).out.split('Examples:')[0] ?? '')) {
       for (const command of words((await ctl(`${group} --help`)).out)) {
         const { out } = await ctl(`${group} ${command} --help`);
-        if (/--limit <\w+> +most to (show|list)/.test(out)) {
+        if (/--limit <\w+> +maximum to show/.test(out)) {
           limited.push(`${group} ${command}`);
         }
       }

@@ -121,7 +121,7 @@ describe('status', () => {
     ]);
     expect(refused.out).toContain('answers 401: it does not accept the admin token');
     const other = await ctl('developers list');
-    expect([other.code, other.err]).toEqual([4, expect.stringContaining("start the operators' pod again")]);
+    expect([other.code, other.err]).toEqual([4, expect.stringContaining("restart the operators' pod")]);
     const { code } = await ctl('status', { ADMIN_URL: listener.url, ADMIN_TOKEN: 'a token of sixteen' });
     expect(code).toBe(0);
   });

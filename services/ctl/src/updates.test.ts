@@ -140,7 +140,7 @@ test('a rejection by the storage or by the check is reported with exit code 1', 
 test('a check that takes too long is reported with exit code 3', async () => {
   states = [ArtifactState.UPLOADING];
   const { code, err } = await put('2.0', '--upload-timeout-ms', '300');
-  expect([code, err]).toEqual([3, expect.stringMatching(/its check takes long.*ctl firmware list/)]);
+  expect([code, err]).toEqual([3, expect.stringMatching(/its check is not finished.*ctl firmware list/)]);
 });
 
 test('a missing file is reported with exit code 2', async () => {

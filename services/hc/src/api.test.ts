@@ -12,7 +12,7 @@ afterEach(() => cloud?.close());
 const empty = { body: { deliveries: [], cursor: null } };
 const list = 'deliveries list';
 
-/** Runs hc for an API that does not answer within 100 ms. */
+/** Runs hc against an API that does not answer within 100 ms. */
 async function unanswered(args: string) {
   let calls = 0;
   cloud = await openCloud(() => {
@@ -26,7 +26,7 @@ async function unanswered(args: string) {
   return result;
 }
 
-describe('what a call is refused with is told with what to do', () => {
+describe('errors of a call are reported with the next step', () => {
   const cases: readonly [name: string, given: Given, code: number, err: RegExp][] = [
     [
       'a token that is not accepted',
@@ -35,7 +35,7 @@ describe('what a call is refused with is told with what to do', () => {
       /does not accept the access token: Unauthorized .*Run hc login/,
     ],
     [
-      'an application of somebody else',
+      'an application of another developer',
       { status: 403, body: { message: 'Forbidden' } },
       1,
       /^Forbidden \(403, request r-1\)\. Is app-1 an application of this client/,
@@ -47,18 +47,18 @@ describe('what a call is refused with is told with what to do', () => {
       /^Invalid: \/state: no state \(400, request r-1\)\n$/,
     ],
     [
-      'a service that is away',
+      'an unavailable service',
       { status: 503, body: { message: 'Too slow.' } },
       3,
       /^Too slow\. \(503, .*Try again later\.\n$/,
     ],
     [
-      'a server that is another one',
+      'another server',
       { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' },
       3,
       /is not the API/,
     ],
-    ['an API that is another one', { body: ['a'] }, 3, /is not the API: status 200\. Run hc login/],
+    ['another API', { body: ['a'] }, 3, /is not the API: status 200\. Run hc login/],
     [
       'a page of a proxy',
       { status: 502, body: '<html>Bad gateway' },
@@ -72,13 +72,13 @@ describe('what a call is refused with is told with what to do', () => {
     expect([result.code, result.out, result.err]).toEqual([code, '', expect.stringMatching(err)]);
   });
 
-  test('an address where nobody listens', async () => {
+  test('an address without a listener', async () => {
     const gone = await openCloud(() => empty);
     await gone.close();
     expect(await run(list, { ...gone.env, HC_ACCESS_TOKEN: 'x' })).toEqual({
       code: 3,
       out: '',
-      err: `The API cannot be reached at ${gone.url} (ECONNREFUSED). See whether the address is right and the platform runs.\n`,
+      err: `The API cannot be reached at ${gone.url} (ECONNREFUSED). Check the address, and whether the platform runs.\n`,
     });
     expect((await run(list, gone.env)).err).toMatch(/^The token endpoint cannot be reached at /);
   });
@@ -91,14 +91,14 @@ describe('what a call is refused with is told with what to do', () => {
     ]);
   });
 
-  test('a change of which nobody knows whether it happened is told with its key, which repeats it once', async () => {
+  test('a change with an unknown outcome is reported with its key, which repeats the change safely', async () => {
     const { code, err } = await unanswered('--timeout-ms 100 deliveries redeliver n-1');
     expect(code).toBe(3);
     const key = /--idempotency-key ([\w-]{36})\n$/.exec(err)?.[1];
     expect(cloud?.asked.at(-1)?.headers['idempotency-key']).toBe(key);
   });
 
-  test('a scope that the client may not have', async () => {
+  test('a scope that the client is not allowed to use', async () => {
     cloud = await openCloud(
       () => empty,
       () => ({ status: 400, body: { error: 'invalid_scope', error_description: 'no\u001b[31m' } }),
@@ -106,12 +106,12 @@ describe('what a call is refused with is told with what to do', () => {
     const { code, err } = await run(list, cloud.env);
     expect([code, err]).toEqual([
       4,
-      `The token endpoint ${cloud.url}/token does not give the client client-1 the scope cws:application:read. Have it allowed (400, invalid_scope: no\\u001b[31m).\n`,
+      `The token endpoint ${cloud.url}/token does not give the client client-1 the scope cws:application:read. Ask for the scope to be allowed (400, invalid_scope: no\\u001b[31m).\n`,
     ]);
   });
 });
 
-test('a token that was revoked is replaced once, and asked for with the scopes of the command alone', async () => {
+test('a revoked token is replaced once, with only the scopes of the command', async () => {
   let calls = 0;
   cloud = await openCloud(() => (++calls === 1 ? { status: 401, body: { message: 'Unauthorized' } } : empty));
   expect((await run(list, cloud.env)).code).toBe(0);
@@ -122,7 +122,7 @@ test('a token that was revoked is replaced once, and asked for with the scopes o
   ]);
 });
 
-test('a call over the share is made again after the time that the API names', async () => {
+test('a call over the rate limit is retried after the time that the API returns', async () => {
   let calls = 0;
   cloud = await openCloud(() =>
     ++calls === 1 ? { status: 429, headers: { 'retry-after': '1' }, body: { message: 'Too many' } } : empty,
@@ -139,7 +139,7 @@ test('a call over the share is made again after the time that the API names', as
 });
 
 // protects against hc/redirect
-test('redirects are not followed, with the token or the secret', async () => {
+test('redirects are not followed with the token or the secret', async () => {
   const heard: unknown[] = [];
   const other = createServer((request, response) => {
     heard.push(request.headers);
@@ -162,7 +162,7 @@ test('redirects are not followed, with the token or the secret', async () => {
   await closed(other);
 });
 
-test('ids of others have no way out of the path of the application', async () => {
+test('ids from others cannot leave the path of the application', async () => {
   cloud = await openCloud(() => ({ status: 404, body: { message: 'none' } }));
   const api = createApi(
     { apiUrl: cloud.url, tokenUrl: `${cloud.url}/token`, applicationId: application },

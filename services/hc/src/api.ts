@@ -10,28 +10,28 @@ import type { Credentials } from './credentials.ts';
 /** A scope of the API. */
 export type Scope = 'cws:application:read' | 'cws:application:write' | 'cws:device:read';
 
-/** A query; what is undefined is left out. */
+/** A query; undefined values are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** The API as a client of one application calls it. */
+/** The API for a client of one application. */
 export interface Api {
   readonly applicationId: string;
   /** Reads below the application's path, such as `/events`. */
   get<T>(path: string, query?: Query): Promise<T>;
   /**
-   * Changes something, once for one `key` (Idempotency-Key); default: a key of its own. An answer that does not come
-   * is told with that key.
+   * Makes a change once per `key` (Idempotency-Key); default: a new key. The error for a missing answer contains the
+   * key.
    */
   post<T>(path: string, body: object, key?: string): Promise<T>;
 }
 
 /** A call that failed. */
 export class ApiError extends CliError {
-  /** The status of the answer; undefined: there is none, or none of the API. */
+  /** Status of the answer; undefined if there is no answer, or the answer is not from the API. */
   readonly status: number | undefined;
-  /** The same call may succeed later. */
+  /** True if the same call may succeed later. */
   readonly isPassing: boolean;
-  /** How long the API asks to wait before; milliseconds. */
+  /** Wait that the API asks for before a retry; milliseconds. */
   readonly retryAfterMs: number | undefined;
   constructor(
     exitCode: number,
@@ -46,12 +46,12 @@ export class ApiError extends CliError {
   }
 }
 
-/** Waits of one command for its share (429) end after this time in all. */
+/** Maximum total wait of one command because of rate limits (429); milliseconds. */
 const mostWaitMs = 30_000;
-/** A token is not used in the last part of its life. */
+/** A token is not used in this last part of its lifetime; milliseconds. */
 const tokenMarginMs = 30_000;
 
-/** `scopes`: what the tokens may do; `timeoutMs` is of one request. */
+/** `scopes`: scopes of the tokens. `timeoutMs`: time-out of one request. */
 export function createApi(
   credentials: Credentials,
   options: { readonly scopes: readonly Scope[]; readonly timeoutMs: number; readonly time?: Time },
@@ -105,14 +105,14 @@ export function createApi(
         if (key !== undefined && error instanceof ApiError && error.isPassing && !neverReached(error)) {
           throw new ApiError(
             error.exitCode,
-            `${error.message}\nThe call may have taken effect. To repeat it without doing it twice: --idempotency-key ${key}`,
+            `${error.message}\nThe call may have taken effect. To repeat it safely: --idempotency-key ${key}`,
             { cause: error },
           );
         }
         throw error;
       }
       if (isSuccess(answer)) return answer.json as T;
-      // Revoked, or the issuer's keys have changed: what is new may be good.
+      // The token was revoked, or the issuer's keys have changed. A new token may be valid.
       if (answer.status === 401 && !hasNewToken && credentials.accessToken === undefined) {
         token = undefined;
         hasNewToken = true;
@@ -140,13 +140,13 @@ export async function tokenEndpointOf(issuer: string, timeoutMs: number): Promis
   if (answer.status !== 200 || typeof found?.token_endpoint !== 'string') {
     throw new CliError(
       cliExitCodes.refused,
-      `${url} answers ${answer.status} and names no token_endpoint. Give it yourself: --token-url URL`,
+      `${url} answers ${answer.status} and contains no token_endpoint. Set it with --token-url URL`,
     );
   }
   if (String(found.issuer).replace(/\/+$/, '') !== issuer.replace(/\/+$/, '')) {
     throw new CliError(
       cliExitCodes.refused,
-      `${url} is of another issuer, ${JSON.stringify(found.issuer)}. Name the issuer exactly as its tokens do.`,
+      `${url} belongs to another issuer, ${JSON.stringify(found.issuer)}. Give the issuer exactly as in its tokens.`,
     );
   }
   return found.token_endpoint;
@@ -158,7 +158,7 @@ async function fetchToken(
   timeoutMs: number,
   time: Time,
 ): Promise<{ accessToken: string; lifetimeMs: number }> {
-  // RFC 6749, 2.3.1: both are form-encoded before they are put together.
+  // RFC 6749, 2.3.1: both are form-encoded before they are joined.
   const encoded = (text: string) => new URLSearchParams({ t: text }).toString().slice(2);
   const basic = Buffer.from(`${encoded(clientId)}:${encoded(clientSecret)}`).toString('base64');
   const request = {
@@ -170,13 +170,13 @@ async function fetchToken(
     body: new URLSearchParams({ grant_type: 'client_credentials', scope: scopes.join(' ') }).toString(),
   };
   const answer = await exchange('The token endpoint', tokenUrl, timeoutMs, tokenUrl, request, time);
-  const told = (answer.json ?? {}) as Readonly<Record<string, unknown>>;
-  const accessToken = told['access_token'];
+  const body = (answer.json ?? {}) as Readonly<Record<string, unknown>>;
+  const accessToken = body['access_token'];
   if (answer.status === 200 && typeof accessToken === 'string') {
-    const seconds = Number(told['expires_in'] ?? 60);
+    const seconds = Number(body['expires_in'] ?? 60);
     return { accessToken, lifetimeMs: (Number.isFinite(seconds) ? seconds : 60) * 1000 };
   }
-  const reason = [told['error'], told['error_description']]
+  const reason = [body['error'], body['error_description']]
     .filter((one) => typeof one === 'string')
     .join(': ');
   if (answer.status === 429 || answer.status >= 500) {
@@ -187,9 +187,9 @@ async function fetchToken(
     );
   }
   const what =
-    told['error'] === 'invalid_scope'
-      ? `does not give the client ${clientId} the scope ${scopes.join(' ')}. Have it allowed`
-      : `refuses the client ${clientId} and its secret. Run hc login with the right ones`;
+    body['error'] === 'invalid_scope'
+      ? `does not give the client ${clientId} the scope ${scopes.join(' ')}. Ask for the scope to be allowed`
+      : `rejects the client ${clientId} and its secret. Run hc login with the correct client and secret`;
   throw new ApiError(
     cliExitCodes.unauthenticated,
     `The token endpoint ${tokenUrl} ${what} (${answer.status}${reason && `, ${visible(reason)}`}).`,
@@ -200,11 +200,11 @@ async function fetchToken(
 interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined: the body is no JSON. */
+  /** Undefined if the body is not JSON. */
   readonly json: unknown;
 }
 
-/** One request. Redirects are not followed: secrets and tokens are for the server that was named. */
+/** Sends one request. Redirects are not followed, because secrets and tokens are only for the given server. */
 async function exchange(
   who: string,
   base: string,
@@ -233,13 +233,13 @@ async function exchange(
         : `${who} cannot be reached at ${base} (${networkReason(cause) ?? visible(failureReason(cause))}).`;
     throw new ApiError(
       cliExitCodes.unreachable,
-      `${reason} See whether the address is right and the platform runs.`,
+      `${reason} Check the address, and whether the platform runs.`,
       { isPassing: true, cause },
     );
   }
 }
 
-/** The API's answers are objects, and tell their request's id: another server at its address is not believed. */
+/** The API's answers are objects and have a request id. Answers of another server at the address are rejected. */
 function isSuccess({ status, headers, json }: Answer): boolean {
   return (
     status >= 200 &&
@@ -256,28 +256,28 @@ function waitOf({ headers }: Answer): { retryAfterMs?: number } {
   return Number.isFinite(seconds) && seconds >= 0 ? { retryAfterMs: Math.ceil(seconds * 1000) } : {};
 }
 
-/** What an answer that is no success means, and what to do. */
+/** The error for an answer without success, with the next step. */
 function refusal(answer: Answer, apiUrl: string, applicationId: string, key: string | undefined): ApiError {
   const { status, headers } = answer;
-  const told = (answer.json as { message?: unknown } | undefined)?.message;
-  const isApi = typeof told === 'string' && headers.has('x-request-id');
+  const body = (answer.json as { message?: unknown } | undefined)?.message;
+  const isApi = typeof body === 'string' && headers.has('x-request-id');
   if (!isApi) {
     const isPassing = status === 429 || status >= 500;
     return new ApiError(
       cliExitCodes.unreachable,
-      `What answers at ${apiUrl} is not the API: status ${status}${isPassing ? '; it may be away' : ''}. Run hc login with the right address.`,
+      `The server at ${apiUrl} is not the API: status ${status}${isPassing ? '; the API may be unavailable' : ''}. Run hc login with the correct address.`,
       { status, isPassing, ...waitOf(answer) },
     );
   }
   const detail = headers.get('x-error-detail');
-  const message = `${visible(told)}${detail === null ? '' : `: ${visible(detail)}`}`;
+  const message = `${visible(body)}${detail === null ? '' : `: ${visible(detail)}`}`;
   const asked = `(${status}, request ${visible(headers.get('x-request-id') ?? '')})`;
   const more = { status, ...waitOf(answer) };
   switch (status) {
     case 401:
       return new ApiError(
         cliExitCodes.unauthenticated,
-        `The API at ${apiUrl} does not accept the access token: ${message} ${asked}. Is it of another issuer, or has it expired? Run hc login, or renew HC_ACCESS_TOKEN.`,
+        `The API at ${apiUrl} does not accept the access token: ${message} ${asked}. The token may be from another issuer or expired. Run hc login, or renew HC_ACCESS_TOKEN.`,
         more,
       );
     case 403:
@@ -296,7 +296,7 @@ function refusal(answer: Answer, apiUrl: string, applicationId: string, key: str
       const again = isPassing
         ? key === undefined
           ? '. Try again later.'
-          : `. Try again later; to be sure that it is not done twice: --idempotency-key ${key}`
+          : `. Try again later; to avoid a duplicate: --idempotency-key ${key}`
         : '';
       return new ApiError(
         status === 503 ? cliExitCodes.unreachable : cliExitCodes.refused,

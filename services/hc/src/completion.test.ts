@@ -30,11 +30,11 @@ test.each([
   ['hc completion ', []],
   ['hc verify ', []],
   ['hc __', []],
-])('%s is completed', (line, found) => {
+])('candidates of %s', (line, found) => {
   expect(complete(line)).toEqual(found);
 });
 
-test('bash completes commands, options and choices by the script', () => {
+test('the script completes commands, options and choices in bash', () => {
   const script = completionScript('bash', [process.execPath, join(import.meta.dirname, 'main.ts')]);
   const completed = (...words: string[]) =>
     execFileSync(
@@ -54,16 +54,16 @@ test('bash completes commands, options and choices by the script', () => {
   expect(completed('hc', 'deliveries', 'list', '--li')).toEqual(['--limit']);
 });
 
-test('the path of hc may have blanks and quotes', () => {
+test('the path of hc may contain spaces and quotes', () => {
   const script = completionScript('bash', ["/it's here/node", '/a b/main.ts']);
   expect(script).toContain(`'/it'\\''s here/node' '/a b/main.ts' __complete`);
 });
 
 const ofThis = (shell: (typeof shells)[number]) =>
   completionScript(shell, [process.execPath, join(import.meta.dirname, 'main.ts')]);
-/** What a shell prints that runs a script of lines; undefined where it is not installed. */
+/** Output of a shell that runs a script of lines; undefined if the shell is not installed. */
 function inShell(shell: string, ...lines: readonly string[]): string[] | undefined {
-  // fish does not read from what Node gives as standard input.
+  // fish does not read a pipe from Node.js as standard input.
   const folder = mkdtempSync(join(tmpdir(), 'hc-completion-'));
   try {
     const file = join(folder, 'script');
@@ -77,7 +77,7 @@ function inShell(shell: string, ...lines: readonly string[]): string[] | undefin
   }
 }
 
-test('fish completes commands and choices, and files where they are meant, where it is installed', () => {
+test('fish completes commands and choices, and files where files are expected, if it is installed', () => {
   const found = inShell(
     'fish',
     ofThis('fish'),
@@ -89,12 +89,12 @@ test('fish completes commands and choices, and files where they are meant, where
   ]);
 });
 
-test('zsh completes commands and choices, and files where they are meant, where it is installed', () => {
+test('zsh completes commands and choices, and files where files are expected, if it is installed', () => {
   const found = inShell(
     'zsh',
     'compdef() { }',
     ofThis('zsh'),
-    // What zsh calls with what it found.
+    // Functions that zsh calls with the candidates.
     'compadd() { shift; print -l -- "$@"; }; _files() { print files; }',
     'words=(hc del) CURRENT=2; _hc_completion',
     'words=(hc deliveries list --state d) CURRENT=5; _hc_completion',

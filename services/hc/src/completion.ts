@@ -1,20 +1,20 @@
 import type { Argument, Command, Option } from 'commander';
 
-/** The shells that completion can be made for. */
+/** Shells with a completion script. */
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
 
 const suggestions = new WeakMap<Argument | Option, readonly string[]>();
 
-/** Has words completed where others are allowed as well; those of an option may be several, separated by commas. */
+/** Adds words as suggestions; other words stay allowed. The values of an option may be a comma-separated list. */
 export function suggesting<T extends Argument | Option>(one: T, words: readonly string[]): T {
   suggestions.set(one, words);
   return one;
 }
 
 /**
- * What may stand where the last one of `words` begins (the words behind `hc`, the last one perhaps empty): commands,
- * options, or the values of an option or an argument. Empty where files or free text are meant.
+ * Candidates for the last of `words` (the words after `hc`; the last word may be empty): commands, options, or the
+ * values of an option or an argument. Empty if files or free text are expected.
  */
 export function candidates(program: Command, words: readonly string[]): string[] {
   const begun = words.at(-1) ?? '';
@@ -44,13 +44,13 @@ export function candidates(program: Command, words: readonly string[]): string[]
   return [...new Set(all)].filter((one) => one.startsWith(begun)).sort();
 }
 
-/** Each word behind the ones that a list holds already. */
+/** Appends each word that a comma-separated list does not contain yet. */
 function listed(words: readonly string[], begun: string): string[] {
   const there = begun.slice(0, begun.lastIndexOf(',') + 1);
   return words.filter((word) => !there.split(',').includes(word)).map((word) => there + word);
 }
 
-/** The options of a command, of its default command, and of those above it. */
+/** The options of a command, of its default command, and of its parent commands. */
 function optionsOf(command: Command): Option[] {
   const all: Option[] = [];
   for (let one: Command | null = command; one; one = one.parent)
@@ -62,7 +62,7 @@ function optionsOf(command: Command): Option[] {
   return all;
 }
 
-/** A shell's script that completes `hc`. `run`: the words that start hc. */
+/** Script that completes `hc` in a shell. `run`: the words that start hc. */
 export function completionScript(shell: Shell, run: readonly string[]): string {
   const start = run.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
   switch (shell) {

@@ -29,7 +29,7 @@ const words = () => [
 
 describe('hc login', () => {
   // protects against hc/credentials-file
-  test('stores what the API took, for the user alone, with the secret of standard input', async () => {
+  test('stores credentials that the API accepted, readable only by the user, with the secret from standard input', async () => {
     const { code, out } = await run(words(), home(), { input: `${secret}\n` });
     expect(code).toBe(0);
     expect(out).not.toContain(secret);
@@ -61,7 +61,7 @@ describe('hc login', () => {
     });
   });
 
-  test('stores nothing that is refused, and says which it was', async () => {
+  test('stores no rejected credentials, and reports which were rejected', async () => {
     await cloud.close();
     cloud = await openCloud(
       () => ({}),
@@ -70,7 +70,7 @@ describe('hc login', () => {
     const { code, err } = await run(words(), home(), { input: 'wrong' });
     expect([code, err]).toEqual([
       4,
-      `The token endpoint ${cloud.url}/token refuses the client client-1 and its secret. Run hc login with the right ones (401, invalid_client).\n`,
+      `The token endpoint ${cloud.url}/token rejects the client client-1 and its secret. Run hc login with the correct client and secret (401, invalid_client).\n`,
     ]);
     expect(existsSync(file())).toBe(false);
   });
@@ -82,7 +82,7 @@ describe('hc login', () => {
     const keyboard = Object.assign(keys, {
       setRawMode(raw: boolean) {
         modes.push(raw);
-        // Typed with a mistake that is taken back.
+        // Typed with a mistake that is corrected.
         if (raw) setImmediate(() => keys.emit('data', Buffer.from(`${secret}x\u007f\r`)));
         return keys;
       },
@@ -103,7 +103,7 @@ describe('hc login', () => {
     expect([code, err]).toEqual([2, expect.stringContaining("unknown option '--client-secret'")]);
   });
 
-  test('finds the token endpoint by the issuer, whose name must be its own', async () => {
+  test('discovers the token endpoint from the issuer, whose name must match', async () => {
     let named = '';
     const issuer = createServer((_, response) =>
       response.end(JSON.stringify({ issuer: named, token_endpoint: `${cloud.url}/token` })),
@@ -122,7 +122,7 @@ describe('hc login', () => {
     await closed(issuer);
   });
 
-  test('reads all of it from a file of make up, unless others may read that', async () => {
+  test('reads all values from a file of make up, unless others may read the file', async () => {
     const demo = join(folder, 'demo.json');
     const content = {
       ...{ apiUrl: cloud.url, tokenUrl: `${cloud.url}/token`, applicationId: 'app-1' },
@@ -146,7 +146,7 @@ describe('the credentials', () => {
       chmodSync(file(), mode);
     });
 
-  test('of the environment win over the file, each by itself', async () => {
+  test('of the environment override the file, each separately', async () => {
     await run(words(), home(), { input: secret });
     const env = { ...home(), HC_CLIENT_ID: 'client-2' };
     expect((await run('deliveries list', env)).code).toBe(0);
@@ -165,7 +165,7 @@ describe('the credentials', () => {
     expect(cloud.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer mine']);
   });
 
-  test('that are missing are named', async () => {
+  test('that are missing are listed', async () => {
     const { HC_CLIENT_SECRET: _, ...env } = cloud.env;
     expect(await run('deliveries list', env)).toEqual({
       ...{ code: 4, out: '', err: 'You are not logged in: run hc login, or set HC_CLIENT_SECRET.\n' },
@@ -173,7 +173,7 @@ describe('the credentials', () => {
   });
 
   // protects against hc/credentials-file
-  test('of a file that others may read are refused, before anything is sent', async () => {
+  test('of a file that others may read are rejected, before anything is sent', async () => {
     await store('{}', 0o644);
     cloud.asked.length = 0;
     const { code, err } = await run('deliveries list', home());
@@ -181,7 +181,7 @@ describe('the credentials', () => {
     expect(cloud.asked).toEqual([]);
   });
 
-  test('of a damaged file are told without its content', async () => {
+  test('of a damaged file are reported without its content', async () => {
     await store('{"clientSecret":"half of a sec');
     const { code, err } = await run('deliveries list', home());
     expect([code, err]).toEqual([2, expect.stringContaining('is damaged. Run hc login')]);
@@ -190,12 +190,12 @@ describe('the credentials', () => {
 
   // protects against hc/plain-http
   test.each(['http://api.example.com', 'http://127.0.0.1.example.com', 'http://10.0.0.1:8080'])(
-    'do not go to %s, which is plain http beyond this machine',
+    'are not sent to %s, which is plain http to another machine',
     async (HC_TOKEN_URL) => {
       const { code, err } = await run('deliveries list', { ...cloud.env, HC_TOKEN_URL });
       expect([code, err]).toEqual([
         2,
-        expect.stringContaining('is plain http: the secret and tokens could be read'),
+        expect.stringContaining('is plain http, where the secret and tokens can be intercepted'),
       ]);
       expect(cloud.asked).toEqual([]);
     },
@@ -207,7 +207,7 @@ describe('the credentials', () => {
     'https://me:pw@api.example.com',
     'https://api.example.com/?a=1',
     'nonsense',
-  ])('of the address %s are refused', async (HC_API_URL) => {
+  ])('for the address %s are rejected', async (HC_API_URL) => {
     expect((await run('deliveries list', { ...cloud.env, HC_API_URL })).code).toBe(2);
   });
 });

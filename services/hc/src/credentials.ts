@@ -7,31 +7,31 @@ import { configFolder, storing } from './places.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What the API is called with. */
+/** Credentials for the API. */
 export interface Credentials {
-  /** Without /v1 and a slash at its end. */
+  /** Without /v1 and without a trailing slash. */
   readonly apiUrl: string;
-  /** The issuer's token endpoint (client credentials); absent only where there is an access token. */
+  /** The issuer's token endpoint (client credentials); absent only if there is an access token. */
   readonly tokenUrl?: string;
   readonly applicationId: string;
   readonly clientId?: string;
   readonly clientSecret?: string;
-  /** A token from elsewhere, in place of a client and its secret. */
+  /** A token from elsewhere, instead of a client and its secret. */
   readonly accessToken?: string;
 }
 
-/** The parts that `hc login` stores. */
+/** Values that `hc login` stores. */
 export type StoredCredentials = Required<Omit<Credentials, 'accessToken'>> & {
-  /** Secrets may go over plain http beyond this machine. */
+  /** True if secrets may be sent over plain http to another machine. */
   readonly allowHttp?: boolean;
 };
 
-/** Where the credentials of a profile lie. */
+/** Path of the credentials file of a profile. */
 export function credentialsFile(env: Env, profile: string): string {
   return join(configFolder(env), `${profile}.json`);
 }
 
-/** Stores what `hc login` was given, for this user alone. */
+/** Stores the values of `hc login` in a file that only this user can read. */
 export function storeCredentials(env: Env, profile: string, credentials: StoredCredentials): string {
   const path = credentialsFile(env, profile);
   storing('The login', path, 'XDG_CONFIG_HOME', () =>
@@ -41,8 +41,8 @@ export function storeCredentials(env: Env, profile: string, credentials: StoredC
 }
 
 /**
- * What the environment and the file of `hc login` give; a variable wins over the file. Throws CliError where something
- * is missing, or the file is not safe.
+ * Reads the environment and the file of `hc login`; a variable overrides the file. Throws CliError if a value is
+ * missing, or the file is not safe.
  */
 export function readCredentials(
   env: Env,
@@ -77,7 +77,7 @@ export function readCredentials(
   const allowHttp = stored.allowHttp === true || env['HC_ALLOW_HTTP'] === '1';
   return {
     apiUrl: apiAddress(apiUrl, allowHttp),
-    ...(tokenUrl && { tokenUrl: safeAddress('The token address', tokenUrl, allowHttp) }),
+    ...(tokenUrl && { tokenUrl: safeAddress('The token URL', tokenUrl, allowHttp) }),
     applicationId,
     ...(clientId && { clientId }),
     ...(clientSecret && { clientSecret }),
@@ -85,7 +85,7 @@ export function readCredentials(
   };
 }
 
-/** The secret that the environment gives, by itself or as a file. */
+/** The secret in the environment, directly or as a file. */
 export function secretFrom(env: Env): string | undefined {
   const path = env['HC_CLIENT_SECRET_FILE'];
   if (env['HC_CLIENT_SECRET'] || !path) return env['HC_CLIENT_SECRET'] || undefined;
@@ -104,22 +104,22 @@ function readStored(env: Env, profile: string): Partial<StoredCredentials> {
     const stored: unknown = JSON.parse(text);
     if (typeof stored === 'object' && stored !== null && !Array.isArray(stored)) return stored;
   } catch {
-    // Said below: the parser's message would show a part of the file.
+    // Reported below, because the parser's message would contain a part of the file.
   }
   throw new CliError(
     cliExitCodes.usage,
-    `The file of the credentials, ${path}, is damaged. Run hc login, which writes it again.`,
+    `The file of the credentials, ${path}, is damaged. Run hc login to write it again.`,
   );
 }
 
-/** The API's address, without /v1 and a slash at its end. Throws CliError. */
+/** The API's address without /v1 and without a trailing slash. Throws CliError. */
 export function apiAddress(text: string, allowHttp: boolean): string {
   return safeAddress("The API's address", text, allowHttp).replace(/\/+(v1\/*)?$/, '');
 }
 
 /**
- * An address to which a secret may go: https, or http on this machine. Throws CliError, also for an address with a
- * password, a query or a fragment.
+ * Checks an address to which a secret may be sent: https, or http on this machine. Throws CliError, also for an address
+ * with a password, a query or a fragment.
  */
 export function safeAddress(what: string, text: string, allowHttp: boolean): string {
   const url = URL.parse(text);
@@ -135,13 +135,13 @@ export function safeAddress(what: string, text: string, allowHttp: boolean): str
   if (url.protocol === 'http:' && !allowHttp && !isThisMachine(url.hostname)) {
     throw new CliError(
       cliExitCodes.usage,
-      `${what}, ${text}, is plain http: the secret and tokens could be read on their way. Use https, or allow it with hc login --allow-http (HC_ALLOW_HTTP=1).`,
+      `${what}, ${text}, is plain http, where the secret and tokens can be intercepted. Use https, or allow http with hc login --allow-http (HC_ALLOW_HTTP=1).`,
     );
   }
   return url.href.replace(/\/+$/, '');
 }
 
-/** True for names and addresses that lead to this machine. */
+/** True for names and addresses of this machine. */
 export function isThisMachine(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }

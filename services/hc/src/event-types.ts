@@ -2,8 +2,8 @@ import { Option } from 'commander';
 import { suggesting } from './completion.ts';
 
 /**
- * The types of callbacks that are completed, in the order of the contract documents (cws_notification, cws_extension).
- * The API's own list, `GET …/event_types`, decides: another one may be named.
+ * Callback types for completion, in the order of the contract documents (cws_notification, cws_extension). The API's
+ * own list, `GET …/event_types`, decides, so other types are accepted.
  */
 export const eventTypes: readonly string[] = [
   'notify-transaction-result',
@@ -36,9 +36,9 @@ export const eventTypes: readonly string[] = [
   'notify-deliveries-dead',
 ];
 
-/** `--types` of commands that filter. */
+/** The option `--types` of commands that filter. */
 export const typesOption = (): Option =>
   suggesting(
-    new Option('--types <types>', 'only of these types, separated by commas: notify-boot,notify-location'),
+    new Option('--types <types>', 'only these types, separated by commas: notify-boot,notify-location'),
     eventTypes,
   );

@@ -2,7 +2,7 @@ import { duration, instant } from '@headset-cloud/kit/cli/options.ts';
 import { InvalidArgumentError } from 'commander';
 import { type Api, ApiError } from './api.ts';
 
-/** One callback as the feed gives it (`GET …/events`). */
+/** One callback in the feed (`GET …/events`). */
 export interface FeedEvent {
   readonly webhookId: string;
   readonly type: string;
@@ -12,11 +12,11 @@ export interface FeedEvent {
   readonly deviceId: string | null;
   /** The JSON text that is signed. */
   readonly body: string;
-  /** It was sent again, for the n-th time; undefined: its first position. */
+  /** Number of the resend; undefined for the first send. */
   readonly resend?: number;
 }
 
-/** Names an event of the feed: a callback, or one that was sent again. */
+/** Identifies an event of the feed: a callback, or one of its resends. */
 export function eventKey({ webhookId, resend }: FeedEvent): string {
   return resend === undefined ? webhookId : `${webhookId} ${resend}`;
 }
@@ -24,38 +24,38 @@ export function eventKey({ webhookId, resend }: FeedEvent): string {
 /** A page of the feed. */
 export interface FeedPage {
   readonly events: readonly FeedEvent[];
-  /** Behind the last event that was looked at. */
+  /** Cursor after the last event that was read. */
   readonly cursor: string;
-  /** More can be read at once. */
+  /** True if more events can be read at once. */
   readonly more: boolean;
 }
 
-/** Which events are wanted. */
+/** Filter for events. */
 export interface FeedFilter {
   /** Separated by commas. */
   readonly types?: string;
   readonly deviceId?: string;
-  /** Also what was sent again. */
+  /** True to include resends. */
   readonly resends?: boolean;
 }
 
-/** Where to begin: with what comes from now on, with the oldest event that is kept, or with a time (ms since 1970). */
+/** Start position: new events, the oldest stored event, or a time (milliseconds since 1970). */
 export type Beginning = 'now' | 'oldest' | number;
 
-/** No event was created so late. */
+/** Later than the creation of any event. */
 const afterAllMs = Date.UTC(9999, 11, 31);
-/** A place in the feed: behind a cursor, or before the first event that was created at a time or later. */
-export interface FeedPlace {
+/** A position in the feed: after a cursor, or before the first event that was created at a time or later. */
+export interface FeedPosition {
   readonly cursor: string | undefined;
-  /** Where there is no cursor; milliseconds since 1970, 0: the oldest event that is kept. */
+  /** Used without a cursor; milliseconds since 1970, 0: the oldest stored event. */
   readonly sinceMs: number;
 }
 
-/** Reads a page. Without a cursor some events may be older than `sinceMs`. */
+/** Reads a page. Without a cursor the page may contain events older than `sinceMs`. */
 export function readFeed(
   api: Api,
   filter: FeedFilter,
-  { cursor, sinceMs }: FeedPlace,
+  { cursor, sinceMs }: FeedPosition,
   limit: number,
 ): Promise<FeedPage> {
   const { types, deviceId, resends } = filter;
@@ -66,33 +66,33 @@ export function readFeed(
   });
 }
 
-/** True where a cursor cannot be continued with: the answer says that one has to read without it. */
+/** True if a cursor is no longer valid: the answer asks for a read without a cursor. */
 export function isLostCursor(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 400 && /read without after/i.test(error.message);
 }
 
-/** Finds where to begin. `read` answers undefined when the user ends it; then this does, too. */
+/** Finds the start position. Returns undefined if `read` does, because the user has stopped. */
 export async function startOf(
   beginning: Beginning,
-  read: (place: FeedPlace, limit: number) => Promise<FeedPage | undefined>,
-): Promise<FeedPlace | undefined> {
+  read: (place: FeedPosition, limit: number) => Promise<FeedPage | undefined>,
+): Promise<FeedPosition | undefined> {
   if (beginning !== 'now') return { cursor: undefined, sinceMs: beginning === 'oldest' ? 0 : beginning };
   const page = await read({ cursor: undefined, sinceMs: afterAllMs }, 1);
   return page && { cursor: page.cursor, sinceMs: 0 };
 }
 
-/** True for an event that was created at `sinceMs` or later, or was sent again, whenever it was created. */
+/** True for an event that was created at `sinceMs` or later, and for any resend. */
 export function isSince({ createdAt, resend }: FeedEvent, sinceMs: number): boolean {
   return resend !== undefined || !(Date.parse(createdAt) < sinceMs);
 }
 
-/** Parses `now`, `oldest`, a time such as 2h before now, or one that `instant` takes, for commander. */
+/** Parses `now`, `oldest`, a time such as 2h (ago), or a time that `instant` accepts, for commander. */
 export function beginning(text: string): Beginning {
   if (text === 'now' || text === 'oldest') return text;
   return pastTime(text);
 }
 
-/** Parses a time such as 2h before now, or one that `instant` takes, for commander; milliseconds since 1970. */
+/** Parses a time such as 2h (ago), or a time that `instant` accepts, for commander. Returns milliseconds since 1970. */
 export function pastTime(text: string): number {
   return /^\d+[smhd]$/.test(text) ? Date.now() - duration(text) : instant(text);
 }

@@ -1,7 +1,7 @@
 import { enableCompileCache } from 'node:module';
 
-// Compiling takes half the time of a short command; the cache keeps the modules loaded from here on for the
-// next one.
+// Compiling takes half the time of a short command. The cache keeps the modules that are loaded from here on for the
+// next command.
 enableCompileCache();
 const { runHc } = await import('./program.ts');
 const { standardTerminal } = await import('@headset-cloud/kit/cli/standard-streams.ts');
@@ -14,5 +14,5 @@ const code = await runHc(process.argv.slice(2), {
   onInterrupt: signals(process),
   main: import.meta.filename,
 });
-// A call that the user has ended may still wait for its answer.
+// A call that the user has stopped may still wait for its answer.
 process.exit(code);

@@ -9,21 +9,21 @@ export function configFolder(env: Env): string {
   return folder(env, 'XDG_CONFIG_HOME', '.config');
 }
 
-/** The user's folder for what hc remembers between runs. */
+/** The user's folder for data that hc keeps between runs. */
 export function stateFolder(env: Env): string {
   return folder(env, 'XDG_STATE_HOME', join('.local', 'state'));
 }
 
 function folder(env: Env, variable: string, usual: string): string {
   const given = env[variable];
-  // The specification says that a relative path is to be ignored.
+  // The specification says that a relative path must be ignored.
   const base = given && isAbsolute(given) ? given : join(env['HOME'] || homedir(), usual);
   return join(base, 'headset-cloud');
 }
 
 /**
- * Does what stores something in a file; the system's errors become CliErrors that name it. `what` names it in
- * messages, `variable` another place for it.
+ * Runs a function that stores a file. File system errors become CliErrors. `what` names the file in messages,
+ * `variable` is the setting for another folder.
  */
 export function storing<T>(
   what: string,
@@ -38,7 +38,7 @@ export function storing<T>(
     if (code === undefined || cause instanceof CliError) throw cause;
     throw new CliError(
       cliExitCodes.refused,
-      `${what} cannot be stored in ${path}: ${message}. ${variable} names another folder.`,
+      `${what} cannot be stored in ${path}: ${message}. Set ${variable} to use another folder.`,
       { cause },
     );
   }

@@ -9,7 +9,7 @@ import { ago } from '@headset-cloud/kit/testing/fakes.ts';
 import { type Cloud, type Given, openCloud } from './testing/cloud.ts';
 import { run } from './testing/run.ts';
 
-/** Colour, line break, C1's start of a control sequence, bidirectional mark, line separator, an invisible tag. */
+/** Color, line break, C1 start of a control sequence, bidirectional mark, line separator, an invisible tag. */
 const foreign = '\u001b[31mred\r\nfalse  line\u009b2J\u202eabc\u2028\u{e0041}';
 const visible = String.raw`\u001b[31mred\u000d\u000afalse  line\u009b2J\u202eabc\u2028\udb40\udc41`;
 const hidden = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
@@ -48,7 +48,7 @@ const event = (n: number) => ({
 });
 
 // protects against hc/terminal
-describe('what others have written is shown without its control characters', () => {
+describe('control characters in texts from others are escaped', () => {
   test('in tables: every row is one line', async () => {
     await answering(() => ({ body: { deliveries: [{ ...delivery, webhookId: foreign }], cursor: foreign } }));
     const { out } = await run('deliveries list --limit 1', cloud.env);
@@ -74,12 +74,12 @@ describe('what others have written is shown without its control characters', () 
     expect(out).toBe(`2026-01-01T00:00:01.000Z  notify-boot  -  n-1  ${visible}\n`);
   });
 
-  test('in what the API refuses with', async () => {
+  test('in an error of the API', async () => {
     await answering(() => ({ status: 404, body: { message: `No ${foreign}.` } }));
     expect((await run('deliveries show x', cloud.env)).err).toBe(`No ${visible}. (404, request r-1)\n`);
   });
 
-  test('in JSON, which has the values as they are', async () => {
+  test('JSON contains the unchanged values', async () => {
     await answering(() => ({ body: { ...delivery, attempts: [], body: foreign } }));
     const { out } = await run('--json deliveries show n-1', cloud.env);
     expect(JSON.parse(out).body).toBe(foreign);
@@ -88,7 +88,7 @@ describe('what others have written is shown without its control characters', () 
 });
 
 describe('a small terminal', () => {
-  test('gets the fields of each row below each other, whole', async () => {
+  test('gets the complete fields of each row below each other', async () => {
     await answering(() => ({
       body: { deliveries: [delivery, { ...delivery, webhookId: 'n-2' }], cursor: null },
     }));
@@ -110,7 +110,7 @@ describe('events', () => {
   const feed = (call: string): Given => {
     const query = new URLSearchParams(call.split('?')[1]);
     const from = Number(query.get('after') ?? 0);
-    // A page may be shorter than what was asked for.
+    // A page may be shorter than requested.
     const events = [1, 2, 3, 4, 5].slice(from, from + Math.min(2, Number(query.get('limit')))).map(event);
     return { body: { events, cursor: String(from + events.length), more: from + events.length < 5 } };
   };
@@ -129,7 +129,7 @@ describe('events', () => {
     expect(rest).toEqual({ events: [event(4), event(5)], cursor: '5', more: false });
   });
 
-  test('are shown from a time on', async () => {
+  test('are shown from a given time', async () => {
     await answering(feed);
     const { out } = await run('events --from 2026-01-01T00:00:04Z --json', cloud.env);
     expect(JSON.parse(out).events).toEqual([event(4), event(5)]);
@@ -165,7 +165,7 @@ describe('events', () => {
     ['events --limit 1001'],
     ['events --after x --from now'],
     ['nothing'],
-  ])('%s is a wrong command line, and is told so', async (line) => {
+  ])('%s is reported as a wrong command line', async (line) => {
     await answering(feed);
     const { code, out, err } = await run(line, cloud.env);
     expect([code, out]).toEqual([2, '']);
@@ -174,7 +174,7 @@ describe('events', () => {
 });
 
 describe('deliveries', () => {
-  test('are sent again one by one, each by a call of its own', async () => {
+  test('are sent again one by one, each with a separate call', async () => {
     await answering((call) => ({ body: { ...delivery, webhookId: call.split('/')[2], state: 'pending' } }));
     const { code, out } = await run('--json deliveries redeliver n-1 n-2 --force', cloud.env);
     expect(code).toBe(0);
@@ -191,7 +191,7 @@ describe('deliveries', () => {
     expect(keyed.code).toBe(2);
   });
 
-  test('are sent again although one of them is refused, and the exit code is 1', async () => {
+  test('are sent again although one is rejected, and the exit code is 1', async () => {
     await answering((call) =>
       call.includes('/n-1/')
         ? { status: 409, body: { message: 'It is pending.' } }
@@ -203,7 +203,7 @@ describe('deliveries', () => {
     expect(err).toMatch(/^n-1: .*It is pending\..*\n1 sent again, 1 failed\.\n$/s);
   });
 
-  test('are recovered, with the progress to the end', async () => {
+  test('are recovered, with the progress until the end', async () => {
     let done = 0;
     const recovery = () => ({
       ...{ recoveryId: 'r-1', state: done < 4 ? 'running' : 'ended', total: 4, done },
@@ -220,12 +220,7 @@ describe('deliveries', () => {
     );
     expect(code).toBe(0);
     expect(out.split('\n').map((line) => line.split(/[,;]/)[0])).toEqual([
-      ...[
-        'r-1  0 of 4 on their way again',
-        'r-1  2 of 4 on their way again',
-        'r-1  4 of 4 on their way again',
-        '',
-      ],
+      ...['r-1  0 of 4 resent', 'r-1  2 of 4 resent', 'r-1  4 of 4 resent', ''],
     ]);
     const [begun] = cloud.asked.filter(({ method, url }) => method === 'POST' && url !== '/token');
     expect(JSON.parse(begun?.body ?? '')).toEqual({
@@ -266,21 +261,21 @@ describe('trigger', () => {
     ...received,
   };
   const cases: readonly [string, object, number, RegExp][] = [
-    ['that is taken ends with 0', result, 0, /^$/],
+    ['that is accepted ends with 0', result, 0, /^$/],
     [
-      'that is not taken ends with 1',
+      'that is not accepted ends with 1',
       { ...result, statusCode: null, reason: 'The host name cannot be resolved.' },
       1,
       /not taken: The host name cannot be resolved\.\n$/,
     ],
     [
-      'whose wrong signature is refused ends with 0',
+      'whose wrong signature is rejected ends with 0',
       { ...result, verification: { ...received, statusCode: 401, refused: true } },
       0,
       /^$/,
     ],
     [
-      'whose wrong signature is taken ends with 1',
+      'whose wrong signature is accepted ends with 1',
       { ...result, verification: { ...received, refused: false } },
       1,
       /it does not verify/,
@@ -295,7 +290,7 @@ describe('trigger', () => {
     });
   });
 
-  test('of an unknown type names those that are meant; without a type all are listed', async () => {
+  test('of an unknown type lists similar types; without a type all types are listed', async () => {
     await answering(() => ({ body: { eventTypes: types } }));
     const { code, err } = await run('trigger boot', cloud.env);
     expect([code, err]).toEqual([2, 'There is no type boot. Did you mean notify-boot?\n']);
@@ -304,7 +299,7 @@ describe('trigger', () => {
 });
 
 describe('devices', () => {
-  test('are listed over pages by the filters of the call', async () => {
+  test('are listed over several pages with filters', async () => {
     const status = {
       ...{ deviceId: imei, power: 'started', wearing: null, network: 'connectivity_offline' },
       ...{ charging: null, batteryPercentage: 18, firmware: null, clientVersion: '2.3.1', activatedAt: null },
@@ -335,7 +330,7 @@ describe('transactions', () => {
     ['processed', { statusCode: 403, message: 'no' }, 1, 'failure (403): no'],
     ['canceled', { result: 'failure', message: 'canceled' }, 1, 'failure: canceled'],
   ];
-  test.each(cases)('are watched to their end: %s with %j ends with %i', async (end, body, code, shown) => {
+  test.each(cases)('are watched until their end: %s with %j ends with %i', async (end, body, code, shown) => {
     const states = ['published', 'accepted', 'accepted', end];
     await answering((call) =>
       call.includes('/transactions/')
@@ -399,21 +394,21 @@ describe('verify', () => {
       ? { body: { authenticationKey: 'the key' } }
       : { body: { ...delivery, body: '{"a":1}', attempts: [] } };
 
-  test('says what is right, by the key of the application and the time of the file', async () => {
+  test('checks with the key of the application and the time of the file', async () => {
     await answering(settings);
     const file = stored('the key', 3600);
     const writtenSeconds = ago(3_590_000) / 1000;
     utimesSync(file, writtenSeconds, writtenSeconds);
     const { code, out } = await run(['verify', file], cloud.env);
     expect(code).toBe(0);
-    expect(out).toContain("X-TLPF-NOTIFICATION-KEY  right, with the application's key\n");
-    expect(out).toContain("webhook-signature        right, with the application's key\n");
+    expect(out).toContain("X-TLPF-NOTIFICATION-KEY  correct, with the application's key\n");
+    expect(out).toContain("webhook-signature        correct, with the application's key\n");
     expect(out).not.toContain('the key\n');
     const late = await run(['verify', file, '--received', '0s'], cloud.env);
     expect([late.code, late.err]).toEqual([1, expect.stringMatching(/^It was signed 60 min before/)]);
   });
 
-  test('tells another key by the body that the cloud has', async () => {
+  test('detects another key with the body from the cloud', async () => {
     await answering(settings);
     const { code, err, out } = await run(['--json', 'verify', stored('another')], cloud.env);
     expect([code, err]).toEqual([
@@ -449,7 +444,7 @@ describe('verify', () => {
     expect((await run(['verify', stored('my-key'), '--key', key], {})).code).toBe(0);
     expect((await run(['verify', stored('my-key'), '--key', '-'], {}, { input: 'my-key' })).code).toBe(0);
     expect(await run(['verify', stored('my-key')], {})).toMatchObject({
-      ...{ code: 2, err: expect.stringContaining('There is no key to verify with') },
+      ...{ code: 2, err: expect.stringContaining('No key to verify with') },
     });
     expect(await run(['verify', join(folder, 'none'), '--key', key], {})).toMatchObject({
       ...{ code: 2, err: expect.stringContaining('The callback cannot be read') },
@@ -458,7 +453,7 @@ describe('verify', () => {
 });
 
 test.each([['events --follow --from oldest'], ['deliveries list']])(
-  'a reader that has closed the output, as head does, ends hc %s in silence with exit code 0',
+  'a reader that has closed the output, as head does, ends hc %s silently with exit code 0',
   async (line) => {
     await answering(() => ({ body: { events: [event(1)], deliveries: [], cursor: 'c', more: true } }));
     if (line === 'deliveries list') {

@@ -70,19 +70,19 @@ function profileName(text: string): string {
   return text;
 }
 
-/** hc's commands and options; runs nothing by itself. */
+/** hc's commands and options. Does not run anything. */
 export function buildProgram(surroundings: Surroundings): Command {
   const program = new Command('hc')
     .description("The integrators' command line of Headset Cloud.")
     .version(platformVersion(), '--version', 'print the version')
-    .option('--profile <name>', 'which login to use, or to store', profileName, 'default')
+    .option('--profile <name>', 'login to use or to store', profileName, 'default')
     .option('--application <applicationId>', "another application of the client's developer")
     .option('--timeout-ms <ms>', 'how long to wait for an answer', wholeNumber, 30_000)
-    .option('--json', 'print JSON: one value, or one a line where they come one after the other')
-    // Descriptions are wrapped in small terminals, too.
+    .option('--json', 'print JSON: one value, or one value per line for streams')
+    // Wraps descriptions in small terminals, too.
     .configureHelp({ minWidthToWrap: 20 })
     .addHelpText('after', examples)
-    .showHelpAfterError('(add --help for what there is)');
+    .showHelpAfterError('(add --help for the options)');
   const session = createSession(program, surroundings);
   addLogin(program, session);
   addListen(program, session);

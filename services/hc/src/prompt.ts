@@ -4,13 +4,10 @@ import { CliError, cliExitCodes } from '@headset-cloud/kit/cli/exit-codes.ts';
 /** A terminal's input. */
 export type Keyboard = Pick<ReadStream, 'setRawMode' | 'on' | 'off' | 'resume' | 'pause'>;
 
-/** Ctrl-C, as the convention of shells has it: 128 and the signal's number. */
+/** Exit code after Ctrl-C, by the convention of shells: 128 plus the signal's number. */
 export const interruptedCode = 130;
 
-/**
- * Asks for a line. Nothing that is typed is shown where it is a secret. Throws CliError on Ctrl-C, and on Ctrl-D
- * before anything.
- */
+/** Asks for a line. The input of a secret is not shown. Throws CliError on Ctrl-C, and on Ctrl-D at the beginning. */
 export function ask(
   keyboard: Keyboard,
   out: (text: string) => void,
@@ -51,7 +48,7 @@ export function ask(
   });
 }
 
-/** `value`, or the answer to a question; throws CliError where nobody can be asked. */
+/** `value`, or the answer to a question; throws CliError if there is no terminal. */
 export async function orAsked(
   value: string | undefined,
   { keyboard, out }: { readonly keyboard: Keyboard | undefined; out(text: string): void },

@@ -1,25 +1,25 @@
 import { getEventListeners } from 'node:events';
 import { ApiError } from './api.ts';
-import { patiently } from './session.ts';
+import { untilSuccess } from './session.ts';
 
 const note = () => {};
 
-test('a call that hangs is left at once when the user ends it', async () => {
+test('a hanging call is abandoned at once when the user stops it', async () => {
   const stop = new AbortController();
-  const answer = patiently(() => new Promise<string>(() => {}), { stop: stop.signal, note });
+  const answer = untilSuccess(() => new Promise<string>(() => {}), { stop: stop.signal, note });
   stop.abort();
   expect(await answer).toBeUndefined();
 });
 
-test('nothing is left behind by a call, however many there are', async () => {
+test('calls leave no listeners behind, whatever their number', async () => {
   const stop = new AbortController();
-  for (let i = 0; i < 20; i++) await patiently(async () => i, { stop: stop.signal, note });
+  for (let i = 0; i < 20; i++) await untilSuccess(async () => i, { stop: stop.signal, note });
   expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
 });
 
-test('a failure that does not pass is thrown, one that passes is told once until it changes', async () => {
+test('a permanent failure is thrown; a transient failure is reported once until it changes', async () => {
   const stop = new AbortController();
-  const told: string[] = [];
+  const notes: string[] = [];
   const passing = (message: string) => new ApiError(3, message, { isPassing: true, retryAfterMs: 1 });
   const failures = [passing('a (503, request r1)'), passing('a (503, request r2)'), passing('b')];
   const call = async () => {
@@ -27,9 +27,9 @@ test('a failure that does not pass is thrown, one that passes is told once until
     if (failure) throw failure;
     return 'done';
   };
-  const noted = { stop: stop.signal, note: (text: string) => void told.push(text.split('\n')[0] as string) };
-  expect(await patiently(call, noted)).toBe('done');
-  expect(told).toEqual(['a (503)', 'b', 'It answers again.']);
+  const noted = { stop: stop.signal, note: (text: string) => void notes.push(text.split('\n')[0] as string) };
+  expect(await untilSuccess(call, noted)).toBe('done');
+  expect(notes).toEqual(['a (503)', 'b', 'The API answers again.']);
   const refused = new ApiError(4, 'no');
-  await expect(patiently(() => Promise.reject(refused), noted)).rejects.toBe(refused);
+  await expect(untilSuccess(() => Promise.reject(refused), noted)).rejects.toBe(refused);
 });

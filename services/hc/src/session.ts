@@ -8,16 +8,16 @@ import { readCredentials } from './credentials.ts';
 import type { Keyboard } from './prompt.ts';
 import type { OnInterrupt } from './signals.ts';
 
-/** What hc has of the process that it runs in. */
+/** Parts of the process that hc uses. */
 export interface Surroundings {
   readonly terminal: Terminal;
-  /** Where the user types; undefined: standard input is none of a terminal. */
+  /** Terminal input; undefined if standard input is not a terminal. */
   readonly keyboard?: Keyboard | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onInterrupt: OnInterrupt;
-  /** The file that Node runs as hc, for scripts that call it. */
+  /** The file that Node.js runs as hc, for completion scripts. */
   readonly main: string;
-  /** How often something is asked for what is new; milliseconds, default 1000. */
+  /** Interval for polling; milliseconds, default 1000. */
   readonly pollMs?: number;
   readonly time?: Time;
 }
@@ -30,21 +30,23 @@ export interface GlobalOptions {
   readonly json?: boolean;
 }
 
-/** Functions for the commands; the options are read when a command runs. */
+/** Functions for the commands. Options are read when a command runs. */
 export interface Session extends Surroundings {
   readonly pollMs: number;
   readonly options: GlobalOptions;
-  /** The files that the command line names. */
+  /** Files that are named on the command line. */
   readonly files: Files;
-  /** The API with the credentials of the user; throws CliError where there are none. */
+  /** The API with the credentials of the user. Throws CliError without credentials. */
   api(...scopes: Scope[]): Api;
   /** Prints an answer: as JSON with --json, otherwise as text made by `text`. */
   show<T>(value: T, text: (value: T) => string): void;
-  /** The same for one of many: one line of JSON. Throws CliError when the output's reader is gone. */
+  /** Like `show`, for one of many values: one line of JSON. Throws CliError when the output's reader has closed it. */
   emit<T>(value: T, text: (value: T) => string): Promise<void>;
-  /** Rows under heads as wide as the terminal, or below each other; a sentence when there is none. */
+  /**
+   * Rows as a table if it fits the terminal, otherwise with the fields below each other; `none` if there are no rows.
+   */
   table<T>(rows: readonly T[], columns: readonly Column<T>[], none: string): string;
-  /** Tells beside the output. */
+  /** Prints a message to standard error. */
   note(text: string): void;
 }
 
@@ -78,41 +80,41 @@ export function createSession(root: Command, surroundings: Surroundings): Sessio
   return session;
 }
 
-/** Waits; ends early, without an error, when `stop` is aborted. */
+/** Waits. Returns early, without an error, when `stop` is aborted. */
 export async function pause(ms: number, stop: AbortSignal, time: Time = systemTime): Promise<void> {
   await time.sleep(ms, { signal: stop }).catch(() => {});
 }
 
-/** Longest wait between two tries of a call; milliseconds. */
+/** Wait before the second try, and longest wait between two tries; milliseconds. */
 const waits = { firstMs: 500, maxMs: 30_000 };
 
 /**
- * Makes a call until it succeeds, as something that runs for hours does: what may pass is told once, and again when it
- * changes. Answers undefined when `stop` is aborted first.
+ * Repeats a call until it succeeds, for commands that run for hours. A transient failure is reported once, and again
+ * when it changes. Returns undefined when `stop` is aborted first.
  */
-export async function patiently<T>(
+export async function untilSuccess<T>(
   call: () => Promise<T>,
   { stop, note }: { readonly stop: AbortSignal; readonly note: (text: string) => void },
 ): Promise<T | undefined> {
-  let told: string | undefined;
+  let reported: string | undefined;
   for (let tries = 0; !stop.aborted; tries++) {
     try {
       const answer = await untilStopped(call(), stop);
-      if (answer !== undefined && told !== undefined) note('It answers again.');
+      if (answer !== undefined && reported !== undefined) note('The API answers again.');
       return answer;
     } catch (error) {
       if (!(error instanceof ApiError) || !error.isPassing) throw error;
-      // Each request has an id of its own, which is no news.
+      // The request id differs for each request, so it is ignored in the comparison.
       const message = error.message.replace(/, request [\w.-]+/, '');
-      if (message !== told) note(`${message}\nTrying again until it answers.`);
-      told = message;
+      if (message !== reported) note(`${message}\nRetrying until the API answers.`);
+      reported = message;
       await pause(Math.min(error.retryAfterMs ?? longestBackoffMs(tries + 1, waits), waits.maxMs), stop);
     }
   }
   return undefined;
 }
 
-/** The result of `work`; undefined when `stop` is aborted first: nobody waits for it any more. */
+/** The result of `work`; undefined when `stop` is aborted first, and then the result is ignored. */
 async function untilStopped<T>(work: Promise<T>, stop: AbortSignal): Promise<T | undefined> {
   const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
   const end = () => resolve(undefined);
@@ -124,7 +126,7 @@ async function untilStopped<T>(work: Promise<T>, stop: AbortSignal): Promise<T |
   }
 }
 
-/** A signal that the first Ctrl-C aborts; `off` ends listening. */
+/** A signal that the first Ctrl-C aborts; `off` removes the listener. */
 export function interruptible(session: Pick<Session, 'onInterrupt'>): {
   readonly stop: AbortSignal;
   off(): void;

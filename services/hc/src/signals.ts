@@ -1,7 +1,7 @@
-/** Calls `then` at each Ctrl-C (SIGINT) and SIGTERM from now on; answers what ends that. */
+/** Calls `then` at each Ctrl-C (SIGINT) and SIGTERM from now on. Returns a function that stops this. */
 export type OnInterrupt = (then: () => void) => () => void;
 
-/** The signals of a process. They end it at once while nobody listens. */
+/** Signals of a process. Without a listener they end the process at once. */
 export function signals(of: NodeJS.Process): OnInterrupt {
   return (then) => {
     of.on('SIGINT', then).on('SIGTERM', then);

@@ -11,11 +11,11 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** A key with which callbacks are signed. */
 export interface SigningKey {
   readonly key: string;
-  /** For messages: the application's key, hc's own key, or that of a file. */
+  /** For messages: the application's key, hc's own key, or the key of a file. */
   readonly whose: string;
 }
 
-/** The application's key, as its settings show it to a client with cws:application:read; undefined: none was issued. */
+/** The application's key from its settings, which needs cws:application:read; undefined if none was issued. */
 export async function applicationKey(api: Api): Promise<SigningKey | undefined> {
   const { authenticationKey } = await api.get<{ authenticationKey?: string }>('');
   return authenticationKey === undefined
@@ -31,7 +31,7 @@ export function ownKey(env: Env): SigningKey | undefined {
   return key ? { key, whose: "hc's own key" } : undefined;
 }
 
-/** hc's own key, made now where there is none. It signs for servers of the user's only. */
+/** hc's own key, which is created if missing. It signs only for the user's servers. */
 export function ownKeyOrNew(env: Env): SigningKey {
   const known = ownKey(env);
   if (known) return known;
@@ -41,7 +41,7 @@ export function ownKeyOrNew(env: Env): SigningKey {
   return { key, whose: "hc's own key" };
 }
 
-/** The key of a file that the command line names; - is standard input. */
+/** The key in a file that the command line names; - is standard input. */
 export async function keyOfFile(files: Files, path: string): Promise<SigningKey> {
   const key = (await files.text(path, 'The file of --key')).trim();
   if (key === '' || /\s/.test(key)) {

@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import { candidates, completionScript, type Shell, shells } from '../completion.ts';
 import type { Session } from '../session.ts';
 
-/** `completion`, and what its scripts call. */
+/** `completion`, and the hidden command that its scripts call. */
 export function addCompletion(program: Command, session: Session): void {
   program
     .command('completion')

@@ -7,7 +7,7 @@ import { type Api, ApiError } from '../api.ts';
 import { typesOption } from '../event-types.ts';
 import { imei, pastTime } from '../feed.ts';
 import { interruptedCode } from '../prompt.ts';
-import { interruptible, patiently, pause, type Session } from '../session.ts';
+import { interruptible, pause, type Session, untilSuccess } from '../session.ts';
 import { transactionId } from './transactions.ts';
 import { destinations } from './trigger.ts';
 
@@ -78,15 +78,15 @@ interface RecoverOptions {
 }
 
 const destinationOption = () =>
-  new Option('--destination <setting>', 'only to this setting').choices(destinations);
+  new Option('--destination <setting>', 'only this setting').choices(destinations);
 
 /** `deliveries list|show|redeliver|recover|recovery`. */
 export function addDeliveries(program: Command, session: Session): void {
-  const group = program.command('deliveries').description('what became of each callback, and sending again');
+  const group = program.command('deliveries').description('state of callbacks, and resending');
 
   group
     .command('list')
-    .description('deliveries, newest first; those of an ended state in the order of their end')
+    .description('deliveries, newest first; finished ones in the order of their end')
     .addOption(
       new Option('--state <state>', 'only in this state').choices([
         'pending',
@@ -100,10 +100,10 @@ export function addDeliveries(program: Command, session: Session): void {
     .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
     .option('--transaction <transactionId>', 'only of this transaction', transactionId)
-    .option('--since <time>', 'created since then: 2h (before now) or a date', pastTime)
-    .option('--until <time>', 'created until then', pastTime)
-    .option('--limit <deliveries>', 'most to show, up to 1000', listLimit, 100)
-    .option('--after <cursor>', 'continue behind a cursor that a former call has shown')
+    .option('--since <time>', 'created since: 2h (ago) or a date', pastTime)
+    .option('--until <time>', 'created until', pastTime)
+    .option('--limit <deliveries>', 'maximum to show, up to 1000', listLimit, 100)
+    .option('--after <cursor>', 'continue after a cursor of an earlier call')
     .addHelpText('after', '\nExample:\n  $ hc deliveries list --state dead --since 1d\n')
     .action((options: ListOptions) => list(session, options));
 
@@ -121,7 +121,7 @@ export function addDeliveries(program: Command, session: Session): void {
             delivery.attempts,
             attemptColumns,
             delivery.state === 'unsent'
-              ? 'It is for the event feed only and is not sent.'
+              ? 'The event is only in the event feed and is not sent.'
               : 'No attempts yet.',
           ),
           `\n${visible(delivery.body)}\n`,
@@ -131,9 +131,9 @@ export function addDeliveries(program: Command, session: Session): void {
 
   group
     .command('redeliver <webhookId...>')
-    .description('send again to the registered address: the same body and id, a new budget of attempts')
-    .option('--force', 'also what never failed')
-    .option('--idempotency-key <key>', 'repeat a call of this key without doing it twice; for one delivery')
+    .description('send again to the registered URL with the same body and id and new attempts')
+    .option('--force', 'include deliveries that never failed')
+    .option('--idempotency-key <key>', 'repeat an earlier call with this key safely; only for one delivery')
     .action(async (ids: string[], options: { force?: boolean; idempotencyKey?: string }) => {
       if (options.idempotencyKey !== undefined && ids.length > 1) {
         throw new CliError(cliExitCodes.usage, '--idempotency-key is for one delivery.');
@@ -142,7 +142,7 @@ export function addDeliveries(program: Command, session: Session): void {
       const redeliver = async (id: string) => {
         const path = `/deliveries/${encodeURIComponent(id)}/redeliver`;
         const body = options.force ? { force: true } : {};
-        const sent = await api.post<Delivery>(path, body, options.idempotencyKey).catch(sayForce);
+        const sent = await api.post<Delivery>(path, body, options.idempotencyKey).catch(explainForce);
         await session
           .emit(sent, (one) => `${describe(one)}${ids.length > 1 ? '\n' : ''}`)
           .catch(exceptOutputClosed);
@@ -152,15 +152,15 @@ export function addDeliveries(program: Command, session: Session): void {
 
   group
     .command('recover')
-    .description('send again what was given up since a time, at a pace, and show its progress')
-    .requiredOption('--since <time>', 'created since then: 2h (before now) or a date', pastTime)
+    .description('send dead deliveries since a time again, at a limited rate, and show the progress')
+    .requiredOption('--since <time>', 'created since: 2h (ago) or a date', pastTime)
     .addOption(destinationOption())
     .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
-    .option('--delivered', 'also what was delivered')
+    .option('--delivered', 'include delivered ones')
     .option('--dry-run', 'only count')
-    .option('--no-wait', 'do not wait for its end')
-    .option('--idempotency-key <key>', 'repeat a call of this key without doing it twice')
+    .option('--no-wait', 'do not wait for the end')
+    .option('--idempotency-key <key>', 'repeat an earlier call with this key safely')
     .addHelpText(
       'after',
       `
@@ -174,8 +174,8 @@ Example:
 
   group
     .command('recovery <recoveryId>')
-    .description('the progress of a recovery, to its end')
-    .option('--no-wait', 'only as it is now')
+    .description('the progress of a recovery until its end')
+    .option('--no-wait', 'show only the current state')
     .action(async (recoveryId: string, { wait }: { wait: boolean }) => {
       const api = session.api('cws:application:read');
       const recovery = await api.get<Recovery>(recoveryPath(recoveryId));
@@ -184,8 +184,8 @@ Example:
     });
 }
 
-/** What the API calls "force" is an option here. */
-function sayForce(error: unknown): never {
+/** Replaces the API's "force" in an error by the name of the option. */
+function explainForce(error: unknown): never {
   if (error instanceof ApiError && error.message.includes('"force": true')) {
     const message = error.message.replace('give "force": true', 'give --force');
     throw new CliError(error.exitCode, message, { cause: error });
@@ -241,7 +241,7 @@ async function recover(session: Session, options: RecoverOptions): Promise<void>
     options.idempotencyKey,
   );
   if (!recovery) {
-    const would = options.dryRun ? 'would be sent again' : 'are sent again';
+    const would = options.dryRun ? 'would be sent again' : 'are being sent again';
     await session.emit({ count, recovery }, () => `${count} deliveries ${would}.\n`);
   } else if (options.wait) await watch(session, api, recovery);
   else await session.emit(recovery, progressLine);
@@ -249,7 +249,7 @@ async function recover(session: Session, options: RecoverOptions): Promise<void>
 
 const recoveryPath = (id: string) => `/recoveries/${encodeURIComponent(id)}`;
 
-/** Shows each step of a recovery to its end. */
+/** Shows each step of a recovery until its end. */
 async function watch(session: Session, api: Api, first: Recovery): Promise<void> {
   const { stop, off } = interruptible(session);
   let shown = '';
@@ -260,7 +260,7 @@ async function watch(session: Session, api: Api, first: Recovery): Promise<void>
       shown = now;
       if (recovery.state === 'ended') return;
       await pause(session.pollMs, stop);
-      recovery = await patiently(() => api.get<Recovery>(recoveryPath(first.recoveryId)), {
+      recovery = await untilSuccess(() => api.get<Recovery>(recoveryPath(first.recoveryId)), {
         stop,
         note: session.note,
       });
@@ -275,8 +275,8 @@ async function watch(session: Session, api: Api, first: Recovery): Promise<void>
 }
 
 function progressLine({ recoveryId, state, done, total }: Recovery): string {
-  const end = state === 'ended' ? '; that is all: hc deliveries list tells what became of them' : '';
-  return `${visible(recoveryId)}  ${done} of ${total} on their way again${end}\n`;
+  const end = state === 'ended' ? '; finished. See the results with: hc deliveries list' : '';
+  return `${visible(recoveryId)}  ${done} of ${total} resent${end}\n`;
 }
 
 const attemptColumns: readonly Column<Attempt>[] = [
@@ -311,13 +311,13 @@ function describe(delivery: Delivery): string {
   ]);
 }
 
-/** Whoever waits longer than until then waits for something else. */
+/** A delivery that is due for longer than this waits for another reason; milliseconds. */
 const lateMs = 2000;
 
 function nextAttemptOf({ nextAttemptAt }: Delivery): string {
   if (nextAttemptAt === null) return '';
   if (Date.parse(nextAttemptAt) > Date.now() - lateMs) return nextAttemptAt;
-  return `due since ${nextAttemptAt}: it waits for one before it, or its address takes nothing now or is not set`;
+  return `due since ${nextAttemptAt}: waiting for an earlier delivery, or its URL is failing or not set`;
 }
 
 function timeText(ms: number | undefined): string | undefined {

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { pastTime } from '../feed.ts';
 import type { Session } from '../session.ts';
 
-/** A device's status as `GET …/device_statuses` gives it: what this shows of it. */
+/** The fields of a device's status (`GET …/device_statuses`) that this command shows. */
 interface Status {
   readonly deviceId: string;
   readonly power: string | null;
@@ -32,7 +32,7 @@ interface DevicesOptions {
   readonly after?: string;
 }
 
-/** Most devices of one page of the call. */
+/** Maximum devices of one page of the API. */
 const mostOfPage = 100;
 
 /** `devices list`, which is the default. */
@@ -43,12 +43,12 @@ export function addDevices(program: Command, session: Session): void {
     .command('list', { isDefault: true })
     .description('their statuses, by IMEI')
     .addOption(new Option('--network <state>', 'only these').choices(['online', 'offline']))
-    .option('--battery-below <percent>', 'only with less than this, as last reported', percent)
-    .option('--client-version <version>', 'only with this version of the client')
-    .option('--activated-since <time>', 'only activated since then: 2h (before now) or a date', pastTime)
-    .option('--limit <devices>', 'most to show, up to 1000', listLimit, 100)
-    .option('--all', 'all of them')
-    .option('--after <cursor>', 'continue behind a cursor that a former call with the same filters has shown')
+    .option('--battery-below <percent>', 'only below this last reported percentage', percent)
+    .option('--client-version <version>', 'only with this client version')
+    .option('--activated-since <time>', 'only activated since: 2h (ago) or a date', pastTime)
+    .option('--limit <devices>', 'maximum to show, up to 1000', listLimit, 100)
+    .option('--all', 'show all devices')
+    .option('--after <cursor>', 'continue after a cursor of an earlier call with the same filters')
     .addHelpText('after', '\nExamples:\n  $ hc devices --network offline\n  $ hc devices --all --json\n')
     .action((options: DevicesOptions) => list(session, options));
 }

@@ -8,13 +8,13 @@ import {
   beginning,
   type FeedEvent,
   type FeedFilter,
-  type FeedPlace,
+  type FeedPosition,
   imei,
   isSince,
   readFeed,
   startOf,
 } from '../feed.ts';
-import { interruptible, patiently, pause, type Session } from '../session.ts';
+import { interruptible, pause, type Session, untilSuccess } from '../session.ts';
 
 interface EventsOptions {
   readonly after?: string;
@@ -30,18 +30,14 @@ interface EventsOptions {
 export function addEvents(program: Command, session: Session): void {
   program
     .command('events')
-    .description('all callbacks of the application in their order, whether they were delivered or not')
-    .option('--from <beginning>', 'now, oldest, a time such as 2h (before now), or a date', beginning)
-    .addOption(
-      new Option('--after <cursor>', 'continue behind a cursor that a former call has shown').conflicts(
-        'from',
-      ),
-    )
+    .description('all callbacks of the application in order, delivered or not')
+    .option('--from <beginning>', 'now, oldest, a time such as 2h (ago), or a date', beginning)
+    .addOption(new Option('--after <cursor>', 'continue after a cursor of an earlier call').conflicts('from'))
     .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
-    .option('--limit <events>', 'most to show, up to 1000', listLimit, 100)
-    .option('--resends', 'show also what was sent again')
-    .option('--follow', 'show what comes until Ctrl-C; from now on, unless said otherwise')
+    .option('--limit <events>', 'maximum to show, up to 1000', listLimit, 100)
+    .option('--resends', 'include resent callbacks')
+    .option('--follow', 'show new events until Ctrl-C; default: from now on')
     .addHelpText(
       'after',
       `
@@ -88,8 +84,8 @@ async function list(session: Session, api: Api, filter: FeedFilter, options: Eve
 async function follow(session: Session, api: Api, filter: FeedFilter, options: EventsOptions): Promise<void> {
   const { stop, off } = interruptible(session);
   const patient = { stop, note: session.note };
-  const read = (place: FeedPlace, limit: number) =>
-    patiently(() => readFeed(api, filter, place, limit), patient);
+  const read = (place: FeedPosition, limit: number) =>
+    untilSuccess(() => readFeed(api, filter, place, limit), patient);
   try {
     const start =
       options.after === undefined

@@ -10,7 +10,7 @@ import {
   type Beginning,
   beginning,
   type FeedFilter,
-  type FeedPlace,
+  type FeedPosition,
   imei,
   readFeed,
   startOf,
@@ -19,10 +19,10 @@ import { type Forwarded, listen } from '../listen/listen.ts';
 import { Position } from '../listen/position.ts';
 import { stateFolder } from '../places.ts';
 import { interruptedCode } from '../prompt.ts';
-import { patiently, type Session } from '../session.ts';
+import { type Session, untilSuccess } from '../session.ts';
 import { applicationKey, keyOfFile, ownKeyOrNew, type SigningKey } from '../signing-keys.ts';
 
-/** Clocks of the cloud and of this machine may differ by this much. */
+/** Maximum difference between the clocks of the cloud and this machine; milliseconds. */
 const clockMarginMs = 2 * 3_600_000;
 
 interface ListenFlags {
@@ -40,19 +40,26 @@ interface ListenFlags {
 export function addListen(program: Command, session: Session): void {
   program
     .command('listen')
-    .description('forward all callbacks of the application to a server on your machine, signed as always')
-    .requiredOption('--forward-to <url>', 'where to: http://localhost:3000/callbacks', targetUrl)
+    .description('forward all callbacks of the application, with valid signatures, to a local server')
+    .requiredOption(
+      '--forward-to <url>',
+      'URL of the server, for example http://localhost:3000/callbacks',
+      targetUrl,
+    )
     .option(
       '--from <beginning>',
-      'begin again: with now, oldest, a time such as 2h (before now), or a date',
+      'start again at: now, oldest, a time such as 2h (ago), or a date',
       beginning,
     )
     .addOption(typesOption())
     .option('--device <imei>', 'only of this device', imei)
-    .option('--no-resends', 'leave out what deliveries redeliver, recover or an operator sends again')
-    .option('--key <file>', 'sign with the key of this file, not with the application’s; -: standard input')
+    .option('--no-resends', 'leave out callbacks that redeliver, recover or an operator sends again')
+    .option(
+      '--key <file>',
+      'sign with the key in this file instead of the application’s key; -: standard input',
+    )
     .option('--own-key', "sign with a key of hc's own, which is shown at the start")
-    .option('--allow-http', 'allow plain http beyond this machine, where callbacks can be read on their way')
+    .option('--allow-http', 'allow plain http to another machine, where callbacks can be intercepted')
     .addHelpText(
       'after',
       `
@@ -81,7 +88,7 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
   if (flags.forwardTo.protocol === 'http:' && !flags.allowHttp && !isThisMachine(flags.forwardTo.hostname)) {
     throw new CliError(
       cliExitCodes.usage,
-      `${shownUrl(flags.forwardTo)} is plain http to another machine: callbacks could be read on their way. Use https, or allow it with --allow-http.`,
+      `${shownUrl(flags.forwardTo)} is plain http to another machine, where callbacks can be intercepted. Use https, or allow http with --allow-http.`,
     );
   }
   const api = session.api('cws:application:read');
@@ -94,8 +101,8 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
   const patient = { stop, note: session.note };
   try {
     const { key, readKey } = await signing(session, api, flags);
-    const read = (place: FeedPlace, limit: number) =>
-      patiently(() => readFeed(api, filter, place, limit), patient);
+    const read = (place: FeedPosition, limit: number) =>
+      untilSuccess(() => readFeed(api, filter, place, limit), patient);
     const opened = await Position.open(
       positionFile(session, flags, filter),
       flags.from !== undefined,
@@ -113,7 +120,7 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
       session.note(
         `Forwarding callbacks of ${api.applicationId} to ${shownUrl(flags.forwardTo)}, signed with ${key.whose}. Ctrl-C ends.`,
       );
-      session.note(isNew ? beginningText(flags.from ?? 'now') : 'Going on where the last run stopped.');
+      session.note(isNew ? beginningText(flags.from ?? 'now') : 'Continuing where the last run stopped.');
       await listen({
         ...{
           api,
@@ -132,14 +139,14 @@ async function run(session: Session, flags: ListenFlags): Promise<void> {
     } finally {
       position.close();
     }
-    if (cut.aborted) throw new CliError(interruptedCode, 'The event that was under way was not answered.');
+    if (cut.aborted) throw new CliError(interruptedCode, 'The event in progress was not answered.');
     session.note('Ended. The next run continues from here.');
   } finally {
     off();
   }
 }
 
-/** The key to sign with now, and how it is read again. */
+/** The current signing key, and a function that reads it again. */
 async function signing(
   session: Session,
   api: Api,
@@ -151,12 +158,12 @@ async function signing(
   if (issued) return { key: issued, readKey: async () => (await applicationKey(api)) ?? issued };
   const own = ownKeyOrNew(session.env);
   session.note(
-    `${ownKey ? '' : 'The application has no key yet (POST …/refresh_authkey issues one). '}Let your server verify with hc's own key: ${own.key}`,
+    `${ownKey ? '' : 'The application has no key yet (POST …/refresh_authkey issues one). '}Verify with hc's own key on your server: ${own.key}`,
   );
   return fixed(own);
 }
 
-/** The first Ctrl-C begins nothing new, the second one cuts off what is under way. */
+/** Signals of Ctrl-C: the first stops new work, the second also aborts the request in progress. */
 function twoSteps({ onInterrupt, note }: Session): {
   readonly stop: AbortSignal;
   readonly cut: AbortSignal;
@@ -166,14 +173,14 @@ function twoSteps({ onInterrupt, note }: Session): {
   const off = onInterrupt(() => {
     if (stop.signal.aborted) cut.abort();
     else {
-      note('Ending when the event that is under way is answered; Ctrl-C again ends now.');
+      note('Stopping when the event in progress is answered. Press Ctrl-C again to stop now.');
       stop.abort();
     }
   });
   return { stop: stop.signal, cut: cut.signal, off };
 }
 
-/** One file for each feed that is read and each target. */
+/** Path of the position file: one for each combination of feed, filter and target. */
 function positionFile(session: Session, { forwardTo }: ListenFlags, filter: FeedFilter): string {
   const { env, options } = session;
   const { apiUrl, applicationId } = readCredentials(env, {
@@ -188,7 +195,7 @@ function positionFile(session: Session, { forwardTo }: ListenFlags, filter: Feed
   return join(stateFolder(env), 'listen', `${name}.jsonl`);
 }
 
-/** Parses the target for commander; an address without http:// is one all the same. */
+/** Parses the target for commander. An address without http:// is accepted. */
 function targetUrl(text: string): URL {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
   if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '') {
@@ -200,7 +207,7 @@ function targetUrl(text: string): URL {
   return url;
 }
 
-/** Without the password that it may have. */
+/** The URL without its password. */
 function shownUrl(url: URL): string {
   const shown = new URL(url);
   shown.username = '';
@@ -210,10 +217,10 @@ function shownUrl(url: URL): string {
 
 function beginningText(from: Beginning): string {
   if (from === 'now') {
-    return 'Beginning with what comes from now on (--from oldest, or 2h, forwards what came before, too).';
+    return 'Starting with new events (--from oldest or --from 2h also forwards earlier events).';
   }
-  if (from === 'oldest') return 'Beginning with the oldest event that is kept.';
-  return `Beginning with events since ${new Date(from).toISOString()}.`;
+  if (from === 'oldest') return 'Starting with the oldest stored event.';
+  return `Starting with events since ${new Date(from).toISOString()}.`;
 }
 
 function asJson({ event, ...result }: Forwarded): object {
@@ -237,8 +244,8 @@ function forwardedLine(forwarded: Forwarded): string {
   const why = reason ? `: ${reason}` : '';
   if (event.resend !== undefined) parts.push('(sent again)');
   if (outcome === 'again') {
-    parts.push(`(try ${attempt}, again in ${Math.round((nextInMs ?? 0) / 100) / 10} s${why})`);
-  } else if (outcome === 'gone') parts.push(`(given up, as the cloud does after 410${why})`);
+    parts.push(`(attempt ${attempt}, retry in ${Math.round((nextInMs ?? 0) / 100) / 10} s${why})`);
+  } else if (outcome === 'gone') parts.push(`(dropped, like in the cloud after 410${why})`);
   else if (attempt > 1) parts.push(`(try ${attempt})`);
   return `${parts.map(visible).join('  ')}\n`;
 }

@@ -29,15 +29,13 @@ interface LoginOptions {
 export function addLogin(program: Command, session: Session): void {
   program
     .command('login')
-    .description(
-      'store with what the API is called, for you alone; the secret comes from standard input, or is asked for',
-    )
+    .description('store API credentials (file mode 0600); the secret is read from standard input or a prompt')
     .option('--api-url <url>', "the API's address")
-    .option('--token-url <url>', 'the address that gives access tokens')
-    .option('--issuer <url>', 'the issuer, which tells that address (OpenID Connect)')
+    .option('--token-url <url>', 'URL of the token endpoint')
+    .option('--issuer <url>', 'URL of the issuer, to discover the token endpoint (OpenID Connect)')
     .option('--client <clientId>', "your client's id")
-    .option('--from <file>', 'read all of it from a file, such as .data/demo.json of make up')
-    .option('--allow-http', 'allow plain http beyond this machine, where secret and tokens can be read')
+    .option('--from <file>', 'read all values from a file, such as .data/demo.json of make up')
+    .option('--allow-http', 'allow plain http to another machine, where secret and tokens can be intercepted')
     .addHelpText(
       'after',
       `
@@ -71,11 +69,11 @@ Examples:
 
   program
     .command('logout')
-    .description('remove what login has stored on this machine')
+    .description('remove the stored credentials')
     .action(() => {
       const file = credentialsFile(session.env, session.options.profile);
       rmSync(file, { force: true });
-      session.show({ removed: file }, () => `${visible(file)} is removed.\n`);
+      session.show({ removed: file }, () => `${visible(file)} was removed.\n`);
     });
 }
 
@@ -132,7 +130,7 @@ async function secretTyped({ keyboard, terminal, files }: Session): Promise<stri
   throw new CliError(cliExitCodes.usage, 'The secret is empty. Nothing was stored.');
 }
 
-/** Credentials of a file in the form of make up's demo.json. */
+/** Reads credentials from a file in the form of make up's demo.json. */
 function readGiven(path: string): Partial<StoredCredentials> {
   const text = readSecretFile(path, 'The file of --from');
   if (text === undefined) throw new CliError(cliExitCodes.usage, `There is no file ${path}.`);
@@ -144,7 +142,7 @@ function readGiven(path: string): Partial<StoredCredentials> {
       if (typeof value === 'string') given[name] = value;
     }
   } catch {
-    // The parser's message would show a part of the file.
+    // The parser's message would contain a part of the file.
     throw new CliError(cliExitCodes.usage, `The file ${path} is not JSON.`);
   }
   return given;

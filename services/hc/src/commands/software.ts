@@ -15,8 +15,8 @@ export function addSoftware(program: Command, session: Session): void {
     .command('withdraw')
     .argument('<package>', 'the package name')
     .argument('<version>', 'the version')
-    .description('withdraw a version that no update was ever sent with, so that it can be uploaded again')
-    .option('--idempotency-key <key>', 'repeat a call of this key without doing it twice')
+    .description('withdraw a version that was never sent in an update, so that it can be uploaded again')
+    .option('--idempotency-key <key>', 'repeat an earlier call with this key safely')
     .addHelpText('after', '\nExamples:\n  $ hc software withdraw com.example.app 1.2.0\n')
     .action(async (name: string, version: string, options: { idempotencyKey?: string }) => {
       const api = session.api('cws:application:write');

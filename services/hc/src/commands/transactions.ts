@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Api, ApiError } from '../api.ts';
 import { imei } from '../feed.ts';
 import { interruptedCode } from '../prompt.ts';
-import { interruptible, patiently, pause, type Session } from '../session.ts';
+import { interruptible, pause, type Session, untilSuccess } from '../session.ts';
 
 interface Transaction {
   readonly transactionId: number;
@@ -16,7 +16,7 @@ interface Transaction {
   readonly updatedAt: string;
 }
 
-/** What a callback tells of a transaction's end. */
+/** Result of a transaction in its callback. */
 interface Outcome {
   readonly webhookId: string;
   readonly result: string | null;
@@ -31,7 +31,7 @@ interface ListOptions {
 }
 
 const pageSize = 100;
-/** The callback of an end is there soon after the end itself. */
+/** Longest wait for the callback after the end of a transaction; milliseconds. */
 const outcomeWaitMs = 10_000;
 
 /** `transactions list|show|watch`. */
@@ -46,9 +46,9 @@ export function addTransactions(program: Command, session: Session): void {
       new Option('--status <status>', 'only in this state').choices(['uncompleted', 'completed', 'canceled']),
     )
     .addOption(
-      new Option('--order <order>', 'which come first').choices(['newest', 'oldest']).default('newest'),
+      new Option('--order <order>', 'order by creation').choices(['newest', 'oldest']).default('newest'),
     )
-    .option('--limit <transactions>', 'most to show, up to 1000', listLimit, 100)
+    .option('--limit <transactions>', 'maximum to show, up to 1000', listLimit, 100)
     .action((options: ListOptions) => list(session, options));
 
   group
@@ -63,8 +63,8 @@ export function addTransactions(program: Command, session: Session): void {
   group
     .command('watch')
     .argument('<transactionId>', 'its id', transactionId)
-    .description('show each change of a transaction to its end, and how it ended')
-    .addHelpText('after', '\nEnds with 1 when the transaction failed or was canceled.\n')
+    .description('show each change of a transaction until its end, and the result')
+    .addHelpText('after', '\nEnds with exit code 1 if the transaction failed or was canceled.\n')
     .action((id: number) => watch(session, id));
 }
 
@@ -83,7 +83,7 @@ async function list(session: Session, options: ListOptions): Promise<void> {
       perPage: pageSize,
       page,
     });
-    // A new transaction moves the others on to later pages.
+    // A new transaction moves others to later pages.
     for (const one of answer.transactions) found.set(one.transactionId, one);
     isMore = answer.parameters.isNext;
   }
@@ -113,33 +113,34 @@ async function watch(session: Session, id: number): Promise<void> {
   let end: Transaction | undefined;
   try {
     while (!end && !stop.aborted) {
-      const now = await patiently(() => api.get<Transaction>(`/transactions/${id}`), patient);
+      const now = await untilSuccess(() => api.get<Transaction>(`/transactions/${id}`), patient);
       if (!now) break;
       if (now.transactionStatus !== shown) await session.emit(now, statusLine);
       shown = now.transactionStatus;
       if (shown === 'processed' || shown === 'canceled') end = now;
       else await pause(session.pollMs, stop);
     }
-    if (!end) throw new CliError(interruptedCode, `Transaction ${id} continues: it is ${visible(shown)}.`);
+    if (!end)
+      throw new CliError(interruptedCode, `Transaction ${id} continues: its state is ${visible(shown)}.`);
     const outcome = await outcomeOf(session, api, end, stop);
     if (outcome) await session.emit(outcome, outcomeLine);
     if (end.transactionStatus === 'canceled' || (outcome && outcome.result !== 'success')) {
       throw new CliError(cliExitCodes.refused, `Transaction ${id} did not succeed.`);
     }
-    if (!outcome) session.note('Its callback is not there yet: hc deliveries list --transaction ID');
+    if (!outcome) session.note('Its callback is not available yet: hc deliveries list --transaction ID');
   } finally {
     off();
   }
 }
 
-/** What the callback of its end tells; undefined: it is not stored yet, or was removed. */
+/** Result in the callback of a transaction's end; undefined: the callback is not stored yet, or was removed. */
 async function outcomeOf(
   { pollMs }: Session,
   api: Api,
   { transactionId: id, transactionStatus }: Transaction,
   stop: AbortSignal,
 ): Promise<Outcome | undefined> {
-  // ADR 0006: a callback's id is made of its transaction and its kind.
+  // ADR 0006: a callback's id contains its transaction and its kind.
   const webhookId = `tx-${id}-${transactionStatus}`;
   const untilMs = Date.now() + outcomeWaitMs;
   for (;;) {
@@ -154,7 +155,7 @@ async function outcomeOf(
   }
 }
 
-/** The forms of results: a word, a status code of connectivity, or neither. */
+/** The result in a body: a word, a status code of connectivity, or neither. */
 function resultIn(body: {
   result?: unknown;
   statusCode?: unknown;

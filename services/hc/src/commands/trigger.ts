@@ -6,7 +6,7 @@ import { suggesting } from '../completion.ts';
 import { eventTypes } from '../event-types.ts';
 import type { Session } from '../session.ts';
 
-/** The settings that callbacks go to. */
+/** Settings that contain callback URLs. */
 export const destinations = [
   'deviceEvent',
   'soraEvent',
@@ -54,19 +54,17 @@ interface TriggerOptions {
 export function addTrigger(program: Command, session: Session): void {
   program
     .command('trigger')
-    .addArgument(suggesting(new Argument('[type]', 'of the callback'), eventTypes))
-    .description(
-      'send a test callback to a registered destination now; without a type: which types there are',
-    )
+    .addArgument(suggesting(new Argument('[type]', 'callback type'), eventTypes))
+    .description('send a test callback to a registered URL now; without a type: list the types')
     .addOption(
       new Option('--destination <setting>', "the setting with the address; default: the type's").choices(
         destinations,
       ),
     )
-    .option('--example <name>', 'which example of the type; default: the first one')
-    .option('--fields <json>', 'fields that replace those of the example', jsonObject)
-    .option('--verify', 'also send one with a wrong signature, which the receiver has to refuse')
-    .option('--idempotency-key <key>', 'repeat a call of this key without doing it twice')
+    .option('--example <name>', 'example of the type; default: the first example')
+    .option('--fields <json>', 'fields that replace fields of the example', jsonObject)
+    .option('--verify', 'also send a callback with a wrong signature, which the receiver must reject')
+    .option('--idempotency-key <key>', 'repeat an earlier call with this key safely')
     .addHelpText(
       'after',
       `
@@ -95,14 +93,14 @@ Examples:
       session.show(result, resultText);
       await session.terminal.flushed?.().catch(exceptOutputClosed);
       if (result.reason !== null) {
-        throw new CliError(cliExitCodes.refused, `The callback was not taken: ${visible(result.reason)}`);
+        throw new CliError(cliExitCodes.refused, `The callback was not accepted: ${visible(result.reason)}`);
       }
       if (result.verification && result.verification.refused !== true) {
         throw new CliError(
           cliExitCodes.refused,
           result.verification.refused === false
-            ? 'The receiver took a callback with a wrong signature: it does not verify. Verify both signatures before anything else.'
-            : 'The receiver neither took nor refused the wrong signature: it has to answer 4xx.',
+            ? 'The receiver accepted a callback with a wrong signature, so it does not verify signatures. Verify both signatures before any other processing.'
+            : 'The receiver neither accepted nor rejected the wrong signature. It must answer 4xx.',
         );
       }
     });
@@ -146,14 +144,14 @@ function resultText(result: TestResult): string {
   ]);
   if (!result.verification) return text;
   const { refused } = result.verification;
-  const judged = refused ? 'refused, as it has to be' : 'TAKEN';
-  // A receiver that refuses everything shows nothing by it.
+  const verdict = refused ? 'rejected, as required' : 'ACCEPTED';
+  // A receiver that rejects every callback shows nothing with this rejection.
   const isRefusedAnyway = result.reason !== null && refused === true;
   const word = isRefusedAnyway
-    ? 'not judged: the right one was refused, too'
+    ? 'not tested: the correct signature was rejected, too'
     : refused === null
-      ? 'not judged'
-      : judged;
+      ? 'not tested'
+      : verdict;
   return `${text}\nWith a wrong signature:\n${fields([['signature', word], ...receivedFields(result.verification)])}`;
 }
 
@@ -171,7 +169,7 @@ function jsonObject(text: string): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Said below.
+    // Handled below.
   }
   throw new InvalidArgumentError('It is not a JSON object such as {"deviceId":"350000000000014"}.');
 }

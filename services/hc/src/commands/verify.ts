@@ -7,7 +7,7 @@ import { type Api, ApiError } from '../api.ts';
 import { pastTime } from '../feed.ts';
 import type { Session } from '../session.ts';
 import { applicationKey, keyOfFile, ownKey, type SigningKey } from '../signing-keys.ts';
-import { type Judgement, judge } from '../verify/judge.ts';
+import { checkSignatures, type SignatureReport } from '../verify/check-signatures.ts';
 import { parseStored, type StoredCallback } from '../verify/stored-callback.ts';
 
 interface VerifyOptions {
@@ -21,7 +21,7 @@ export function addVerify(program: Command, session: Session): void {
   program
     .command('verify <file>')
     .description(
-      'say which signature of a stored callback is right, or what is wrong: time, key, or a changed body',
+      'check the signatures of a stored callback, and report what is wrong: time, key, or a changed body',
     )
     .option('--key <file>', 'verify with the key of this file; -: standard input')
     .option(
@@ -29,13 +29,13 @@ export function addVerify(program: Command, session: Session): void {
       "when it was received: 2h (before now) or a date; default: the file's time",
       pastTime,
     )
-    .option('--offline', 'do not ask the API for the key and for the body as it was sent')
+    .option('--offline', 'do not read the key and the sent body from the API')
     .addHelpText(
       'after',
       `
 The file has the request as it arrived: headers, an empty line, the body; or JSON such as
-  {"headers": {"webhook-id": "…", …}, "body": "the body as a text", "receivedAt": "2026-01-31T12:00:00Z"}
-(bodyBase64 in place of body for bytes). Known keys: that of --key, the application's, and hc's own of listen --own-key.
+  {"headers": {"webhook-id": "…", …}, "body": "the body as text", "receivedAt": "2026-01-31T12:00:00Z"}
+(bodyBase64 in place of body for bytes). Known keys: the key of --key, the application's key, and hc's own key (listen --own-key).
 Ends with 1 when anything is wrong.
 
 Example:
@@ -58,17 +58,17 @@ async function run(session: Session, file: string, options: VerifyOptions): Prom
   if (keys.length === 0) {
     throw new CliError(
       cliExitCodes.usage,
-      'There is no key to verify with: run hc login (the application needs a key), or give --key FILE.',
+      'No key to verify with: run hc login (the application needs a key), or give --key FILE.',
     );
   }
   const receivedAtMs = options.received ?? stored.receivedAtMs ?? timeOf(file);
-  const judgement = judge(stored, keys, receivedAtMs, api && (await sentBody(api, stored)));
-  session.show({ ...judgement, receivedAt: new Date(receivedAtMs).toISOString() }, () =>
-    judgementText(judgement, receivedAtMs),
+  const report = checkSignatures(stored, keys, receivedAtMs, api && (await sentBody(api, stored)));
+  session.show({ ...report, receivedAt: new Date(receivedAtMs).toISOString() }, () =>
+    reportText(report, receivedAtMs),
   );
   await session.terminal.flushed?.().catch(exceptOutputClosed);
-  if (judgement.problems.length > 0) {
-    throw new CliError(cliExitCodes.refused, judgement.problems.map(visible).join('\n'));
+  if (report.problems.length > 0) {
+    throw new CliError(cliExitCodes.refused, report.problems.map(visible).join('\n'));
   }
 }
 
@@ -95,7 +95,7 @@ function loggedIn(session: Session): Api | undefined {
   }
 }
 
-/** The body as the cloud has it; undefined: it knows no such callback. */
+/** The body that the cloud sent; undefined if the cloud has no such callback. */
 async function sentBody(api: Api, { headers }: StoredCallback): Promise<string | undefined> {
   const id = headers['webhook-id'];
   if (!id) return undefined;
@@ -107,13 +107,13 @@ async function sentBody(api: Api, { headers }: StoredCallback): Promise<string |
   }
 }
 
-/** When a file was last written, as it was when the callback was received; now for standard input. */
+/** Last write of a file, which is the assumed time of receipt; now for standard input. */
 function timeOf(file: string): number {
   return file === standard ? Date.now() : statSync(file).mtimeMs;
 }
 
-function judgementText(
-  { webhookId, signedAtMs, signatures, problems }: Judgement,
+function reportText(
+  { webhookId, signedAtMs, signatures, problems }: SignatureReport,
   receivedAtMs: number,
 ): string {
   return fields([

@@ -8,23 +8,23 @@ import { failureReason } from '@headset-cloud/kit/outbound/reason.ts';
 import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
 import type { FeedEvent } from '../feed.ts';
 
-/** How long the cloud waits for an answer to a callback (rule C10); milliseconds. */
+/** Time-out of the cloud for an answer to a callback (rule C10); milliseconds. */
 export const answerTimeoutMs = 15_000;
-/** Most of an answer that is kept, to show why an event was refused. */
+/** Maximum characters of an answer that are kept, to show why an event was rejected. */
 const keptCharacters = 200;
 
-/** What came of one request to the target. */
+/** Result of one request to the target. */
 export interface Attempt {
-  /** Undefined: there was no answer. */
+  /** Undefined if there was no answer. */
   readonly status: number | undefined;
   readonly durationMs: number;
-  /** Why it failed: the beginning of the answer, or the network's reason; undefined for a success. */
+  /** Reason for a failure: the beginning of the answer, or the network error; undefined for a success. */
   readonly reason: string | undefined;
-  /** When the target wants it again (429 and 503 only); milliseconds. */
+  /** Wait that the target asks for (429 and 503 only); milliseconds. */
   readonly retryAfterMs: number | undefined;
 }
 
-/** The headers of a callback as the cloud sends it, but for the name of the sender. */
+/** The headers of a callback that the cloud sends, except the name of the sender. */
 export function callbackHeaders(
   { webhookId, body }: FeedEvent,
   applicationId: string,
@@ -45,8 +45,8 @@ export function callbackHeaders(
 }
 
 /**
- * Posts a body once. Redirects are not followed, as the cloud does not. What is told of the answer has `key` and the
- * signatures masked. Never rejects.
+ * Posts a body once. Redirects are not followed, like in the cloud. `key` and the signatures are masked in the reported
+ * answer. Never rejects.
  */
 export function post(
   url: URL,
@@ -62,7 +62,7 @@ export function post(
   return new Promise((resolve) => {
     const failed = (error: Error) => {
       const reason = options.signal.aborted
-        ? 'it was ended'
+        ? 'the request was aborted'
         : signal.aborted
           ? `no answer within ${timeoutMs / 1000} s`
           : (networkReason(error) ?? failureReason(error));
@@ -70,7 +70,7 @@ export function post(
     };
     const settings: RequestOptions = {
       method: 'POST',
-      // A kept connection may be closed by the other side just as the request goes out.
+      // The server may close a keep-alive connection at the moment of the next request.
       agent: false,
       headers: { ...headers, ...authorizationOf(url), 'content-length': content.length },
       signal,
@@ -83,12 +83,12 @@ export function post(
       const status = answer.statusCode ?? 0;
       const isTaken = status >= 200 && status < 300;
       const tookMs = durationMs();
-      void beginningOf(answer, [options.key, ...secretsIn(headers)]).then((told) => {
+      void beginningOf(answer, [options.key, ...secretsIn(headers)]).then((text) => {
         answer.destroy();
         resolve({
           status,
           durationMs: tookMs,
-          reason: isTaken ? undefined : told,
+          reason: isTaken ? undefined : text,
           retryAfterMs: status === 429 || status === 503 ? waitOf(answer) : undefined,
         });
       });
@@ -98,7 +98,7 @@ export function post(
   });
 }
 
-/** The beginning of an answer's text; what fails on the way does not matter once the status is there. */
+/** The beginning of an answer's text. A failure while reading does not matter, because the status is known. */
 async function beginningOf(answer: IncomingMessage, secrets: readonly string[]): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -109,10 +109,10 @@ async function beginningOf(answer: IncomingMessage, secrets: readonly string[]):
       if (bytes >= readBytes) break;
     }
   } catch {
-    // Cut off.
+    // The answer was interrupted.
   }
-  const { answer: told } = toldOf(Buffer.concat(parts).subarray(0, readBytes), secrets);
-  return cut(told.trim(), keptCharacters);
+  const { answer: text } = toldOf(Buffer.concat(parts).subarray(0, readBytes), secrets);
+  return cut(text.trim(), keptCharacters);
 }
 
 function waitOf({ headers }: IncomingMessage): number | undefined {

@@ -32,7 +32,7 @@ const event = (n: number, createdAt = new Date().toISOString(), resend?: number)
   body: `{"n":${n},"text":"世界"}`,
 });
 
-/** A feed with settings; cursors are places, and those below `lost` are known no more. */
+/** A feed with settings. Cursors are indexes; cursors below `lost` are no longer valid. */
 function feed(events: ReturnType<typeof event>[], settings: { authenticationKey?: string }) {
   const state = { lost: 0, away: 0, reads: [] as string[] };
   const answer = (call: string): Given => {
@@ -57,7 +57,7 @@ function feed(events: ReturnType<typeof event>[], settings: { authenticationKey?
   return { state, answer };
 }
 
-/** A server on the laptop; `answer` gives the status for an id at its n-th arrival. */
+/** A server on the laptop; `answer` returns the status for an id at its n-th arrival. */
 async function target(answer: (id: string, times: number) => number | undefined = () => 204) {
   const arrivals: Arrival[] = [];
   const server = createServer(async (request, response) => {
@@ -82,7 +82,7 @@ async function opened(answer: (call: string) => Given): Promise<Cloud> {
   return cloud;
 }
 
-/** Runs `hc listen` in this process until `until`; then Ctrl-C. */
+/** Runs `hc listen` in this process until `until` returns true; then Ctrl-C. */
 async function listen(cloud: Cloud, words: readonly string[], until: (out: string) => boolean) {
   let interrupt = () => {};
   let seen = '';
@@ -103,7 +103,7 @@ async function listen(cloud: Cloud, words: readonly string[], until: (out: strin
   void ended.then(() => {
     done.value = true;
   });
-  await waitFor('what is to be seen', () => done.value || until(seen));
+  await waitFor('the expected output', () => done.value || until(seen));
   interrupt();
   return ended;
 }
@@ -112,7 +112,7 @@ const key = 'the application key';
 const ids = (arrivals: readonly Arrival[]) => arrivals.map(({ id }) => id);
 const linesOf = (out: string) => out.split('\n').length - 1;
 
-test('every event comes once and in order, signed with the key of the application as the cloud does it', async () => {
+test('every event arrives once and in order, signed like in the cloud with the application’s key', async () => {
   const cloud = await opened(
     feed(
       [1, 2, 3].map((n) => event(n)),
@@ -150,7 +150,7 @@ test('every event comes once and in order, signed with the key of the applicatio
   expect(`${out}${err}`).not.toContain(key);
 });
 
-test('a first run begins with what comes from now on, and the next one where it stopped', async () => {
+test('a first run starts with new events, and the next run continues where it stopped', async () => {
   const events = [1, 2].map((n) => event(n));
   const cloud = await opened(feed(events, { authenticationKey: key }).answer);
   const laptop = await target();
@@ -160,14 +160,14 @@ test('a first run begins with what comes from now on, and the next one where it 
     cloud.asked.some(({ url }) => url.includes('after=2')),
   );
   events.push(event(3));
-  expect((await first).err).toContain('Beginning with what comes from now on');
+  expect((await first).err).toContain('Starting with new events');
   events.push(event(4), event(5));
   const { err } = await listen(cloud, words, (seen) => linesOf(seen) === 2);
-  expect(err).toContain('Going on where the last run stopped.');
+  expect(err).toContain('Continuing where the last run stopped.');
   expect(ids(laptop.arrivals)).toEqual(['n-3', 'n-4', 'n-5']);
 });
 
-test('a run that ended in the middle of a page is continued with at the event that was not answered', async () => {
+test('a run that ended in the middle of a page continues at the unanswered event', async () => {
   const cloud = await opened(
     feed(
       [1, 2, 3, 4].map((n) => event(n)),
@@ -181,7 +181,7 @@ test('a run that ended in the middle of a page is continued with at the event th
   expect(ids(laptop.arrivals)).toEqual(['n-1', 'n-2', 'n-3', 'n-3', 'n-4']);
 });
 
-test('what was sent again comes again, also after a kill and once each; --no-resends leaves it out', async () => {
+test('resends are forwarded once each, also after a kill; --no-resends leaves them out', async () => {
   const yesterday = new Date(ago(86_400_000)).toISOString();
   const events = [event(1, yesterday)];
   const cloud = await opened(feed(events, { authenticationKey: key }).answer);
@@ -189,13 +189,13 @@ test('what was sent again comes again, also after a kill and once each; --no-res
   const words = ['--forward-to', laptop.url, '--json'];
   const began = (times: number) => () =>
     cloud.asked.filter(({ url }) => /after=.*resends=true/.test(url)).length >= times;
-  // From a time: what is sent again comes though it is older.
+  // Starts at a time. A resend is forwarded although its event is older.
   const first = listen(cloud, [...words, '--from', '2h'], (seen) => linesOf(seen) === 3);
   await waitFor('the end of the feed to be read', began(1));
   events.push(event(1, yesterday, 1), event(2), event(1, yesterday, 2));
   const { out } = await first;
-  const told = out.trim().split('\n');
-  expect(told.map((line) => JSON.parse(line).resend)).toEqual([1, null, 2]);
+  const output = out.trim().split('\n');
+  expect(output.map((line) => JSON.parse(line).resend)).toEqual([1, null, 2]);
   expect(ids(laptop.arrivals)).toEqual(['n-1', 'n-2', 'n-1']);
   events.push(event(2, yesterday, 1));
   await listen(cloud, words, (seen) => linesOf(seen) === 1);
@@ -205,7 +205,7 @@ test('what was sent again comes again, also after a kill and once each; --no-res
   );
 });
 
-test('what a target answers is shown without the key and the signatures that it was sent', async () => {
+test('the answer of a target is shown without the key and the signatures', async () => {
   const cloud = await opened(feed([event(1)], { authenticationKey: key }).answer);
   const server = createServer((request, response) => {
     const { 'webhook-signature': signature, 'webhook-id': id } = request.headers;
@@ -219,7 +219,7 @@ test('what a target answers is shown without the key and the signatures that it 
   expect(out).not.toMatch(/application key|application%20key|v1,\S*[A-Za-z0-9]/);
 });
 
-test('plain http to another machine has to be allowed', async () => {
+test('plain http to another machine must be allowed', async () => {
   const cloud = await opened(feed([], { authenticationKey: key }).answer);
   const refused = await listen(cloud, ['--forward-to', 'http://192.0.2.1/callbacks'], () => false);
   expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('--allow-http') });
@@ -229,7 +229,7 @@ test('plain http to another machine has to be allowed', async () => {
   expect(allowed.code).toBe(0);
 });
 
-test('a target that fails is tried again, in order and said; 410 gives an event up', async () => {
+test('a failing target is retried in order, with output; 410 drops an event', async () => {
   const cloud = await opened(
     feed(
       [1, 2, 3].map((n) => event(n)),
@@ -243,12 +243,12 @@ test('a target that fails is tried again, in order and said; 410 gives an event 
     (seen) => linesOf(seen) === 5,
   );
   expect(ids(laptop.arrivals)).toEqual(['n-1', 'n-1', 'n-1', 'n-2', 'n-3']);
-  const told = out
+  const output = out
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
   expect(
-    told.map(({ webhookId, attempt, status, outcome, reason, nextInMs }) => [
+    output.map(({ webhookId, attempt, status, outcome, reason, nextInMs }) => [
       webhookId,
       attempt,
       status,
@@ -265,7 +265,7 @@ test('a target that fails is tried again, in order and said; 410 gives an event 
   ]);
 });
 
-test('a cursor that is lost is replaced without a gap, and without what was forwarded', async () => {
+test('an expired cursor is replaced without a gap, and without forwarding events twice', async () => {
   const old = event(1, '2020-01-01T00:00:00.000Z');
   const events = [old, event(2), event(3)];
   const { state, answer } = feed(events, { authenticationKey: key });
@@ -278,10 +278,10 @@ test('a cursor that is lost is replaced without a gap, and without what was forw
   const { err } = await listen(cloud, words, (seen) => linesOf(seen) === 1);
   expect(ids(laptop.arrivals)).toEqual(['n-2', 'n-3', 'n-4']);
   expect(err).toContain('The cursor has expired.');
-  expect(err).toContain('the last 2 events are remembered');
+  expect(err).toContain('The last 2 events are remembered');
 });
 
-test('what was created long ago and is stored late is forwarded, too', async () => {
+test('an old event that is stored late is forwarded, too', async () => {
   const events = [event(1)];
   const cloud = await opened(feed(events, { authenticationKey: key }).answer);
   const laptop = await target();
@@ -299,7 +299,7 @@ test('what was created long ago and is stored late is forwarded, too', async () 
   expect(ids(laptop.arrivals)).toEqual(['n-1', 'n-2']);
 });
 
-test('an API that is away is told once and waited for', async () => {
+test('an unavailable API is reported once, and calls are retried', async () => {
   const { state, answer } = feed([event(1)], { authenticationKey: key });
   const cloud = await opened(answer);
   const laptop = await target();
@@ -311,10 +311,10 @@ test('an API that is away is told once and waited for', async () => {
   );
   expect(code).toBe(0);
   expect(err.match(/Away\. \(503/g)).toHaveLength(1);
-  expect(err).toContain('It answers again.');
+  expect(err).toContain('The API answers again.');
 });
 
-test('a renewed key is used once the target refuses the old one', async () => {
+test('a renewed key is used when the target rejects the old key', async () => {
   const settings = { authenticationKey: key };
   const cloud = await opened(feed([event(1)], settings).answer);
   const signed = (secret: string, { headers, body }: Arrival) =>
@@ -337,7 +337,7 @@ test('a renewed key is used once the target refuses the old one', async () => {
   expect(err).toContain('The application has a new key');
 });
 
-test("without a key of the application, or on demand, hc's own key signs, which stays the same and is shown", async () => {
+test("without a key of the application, or on request, hc's own key signs; it stays the same and is shown", async () => {
   const cloud = await opened(feed([event(1)], {}).answer);
   const laptop = await target();
   const shown = (err: string) => /hc's own key: (hc_[\w-]{43})\n/.exec(err)?.[1];
@@ -357,7 +357,7 @@ test("without a key of the application, or on demand, hc's own key signs, which 
   expect(`${first.out}${second.out}`).not.toContain('hc_');
 });
 
-test('Ctrl-C waits for the answer that is under way, a second one does not', async () => {
+test('Ctrl-C waits for the request in progress, a second Ctrl-C does not', async () => {
   const cloud = await opened(feed([event(1), event(2)], { authenticationKey: key }).answer);
   const laptop = await target(() => undefined);
   let interrupt = () => {};
@@ -371,14 +371,14 @@ test('Ctrl-C waits for the answer that is under way, a second one does not', asy
       },
     },
   );
-  await waitFor('an event to be under way', () => laptop.arrivals.length === 1);
+  await waitFor('an event in progress', () => laptop.arrivals.length === 1);
   interrupt();
   await new Promise((resolve) => setImmediate(resolve));
   interrupt();
   const { code, err } = await ended;
   expect(code).toBe(130);
-  expect(err).toContain('Ctrl-C again ends now.');
-  expect(err).toContain('The event that was under way was not answered.');
+  expect(err).toContain('Press Ctrl-C again to stop now.');
+  expect(err).toContain('The event in progress was not answered.');
   expect(ids(laptop.arrivals)).toEqual(['n-1']);
 });
 
@@ -397,7 +397,7 @@ test('a user and a password of the target are sent, and not shown', async () => 
   expect(`${out}${err}`).not.toContain('p%40ss');
 });
 
-test.each(['ftp://x', 'http://', ':::'])('the target %s is refused', async (url) => {
+test.each(['ftp://x', 'http://', ':::'])('the target %s is rejected', async (url) => {
   const cloud = await opened(feed([], {}).answer);
   expect(await run(['listen', '--forward-to', url], cloud.env)).toMatchObject({ code: 2 });
 });

@@ -9,26 +9,26 @@ import {
   isSince,
   readFeed,
 } from '../feed.ts';
-import { patiently, pause } from '../session.ts';
+import { pause, untilSuccess } from '../session.ts';
 import type { SigningKey } from '../signing-keys.ts';
 import { type Attempt, callbackHeaders, post } from './forward.ts';
 import { mostRemembered, type Position } from './position.ts';
 
-/** Events of one page: an event waits for those before it, so more would only be read again after a restart. */
+/** Events of one page. An event waits for earlier events, so a larger page would only be read again after a restart. */
 const pageSize = 100;
 const firstWaitMs = 1000;
 const longestWaitMs = 30_000;
-/** The application's key may have been renewed meanwhile. */
+/** Age after which the application's key is read again, because it may have been renewed; milliseconds. */
 const keyAgeMs = 60_000;
 
-/** One request to the target, as it is shown. */
+/** One request to the target, for the output. */
 export interface Forwarded extends Attempt {
   readonly event: FeedEvent;
-  /** From 1 on. */
+  /** Starts at 1. */
   readonly attempt: number;
-  /** `taken`: 2xx; `gone`: 410, which ends it as it does in the cloud; `again`: it is tried again. */
+  /** `taken`: 2xx; `gone`: 410, which drops the event like in the cloud; `again`: the event is retried. */
   readonly outcome: 'taken' | 'gone' | 'again';
-  /** Until the next try; milliseconds. */
+  /** Time until the next attempt; milliseconds. */
   readonly nextInMs: number | undefined;
 }
 
@@ -37,21 +37,21 @@ export interface ListenOptions {
   readonly filter: FeedFilter;
   readonly target: URL;
   readonly position: Position;
-  /** Reads the key again; undefined: none. */
+  /** Reads the key again; undefined for a key that cannot change. */
   readonly readKey: () => Promise<SigningKey>;
   readonly key: SigningKey;
   readonly pollMs: number;
-  /** Nothing new is begun any more. */
+  /** Aborted to stop new work. */
   readonly stop: AbortSignal;
-  /** What is under way is cut off, too. */
+  /** Aborted to interrupt the request in progress, too. */
   readonly cut: AbortSignal;
   readonly show: (forwarded: Forwarded) => Promise<void>;
   readonly note: (text: string) => void;
 }
 
 /**
- * Forwards the feed to the target, one event after the other, until `stop`. An event is left behind only when it was
- * answered, and its position is stored before the next one goes out. Throws CliError where it cannot continue.
+ * Forwards the feed to the target, one event after the other, until `stop`. An event is finished only when it was
+ * answered, and its position is stored before the next event is sent. Throws CliError if it cannot continue.
  */
 export async function listen(options: ListenOptions): Promise<void> {
   const { api, filter, position, pollMs, stop, note } = options;
@@ -60,11 +60,11 @@ export async function listen(options: ListenOptions): Promise<void> {
     let page: FeedPage | undefined;
     try {
       const at = { cursor: position.place.cursor, sinceMs: position.wantedSinceMs };
-      page = await patiently(() => readFeed(api, filter, at, pageSize), { stop, note });
+      page = await untilSuccess(() => readFeed(api, filter, at, pageSize), { stop, note });
     } catch (error) {
       if (!isLostCursor(error) || position.place.cursor === undefined) throw error;
       note(
-        `${error.message}\nReading from the oldest event that is kept. Left out: what was forwarded before (the last ${position.remembered} events are remembered, up to ${mostRemembered}) and what was not wanted at the start. A server that knows a webhook-id ignores what comes twice all the same.`,
+        `${error.message}\nReading from the oldest stored event. Events that were forwarded before or that are older than the start are left out. The last ${position.remembered} events are remembered, up to ${mostRemembered}. Your server should ignore a webhook-id that it has already handled.`,
       );
       position.moveTo({ cursor: undefined, skipBeforeMs: position.wantedSinceMs });
       continue;
@@ -76,7 +76,7 @@ export async function listen(options: ListenOptions): Promise<void> {
       if (position.has(eventKey(event)) || !isSince(event, skipBeforeMs)) continue;
       if (!(await forwarder.forward(event))) return;
     }
-    // What is stored later has its place behind, whenever it was created.
+    // An event that is stored later has a later position, whenever it was created.
     position.moveTo({ cursor: page.cursor, skipBeforeMs: page.more ? skipBeforeMs : 0 });
     if (!page.more) await pause(pollMs, stop);
   }
@@ -92,7 +92,7 @@ class Forwarder {
     this.#key = options.key;
   }
 
-  /** Sends until it is answered. False: it was stopped before. */
+  /** Sends an event until it is answered. Returns false if it was stopped before. */
   async forward(event: FeedEvent): Promise<boolean> {
     const { api, target, position, stop, cut, show } = this.#o;
     for (let attempt = 1; ; attempt++) {
@@ -110,7 +110,7 @@ class Forwarder {
       const ownWaitMs = longestBackoffMs(attempt, { firstMs: firstWaitMs, maxMs: longestWaitMs });
       const nextInMs = Math.max(ownWaitMs, Math.min(result.retryAfterMs ?? 0, longestWaitMs));
       await show({ ...result, event, attempt, outcome, nextInMs });
-      // Refused, perhaps because the application's key was renewed.
+      // The target may have rejected the event because the application's key was renewed.
       if (result.status === 401 || result.status === 403) await this.#refreshKey(0);
       await pause(nextInMs, stop);
     }
@@ -119,7 +119,7 @@ class Forwarder {
   async #refreshKey(olderThanMs: number): Promise<void> {
     const { readKey, stop, note } = this.#o;
     if (Date.now() - this.#keyReadAtMs < olderThanMs) return;
-    const key = await patiently(readKey, { stop, note });
+    const key = await untilSuccess(readKey, { stop, note });
     if (!key) return;
     if (key.key !== this.#key.key)
       note('The application has a new key; callbacks are signed with it from now on.');

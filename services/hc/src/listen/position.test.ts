@@ -20,13 +20,13 @@ async function open(again = false, begin = start) {
   return opened;
 }
 
-/** Opens again as after a kill: nothing was closed. */
+/** Opens the file again without closing it, as after a kill. */
 async function reopened() {
   rmSync(`${path}.lock`, { force: true });
   return open(false, { place: { cursor: 'wrong', skipBeforeMs: 0 }, wantedSinceMs: 0 });
 }
 
-test('what was answered is known after a kill, at the place that was reached', async () => {
+test('answered events and the position are known after a kill', async () => {
   const { position, isNew } = await open();
   expect([isNew, position.place]).toEqual([true, start.place]);
   position.answered('a');
@@ -51,7 +51,7 @@ test('what was answered is known after a kill, at the place that was reached', a
   third.close();
 });
 
-test('a last line that a kill has cut off is left out, and does not spoil the next one', async () => {
+test('an incomplete last line after a kill is ignored, and does not damage the next line', async () => {
   (await open()).position.answered('a');
   appendFileSync(path, '{"id":"ha');
   const { position } = await reopened();
@@ -61,7 +61,7 @@ test('a last line that a kill has cut off is left out, and does not spoil the ne
   again.close();
 });
 
-test('a damaged file is not taken for an empty one', async () => {
+test('a damaged file is not read as an empty file', async () => {
   (await open()).position.close();
   writeFileSync(path, `${readFileSync(path, 'utf8')}nonsense\n{"id":"b"}\n`);
   await expect(open()).rejects.toThrow(/is damaged in line 3\. Say where to begin: --from/);
@@ -72,7 +72,7 @@ test('a damaged file is not taken for an empty one', async () => {
   again.position.close();
 });
 
-test('the file stays bounded, with the newest events', async () => {
+test('the size of the file is limited; the newest events are kept', async () => {
   const { position } = await open();
   for (let i = 0; i < 4 * mostRemembered; i++) position.answered(`id-${i}`);
   expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(3 * mostRemembered + 10);
@@ -85,9 +85,9 @@ test('the file stays bounded, with the newest events', async () => {
   again.close();
 });
 
-test('one process at a time has it; that of a killed one is free', async () => {
+test('one process at a time holds the lock; the lock of a killed process is free', async () => {
   (await open()).position.close();
-  // A process that runs, and one that has ended.
+  // A running process, and one that has ended.
   writeFileSync(`${path}.lock`, String(process.ppid));
   await expect(open()).rejects.toThrow(new RegExp(`Another hc listen \\(process ${process.ppid}\\)`));
   writeFileSync(`${path}.lock`, String(spawnSync('true').pid));
@@ -96,7 +96,7 @@ test('one process at a time has it; that of a killed one is free', async () => {
   position.close();
 });
 
-test('a place where nothing can be stored is told with what to do', async () => {
+test('a folder without write access is reported with the next step', async () => {
   path = join(folder, 'file/listen/a.jsonl');
   writeFileSync(join(folder, 'file'), '');
   await expect(open()).rejects.toThrow(

@@ -5,33 +5,36 @@ import { takePidLock } from '@headset-cloud/kit/cli/pid-lock.ts';
 import { makePrivateFolder, writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
 import { storing } from '../places.ts';
 
-/** Most ids of answered events that are remembered, for a cursor that is lost. */
+/** Maximum ids of answered events that are remembered, for an expired cursor. */
 export const mostRemembered = 20_000;
-/** Lines of the file at which it is written again. */
+/** Number of lines at which the file is rewritten. */
 const mostLines = 3 * mostRemembered;
 
-/** For messages. */
+/** Name of the file in messages. */
 const what = 'The position in the feed';
 
-/** Where in the feed a reader is. */
+/** A reader's position in the feed. */
 export interface Place {
-  /** Undefined: before the oldest event that is kept. */
+  /** Undefined: before the oldest stored event. */
   readonly cursor: string | undefined;
-  /** Events that were created before are left out until all that is there was read; milliseconds since 1970, 0: none. */
+  /**
+   * Events that were created before are left out until the end of the feed was reached; milliseconds since 1970, 0:
+   * none.
+   */
   readonly skipBeforeMs: number;
 }
 
-/** What a file of a position has. */
+/** Content of a position file. */
 interface Content {
   readonly place: Place;
-  /** From when on events are wanted where the cursor is lost; milliseconds since 1970. */
+  /** Start of the wanted events if the cursor has expired; milliseconds since 1970. */
   readonly wantedSinceMs: number;
   readonly answered: readonly string[];
 }
 
 /**
- * Where `hc listen` is in the feed: a file to which each answered event is appended at once, so that a run that is
- * killed is continued with at the event that was under way. One process at a time has it.
+ * Position of `hc listen` in the feed. Each answered event is appended to a file at once, so that the next run after a
+ * kill continues at the event in progress. One process at a time holds the file.
  */
 export class Position {
   readonly #path: string;
@@ -52,8 +55,8 @@ export class Position {
   }
 
   /**
-   * Opens the file; `begin` says where to start where there is none, or undefined to give up. With `again` what the
-   * file says is left. Throws CliError for a damaged file, and while another process has it.
+   * Opens the file. `begin` returns the start position for a new file, or undefined to stop. `again` ignores the stored
+   * position. Throws CliError for a damaged file, and while another process holds the file.
    */
   static async open(
     path: string,
@@ -81,17 +84,17 @@ export class Position {
     return this.#place;
   }
 
-  /** How many answered events are remembered. */
+  /** Number of remembered answered events. */
   get remembered(): number {
     return this.#answered.size;
   }
 
-  /** True for an event (`eventKey`) that was answered, as far as it is remembered. */
+  /** True for an event (`eventKey`) that was answered and is still remembered. */
   has(event: string): boolean {
     return this.#answered.has(event);
   }
 
-  /** Remembers an event that was answered. It survives the end of this process when this returns. */
+  /** Stores that an event was answered. The information survives the end of this process after the return. */
   answered(event: string): void {
     this.#answered.add(event);
     if (this.#answered.size > mostRemembered) {
@@ -101,7 +104,7 @@ export class Position {
     this.#append({ id: event });
   }
 
-  /** Continues there; everything before was answered. */
+  /** Moves the position; all earlier events were answered. */
   moveTo(place: Place): void {
     if (place.cursor === this.#place.cursor && place.skipBeforeMs === this.#place.skipBeforeMs) return;
     this.#place = place;
@@ -131,7 +134,7 @@ export class Position {
       ...[...this.#answered].map((id) => ({ id })),
       lineOf(this.#place),
     ];
-    // Ids of callbacks name devices.
+    // Callback ids contain device ids, so the file is private.
     storing(what, this.#path, 'XDG_STATE_HOME', () =>
       writeSecretFile(this.#path, lines.map((line) => `${JSON.stringify(line)}\n`).join('')),
     );
@@ -145,7 +148,7 @@ function lineOf({ cursor, skipBeforeMs }: Place): object {
   return { cursor: cursor ?? null, ...(skipBeforeMs > 0 && { skipBeforeMs }) };
 }
 
-/** The content of a file; undefined where there is none. A last line that a kill has cut off is left out. */
+/** Reads a file; undefined if it does not exist. Ignores an incomplete last line, which a kill has left. */
 function read(path: string): Content | undefined {
   let text: string;
   try {
@@ -181,17 +184,17 @@ function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
 function damaged(path: string, line: number): CliError {
   return new CliError(
     cliExitCodes.refused,
-    `The file of the position, ${path}, is damaged in line ${line}. Say where to begin: --from oldest, --from 2h or --from now.`,
+    `The file of the position, ${path}, is damaged in line ${line}. Choose a start: --from oldest, --from 2h or --from now.`,
   );
 }
 
-/** Takes the position for this process; returns what releases it. */
+/** Locks the position for this process. Returns a function that releases the lock. */
 function lock(path: string): () => void {
   const file = `${path}.lock`;
   const taken = takePidLock(file);
   if ('release' in taken) return taken.release;
   throw new CliError(
     cliExitCodes.refused,
-    `Another hc listen (process ${taken.holder}) forwards the same events to this address. End it first, or forward to another address.\n(If process ${taken.holder} is something else, remove ${file}.)`,
+    `Another hc listen (process ${taken.holder}) forwards the same events to this address. Stop it first, or forward to another URL.\n(If process ${taken.holder} is another program, remove ${file}.)`,
   );
 }

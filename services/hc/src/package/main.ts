@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { makePackage } from './make.ts';
 
-/** `make hc-package`: OUT is the folder of the archive. */
+/** `make hc-package`: OUT is the output folder of the archive. */
 try {
   const path = await makePackage(resolve(process.env['OUT'] || 'dist'));
   process.stdout.write(`${path}\n`);

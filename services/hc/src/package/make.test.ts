@@ -12,19 +12,19 @@ let hc: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hc-package-test-'));
   const archive = await makePackage(join(folder, 'made'));
-  // As a user without this repository, and without a registry.
+  // Installs it like a user without this repository and without a registry.
   await execute('npm', ['install', '--offline', '--prefix', join(folder, 'home'), archive], { cwd: folder });
   hc = join(folder, 'home/node_modules/.bin/hc');
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('it runs by its own name, tells its version and helps', async () => {
+test('it runs as hc, and prints its version and help', async () => {
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
   expect((await execute(hc, ['--version'])).stdout).toBe(`${version}\n`);
   expect((await execute(hc, ['listen', '--help'])).stdout).toContain('--forward-to <url>');
 });
 
-test('it speaks to the API', async () => {
+test('it calls the API', async () => {
   const cloud = await openCloud(() => ({
     body: {
       events: [

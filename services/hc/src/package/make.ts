@@ -7,13 +7,13 @@ import { build, type Metafile } from 'esbuild';
 
 const home = join(import.meta.dirname, '../..');
 const root = join(home, '../..');
-/** What runs the package at least: it uses nothing that came later. */
+/** Oldest Node.js version that can run the package. The package uses no newer feature. */
 const oldestNode = 22;
 
 /**
- * Makes hc as an npm package of its own, for integrators, who do not have this repository: JavaScript without
- * dependencies, for Node 22 and newer. Resolves with the path of the archive in `folder`, which is made. Rejects when
- * npm or the bundler fails.
+ * Builds hc as a separate npm package for integrators, who do not have this repository: JavaScript without
+ * dependencies, for Node.js 22 and newer. Creates `folder`. Resolves with the path of the archive. Rejects when npm or
+ * the bundler fails.
  */
 export async function makePackage(folder: string): Promise<string> {
   mkdirSync(folder, { recursive: true });
@@ -25,7 +25,7 @@ export async function makePackage(folder: string): Promise<string> {
       outdir: join(work, 'dist'),
       outExtension: { '.js': '.mjs' },
       bundle: true,
-      // Its parts are loaded when main.ts has switched on the compile cache.
+      // The parts are loaded after main.ts has enabled the compile cache.
       splitting: true,
       format: 'esm',
       platform: 'node',
@@ -57,7 +57,7 @@ export async function makePackage(folder: string): Promise<string> {
   }
 }
 
-/** The licences of the packages of others that are in the bundle. */
+/** The licences of other packages in the bundle. */
 function licencesOf({ inputs }: Metafile): string {
   const names = Object.keys(inputs).flatMap(
     (path) => /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],

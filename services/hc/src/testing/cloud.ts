@@ -11,18 +11,18 @@ export interface Asked {
   readonly body: string;
 }
 
-/** What is answered; a body that is a text goes out as it is. */
+/** An answer; a text body is sent unchanged. */
 export interface Given {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** An API and its token endpoint on this machine, with canned answers. */
+/** An API and its token endpoint on this machine, with fixed answers. */
 export interface Cloud {
   readonly url: string;
   readonly asked: Asked[];
-  /** Variables with which hc calls it. */
+  /** Environment variables for hc to call it. */
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
@@ -31,8 +31,8 @@ export const application = 'app-1';
 export const secret = 'the secret: 100%';
 
 /**
- * `answer` gets what is called below the application's path, such as `GET /events?limit=100`; undefined: it never
- * answers. `token`: what the token endpoint answers.
+ * `answer` gets the call below the application's path, such as `GET /events?limit=100`; undefined: it never answers.
+ * `token`: the answer of the token endpoint.
  */
 export async function openCloud(
   answer: (call: string, asked: Asked) => Given | undefined | Promise<Given | undefined>,

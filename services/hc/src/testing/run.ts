@@ -3,14 +3,14 @@ import { Readable } from 'node:stream';
 import { runHc } from '../program.ts';
 import type { Surroundings } from '../session.ts';
 
-/** What a run of hc in this process had and did. */
+/** Input and output of a run of hc in this process. */
 export interface Run {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
-/** Runs hc with words, or with a line of words without spaces in them. */
+/** Runs hc with words, or with a line that is split at spaces. */
 export async function run(
   args: string | readonly string[],
   env: Readonly<Record<string, string>>,
@@ -20,7 +20,7 @@ export async function run(
     readonly keyboard?: Surroundings['keyboard'];
     readonly onInterrupt?: Surroundings['onInterrupt'];
     readonly time?: Surroundings['time'];
-    /** Called with everything that was printed so far, whenever something is. */
+    /** Called with the whole output so far, whenever something is printed. */
     readonly onOut?: (out: string) => void;
   } = {},
 ): Promise<Run> {

@@ -1,15 +1,15 @@
-/** A callback as somebody has stored it. */
+/** A stored callback. */
 export interface StoredCallback {
-  /** By names in lower case. */
+  /** By lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** When it was received, as the file tells; milliseconds since 1970. */
+  /** Time of receipt in the file; milliseconds since 1970. */
   readonly receivedAtMs: number | undefined;
 }
 
 /**
- * Reads a stored callback: a request as it went over the line (its first line may be missing), or JSON with `headers`
- * and `body` (a text), `rawBody` or `bodyBase64`, and perhaps `receivedAt`. Throws an Error that says what is wrong.
+ * Reads a stored callback: a raw HTTP request (the request line may be missing), or JSON with `headers` and `body` (a
+ * text), `rawBody` or `bodyBase64`, and optionally `receivedAt`. Throws an Error with the problem.
  */
 export function parseStored(content: Buffer): StoredCallback {
   const start = content.toString('latin1', 0, 64).trimStart();
@@ -65,13 +65,13 @@ function parseRequest(content: Buffer): StoredCallback {
   const headers: Record<string, string> = {};
   for (const line of lines) {
     const [, name, value = ''] = /^([\w!#$%&'*+.^`|~-]+):\s*(.*?)\s*$/.exec(line) ?? [];
-    if (name === undefined) throw new Error(`${JSON.stringify(line.slice(0, 60))} is no header`);
+    if (name === undefined) throw new Error(`${JSON.stringify(line.slice(0, 60))} is not a header`);
     headers[name.toLowerCase()] = value;
   }
   return { headers, body: content.subarray(end + gap), receivedAtMs: undefined };
 }
 
-/** Where the headers end, and how many bytes lie between them and the body. */
+/** Offset of the end of the headers, and number of bytes between headers and body. */
 function endOfHeaders(content: Buffer): readonly [number, number] {
   const strict = content.indexOf('\r\n\r\n');
   const loose = content.indexOf('\n\n');

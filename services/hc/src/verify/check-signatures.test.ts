@@ -1,5 +1,5 @@
 import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
-import { judge } from './judge.ts';
+import { checkSignatures } from './check-signatures.ts';
 import { parseStored } from './stored-callback.ts';
 
 const sent = '{"name":"世界","n":1}';
@@ -15,49 +15,49 @@ function signed(key = app.key, body = sent) {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-const judged = (
+const checked = (
   headers: Record<string, string | undefined>,
   body = sent,
   more: { at?: number; sent?: string } = {},
 ) =>
-  judge(
+  checkSignatures(
     { headers: headers as Record<string, string>, body: Buffer.from(body) },
     [app, own],
     more.at ?? nowMs,
     more.sent,
   );
 
-test('a callback as it was sent is valid, and whose key it was is told', () => {
-  expect(judged(signed())).toMatchObject({
+test('an unchanged callback is valid, and the owner of its key is reported', () => {
+  expect(checked(signed())).toMatchObject({
     problems: [],
     isInTime: true,
     signedWith: "the application's key",
   });
-  expect(judged(signed(own.key))).toMatchObject({ problems: [], signedWith: "hc's own key" });
+  expect(checked(signed(own.key))).toMatchObject({ problems: [], signedWith: "hc's own key" });
   const several = { ...signed(), 'webhook-signature': `v1,b3RoZXI= ${signed()['webhook-signature']}` };
-  expect(judged(several).problems).toEqual([]);
+  expect(checked(several).problems).toEqual([]);
 });
 
 test.each([
   ['a line break was added at its end', `${sent}\n`],
   ['it was parsed and written again', JSON.stringify(JSON.parse(sent), null, 2)],
-  ['a byte order mark was put before it', `\ufeff${sent}`],
+  ['a byte order mark was added before it', `\ufeff${sent}`],
   ['its characters were escaped', '{"name":"\\u4e16\\u754c","n":1}'],
   ['its characters were read as Latin-1, not as UTF-8', Buffer.from(sent).toString('latin1')],
-])('a changed body is told from another key: %s', (change, body) => {
-  const { problems, signatures } = judged(signed(), body);
+])('a changed body is distinguished from another key: %s', (change, body) => {
+  const { problems, signatures } = checked(signed(), body);
   expect(problems).toEqual([expect.stringContaining(`The body was changed: ${change}`)]);
   expect(signatures.map(({ isRight }) => isRight)).toEqual([false, false]);
 });
 
-test('with the body as it was sent, another key is told from a body that was changed in any way', () => {
-  expect(judged(signed('another'), sent, { sent }).problems).toEqual([
+test('with the sent body, another key is distinguished from any change of the body', () => {
+  expect(checked(signed('another'), sent, { sent }).problems).toEqual([
     expect.stringMatching(/^The body is as the cloud sent it, so the key is another one/),
   ]);
-  expect(judged(signed(), sent.replace('1', '2'), { sent }).problems).toEqual([
-    'The body was changed: it is not what the cloud sent, from byte 22 on.',
+  expect(checked(signed(), sent.replace('1', '2'), { sent }).problems).toEqual([
+    'The body was changed: it differs from the sent body from byte 22 on.',
   ]);
-  expect(judged(signed('another')).problems).toEqual([
+  expect(checked(signed('another')).problems).toEqual([
     expect.stringMatching(/the key is another one .* or the body was changed/),
   ]);
 });
@@ -66,26 +66,26 @@ test.each([
   ['webhook-id', 'n-2'],
   ['webhook-timestamp', String(timestampSeconds + 1)],
   ['webhook-signature', 'v1,AAAA'],
-])('a changed %s is told from a changed body', (name, value) => {
-  const { problems, signatures } = judged({ ...signed(), [name]: value });
+])('a changed %s is distinguished from a changed body', (name, value) => {
+  const { problems, signatures } = checked({ ...signed(), [name]: value });
   expect(problems).toEqual([
     expect.stringMatching(/^Body and key are right, so webhook-id, webhook-timestamp or/),
   ]);
   expect(signatures.map(({ isRight }) => isRight)).toEqual([true, false]);
 });
 
-test('a wrong X-TLPF-NOTIFICATION-KEY beside a right signature is told', () => {
+test('a wrong X-TLPF-NOTIFICATION-KEY with a correct signature is reported', () => {
   const headers = signed();
   const key = headers['x-tlpf-notification-key']?.toUpperCase();
-  expect(judged({ ...headers, 'x-tlpf-notification-key': key }).problems).toEqual([
+  expect(checked({ ...headers, 'x-tlpf-notification-key': key }).problems).toEqual([
     expect.stringMatching(/^Body and key are right, so X-TLPF-NOTIFICATION-KEY was changed/),
   ]);
 });
 
 test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature', 'x-tlpf-notification-key'])(
-  'a missing %s is named',
+  'a missing %s is reported',
   (name) => {
-    const { problems } = judged({ ...signed(), [name]: undefined });
+    const { problems } = checked({ ...signed(), [name]: undefined });
     expect(problems).toEqual([expect.stringMatching(new RegExp(`^The header ${name} is missing`, 'i'))]);
   },
 );
@@ -94,10 +94,10 @@ test.each([
   [301, /^It was signed 5 min before it was received/],
   [7 * 3600, /^It was signed 7 h before it was received/],
   [-301, /^It was signed 5 min after it was received/],
-])('a time that is off by %i s is told, though the signatures are right', (seconds, problem) => {
-  const judgement = judged(signed(), sent, { at: (timestampSeconds + seconds) * 1000 });
-  expect(judgement).toMatchObject({ isInTime: false, problems: [expect.stringMatching(problem)] });
-  expect(judgement.signatures.map(({ isRight }) => isRight)).toEqual([true, true]);
+])('a time that is off by %i s is reported, although the signatures are correct', (seconds, problem) => {
+  const report = checked(signed(), sent, { at: (timestampSeconds + seconds) * 1000 });
+  expect(report).toMatchObject({ isInTime: false, problems: [expect.stringMatching(problem)] });
+  expect(report.signatures.map(({ isRight }) => isRight)).toEqual([true, true]);
 });
 
 describe('a stored callback', () => {
@@ -121,10 +121,10 @@ describe('a stored callback', () => {
   ])('is read from %s', (_, text) => {
     const stored = parseStored(Buffer.from(text));
     expect(stored.body.toString()).toBe(sent);
-    expect(judge(stored, [app], nowMs).problems).toEqual([]);
+    expect(checkSignatures(stored, [app], nowMs).problems).toEqual([]);
   });
 
-  test('tells when it was received', () => {
+  test('contains the time of receipt', () => {
     const text = JSON.stringify({ headers: signed(), body: sent, receivedAt: new Date(nowMs).toISOString() });
     expect(parseStored(Buffer.from(text)).receivedAtMs).toBe(nowMs);
   });
@@ -135,7 +135,7 @@ describe('a stored callback', () => {
     ['no empty line', 'POST / HTTP/1.1\r\nwebhook-id: x', /no empty line/],
     ['something else', 'hello world\n\nbody', /"hello world" is no header/],
     ['broken JSON', '{"headers":', /it is not JSON/],
-  ])('with %s is refused with the reason', (_, text, reason) => {
+  ])('with %s is rejected with the reason', (_, text, reason) => {
     expect(() => parseStored(Buffer.from(text))).toThrow(reason);
   });
 });

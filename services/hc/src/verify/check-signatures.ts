@@ -3,39 +3,37 @@ import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
 import type { SigningKey } from '../signing-keys.ts';
 import type { StoredCallback } from './stored-callback.ts';
 
-/** Most seconds between `webhook-timestamp` and the receiver's clock; an older callback may be a replay. */
+/** Maximum seconds between `webhook-timestamp` and the receiver's clock. An older callback may be a replay. */
 export const toleranceSeconds = 300;
 
-/** What is right and wrong of one header's signature. */
+/** Result for one header's signature. */
 export interface SignatureFinding {
   readonly header: 'X-TLPF-NOTIFICATION-KEY' | 'webhook-signature';
   readonly isRight: boolean;
-  /** In words. */
+  /** The result in words. */
   readonly finding: string;
 }
 
-/** What is to be said of a stored callback. */
-export interface Judgement {
+/** Result for a stored callback. */
+export interface SignatureReport {
   readonly webhookId: string | undefined;
   /** Milliseconds since 1970. */
   readonly signedAtMs: number | undefined;
   readonly signatures: readonly SignatureFinding[];
-  /** Whose key the signatures are of; undefined: none of those that are known. */
+  /** Owner of the key that signed it; undefined if no known key did. */
   readonly signedWith: string | undefined;
   readonly isInTime: boolean;
-  /** What is wrong, and what to do; empty: all is right. */
+  /** Problems with their next steps; empty if all is correct. */
   readonly problems: readonly string[];
 }
 
-/**
- * Judges a stored callback by the keys that are known. `sentBody`: the body as the cloud has it, where that is known.
- */
-export function judge(
+/** Checks a stored callback with the known keys. `sentBody`: the body that the cloud sent, if known. */
+export function checkSignatures(
   { headers, body }: Pick<StoredCallback, 'headers' | 'body'>,
   keys: readonly SigningKey[],
   receivedAtMs: number,
   sentBody?: string,
-): Judgement {
+): SignatureReport {
   const webhookId = headers['webhook-id'];
   const timestamp = headers['webhook-timestamp'];
   const given = {
@@ -73,17 +71,17 @@ export function judge(
     ['X-TLPF-NOTIFICATION-KEY', given.simple],
   ] as const) {
     if (isMissing(value)) {
-      problems.push(`The header ${name} is missing: store and pass on all headers of the request.`);
+      problems.push(`The header ${name} is missing: store and forward all headers of the request.`);
     }
   }
   if (!isMissing(timestamp) && seconds === undefined) {
-    problems.push('webhook-timestamp is no number of seconds since 1970: it was changed.');
+    problems.push('webhook-timestamp is not a number of seconds since 1970: it was changed.');
   }
   if (!best) problems.push(...whyNeither(keys, body, rightsOf, sentBody));
   else if (!best.standard && !isMissing(given.standard) && !isMissing(webhookId) && seconds !== undefined) {
     problems.push(
       given.standard?.split(' ').some((one) => one.startsWith('v1,'))
-        ? 'Body and key are right, so webhook-id, webhook-timestamp or webhook-signature was changed or is of another callback: a replay, or headers that were mixed up.'
+        ? 'Body and key are right, so webhook-id, webhook-timestamp or webhook-signature was changed or belongs to another callback: a replay, or mixed-up headers.'
         : 'webhook-signature has no signature that begins with "v1,".',
     );
   } else if (!best.simple && !isMissing(given.simple)) {
@@ -97,8 +95,8 @@ export function judge(
     const distance = durationText(Math.abs(offSeconds));
     problems.push(
       offSeconds > 0
-        ? `It was signed ${distance} before it was received: a receiver refuses more than ${toleranceSeconds / 60} min as a replay. Set the receiver's clock, or say when it was received (--received).`
-        : `It was signed ${distance} after it was received: the receiver's clock is late, or --received is wrong.`,
+        ? `It was signed ${distance} before it was received: a receiver rejects more than ${toleranceSeconds / 60} min as a replay. Set the receiver's clock, or give the time of receipt (--received).`
+        : `It was signed ${distance} after it was received: the receiver's clock is slow, or --received is wrong.`,
     );
   }
 
@@ -109,7 +107,7 @@ export function judge(
   ): SignatureFinding => ({
     header,
     isRight: isRight === true,
-    finding: isMissing(value) ? 'missing' : isRight ? `right, with ${best?.whose}` : 'wrong',
+    finding: isMissing(value) ? 'missing' : isRight ? `correct, with ${best?.whose}` : 'wrong',
   });
   return {
     webhookId,
@@ -126,7 +124,7 @@ export function judge(
 
 type Rights = (key: string, bytes: Buffer) => { readonly simple: boolean; readonly standard: boolean };
 
-/** Why no signature is right: a body that was changed on its way, or another key. */
+/** Explains why no signature is correct: a changed body, or another key. */
 function whyNeither(
   keys: readonly SigningKey[],
   body: Buffer,
@@ -147,22 +145,22 @@ function whyNeither(
     const sent = Buffer.from(sentBody);
     return sent.equals(body)
       ? [
-          'The body is as the cloud sent it, so the key is another one: it was renewed since, or your server has that of another application.',
+          'The body is unchanged, so the key differs: it was renewed since, or your server has the key of another application.',
         ]
-      : [`The body was changed: it is not what the cloud sent, from byte ${firstDifference(sent, body)} on.`];
+      : [`The body was changed: it differs from the sent body from byte ${firstDifference(sent, body)} on.`];
   }
   return [
-    `No signature is made with ${keys.map(({ whose }) => whose).join(' or ')}: the key is another one (renewed since, or of another application), or the body was changed.`,
+    `No signature is made with ${keys.map(({ whose }) => whose).join(' or ')}: the key differs (renewed since, or of another application), or the body was changed.`,
   ];
 }
 
-/** What servers do to bodies, and what the body was before. */
+/** Typical changes that servers make to bodies, each with the possible original body. */
 function likelyOriginals(body: Buffer): (readonly [string, Buffer])[] {
   const text = body.toString('utf8');
   const candidates: (readonly [string, Buffer | undefined])[] = [
     ['a line break was added at its end', /\s$/.test(text) ? Buffer.from(text.trimEnd()) : undefined],
     [
-      'a byte order mark was put before it',
+      'a byte order mark was added before it',
       text.startsWith('\ufeff') ? Buffer.from(text.slice(1)) : undefined,
     ],
     ['its characters were escaped', unescaped(text)],
@@ -183,7 +181,7 @@ function compact(text: string): Buffer | undefined {
   }
 }
 
-/** `\uXXXX` of characters beyond ASCII as the characters. */
+/** Replaces `\uXXXX` of characters beyond ASCII by the characters. */
 function unescaped(text: string): Buffer {
   return Buffer.from(
     text.replace(/\\u([0-9a-f]{4})/gi, (whole, code: string) => {
