@@ -97,7 +97,7 @@ describeOnStack('what never answers', () => {
     const never = await own.receiver(() => () => {});
     const test = { type: 'notify-boot', destination: 'deviceEvent', verify: true };
     expect((await own.call(200, 'POST', '/test_callbacks', test)).body).toMatchObject({
-      ...{ statusCode: null, answer: null, reason: 'No complete answer came in time.' },
+      ...{ statusCode: null, answer: null, reason: 'No complete answer arrived in time.' },
       verification: { refused: null },
     });
     expect(never.arrivals.length).toBeGreaterThan(0);

@@ -98,7 +98,7 @@ describe('headset keys', () => {
   });
 
   test.each(['', ` ${imei} --developer acme`, ' --developer ', ` ${imei} --device ${imei}`])(
-    'whose are to be listed is told once: "%s"',
+    'the owner of the listed keys must be given exactly once: "%s"',
     async (flags) => {
       listener = await openListener({ applications: ['a'] });
       expect(await ctl(`headset-keys list${flags}`)).toMatchObject({
@@ -138,7 +138,7 @@ describe('headset keys', () => {
   });
 
   test.each(['', ' --device 1 --developer x', ' --developer '])(
-    'whose are to be revoked is told by exactly one flag: "%s"',
+    'the owner of the revoked keys must be given by exactly one flag: "%s"',
     async (flags) => {
       listener = await openListener({ applications: ['a'] });
       const { code, err } = await ctl(`headset-keys revoke-all${flags}`);

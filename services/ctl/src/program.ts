@@ -41,16 +41,16 @@ Examples:
     $ ctl headset-keys revoke 356938035643809 OLD-KEY
     $ ctl headset-keys revoke-all --developer acme --dry-run
 
-  Offer a firmware to all devices:
+  Upload a firmware for all devices:
     $ ctl firmware put com.vendor.firmware 9.002.0 firmware.bin
 
-  Files through a pod whose root is read-only (- is standard input or output):
+  Use files through a pod with a read-only root file system (- is standard input or output):
     $ ctl headset-keys generate 356938035643809 --out - > headset.key.json
     $ ctl headset-keys add 356938035643809 - < new.pub.pem
     $ ctl contracts put acme-field --add-file - < imeis.txt
     $ ctl firmware put com.vendor.firmware 9.002.0 - --size $(wc -c < firmware.bin) < firmware.bin
 
-  Look after what continues:
+  Monitor the platform:
     $ ctl status
     $ ctl transactions list 356938035643809 --open
     $ ctl transactions find --application acme-field --status published --older-than 1h
@@ -62,15 +62,15 @@ Examples:
     $ ctl dead-letters list
     $ ctl dead-letters replay ID --reason "fixed in 0.2.0"
 
-  See who changed what:
+  Show the audit log:
     $ ctl audit list --application acme-field --from 2026-11-24
     $ ctl audit list --actor acme-backend --action UpdateSettings --json
 
-  Remove what is personal of a device (docs/operations/data.md):
+  Remove personal data of a device (docs/operations/data.md):
     $ ctl devices forget 356938035643809 --reference REQUEST-17 --dry-run
     $ ctl devices forget 356938035643809 --reference REQUEST-17
 
-  Remove what is personal or secret of an application without devices (docs/operations/data.md):
+  Remove personal and secret data of an application without devices (docs/operations/data.md):
     $ ctl applications forget acme-field --reference REQUEST-18 --dry-run
     $ ctl applications forget acme-field --reference REQUEST-18
 
@@ -78,21 +78,21 @@ Examples:
     $ ctl secrets status
     $ ctl secrets reseal
 
-  Say what a device may use, and look at a month's bill:
+  Set a device's plans, and show a month's bill:
     $ ctl plans put acme-field 356938035643809 --video basic-100 --speech ja
     $ ctl bill show acme-field --month 2026-11
 
 Addresses:
-  Without any, the addresses that make up has written to .data/addresses.json (CTL_ADDRESSES_FILE names another file), else
+  Default: the addresses that make up has written to .data/addresses.json (CTL_ADDRESSES_FILE names another file), then
   http://127.0.0.1:9100 (the whole platform in one process), then the services' own ports
   (devices 9101, transactions 9102, notifier 9104, updates 9105, connectivity 9106,
   communication 9107, billing 9108).
-  Flags win over ADMIN_URL, and over DEVICES_ADMIN, TRANSACTIONS_ADMIN and so on. The admin token comes from ADMIN_TOKEN or ADMIN_TOKEN_FILE.
+  Flags override ADMIN_URL, DEVICES_ADMIN, TRANSACTIONS_ADMIN and so on. The admin token is read from ADMIN_TOKEN or ADMIN_TOKEN_FILE.
 
 Exit codes:
-  ${exitCodes.ok} done, ${exitCodes.refused} refused or failed, ${exitCodes.usage} wrong command line, ${exitCodes.unreachable} cannot reach the service, ${exitCodes.unauthenticated} admin token missing or wrong,
-  ${exitCodes.warnings} (status only) all services are ready, with warnings: an issuer or a bucket that cannot be used
-  status ends with ${exitCodes.refused} when a process is not ready, or does not answer while others do; with ${exitCodes.unreachable} or ${exitCodes.unauthenticated} when none could be asked
+  ${exitCodes.ok} done, ${exitCodes.refused} rejected or failed, ${exitCodes.usage} wrong command line, ${exitCodes.unreachable} cannot reach the service, ${exitCodes.unauthenticated} admin token missing or wrong,
+  ${exitCodes.warnings} (status only) all services are ready, with warnings about degraded dependencies
+  status ends with ${exitCodes.refused} if a process is not ready, or does not answer while others do; with ${exitCodes.unreachable} or ${exitCodes.unauthenticated} if no process could be asked
 `;
 
 /** Runs one command line (without node and script); returns the exit code. */

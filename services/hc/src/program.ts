@@ -18,21 +18,21 @@ import { createSession, type Surroundings } from './session.ts';
 
 const examples = `
 Examples:
-  Log in once (the secret is asked for, or read from standard input):
+  Log in once (the secret is read from a prompt or standard input):
     $ hc login --api-url https://api.example.com --issuer https://id.example.com --application my-app --client my-client
     $ hc login --from .data/demo.json
 
-  Have all callbacks on your machine, signed as always, from where the last run stopped:
+  Forward all callbacks, with valid signatures, to a local server, from where the last run stopped:
     $ hc listen --forward-to http://localhost:3000/callbacks
 
-  Send a test callback to a registered destination, and see whether a wrong signature is refused:
+  Send a test callback to a registered URL, and check that a wrong signature is rejected:
     $ hc trigger notify-boot --verify
 
-  Look at what happened, and follow it:
+  Show events, and follow them:
     $ hc events --from 1h --types notify-boot,notify-location
     $ hc events --follow --json | jq '.body | fromjson'
 
-  Find callbacks that did not arrive, and have them sent again:
+  Find callbacks that did not arrive, and send them again:
     $ hc deliveries list --state dead
     $ hc deliveries show tx-42-processed
     $ hc deliveries redeliver tx-42-processed
@@ -44,23 +44,23 @@ Examples:
     $ hc transactions list --device 356938035643809 --status uncompleted
     $ hc transactions watch 42
 
-  Why is a signature refused? (a stored request with its headers; - is standard input)
+  Find out why a signature is rejected (a stored request with its headers; - is standard input):
     $ hc verify callback.http
 
   Completion in the shell:
     $ source <(hc completion bash)
 
 Without a login:
-  HC_API_URL, HC_TOKEN_URL, HC_APPLICATION, HC_CLIENT_ID and HC_CLIENT_SECRET (or HC_CLIENT_SECRET_FILE) take the place of
-  what hc login stores, each by itself; HC_ACCESS_TOKEN that of client and secret; HC_ALLOW_HTTP=1 allows plain http.
+  HC_API_URL, HC_TOKEN_URL, HC_APPLICATION, HC_CLIENT_ID and HC_CLIENT_SECRET (or HC_CLIENT_SECRET_FILE) each override a
+  value of hc login. HC_ACCESS_TOKEN replaces client and secret. HC_ALLOW_HTTP=1 allows plain http.
 
 Files:
-  XDG_CONFIG_HOME (~/.config) has headset-cloud/default.json of hc login (mode 0600), XDG_STATE_HOME (~/.local/state) the
-  places at which hc listen stopped.
+  XDG_CONFIG_HOME (~/.config) contains headset-cloud/default.json of hc login (mode 0600), XDG_STATE_HOME (~/.local/state)
+  the positions at which hc listen stopped.
 
 Exit codes:
-  ${codes.ok} done, ${codes.refused} refused or failed, ${codes.usage} wrong command line, ${codes.unreachable} cannot reach the API or the token endpoint,
-  ${codes.unauthenticated} not logged in, or client, secret or token are refused; 130 Ctrl-C before the end
+  ${codes.ok} done, ${codes.refused} rejected or failed, ${codes.usage} wrong command line, ${codes.unreachable} cannot reach the API or the token endpoint,
+  ${codes.unauthenticated} not logged in, or client, secret or token rejected; 130 Ctrl-C before the end
 `;
 
 function profileName(text: string): string {

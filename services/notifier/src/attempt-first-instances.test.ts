@@ -16,7 +16,7 @@ const { answers, atArrival, record, arrived, hold, storeAsOthers } = arrivals;
 const deliveries = () => use.world.store.collection('deliveries');
 type Event = ReturnType<typeof event>;
 
-/** A notifier whose partitions the test hands out: what Kafka does. */
+/** A notifier whose partitions the test assigns, like Kafka. */
 async function member(
   env: Record<string, string> = {},
   overrides: { time?: Time; random?: () => number } = {},
@@ -58,22 +58,22 @@ async function member(
   return { notifier, handle, unsettled, state };
 }
 
-test('an event that comes again does not hide what another instance has taken in between', async () => {
+test('a repeated event does not hide events that another instance has handled in between', async () => {
   const a = await member({ NOTIFIER_LEASE_MS: '60000' });
   const b = await member({ NOTIFIER_LEASE_MS: '60000' });
   await a.handle(0, event('n-1', { orderKey: 't-1', sequence: 1 }));
   await delivered(a.notifier, 'n-1');
-  // The partition is b's, for one event.
+  // The partition belongs to b, for one event.
   const second = hold('n-2');
   await b.handle(1, event('n-2', { orderKey: 't-1', sequence: 2 }));
   await arrived('n-2');
-  // And a's again: the publisher repeats the first, and goes on.
+  // The partition belongs to a again. The publisher repeats the first event, and continues.
   await a.handle(
     2,
     event('n-1', { orderKey: 't-1', sequence: 1 }),
     event('n-3', { orderKey: 't-1', sequence: 3 }),
   );
-  await waitFor('it went, or is stored as waiting', async () => {
+  await waitFor('it was sent, or is stored as waiting', async () => {
     return atArrival.has('n-3') || (await record('n-3')) !== null;
   });
   second.resolve({ status: 500 });
@@ -82,7 +82,7 @@ test('an event that comes again does not hide what another instance has taken in
   expect(ids(arrivals.server)).toEqual(['n-1', 'n-2', 'n-3']);
 });
 
-test('what was found to be another instance’s while it was on its way is not tried again here', async () => {
+test('a callback that turns out to belong to another instance during its attempt is not retried here', async () => {
   const time = createManualClocks();
   // Failed attempts are repeated after the same pause.
   const a = await member({ NOTIFIER_LEASE_MS: '60000' }, { time, random: () => 0.5 });
@@ -92,20 +92,20 @@ test('what was found to be another instance’s while it was on its way is not t
   await a.handle(1, event('n-1'));
   await arrived('n-1');
   await storeAsOthers('n-1', { dueAtMs: Date.now() + 60_000 });
-  // It is to be recorded after a second, and is found to be the other's.
+  // The callback must be recorded after a second, and then belongs to the other instance.
   time.pass(1001);
   await Promise.all(a.unsettled.map(({ durable }) => durable));
   answer.resolve({ status: 500 });
   const failed = 'headset_callback_attempts_total{outcome="failed"} 1';
   await waitFor('it has failed', async () => (await a.notifier.metrics.metrics()).includes(failed));
-  // Another one fails later, and is repeated: the first would have been repeated before.
+  // Another callback fails later and is retried. The first callback would have been retried before.
   hold('n-2').resolve({ status: 500 });
   await a.handle(2, event('n-2'));
   await delivered(a.notifier, 'n-2');
   expect(seen(arrivals.server)).toEqual(['known', 'n-1', 'n-2', 'n-2']);
 });
 
-test('of batches of several partitions together no more than 500 are without a record', async () => {
+test('over all partitions at most 500 callbacks are without a record', async () => {
   const a = await member({
     NOTIFIER_PER_DESTINATION_IN_FLIGHT: '300',
     NOTIFIER_WINDOW_PER_DESTINATION: '5000',
@@ -128,7 +128,7 @@ test('of batches of several partitions together no more than 500 are without a r
   expect(without).toBeLessThanOrEqual(500);
 });
 
-test('a late progress is dropped behind an end that is not recorded', async () => {
+test('a late progress is dropped after an end that is not recorded yet', async () => {
   const a = await member({ NOTIFIER_LEASE_MS: '60000' });
   await a.handle(0, event('known'));
   await delivered(a.notifier, 'known');
@@ -142,26 +142,26 @@ test('a late progress is dropped behind an end that is not recorded', async () =
   expect(seen(arrivals.server)).toEqual(['known', 'end']);
 });
 
-test('a progress that was taken over is sent before what waits for it, recorded or not', async () => {
+test('a progress that was taken over is sent before the callbacks that wait for it, recorded or not', async () => {
   const env = { NOTIFIER_LEASE_MS: '60000', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1' };
   const a = await member(env, { time: createManualClocks() });
   await a.handle(0, event('known'));
   await delivered(a.notifier, 'known');
-  // Its place is taken, while it takes over what a process that is frozen was about to send.
+  // The only slot is in use while the instance takes over the callback that a frozen process was about to send.
   const other = hold('other');
   await a.handle(1, event('other'));
   await arrived('other');
   const frozen = { owner: 'frozen', dueAtMs: 1 };
   await storeAsOthers('progress', { ...frozen, orderKey: 't-1', sequence: 2, replaceable: true });
   await waitFor('it is taken over', async () => (await record('progress'))?.takenOver === true);
-  // There is no room before the answer to the claim is worked on. A write that begins later ends later.
+  // The slot is not free before the answer to the claim is handled. A write that begins later ends later.
   await storeAsOthers('later', { dueAtMs: Date.now() + 60_000 });
   await new Promise((resolve) => setImmediate(resolve));
   await a.handle(2, event('end', { orderKey: 't-1', sequence: 3 }));
   expect(await record('end')).toBeNull();
   other.resolve({ status: 204 });
   await delivered(a.notifier, 'end');
-  // Otherwise the frozen process may send it first now, behind the end.
+  // Otherwise the frozen process could send it first now, after the end.
   expect(seen(arrivals.server)).toEqual(['known', 'other', 'progress', 'end']);
 });
 
@@ -177,7 +177,7 @@ test('on the embedded log the members of a group keep the order of a transaction
   await use.world.publish(event('n-1', { orderKey: 't-1', sequence: 1 }));
   await arrived('n-1');
   await use.world.publish(event('n-2', { orderKey: 't-1', sequence: 2 }));
-  await waitFor('it went, or is stored as waiting', async () => {
+  await waitFor('it was sent, or is stored as waiting', async () => {
     return atArrival.has('n-2') || (await record('n-2')) !== null;
   });
   one.resolve({ status: 500 });
@@ -186,7 +186,7 @@ test('on the embedded log the members of a group keep the order of a transaction
   expect(ids(arrivals.server).filter((id) => id.startsWith('n-'))).toEqual(['n-1', 'n-2']);
 });
 
-test('what is stored for whoever has room does not overtake one that is on its way and not recorded', async () => {
+test('a callback that is stored for any instance does not overtake one that is being sent and not recorded', async () => {
   const a = await member({ NOTIFIER_WINDOW_PER_DESTINATION: '1', NOTIFIER_LEASE_MS: '60000' });
   await a.handle(0, event('known'));
   await delivered(a.notifier, 'known');
@@ -196,7 +196,7 @@ test('what is stored for whoever has room does not overtake one that is on its w
   await arrived('n-1');
   await a.handle(2, event('n-2', { orderKey: 't-1', sequence: 2 }));
   await waitFor('b has it', async () => (await record('n-2'))?.owner !== null || atArrival.has('n-2'));
-  await waitFor('it went, or what is before it is stored', async () => {
+  await waitFor('it was sent, or the callback before it is stored', async () => {
     return atArrival.has('n-2') || (await record('n-1')) !== null;
   });
   one.resolve({ status: 500 });
@@ -205,7 +205,7 @@ test('what is stored for whoever has room does not overtake one that is on its w
   expect(ids(arrivals.server)).toEqual(['known', 'n-1', 'n-2']);
 });
 
-test('nor does it where both are of one batch', async () => {
+test('nor does it if both are in one batch', async () => {
   const a = await member({ NOTIFIER_WINDOW_PER_DESTINATION: '1', NOTIFIER_LEASE_MS: '60000' });
   await a.handle(0, event('known'));
   await delivered(a.notifier, 'known');
@@ -217,7 +217,7 @@ test('nor does it where both are of one batch', async () => {
     event('n-2', { orderKey: 't-1', sequence: 2 }),
   );
   await arrived('n-1');
-  await waitFor('it went, or what is before it is stored', async () => {
+  await waitFor('it was sent, or the callback before it is stored', async () => {
     return atArrival.has('n-2') || (await record('n-1')) !== null;
   });
   one.resolve({ status: 500 });
@@ -226,7 +226,7 @@ test('nor does it where both are of one batch', async () => {
   expect(ids(arrivals.server)).toEqual(['known', 'n-1', 'n-2']);
 });
 
-test('one is stored only when those before it are: if this process dies now, others see the order', async () => {
+test('a callback is stored only after the callbacks before it: if this process dies, others see the order', async () => {
   const a = await member({ NOTIFIER_LEASE_MS: '60000' });
   await a.handle(0, event('known'));
   await delivered(a.notifier, 'known');
@@ -241,7 +241,7 @@ test('one is stored only when those before it are: if this process dies now, oth
   expect(before).toMatchObject({ status: 'pending' });
 });
 
-test('a stop while the disk does not answer ends in its time', async () => {
+test('a stop while the disk does not answer ends within its time limit', async () => {
   const time = createFakeTime(Date.now());
   const a = await use.world.start({ NOTIFIER_LEASE_MS: '60000' }, { time });
   await use.world.publish(event('known'));

@@ -13,8 +13,8 @@ const { answers, atArrival, record, arrived, hold, storeAsOthers } = arrivals;
 const lag = () => use.world.log.lag('notifier', topics.notifications);
 
 /**
- * A notifier that knows the destination takes callbacks: it has taken one. By default its clocks stand still, so no
- * callback in flight gets a record because of its age.
+ * A notifier that has delivered a callback, so it knows that the destination accepts callbacks. By default its clocks
+ * stand still, so no callback in flight is recorded because of its age.
  */
 async function knowing(
   env: Record<string, string> = {},
@@ -26,25 +26,25 @@ async function knowing(
   return notifier;
 }
 
-test('a callback to a destination that takes them goes out first, and is stored once, with its attempt', async () => {
+test('a callback to a healthy destination is sent first, and stored once, with its attempt', async () => {
   const notifier = await knowing();
   const answer = hold('n-1');
   await use.world.publish(event('n-1'));
   await arrived('n-1');
   expect(atArrival.get('known')).toMatchObject({ status: 'pending' });
   expect(atArrival.get('n-1')).toBeNull();
-  // Its event is what a new process would begin with.
+  // A new process would start with this event.
   expect(await lag()).toBe(1);
   answer.resolve({ status: 204 });
   await delivered(notifier, 'n-1');
   const { delivery, recentAttempts } = await notifier.admin.getDelivery({ notificationId: 'n-1' });
   expect(delivery).toMatchObject({ attempts: 1, lastOutcome: '204' });
   expect(recentAttempts).toMatchObject([{ statusCode: 204 }]);
-  await waitFor('the log goes on', async () => (await lag()) === 0);
+  await waitFor('the offset to be committed', async () => (await lag()) === 0);
   expect(seen(arrivals.server)).toEqual(['known', 'n-1']);
 });
 
-test('what is on its way for a second is stored, with a lease, and the log goes on', async () => {
+test('a callback in flight for a second is stored, with a lease, and the offset is committed', async () => {
   const time = createManualClocks();
   const notifier = await knowing({ NOTIFIER_LEASE_MS: '60000' }, { time });
   const answer = hold('n-1');
@@ -54,13 +54,13 @@ test('what is on its way for a second is stored, with a lease, and the log goes 
   time.pass(1001);
   await waitFor('the record', async () => (await record('n-1'))?.status === 'pending');
   expect(await record('n-1')).toMatchObject({ owner: expect.any(String), attempts: 0 });
-  await waitFor('the log goes on', async () => (await lag()) === 0);
+  await waitFor('the offset to be committed', async () => (await lag()) === 0);
   answer.resolve({ status: 204 });
   await delivered(notifier, 'n-1');
   expect(seen(arrivals.server)).toEqual(['known', 'n-1']);
 });
 
-test('others of the log do not wait for one that is on its way', async () => {
+test('other events of the log do not wait for a callback in flight', async () => {
   const notifier = await knowing();
   const answer = hold('n-1');
   await use.world.publish(event('n-1'));
@@ -72,7 +72,7 @@ test('others of the log do not wait for one that is on its way', async () => {
   await delivered(notifier, 'n-1');
 });
 
-test('a failed attempt is stored, and those behind it go in their order', async () => {
+test('a failed attempt is stored, and later callbacks are sent in order', async () => {
   const notifier = await knowing();
   let tries = 0;
   answers.set('n-1', () => ({ status: tries++ === 0 ? 500 : 204 }));
@@ -85,7 +85,7 @@ test('a failed attempt is stored, and those behind it go in their order', async 
   expect(await record('n-1')).toMatchObject({ status: 'delivered', attempts: 2 });
 });
 
-test('one that is refused for good finishes its order only once that is stored', async () => {
+test('a permanently rejected callback finishes its order only when its end is stored', async () => {
   const notifier = await knowing();
   answers.set('n-1', () => ({ status: 410 }));
   const stored: unknown[] = [];
@@ -98,7 +98,7 @@ test('one that is refused for good finishes its order only once that is stored',
   expect(stored).toEqual(['dead']);
 });
 
-test('an event that comes again while its callback is on its way causes no second one', async () => {
+test('an event that is repeated while its callback is in flight causes no second callback', async () => {
   const notifier = await knowing();
   const answer = hold('n-1');
   await use.world.publish(event('n-1'));
@@ -108,20 +108,20 @@ test('an event that comes again while its callback is on its way causes no secon
   expect(await lag()).toBeGreaterThan(0);
   answer.resolve({ status: 204 });
   await delivered(notifier, 'n-1');
-  await waitFor('the log goes on', async () => (await lag()) === 0);
+  await waitFor('the offset to be committed', async () => (await lag()) === 0);
   await use.world.publish(event('n-1'), event('n-3'));
   await delivered(notifier, 'n-3');
   expect(seen(arrivals.server).sort()).toEqual(['known', 'n-1', 'n-2', 'n-3']);
 });
 
-test('before the disk has its event, none goes out', async () => {
+test('no callback is sent before its event is on disk', async () => {
   const notifier = await knowing();
   const other = await use.integrator();
   use.world.destinations.set('a-2', { url: other.url, authenticationKey: key });
   use.world.disk.hold();
   const published = use.world.publish(event('n-1'));
-  await waitFor('the event is with the notifier', async () => (await lag()) === 1);
-  // Whole requests that need no disk go out meanwhile.
+  await waitFor('the notifier has the event', async () => (await lag()) === 1);
+  // Requests that need no disk are sent meanwhile.
   const request = { applicationId: 'a-2', setting: 'fileUploadGetUrl', body: Buffer.from('{}') };
   for (let n = 0; n < 20; n++) await notifier.signedUrls.requestSignedUrls(request).catch(() => {});
   expect(other.arrivals).toHaveLength(20);
@@ -132,7 +132,7 @@ test('before the disk has its event, none goes out', async () => {
   expect(atArrival.get('n-1')).toBeNull();
 });
 
-test('to a destination that is failing or not set, none goes out before it is stored', async () => {
+test('no callback to a failing or missing destination is sent before it is stored', async () => {
   const notifier = await knowing({ NOTIFIER_FAILING_AFTER: '1' }, { time: systemTime });
   answers.set('n-1', () => ({ status: 503 }));
   await use.world.publish(event('n-1'));
@@ -152,7 +152,7 @@ test('to a destination that is failing or not set, none goes out before it is st
   expect(atArrival.get('n-4')).toMatchObject({ status: 'pending' });
 });
 
-test('one that waits while its destination begins to fail is stored before it goes', async () => {
+test('a callback that waits while its destination begins to fail is stored before it is sent', async () => {
   const one = { NOTIFIER_FAILING_AFTER: '1', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1' };
   const time = createManualClocks();
   const notifier = await knowing(one, { time });
@@ -162,7 +162,7 @@ test('one that waits while its destination begins to fail is stored before it go
   expect(await record('n-2')).toBeNull();
   answer.resolve({ status: 503 });
   await waitFor('it has failed', async () => ((await record('n-1'))?.attempts ?? 0) > 0);
-  // Until the first probe.
+  // Advance until the first probe.
   time.pass(50);
   await delivered(notifier, 'n-1');
   await delivered(notifier, 'n-2');
@@ -172,7 +172,7 @@ test('one that waits while its destination begins to fail is stored before it go
   ]);
 });
 
-test('where the partition may be another instance’s, none goes out before it is stored', async () => {
+test('if the partition may belong to another instance, no callback is sent before it is stored', async () => {
   let held = true;
   const notifier = await knowing(
     {},
@@ -207,7 +207,7 @@ test('where the partition may be another instance’s, none goes out before it i
   expect(atArrival.get('n-2')).toMatchObject({ status: 'pending' });
 });
 
-test('a notifier that stops stores what is on its way at once, and nothing is sent twice', async () => {
+test('a stopping notifier stores callbacks in flight at once, and nothing is sent twice', async () => {
   const config = { NOTIFIER_LEASE_MS: '60000' };
   const first = await knowing(config);
   const answer = hold('n-1');
@@ -223,10 +223,10 @@ test('a notifier that stops stores what is on its way at once, and nothing is se
   expect(seen(arrivals.server)).toEqual(['known', 'n-1', 'n-2']);
 });
 
-describe('where another instance has stored the same callback meanwhile', () => {
+describe('if another instance has stored the same callback meanwhile', () => {
   const stored = (id: string) => storeAsOthers(id, { dueAtMs: Date.now() + 60_000 });
 
-  test('what was delivered here is delivered', async () => {
+  test('a callback that was delivered here is delivered', async () => {
     const notifier = await knowing();
     const answer = hold('n-1');
     await use.world.publish(event('n-1'));
@@ -235,17 +235,17 @@ describe('where another instance has stored the same callback meanwhile', () => 
     answer.resolve({ status: 204 });
     await delivered(notifier, 'n-1');
     expect(await record('n-1')).toMatchObject({ owner: null });
-    await waitFor('the log goes on', async () => (await lag()) === 0);
+    await waitFor('the offset to be committed', async () => (await lag()) === 0);
   });
 
-  test('what failed here is the other’s', async () => {
+  test('a callback that failed here belongs to the other instance', async () => {
     await knowing();
     const answer = hold('n-1');
     await use.world.publish(event('n-1'));
     await arrived('n-1');
     await stored('n-1');
     answer.resolve({ status: 500 });
-    await waitFor('the log goes on', async () => (await lag()) === 0);
+    await waitFor('the offset to be committed', async () => (await lag()) === 0);
     await use.world.publish(event('n-2'));
     await arrived('n-2');
     expect(await record('n-1')).toMatchObject({ status: 'pending', owner: 'other', attempts: 0 });

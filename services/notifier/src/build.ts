@@ -72,7 +72,7 @@ export { notifierFailpoints } from './failpoints.ts';
 
 import { notifierSteps } from './store/steps.ts';
 
-/** Kept answers of test callbacks hold no secret: an id, and what came back without keys and signatures. */
+/** Stored answers of test callbacks contain no secret: only an id and the answer without keys and signatures. */
 const unsealed: SecretBox = {
   seal: (plain) => Buffer.from(plain),
   open: (sealed) => Buffer.from(sealed).toString(),
@@ -81,14 +81,14 @@ const unsealed: SecretBox = {
 const group = 'notifier';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** So long the outcome of a recovery can be read. */
+/** How long the outcome of a recovery can be read; milliseconds. */
 const recoveryKeptMs = 30 * dayMs;
 
-/** What tests replace. */
+/** Replacements for tests. */
 export interface NotifierOverrides {
   readonly resolve?: Resolve;
   readonly random?: () => number;
-  /** More certificates to trust. */
+  /** Additional trusted certificates. */
   readonly ca?: string;
   /** Clocks and timers. Default: the host's wall clock, otherwise the machine's. */
   readonly time?: Time;

@@ -4,11 +4,11 @@ import { type Receiver, type Reply, startReceiver } from '@headset-cloud/tests/e
 import { afterEach } from '@jest/globals';
 import { key, status, useWorld } from './testing/fixture.ts';
 
-// The wall clock of one process jumps by an hour; the others' clocks, and its monotonic one, go on.
+// The wall clock of one process jumps by an hour. Other clocks, and its monotonic clock, continue normally.
 const use = useWorld();
 const hourMs = 3_600_000;
 
-/** A wall clock that a test sets forward or back. */
+/** A wall clock that a test can set forward or back. */
 const wallClock = (offsetMs = 0) => {
   const time = { ...systemTime, offsetMs, now: () => Date.now() + time.offsetMs };
   return time;
@@ -17,7 +17,7 @@ const receivers: Receiver[] = [];
 afterEach(async () => {
   await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
 });
-/** It takes whatever time the signature tells: a sender whose clock is off is refused elsewhere. */
+/** A receiver that accepts any timestamp in the signature. Other tests check that a wrong clock is rejected. */
 async function receiver(reply: () => Reply | Promise<Reply> = () => 204): Promise<Receiver> {
   const made = await startReceiver(reply);
   receivers.push(made);
@@ -27,7 +27,7 @@ const pointTo = ({ url }: Receiver) => use.world.destinations.set('a-1', { url, 
 const seen = ({ arrivals }: Receiver) => arrivals.map(({ headers }) => String(headers['webhook-id']));
 const event = (notificationId: string) => ({ notificationId, applicationId: 'a-1' });
 
-test('a failing destination is probed on, although the clock is set back', async () => {
+test('a failing destination is still probed after the clock is set back', async () => {
   let open = false;
   const server = await receiver(() => (open ? 204 : 500));
   pointTo(server);
@@ -37,7 +37,7 @@ test('a failing destination is probed on, although the clock is set back', async
   await waitFor('it is failing', () => server.arrivals.length >= 3);
   time.offsetMs = -hourMs;
   const before = server.arrivals.length;
-  await waitFor('it is probed on', () => server.arrivals.length > before + 2);
+  await waitFor('it is probed again', () => server.arrivals.length > before + 2);
   open = true;
   await use.world.publish(event('n-2'));
   for (const id of ['n-1', 'n-2']) {
@@ -48,7 +48,7 @@ test('a failing destination is probed on, although the clock is set back', async
   }
 });
 
-test('without an address the look-ups go on, although the clock is set back', async () => {
+test('without an address the look-ups continue after the clock is set back', async () => {
   const server = await receiver();
   const time = wallClock();
   await use.world.start({}, { time });
@@ -59,7 +59,7 @@ test('without an address the look-ups go on, although the clock is set back', as
   await waitFor('it has arrived', () => seen(server).length === 1);
 });
 
-test('what waits in the database for its next attempt is tried in time, although the clock is set back', async () => {
+test('a callback that waits in the database is retried in time after the clock is set back', async () => {
   let open = false;
   const server = await receiver(() => {
     return open ? 204 : (response) => response.writeHead(503, { 'retry-after': '7' }).end();
@@ -75,7 +75,7 @@ test('what waits in the database for its next attempt is tried in time, although
         .collection<{ _id: string; owner: string | null }>('deliveries')
         .findOne({ _id: 'n-1' })
     )?.owner;
-  // Longer than what is waited for in memory.
+  // Longer than the longest wait in memory.
   await waitFor(
     'it waits in the database',
     async () => server.arrivals.length > 0 && (await owner()) === null,
@@ -85,7 +85,7 @@ test('what waits in the database for its next attempt is tried in time, although
   await waitFor('it is delivered', async () => (await status(notifier, 'n-1')) === 'delivered');
 });
 
-test('what an instance with a clock ahead owned, and died with, is taken over', async () => {
+test('callbacks of a dead instance with a fast clock are taken over', async () => {
   const server = await receiver();
   pointTo(server);
   let died = false;
@@ -102,7 +102,7 @@ test('what an instance with a clock ahead owned, and died with, is taken over', 
   await waitFor('it has arrived', () => seen(server).length === 1);
 });
 
-test('what an instance with a clock ahead gave back untried is tried at once', async () => {
+test('callbacks that an instance with a fast clock gave back untried are tried at once', async () => {
   const server = await receiver();
   const first = await use.world.start({}, { time: wallClock(hourMs) });
   await use.world.publish(event('n-1'));
@@ -113,7 +113,7 @@ test('what an instance with a clock ahead gave back untried is tried at once', a
   await waitFor('it has arrived', () => seen(server).length === 1);
 });
 
-test('an instance whose clock is set forward takes nothing twice that it holds', async () => {
+test('an instance whose clock is set forward does not claim its own callbacks twice', async () => {
   const answers: PromiseWithResolvers<Reply>[] = [];
   const server = await receiver(() => {
     const answer = Promise.withResolvers<Reply>();
@@ -125,7 +125,7 @@ test('an instance whose clock is set forward takes nothing twice that it holds',
   const notifier = await use.world.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000' }, { time });
   const all = ['n-1', 'n-2', 'n-3'];
   await use.world.publish(...all.map(event));
-  await waitFor('all are on their way', () => answers.length === 3);
+  await waitFor('all are in flight', () => answers.length === 3);
   time.offsetMs = hourMs;
   const due = async () => {
     const [one] = await use.world.store
@@ -140,7 +140,7 @@ test('an instance whose clock is set forward takes nothing twice that it holds',
     await waitFor(`${id} is delivered`, async () => (await status(notifier, id)) === 'delivered');
   }
   await use.world.publish(event('last'));
-  await waitFor('the last one is on its way', () => answers.length > 3);
+  await waitFor('the last one is in flight', () => answers.length > 3);
   for (const answer of answers) answer.resolve(204);
   expect(seen(server)).toEqual([...all, 'last']);
 });

@@ -3,7 +3,7 @@ import { notifierConfig } from './config.ts';
 
 const read = (env: Record<string, string> = {}) => readConfig(notifierConfig, env);
 
-test('unless configured otherwise an attempt ends after 15 s, 5 s of them to connect, and a callback is dead after 72 h, or up to 24 h later', () => {
+test('by default an attempt ends after 15 s, including 5 s to connect, and a callback is dead after 72 h, or up to 24 h later', () => {
   expect(read()).toMatchObject({
     NOTIFIER_CONNECT_TIMEOUT_MS: 5000,
     NOTIFIER_TOTAL_TIMEOUT_MS: 15_000,
@@ -12,7 +12,7 @@ test('unless configured otherwise an attempt ends after 15 s, 5 s of them to con
   });
 });
 
-test('unless configured otherwise a destination is told after an hour, and what was given up each minute; production refuses much less', () => {
+test('by default a failing destination causes a notice after an hour, and dead callbacks each minute; production rejects much shorter times', () => {
   expect(read()).toMatchObject({ NOTIFIER_NOTICE_AFTER_MS: 3_600_000, NOTIFIER_NOTICE_EVERY_MS: 60_000 });
   for (const [key, tooLittle] of [
     ['NOTIFIER_NOTICE_AFTER_MS', '59999'],
@@ -27,12 +27,12 @@ test.each([
   ['0.001', 0.001],
   ['1.5', 1.5],
   ['720', 720],
-])('a callback may be tried for %s hours', (text, hours) => {
+])('%s hours are accepted as maximum age', (text, hours) => {
   expect(read({ NOTIFIER_MAX_AGE_HOURS: text }).NOTIFIER_MAX_AGE_HOURS).toBe(hours);
 });
 
 test.each(['0', '0.0009', '720.1', '-1', '1e2', '.5', '5.', '72h'])(
-  'a callback cannot be tried for %s hours',
+  '%s hours are rejected as maximum age',
   (text) => {
     expect(() => read({ NOTIFIER_MAX_AGE_HOURS: text })).toThrow(
       `NOTIFIER_MAX_AGE_HOURS: "${text}" is not a number from 0.001 to 720.`,

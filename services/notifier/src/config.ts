@@ -2,7 +2,7 @@ import { type ConfigOf, decimal, integer } from '@headset-cloud/kit/config.ts';
 import { callbackAddressesConfig } from '@headset-cloud/kit/outbound/callback-addresses.ts';
 import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 
-/** Every key of the notifier, with its default (rule C10, rule B10). */
+/** Configuration of the notifier (rule C10, rule B10). */
 export const notifierConfig = {
   ...callbackAddressesConfig,
   NOTIFIER_CONNECT_TIMEOUT_MS: integer({
@@ -20,14 +20,14 @@ export const notifierConfig = {
     max: 120_000,
   }),
   NOTIFIER_MAX_AGE_HOURS: decimal({
-    doc: 'How long a callback is tried before it is kept as dead, in hours from when the cloud took its event in.',
+    doc: 'How long a callback is retried before it becomes dead, in hours since the cloud received its event.',
     example: '72',
     default: 72,
     min: 0.001,
     max: 24 * 30,
   }),
   NOTIFIER_GRACE_HOURS: decimal({
-    doc: 'How much longer a callback is tried that had fewer than 10 attempts then, probes of its destination included, in hours.',
+    doc: 'How much longer a callback is retried if it had fewer than 10 attempts by then, including probes of its destination, in hours.',
     example: '24',
     default: 24,
     min: 0.001,
@@ -62,7 +62,7 @@ export const notifierConfig = {
     max: 1000,
   }),
   NOTIFIER_PER_DESTINATION_IN_FLIGHT: integer({
-    doc: 'Most callbacks on their way to one destination (origin and application) at a time.',
+    doc: 'Maximum callbacks in flight to one destination (origin and application).',
     example: '16',
     default: 16,
     min: 1,
@@ -76,28 +76,28 @@ export const notifierConfig = {
     max: 60_000,
   }),
   NOTIFIER_SIGNED_URLS_PER_DESTINATION: integer({
-    doc: 'Most requests for signed URLs on their way to one destination (origin and application) at a time; up to 16 times as many wait.',
+    doc: 'Maximum requests for signed URLs in flight to one destination (origin and application); up to 16 times as many wait.',
     example: '8',
     default: 8,
     min: 1,
     max: 1000,
   }),
   NOTIFIER_WINDOW_PER_DESTINATION: integer({
-    doc: 'Most callbacks of one application and setting held in memory; the rest waits in the database. A body over 8 KiB counts as one for each 8 KiB.',
+    doc: 'Maximum callbacks of one application and setting in memory; other callbacks wait in the database. A body over 8 KiB counts as one for each 8 KiB.',
     example: '1000',
     default: 1000,
     min: 1,
     max: 100_000,
   }),
   NOTIFIER_MAX_IN_MEMORY: integer({
-    doc: 'Most callbacks held in memory in all; a body over 8 KiB counts as one for each 8 KiB.',
+    doc: 'Maximum callbacks in memory in all; a body over 8 KiB counts as one for each 8 KiB.',
     example: '20000',
     default: 20_000,
     min: 1,
     max: 1_000_000,
   }),
   NOTIFIER_MAX_POOLS: integer({
-    doc: 'Most origins to which connections are kept open; the one unused for longest is closed.',
+    doc: 'Maximum origins with open connections; the connections to the origin idle longest are closed.',
     example: '500',
     default: 500,
     min: 1,
@@ -111,7 +111,7 @@ export const notifierConfig = {
     max: 3_600_000,
   }),
   NOTIFIER_LEASE_MS: integer({
-    doc: 'For how long an instance owns a callback that it works on, renewed in time; after a crash another takes over when it has run out. Milliseconds.',
+    doc: 'How long an instance’s lease of a callback lasts. It is renewed in time. After a crash another instance takes over when the lease has expired. Milliseconds.',
     example: '10000',
     default: 10_000,
     min: 200,
@@ -126,28 +126,28 @@ export const notifierConfig = {
     max: 60_000,
   }),
   NOTIFIER_KEEP_DELIVERED_DAYS: integer({
-    doc: 'For how long a delivered callback is kept, in days, in lists and in the event feed. Keep it longer than the event log keeps events: its id keeps the callback from being sent again.',
+    doc: 'How long a delivered callback is kept, in days, in lists and in the event feed. The time must be longer than the retention of the event log: the stored id prevents that the callback is sent again.',
     example: '30',
     default: 30,
     min: 1,
     max: 3650,
   }),
   NOTIFIER_KEEP_DEAD_DAYS: integer({
-    doc: 'For how long a dead callback is kept so that it can be sent again, in days.',
+    doc: 'How long a dead callback is kept so that it can be sent again, in days.',
     example: '90',
     default: 90,
     min: 1,
     max: 3650,
   }),
   NOTIFIER_RECOVER_LIMIT: integer({
-    doc: 'Most callbacks that an integrator has sent again by one recovery; more are refused with their number.',
+    doc: 'Maximum callbacks that one recovery of an integrator sends again; a larger recovery is rejected with the number.',
     example: '10000',
     default: 10_000,
     min: 1,
     max: 100_000,
   }),
   NOTIFIER_RECOVER_PER_SECOND: integer({
-    doc: 'Callbacks that a recovery sends again in a second.',
+    doc: 'Callbacks that a recovery sends again per second.',
     example: '100',
     default: 100,
     min: 1,
@@ -162,7 +162,7 @@ export const notifierConfig = {
     productionMin: 60_000,
   }),
   NOTIFIER_NOTICE_EVERY_MS: integer({
-    doc: 'Length of the interval whose callbacks that were given up are one notice for their application, in milliseconds.',
+    doc: 'Length of the interval whose dead callbacks are combined into one notice for their application, in milliseconds.',
     example: '60000',
     default: 60_000,
     min: 10,

@@ -4,7 +4,7 @@ import { createManualClocks } from './testing/manual-clocks.ts';
 
 const use = useWorld();
 
-test('Retry-After is honoured: nothing is sent to the destination before', async () => {
+test('Retry-After is honoured: nothing is sent to the destination before that time', async () => {
   const time = createManualClocks();
   const arrivedAtMs: number[] = [];
   const server = await use.integrator(() => {
@@ -14,7 +14,7 @@ test('Retry-After is honoured: nothing is sent to the destination before', async
   use.pointTo('a-1', server);
   const notifier = await use.world.start({ NOTIFIER_BACKOFF_MAX_MS: '3600000' }, { time });
   await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
-  await waitFor('it was refused', async () => {
+  await waitFor('it was rejected', async () => {
     const { delivery } = await notifier.admin
       .getDelivery({ notificationId: 'n-1' })
       .catch(() => ({}) as never);
@@ -70,10 +70,10 @@ test('hanging and dead endpoints do not delay the callbacks of another applicati
       { notificationId: `g-${i}`, applicationId: 'good' },
     ]).flat(),
   );
-  // For as long as this is waited for, the hanging one gives no place free.
-  await waitFor('all of the good one have arrived', () => good.received.length === count);
-  await waitFor('the cap of the hanging one is reached', () => hanging.arrivals.length === 4);
-  await waitFor('what is left is that of the two others', async () => {
+  // While the test waits, the hanging destination frees no slot.
+  await waitFor('all callbacks of the good destination have arrived', () => good.received.length === count);
+  await waitFor('the limit of the hanging destination is reached', () => hanging.arrivals.length === 4);
+  await waitFor('only callbacks of the two others are pending', async () => {
     return (await notifier.metrics.metrics()).includes('headset_callbacks_due 200\n');
   });
   expect(hanging.arrivals).toHaveLength(4);
@@ -96,13 +96,13 @@ test('an application whose endpoint hangs takes no connection from another appli
       applicationId,
     }));
   await use.world.publish(...of('hanging'));
-  await waitFor('the limit of the hanging one is reached', () => server.arrivals.length === 4);
+  await waitFor('the limit of the hanging application is reached', () => server.arrivals.length === 4);
   await use.world.publish(...of('good'));
-  await waitFor('all of the good one have arrived', () => server.received.length === count);
+  await waitFor('all callbacks of the good application have arrived', () => server.received.length === count);
   expect(seen(server).filter((id) => id.startsWith('h-'))).toHaveLength(4);
 });
 
-test('a failing destination is probed one at a time, and everything arrives when it takes callbacks again', async () => {
+test('a failing destination is probed one at a time, and everything arrives when it accepts callbacks again', async () => {
   let open = false;
   let inFlight = 0;
   let most = 0;
@@ -127,7 +127,7 @@ test('a failing destination is probed one at a time, and everything arrives when
   await waitFor('all have arrived', () => server.received.length === count);
 });
 
-test('each attempt is signed with the key that is current then, and goes to the address that is set then', async () => {
+test('each attempt uses the current key and the current address', async () => {
   const old = await use.integrator(() => ({ status: 500 }), ['old key']);
   const next = await use.integrator(undefined, ['new key']);
   use.pointTo('a-1', old, 'old key');
@@ -139,7 +139,7 @@ test('each attempt is signed with the key that is current then, and goes to the 
   expect(next.arrivals.every((arrival) => arrival.verified)).toBe(true);
 });
 
-test('without an address, and while devices is away, callbacks wait without using up attempts', async () => {
+test('without an address, and while devices is unavailable, callbacks wait without using attempts', async () => {
   const server = await use.integrator();
   const notifier = await use.world.start();
   await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
@@ -171,14 +171,14 @@ test.each([
 });
 
 // protects against callbacks/ssrf-rebinding
-test('a name that turns to an internal address after a delivery (DNS rebinding) is refused at connect', async () => {
+test('a name that resolves to an internal address after a delivery (DNS rebinding) is rejected when connecting', async () => {
   const server = await use.integrator();
   let address = '127.0.0.1';
   use.world.destinations.set('a-1', {
     url: `http://rebinding.example:${server.port}/`,
     authenticationKey: key,
   });
-  // 127.0.0.1 plays the public address; 127.0.0.2, where the server does not listen, the internal one.
+  // 127.0.0.1 acts as the public address; 127.0.0.2, where the server does not listen, as the internal address.
   const notifier = await use.world.start(
     { NOTIFIER_ALLOW_ADDRESSES: '127.0.0.1/32' },
     { resolve: async () => [address] },
@@ -188,7 +188,7 @@ test('a name that turns to an internal address after a delivery (DNS rebinding) 
   address = '127.0.0.2';
   await server.close();
   await use.world.publish({ notificationId: 'n-2', applicationId: 'a-1' });
-  await waitFor('the second one was refused', async () => {
+  await waitFor('the second one was rejected', async () => {
     const answer = await notifier.admin.getDelivery({ notificationId: 'n-2' }).catch(() => undefined);
     return answer?.recentAttempts.some((attempt) => attempt.error.startsWith('ADDRESS_REFUSED'));
   });

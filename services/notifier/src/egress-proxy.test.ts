@@ -16,7 +16,7 @@ afterEach(() => proxy.close());
 const credentials = 'cloud:secret-of-the-proxy';
 const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
 
-/** A notifier behind the proxy, whose integrator has a public address that lies on this machine. */
+/** A notifier behind the proxy. Its integrator has a public address that leads to this machine. */
 async function behindProxy(env: Record<string, string> = {}) {
   const server = await use.integrator();
   const { port } = new URL(server.origin);
@@ -25,7 +25,7 @@ async function behindProxy(env: Record<string, string> = {}) {
   proxy.demanded = authorization;
   const notifier = await use.world.start(
     {
-      // Nothing but public addresses, so what arrives here came through the proxy.
+      // Only public addresses are allowed, so every request that arrives here came through the proxy.
       NOTIFIER_ALLOW_ADDRESSES: '192.0.2.1/32',
       EGRESS_PROXY: proxy.origin,
       EGRESS_PROXY_CREDENTIALS: credentials,
@@ -33,7 +33,7 @@ async function behindProxy(env: Record<string, string> = {}) {
     },
     { resolve: async (hostname) => (hostname === 'shop.example' ? ['93.184.215.14'] : ['10.0.0.1']) },
   );
-  /** Empty: it is not stored yet, or not tried. */
+  /** Empty if it is not stored yet, or not tried. */
   const lastError = async (notificationId: string) => {
     const found = await notifier.admin.getDelivery({ notificationId }).catch(() => undefined);
     return found?.delivery?.lastOutcome ?? '';
@@ -41,14 +41,14 @@ async function behindProxy(env: Record<string, string> = {}) {
   return { server, port, notifier, lastError };
 }
 
-test('a callback goes out through the proxy, to the address that was checked', async () => {
+test('a callback is sent through the proxy, to the checked address', async () => {
   const { server, port } = await behindProxy();
   await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('it has arrived', () => server.received.length === 1);
   expect(proxy.asked).toEqual([`93.184.215.14:${port}`]);
 });
 
-test('signed URLs are asked for through the proxy, too', async () => {
+test('signed URLs are requested through the proxy, too', async () => {
   const { server, port, notifier } = await behindProxy();
   await notifier.signedUrls
     .requestSignedUrls({
@@ -63,7 +63,7 @@ test('signed URLs are asked for through the proxy, too', async () => {
 });
 
 // protects against callbacks/ssrf-proxy
-test('a test callback goes through the proxy, too, and not to a private address', async () => {
+test('a test callback is sent through the proxy, too, and not to a private address', async () => {
   const { server, port, notifier } = await behindProxy();
   const send = (applicationId: string) =>
     notifier.tests.sendTestCallback({
@@ -75,13 +75,13 @@ test('a test callback goes through the proxy, too, and not to a private address'
   expect(proxy.asked).toEqual([`93.184.215.14:${port}`]);
   use.world.destinations.set('a-2', { url: 'http://internal.example/', authenticationKey: key });
   expect((await send('a-2')).attempt?.reason).toBe(
-    'The host name has no public address; callbacks go to no other.',
+    'The host name has no public address. Callbacks are sent to public addresses only.',
   );
   expect(proxy.asked).toHaveLength(1);
 });
 
 // protects against callbacks/ssrf-proxy
-test('a private address is refused before the proxy is asked, and the delivery says so', async () => {
+test('a private address is rejected before the proxy is used, and the delivery has the reason', async () => {
   const { lastError } = await behindProxy();
   use.world.destinations.set('a-2', { url: 'http://internal.example/', authenticationKey: key });
   await use.world.publish({ notificationId: 'n-1', applicationId: 'a-2' });
@@ -100,9 +100,9 @@ const troubles: [string, { conduct?: ProxyConduct; demanded?: string }, RegExp][
 ];
 
 test.each(troubles)(
-  'a proxy that %s is the last error of the delivery, which is tried until it gets through',
+  'a proxy that %s is the last error of the delivery, which is retried until it succeeds',
   async (_, trouble, said) => {
-    // Only what never answers is given up early.
+    // Only a proxy that never answers needs a short time-out.
     const { server, notifier, lastError } = await behindProxy(
       trouble.conduct === 'silent' ? { NOTIFIER_CONNECT_TIMEOUT_MS: '1000' } : {},
     );
@@ -119,7 +119,7 @@ test.each(troubles)(
   },
 );
 
-test('a proxy that is away is the last error of the delivery', async () => {
+test('an unavailable proxy is the last error of the delivery', async () => {
   const { notifier, lastError } = await behindProxy();
   await proxy.close();
   await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });

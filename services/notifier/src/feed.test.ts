@@ -15,7 +15,7 @@ async function readAll(limit = 100) {
   }
 }
 
-test('an application without any destination reads all of its callbacks, as they would be sent', async () => {
+test('an application without any destination can read all of its callbacks', async () => {
   await use.world.start();
   const text = '{"operationId":"notify-boot", "deviceId":"350000000000001", "n":12345678901234567890}';
   await use.world.publish(
@@ -30,7 +30,7 @@ test('an application without any destination reads all of its callbacks, as they
   ]);
 });
 
-test('what was delivered, replaced and given up is in the feed once, and sending it again does not change that', async () => {
+test('delivered, replaced and dead callbacks are in the feed once, also after they are sent again', async () => {
   let open = false;
   const server = await use.integrator(() => ({ status: open ? 204 : 410 }));
   use.pointTo('a-1', server);
@@ -47,7 +47,7 @@ test('what was delivered, replaced and given up is in the feed once, and sending
     { ...event, notificationId: 'tx-1-processed', sequence: 3 },
   );
   await waitFor('the end of the transaction', () => ids(server).includes('tx-1-processed'));
-  // A repeat of the log is none of the feed's.
+  // A repeated event of the log is not in the feed.
   await use.world.publish({ ...event, notificationId: 'tx-1-processed', sequence: 3 });
   await use.world.publish({ notificationId: 'last', applicationId: 'a-1' });
   await waitFor('the last one', () => ids(server).includes('last'));
@@ -62,7 +62,7 @@ test('what was delivered, replaced and given up is in the feed once, and sending
   ]);
 });
 
-test('a progress that was published behind what followed it is dropped; one before stays', async () => {
+test('a progress that was published after a later event is dropped; an earlier progress stays', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
   await use.world.start();
@@ -87,7 +87,7 @@ test('a progress that was published behind what followed it is dropped; one befo
   expect(ids(server)).not.toContain('tx-1-progress-3');
 });
 
-test('an event that comes twice, before and after its delivery, keeps its first position', async () => {
+test('a repeated event, before or after its delivery, keeps its first position', async () => {
   await use.world.start();
   const a = { notificationId: 'a', applicationId: 'a-1', body: body('notify-boot') };
   const b = { ...a, notificationId: 'b' };
@@ -101,7 +101,7 @@ test('an event that comes twice, before and after its delivery, keeps its first 
   expect(rest.events.map(({ eventId }) => eventId)).toEqual(['c']);
 });
 
-test('a callback of release 0.1.0, which has no position, is in no feed, and is listed and sent again', async () => {
+test('a callback of release 0.1.0, which has no position, is in no feed, but can be listed and sent again', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
   const notifier = await use.world.start();
@@ -116,7 +116,7 @@ test('a callback of release 0.1.0, which has no position, is in no feed, and is 
   await waitFor('it arrives', () => seen(server).filter((id) => id === 'old').length === 2);
 });
 
-test('a limit above the bound, and a cursor of nobody, are refused', async () => {
+test('a limit above the maximum and an unknown cursor are rejected', async () => {
   await use.world.start();
   const read = (request: object) => use.world.newest.feed.readEvents({ applicationId: 'a-1', ...request });
   await expect(read({ limit: 1001 })).rejects.toMatchObject({ code: 'invalid_argument' });
@@ -124,7 +124,7 @@ test('a limit above the bound, and a cursor of nobody, are refused', async () =>
   await expect(read({ applicationId: '' })).rejects.toMatchObject({ code: 'invalid_argument' });
 });
 
-test('forgetting a device leaves nothing of it in the feed; other events stay behind their cursors', async () => {
+test('forgetting a device removes its events from the feed; other events stay after their cursors', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
   const notifier = await use.world.start();
@@ -135,7 +135,7 @@ test('forgetting a device leaves nothing of it in the feed; other events stay be
   await waitFor('both', async () => (await status(notifier, 'n-2').catch(() => '')) === 'delivered');
   await waitFor('both in the feed', async () => (await readAll()).events.length === 2);
   const first = await notifier.feed.readEvents({ applicationId: 'a-1', limit: 1 });
-  // Sent again, it has another position.
+  // After it was sent again, it has a second position.
   const notificationId = `device-${device}-5`;
   await waitFor('its end', async () => (await status(notifier, notificationId)) === 'delivered');
   await notifier.admin.redeliverDelivery({ notificationId });

@@ -4,7 +4,7 @@ import type { DeliveryDocument } from './store/documents.ts';
 import { deliveriesCollection } from './store/indexes.ts';
 import { openWorld, type World } from './testing/world.ts';
 
-/** What an operator has forgotten of an application's callbacks (ADR 0047). */
+/** Forgetting an application's callbacks (ADR 0047). */
 
 let world: World;
 beforeEach(async () => {
@@ -20,7 +20,7 @@ const stored = async () =>
       .toArray()
   ).map(({ _id }) => _id);
 
-test('also what is not delivered goes, and what is still in the log is dropped', async () => {
+test('undelivered callbacks are removed, too, and events that are still in the log are dropped', async () => {
   const { admin } = await world.start();
   const forget = (dryRun = false) =>
     admin.forgetApplication({ applicationId: 'a-1', reference: 'R', run: 'run', dryRun });
@@ -31,7 +31,7 @@ test('also what is not delivered goes, and what is still in the log is dropped',
   await waitFor('both', async () => (await stored()).length === 2);
   expect(await forget(true)).toMatchObject({ forgotten: [{ removed: 1 }], pending: 1, more: false });
   expect(await stored()).toEqual(['n1', 'n2']);
-  // Other instances may not know yet: it is to be asked again.
+  // Other instances may not have read the mark yet, so the call must be repeated.
   expect(await forget()).toMatchObject({ forgotten: [{ removed: 1 }, {}], more: true });
   await world.newest.stop();
   await world.start();
@@ -43,7 +43,7 @@ test('also what is not delivered goes, and what is still in the log is dropped',
   expect(await stored()).toEqual(['n2', 'n4']);
 });
 
-test('marks are read once in some seconds, again after a failure, and count everywhere only later', async () => {
+test('marks are read every few seconds, again after a failure, and are known everywhere only later', async () => {
   let nowMs = 1_800_000_000_000;
   let reads = 0;
   let fails = false;
@@ -52,7 +52,7 @@ test('marks are read once in some seconds, again after a failure, and count ever
     {
       async applications() {
         reads += 1;
-        if (fails) throw new Error('the database is away');
+        if (fails) throw new Error('the database is unavailable');
         return new Map(marked);
       },
     },

@@ -2,15 +2,15 @@ import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import type { ForgetMarks } from '@headset-cloud/kit/forget/marks.ts';
 import type { ForgottenApplications } from './ports.ts';
 
-/** How often an instance reads the marks: one read of a few documents, however many notifications there are. */
+/** Interval at which an instance reads the marks: one read of a few documents, whatever the number of notifications. */
 const readEveryMs = 5000;
 /**
- * Longer than a read of another instance may take that began before the mark was stored, and then a callback's
- * first record (a second, ADR 0050).
+ * Longer than another instance's read that began before the mark was stored, plus the time until a callback's first
+ * record (a second, ADR 0050); milliseconds.
  */
 const graceMs = 5000;
 
-/** The applications whose notifications are dropped (ADR 0047); marks stay as long as the log keeps events. */
+/** The applications whose notifications are dropped (ADR 0047). Marks are kept as long as the log keeps events. */
 export function createForgottenApplications(
   marks: Pick<ForgetMarks, 'applications'>,
   clock: Clock,
@@ -22,7 +22,7 @@ export function createForgottenApplications(
     if (reading && nowMs < reading.untilMs) return reading.marks;
     const begun = { untilMs: nowMs + readEveryMs, marks: marks.applications() };
     reading = begun;
-    // The batch that asked comes again, and then asks again.
+    // The batch that asked is repeated, and then asks again.
     begun.marks.catch(() => {
       if (reading === begun) reading = undefined;
     });

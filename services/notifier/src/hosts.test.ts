@@ -1,12 +1,12 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { key, status, useWorld } from './testing/fixture.ts';
 
-/** An operator sees whose server it is, and nothing of a URL that may be secret. */
+/** Operators see the host of a delivery, and nothing of a URL that may be secret. */
 
 const use = useWorld();
 const hostOf = ({ origin }: { origin: string }) => new URL(origin).host;
 
-test('a delivery names the host that its last attempt went to, and each attempt its own', async () => {
+test('a delivery has the host of its last attempt, and each attempt has its own host', async () => {
   const first = await use.integrator(() => ({ status: 500 }));
   const second = await use.integrator();
   const secret = 'user:hush@';
@@ -17,7 +17,7 @@ test('a delivery names the host that its last attempt went to, and each attempt 
   await waitFor('an attempt', () => first.arrivals.length > 0);
   use.world.destinations.set('a-1', { url: urlOf(second.origin), authenticationKey: key });
   await waitFor('its end', async () => (await status(notifier, 'n-1')) === 'delivered');
-  // Where callbacks go now says nothing of one that has ended.
+  // The current URL says nothing about a finished callback.
   use.world.destinations.set('a-1', { url: 'https://later.example.com/', authenticationKey: key });
   const { deliveries } = await notifier.admin.listDeliveries({});
   expect(deliveries.map(({ host }) => host)).toEqual([hostOf(second)]);
@@ -32,7 +32,7 @@ test('a delivery names the host that its last attempt went to, and each attempt 
   );
 });
 
-test('one that waits behind a failing destination names the host that it is to go to', async () => {
+test('a delivery that waits for a failing destination has the host of its next attempt', async () => {
   const server = await use.integrator(() => ({ status: 500 }));
   use.pointTo('a-1', server);
   const notifier = await use.world.start({ NOTIFIER_FAILING_AFTER: '1' });
@@ -47,7 +47,7 @@ test('one that waits behind a failing destination names the host that it is to g
   expect(new Set(deliveries.map(({ host }) => host))).toEqual(new Set([hostOf(server)]));
 });
 
-test('a list does not wait for devices, and has no host where nobody tells it', async () => {
+test('a list does not wait for devices, and has no host if devices does not answer', async () => {
   use.world.destinations.set('a-1', 'away');
   const notifier = await use.world.start();
   await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });

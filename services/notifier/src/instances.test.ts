@@ -3,7 +3,7 @@ import { ids, seen, useWorld } from './testing/fixture.ts';
 
 const use = useWorld();
 
-/** An instance with this dies after it stored its deliveries, before it could send one. */
+/** An instance that dies after it stored its deliveries, before it can send one. */
 function dyingOnceStored() {
   const death = {
     died: false,
@@ -16,7 +16,7 @@ function dyingOnceStored() {
   return death;
 }
 
-test('a new process delivers what an older one left, in order, and gave-back ones at once', async () => {
+test('a new process delivers callbacks of an older process in order, and given-back ones at once', async () => {
   let open = false;
   const server = await use.integrator(() => ({ status: open ? 204 : 500 }));
   use.pointTo('a-1', server);
@@ -33,7 +33,7 @@ test('a new process delivers what an older one left, in order, and gave-back one
   expect(ids(server)).toEqual(['n-1', 'n-2', 'n-3']);
 });
 
-test('a process that stops gives back at once what is not on its way, and lets what is end', async () => {
+test('a stopping process gives back waiting callbacks at once, and lets requests in flight end', async () => {
   const held = Promise.withResolvers<void>();
   const asked: string[] = [];
   const server = await use.integrator(async ({ webhookId }) => {
@@ -42,7 +42,7 @@ test('a process that stops gives back at once what is not on its way, and lets w
     return { status: 204 };
   });
   use.pointTo('a-1', server);
-  // One request at a time, and leases that nobody waits for.
+  // One request at a time, and leases that do not expire during the test.
   const config = { NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1', NOTIFIER_LEASE_MS: '60000' };
   const first = await use.world.start(config);
   await use.world.publish(
@@ -50,7 +50,7 @@ test('a process that stops gives back at once what is not on its way, and lets w
     { notificationId: 'n-2', applicationId: 'a-1', orderKey: 't-1', sequence: 2 },
     { notificationId: 'n-3', applicationId: 'a-1', orderKey: 't-2', sequence: 1 },
   );
-  await waitFor('the first is on its way', () => asked.length === 1);
+  await waitFor('the first is in flight', () => asked.length === 1);
   const stopped = first.stop(30_000);
   await use.world.start(config);
   await waitFor('the other order key was sent by the next', () => ids(server).includes('n-3'));
@@ -61,7 +61,7 @@ test('a process that stops gives back at once what is not on its way, and lets w
   expect(ids(server).filter((id) => id !== 'n-3')).toEqual(['n-1', 'n-2']);
 });
 
-test('what a dead process owned is taken over when its lease has run out', async () => {
+test('callbacks of a dead process are taken over when their leases have expired', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
   const death = dyingOnceStored();
@@ -74,7 +74,7 @@ test('what a dead process owned is taken over when its lease has run out', async
   expect(seen(server)).toEqual(['n-1']);
 });
 
-test('what a dead process owned goes first, although what waits for it fills the memory of the next', async () => {
+test('callbacks of a dead process are sent first, although callbacks that wait for them fill the memory of the next process', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
   const death = dyingOnceStored();
@@ -100,8 +100,8 @@ test('what a dead process owned goes first, although what waits for it fills the
 test('several instances on one database send each callback once and keep the order of an order key', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
-  // Only one of them consumes; the others get their work by claiming what does not fit its window.
-  // No lease runs out while all stand still: then another instance would rightly send again.
+  // Only one of them consumes. The others claim callbacks that do not fit its window.
+  // No lease may expire while all instances are stopped, because another instance would then send again, correctly.
   const config = { NOTIFIER_WINDOW_PER_DESTINATION: '7', NOTIFIER_LEASE_MS: '60000' };
   for (let i = 0; i < 3; i++) await use.world.start(config);
   const keys = Array.from({ length: 40 }, (_, i) => `t-${i}`);
@@ -123,7 +123,7 @@ test('several instances on one database send each callback once and keep the ord
 });
 
 // protects against callbacks/large-backlog
-test('large callbacks to a server that hangs take no more memory than many small ones, and all arrive', async () => {
+test('large callbacks to a server that hangs use no more memory than many small ones, and all arrive', async () => {
   const held = Promise.withResolvers<void>();
   let asked = 0;
   const server = await use.integrator(async () => {

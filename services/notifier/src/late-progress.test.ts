@@ -14,7 +14,7 @@ test.each([
       await use.world.start();
     },
   ],
-])('a progress whose event comes late, behind one that has arrived, is not sent by %s', async (_, before) => {
+])('a progress whose event arrives after a delivered later one is not sent by %s', async (_, before) => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
   const notifier = await use.world.start();
@@ -30,13 +30,13 @@ test.each([
     { ...event, notificationId: 'p-2', sequence: 3, replaceable: true },
     { ...event, notificationId: 'n-1', orderKey: 't-2', sequence: 1 },
   );
-  await waitFor('what came after it has arrived', () => ids(server).length === 3);
+  await waitFor('the callback published after it has arrived', () => ids(server).length === 3);
   expect(seen(server)).toEqual(['p-3', 'end', 'n-1']);
   for (const id of ['p-1', 'p-2']) {
     await expect(status(use.world.newest, id)).rejects.toMatchObject({ code: 'not_found' });
   }
   await waitFor('its end', async () => (await status(use.world.newest, 'p-3')) === 'delivered');
-  // What an operator sends again goes out, whatever has come since.
+  // A callback that an operator sends again is sent, whatever later events exist.
   await use.world.newest.admin.redeliverDelivery({ notificationId: 'p-3' });
   await waitFor('it has arrived again', () => seen(server).length === 4);
   expect(seen(server).at(-1)).toBe('p-3');

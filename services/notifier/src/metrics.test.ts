@@ -3,7 +3,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { Registry } from 'prom-client';
 import { createMetrics } from './metrics.ts';
 
-test('attempts are 0 by each outcome before the first, so that a scrape sees the first one', async () => {
+test('each outcome has a counter of 0 before the first attempt, so that a scrape sees the first increase', async () => {
   const registry = new Registry();
   const backlog = async () => ({ count: 0, oldestCreatedAtMs: undefined });
   createMetrics(registry, { backlog }, async () => 0, systemClock);
@@ -15,7 +15,7 @@ test('attempts are 0 by each outcome before the first, so that a scrape sees the
   );
 });
 
-test('while the database is away, what it would tell is left out, and only that', async () => {
+test('while the database is unavailable, only the metrics that need it are missing', async () => {
   const registry = new Registry();
   let away = false;
   const backlog = async () => {

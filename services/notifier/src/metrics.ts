@@ -7,7 +7,7 @@ import type { DeliveryStore } from './ports.ts';
 export interface NotifierMetrics {
   /** By outcome: delivered, failed, gone. */
   readonly attempts: Pick<Counter<'outcome'>, 'inc'>;
-  /** From the notification's creation to the answer that took it. */
+  /** From the creation of the notification to the successful answer. */
   readonly deliverySeconds: Pick<Histogram, 'observe'>;
   /** Deliveries that were given up. */
   readonly dead: Pick<Counter, 'inc'>;
@@ -19,18 +19,18 @@ export interface NotifierMetrics {
   readonly notices: Pick<Counter<'type'>, 'inc'>;
 }
 
-/** Registers the notifier's metrics (rule C18). The backlog is asked of the database at each scrape. */
+/** Registers the notifier's metrics (rule C18). The backlog is read from the database at each scrape. */
 export function createMetrics(
   registry: Registry,
   store: Pick<DeliveryStore, 'backlog'>,
-  /** Number of settings whose endpoint has failed for long. */
+  /** Number of settings whose endpoint has failed for a long time. */
   failing: () => Promise<number>,
   clock: Clock,
 ): NotifierMetrics {
   const backlog = sharedLook(() => store.backlog());
   new Gauge({
     name: 'headset_callbacks_due',
-    help: 'Callbacks that are undelivered: due, on their way, or waiting for their next attempt. Whole platform: use max, not sum.',
+    help: 'Undelivered callbacks: due, in flight, or waiting for their next attempt. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       await setOrLeaveOut(this, {}, async () => (await backlog()).count);
@@ -49,7 +49,7 @@ export function createMetrics(
   });
   new Gauge({
     name: 'headset_destinations_failing',
-    help: 'Settings of applications whose address has taken no callback for NOTIFIER_NOTICE_AFTER_MS. Whole platform: use max, not sum.',
+    help: 'Settings of applications whose URL has accepted no callback for NOTIFIER_NOTICE_AFTER_MS. Whole platform: use max, not sum.',
     registers: [registry],
     async collect() {
       await setOrLeaveOut(this, {}, failing);
@@ -57,7 +57,7 @@ export function createMetrics(
   });
   const notices = new Counter({
     name: 'headset_notices_total',
-    help: 'Notices to applications about callbacks that do not arrive, by type.',
+    help: 'Notices to applications about failing callbacks, by type.',
     labelNames: ['type'],
     registers: [registry],
   });
@@ -68,7 +68,7 @@ export function createMetrics(
     labelNames: ['outcome'],
     registers: [registry],
   });
-  // A counter that begins with its first event would not show it: increase() needs the 0 before.
+  // Starts each outcome at 0, because increase() ignores a series that begins with its first event.
   for (const outcome of ['delivered', 'failed', 'gone']) attempts.inc({ outcome }, 0);
   return {
     notices,
@@ -86,7 +86,7 @@ export function createMetrics(
     }),
     dead: new Counter({
       name: 'headset_callbacks_dead_total',
-      help: 'Callbacks that were given up undelivered: their time was over, or their destination refuses them for good.',
+      help: 'Dead callbacks: their time limit was reached, or their destination rejected them permanently.',
       registers: [registry],
     }),
     attempts,

@@ -17,14 +17,14 @@ const failing = 'notify-destination-failing';
 const recovered = 'notify-destination-recovered';
 const dead = 'notify-deliveries-dead';
 
-/** A server that is down until it is opened, and one for notices. */
+/** A server that fails until it is opened, and a server for notices. */
 async function servers(status = 503) {
   const state = { open: false };
   const server = await use.integrator(() => ({ status: state.open ? 204 : status }));
-  const told = await use.integrator();
+  const notified = await use.integrator();
   register('deviceEvent', server);
-  register('noticeEvent', told);
-  return { server, told, state };
+  register('noticeEvent', notified);
+  return { server, notified, state };
 }
 
 function register(setting: string, server: IntegratorServer, applicationId = 'a-1'): void {
@@ -37,7 +37,7 @@ function register(setting: string, server: IntegratorServer, applicationId = 'a-
 const event = (notificationId: string) => ({ notificationId, applicationId: 'a-1' });
 const many = (count: number, name = 'n') => Array.from({ length: count }, (_, i) => event(`${name}-${i}`));
 
-/** The notices of an application, as its feed has them. */
+/** The notices of an application in its feed. */
 async function notices(applicationId = 'a-1') {
   const events: Awaited<ReturnType<typeof use.world.newest.feed.readEvents>>['events'] = [];
   for (let after = ''; ; ) {
@@ -51,8 +51,8 @@ async function notices(applicationId = 'a-1') {
     .map((one) => ({ ...one, body: JSON.parse(one.body) }));
 }
 const typesOf = async (applicationId?: string) => (await notices(applicationId)).map(({ type }) => type);
-/** Waits for notices, while `time` passes. */
-const told = (type: string, count = 1, time?: ManualClocks) =>
+/** Waits for notices while `time` advances. */
+const notified = (type: string, count = 1, time?: ManualClocks) =>
   waitFor(`${count} of ${type}`, async () => {
     time?.pass(everyMs / 10);
     const found = (await notices()).filter((one) => one.type === type);
@@ -67,8 +67,8 @@ const received = (server: IntegratorServer, type: string) =>
 const documents = (name: string) => use.world.store.collection<DeliveryDocument>(name);
 let others = 0;
 /**
- * Waits until another application has one notice of each type, of an outage and of a callback given up that begin
- * now: a notice that was due earlier has been decided before.
+ * Waits until another application has one notice of each type, for an outage and a dead callback that begin now. A
+ * notice that was due earlier has been decided before that.
  */
 async function laterNotices(time?: ManualClocks): Promise<void> {
   const applicationId = `other-${++others}`;
@@ -88,7 +88,7 @@ async function laterNotices(time?: ManualClocks): Promise<void> {
   await all(failing, dead);
   status = 204;
   await all(recovered);
-  await waitFor('no trace of it', async () => {
+  await waitFor('all its data to be removed', async () => {
     return (await documents('outages').findOne({ _id: `${applicationId}/deviceEvent` })) === null;
   });
 }
@@ -97,12 +97,12 @@ const stored = (status: DeliveryDocument['status'], count: number) =>
     return (await documents('deliveries').countDocuments({ status, destination: 'deviceEvent' })) === count;
   });
 
-test('a destination that fails for long is told once, and so is its recovery: signed, in order, in the feed, in the metrics', async () => {
-  const { told: server, state } = await servers();
+test('a long failure causes one notice, and so does the recovery: signed, in order, in the feed and in the metrics', async () => {
+  const { notified: server, state } = await servers();
   const notifier = await use.world.start(env);
   const before = Date.now();
   await use.world.publish(...many(3));
-  const [notice] = await told(failing);
+  const [notice] = await notified(failing);
   expect(notice?.body).toMatchObject({
     ...{ applicationId: 'a-1', operationId: failing, destination: 'deviceEvent', waiting: 3 },
     ...{ reason: 'answered', message: expect.stringContaining('other than 2xx') },
@@ -115,7 +115,7 @@ test('a destination that fails for long is told once, and so is its recovery: si
   await waitFor('it to arrive', () => server.received.length === 1);
   await laterNotices();
   state.open = true;
-  await told(recovered);
+  await notified(recovered);
   await waitFor('it to arrive', () => server.received.length === 2);
   await laterNotices();
   expect(await typesOf()).toEqual([failing, recovered]);
@@ -126,18 +126,18 @@ test('a destination that fails for long is told once, and so is its recovery: si
   expect(ids(server)).toEqual((await notices()).map(({ eventId }) => eventId));
   expect(server.received[1]?.body.sinceTimestamp).toBe(sinceTimestamp);
   const counts = await metric('headset_notices_total');
-  // Two each are of the other applications.
+  // Two of each belong to the other applications.
   for (const type of [failing, recovered]) expect(counts).toContain(`{type="${type}"} 3`);
   expect(await metric('headset_destinations_failing')).toContain('headset_destinations_failing 0');
   expect(await documents('outages').countDocuments({})).toBe(0);
 });
 
-test('without an address for them notices are in the feed only, and are not sent by any call', async () => {
-  const { server, told: other, state } = await servers();
+test('without a URL for notices they are only in the feed, and no call sends them', async () => {
+  const { server, notified: other, state } = await servers();
   use.world.destinations.delete('a-1/noticeEvent');
   await use.world.start(env);
   await use.world.publish(event('n-1'));
-  const [notice] = await told(failing);
+  const [notice] = await notified(failing);
   const deliveryId = notice?.eventId ?? '';
   expect(await stateOf(deliveryId)).toBe('unsent');
   const caller = { clientId: 'c-1', applicationId: 'a-1' };
@@ -150,7 +150,7 @@ test('without an address for them notices are in the feed only, and are not sent
     ...{ applicationId: 'a-1', state: 'unsent', destination: 'noticeEvent' },
   });
   expect(deliveries.map((one) => one.deliveryId)).toEqual([deliveryId]);
-  // An address that comes later gets what is decided from then on.
+  // A URL that is registered later gets notices that are decided after that.
   register('noticeEvent', other);
   state.open = true;
   await waitFor('the recovery', () => received(other, recovered).length === 1);
@@ -159,22 +159,22 @@ test('without an address for them notices are in the feed only, and are not sent
 });
 
 // protects against callbacks/notice-loop
-test('that the address for notices itself fails, or gives up notices, is told in the feed only', async () => {
+test('a failure of the URL for notices, and dead notices, cause notices in the feed only', async () => {
   const { server } = await servers(410);
   let status = 503;
   const broken = await use.integrator(() => ({ status }));
   register('noticeEvent', broken);
   await use.world.start(env);
   await use.world.publish(event('n-1'));
-  // The notice about what was given up cannot be delivered.
-  const [first] = await told(dead);
-  const [about] = await told(failing);
+  // The notice about the dead callbacks cannot be delivered.
+  const [first] = await notified(dead);
+  const [about] = await notified(failing);
   expect(about?.body.destination).toBe('noticeEvent');
   expect(await stateOf(about?.eventId ?? '')).toBe('unsent');
-  // The server refuses it for good.
+  // The server rejects it permanently.
   status = 410;
-  await waitFor('it is given up', async () => (await stateOf(first?.eventId ?? '')) === 'dead');
-  const [, second] = await told(dead, 2);
+  await waitFor('it is dead', async () => (await stateOf(first?.eventId ?? '')) === 'dead');
+  const [, second] = await notified(dead, 2);
   expect(second?.body).toMatchObject({ count: 1, firstWebhookId: first?.eventId });
   expect(await stateOf(second?.eventId ?? '')).toBe('unsent');
   await laterNotices();
@@ -183,37 +183,37 @@ test('that the address for notices itself fails, or gives up notices, is told in
   expect(server.arrivals).toHaveLength(1);
 });
 
-test('a server that fails is not told of itself by another setting, but of its recovery', async () => {
+test('a failing server gets no notice about itself through another setting, but it gets the recovery', async () => {
   const { server, state } = await servers();
   register('noticeEvent', server);
   await use.world.start(env);
   await use.world.publish(event('n-1'));
-  const [notice] = await told(failing);
+  const [notice] = await notified(failing);
   expect(await stateOf(notice?.eventId ?? '')).toBe('unsent');
   state.open = true;
   await waitFor('the recovery', () => received(server, recovered).length === 1);
   expect(received(server, failing)).toEqual([]);
 });
 
-test('settings of one server that wait behind its probes are told each', async () => {
+test('each setting of one failing server gets a notice', async () => {
   const { server } = await servers();
   register('soraEvent', server);
   await use.world.start(env);
   await use.world.publish(event('n-1'), { ...event('n-2'), destination: 2 });
-  await told(failing, 2);
+  await notified(failing, 2);
   await laterNotices();
   const found = await notices();
   expect(found.map(({ body }) => body.destination).sort()).toEqual(['deviceEvent', 'soraEvent']);
 });
 
 // protects against callbacks/notice-flood
-test('callbacks that are given up in a burst are one notice with their number, later ones another; it says how to recover', async () => {
-  const { server, told: to, state } = await servers(410);
+test('a burst of dead callbacks is one notice with their number, later ones are another; the notice contains the recovery call', async () => {
+  const { server, notified: to, state } = await servers(410);
   const time = createManualClocks();
   await use.world.start(env, { time });
   await use.world.publish(...many(30));
   await stored('dead', 30);
-  const [notice] = await told(dead, 1, time);
+  const [notice] = await notified(dead, 1, time);
   expect(notice?.body).toMatchObject({ applicationId: 'a-1', operationId: dead, count: 30 });
   const { firstWebhookId, lastWebhookId, recover } = notice?.body ?? {};
   expect(many(30).map(({ notificationId }) => notificationId)).toEqual(
@@ -222,7 +222,7 @@ test('callbacks that are given up in a burst are one notice with their number, l
   await waitFor('it to arrive', () => received(to, dead).length === 1);
   await use.world.publish(...many(5, 'later'));
   await stored('dead', 35);
-  const [, second] = await told(dead, 2, time);
+  const [, second] = await notified(dead, 2, time);
   expect(second?.body.count).toBe(5);
   await laterNotices(time);
   expect(await typesOf()).toEqual([dead, dead]);
@@ -234,7 +234,7 @@ test('callbacks that are given up in a burst are one notice with their number, l
   await waitFor('all of them', () => server.received.length === 35);
 });
 
-test('a notice that names a forgotten device goes with it; an application leaves nothing of its notices', async () => {
+test('a notice that names a forgotten device is removed with it; forgetting an application removes all its notices', async () => {
   const device = '350000000000001';
   await servers(410);
   use.world.destinations.delete('a-1/noticeEvent');
@@ -242,7 +242,7 @@ test('a notice that names a forgotten device goes with it; an application leaves
   const { admin } = await use.world.start(env, { time });
   await use.world.publish(event(`device-${device}-7`), event('device-350000000000002-8'));
   await stored('dead', 2);
-  const [notice] = await told(dead, 1, time);
+  const [notice] = await notified(dead, 1, time);
   expect(notice?.body.count).toBe(2);
   const forget = (deviceId: string, dryRun = false) =>
     admin.forgetDevice({ deviceId, run: 'run', reference: 'R', dryRun });
@@ -252,7 +252,7 @@ test('a notice that names a forgotten device goes with it; an application leaves
   expect(JSON.stringify(await documents('feeds').find({}).toArray())).not.toContain(device);
   register('deviceEvent', await use.integrator(() => ({ status: 503 })));
   await use.world.publish(event('n-1'));
-  await told(failing, 1, time);
+  await notified(failing, 1, time);
   const all = () => admin.forgetApplication({ applicationId: 'a-1', run: 'run', reference: 'R' });
   await all();
   await waitFor('it is forgotten', async () => {

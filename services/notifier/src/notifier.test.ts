@@ -4,16 +4,16 @@ import { ids, key, seen, status, useWorld } from './testing/fixture.ts';
 
 const use = useWorld();
 
-test('a callback is not sent before the disk has it, so that its receipt is never forgotten', async () => {
+test('a callback is not sent before it is on disk, so that its receipt is never lost', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
   const notifier = await use.world.start();
   use.world.disk.hold();
   const published = use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
-  // The event is handed over before the disk has it; its delivery is the second to wait for the disk.
+  // The event is consumed before it is on disk. Its delivery is the second write that waits for the disk.
   const stored = () => use.world.store.collection('deliveries', { settle: 'in-order' }).countDocuments();
   await waitFor('the delivery', async () => (await stored()) === 1);
-  // A whole request that needs no disk goes out meanwhile.
+  // A request that needs no disk is sent meanwhile.
   const other = await use.integrator();
   use.world.destinations.set('a-2', { url: other.url, authenticationKey: key });
   const request = { applicationId: 'a-2', setting: 'fileUploadGetUrl', body: Buffer.from('{}') };
@@ -26,7 +26,7 @@ test('a callback is not sent before the disk has it, so that its receipt is neve
   await waitFor('its mark', async () => (await status(notifier, 'n-1')) === 'delivered');
 });
 
-test('a callback is sent once, with both signatures right over the bytes, to the path that is set', async () => {
+test('a callback is sent once, with both signatures correct for the bytes, to the registered path', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
   const notifier = await use.world.start();
@@ -56,7 +56,7 @@ test('a callback is sent once, with both signatures right over the bytes, to the
   expect(stored).toBe(body.toString());
 });
 
-test('an event that comes again, in its batch or later, causes no second callback', async () => {
+test('a repeated event, in its batch or later, causes no second callback', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
   await use.world.start();
@@ -89,7 +89,7 @@ test('callbacks of one order key first arrive in the order of their sequence, al
   }
 });
 
-test('an undelivered progress is replaced by a later event, whose order key then goes on', async () => {
+test('an undelivered progress is replaced by a later event, and its order key continues', async () => {
   let open = false;
   const server = await use.integrator(() => ({ status: open ? 204 : 503 }));
   use.pointTo('a-1', server);
@@ -111,7 +111,7 @@ test('an undelivered progress is replaced by a later event, whose order key then
   });
 });
 
-test('that a progress was replaced is stored before what replaces it goes out, so that no crash brings it back', async () => {
+test('the replacement of a progress is stored before the later event is sent, so that no crash restores the progress', async () => {
   const statuses: (string | undefined)[] = [];
   const server = await use.integrator(async ({ webhookId }) => {
     if (webhookId === 'p-2') statuses.push(await status(notifier, 'p-1'));
@@ -119,7 +119,7 @@ test('that a progress was replaced is stored before what replaces it goes out, s
   });
   use.pointTo('a-1', server);
   const notifier = await use.world.start();
-  // Then a connection is open, and the next ones go out faster than outcomes are stored.
+  // A connection is open after this, so the next callbacks are sent faster than outcomes are stored.
   await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('the connection is open', () => ids(server).length > 0);
   const event = { applicationId: 'a-1', orderKey: 't-1' };
@@ -132,7 +132,7 @@ test('that a progress was replaced is stored before what replaces it goes out, s
   expect(statuses).toEqual(['replaced']);
 });
 
-test.each([302, 400, 500])('an answer %d is a failure, and the callback is tried again', async (code) => {
+test.each([302, 400, 500])('an answer %d is a failure, and the callback is retried', async (code) => {
   let n = 0;
   const server = await use.integrator(() => {
     return n++ === 0 ? { status: code, headers: { location: '/elsewhere' } } : { status: 200 };
@@ -147,7 +147,7 @@ test.each([302, 400, 500])('an answer %d is a failure, and the callback is tried
   ]);
 });
 
-test('410 ends a callback at once; an operator can have it sent again under the same id', async () => {
+test('410 ends a callback at once; an operator can send it again with the same id', async () => {
   let code = 410;
   const server = await use.integrator(() => ({ status: code }));
   use.pointTo('a-1', server);
@@ -165,7 +165,7 @@ test('410 ends a callback at once; an operator can have it sent again under the 
   await notifier.admin.redeliverDelivery({ notificationId: 'n-1' });
   await waitFor('it is delivered', async () => (await status(notifier, 'n-1')) === 'delivered');
   expect(ids(server)).toEqual(['n-1']);
-  // A delivered one can be sent again, too.
+  // A delivered callback can be sent again, too.
   await notifier.admin.redeliverDelivery({ notificationId: 'n-1' });
   await waitFor('it came again', () => server.arrivals.length === 3);
 });
@@ -183,7 +183,7 @@ test('unknown deliveries are not found; a pending one cannot be sent again', asy
   await expect(redeliver({ notificationId: 'n-1' })).rejects.toMatchObject({ code: 'conflict' });
 });
 
-test('an event that cannot be read goes to the dead letters and holds up nothing', async () => {
+test('an unreadable event becomes a dead letter and does not block others', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
   await use.world.start();
@@ -198,7 +198,7 @@ test('an event that cannot be read goes to the dead letters and holds up nothing
   });
 });
 
-test('operators find the pending ones that were created first, of all applications or of one', async () => {
+test('operators find the oldest pending callbacks, of all applications or of one', async () => {
   const server = await use.integrator(() => ({ status: 500 }));
   for (const application of ['a-1', 'a-2']) use.pointTo(application, server);
   const notifier = await use.world.start();

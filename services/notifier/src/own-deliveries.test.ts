@@ -21,7 +21,7 @@ async function stateOf(deliveryId: string, applicationId = 'a-1') {
 }
 
 // protects against callbacks/answer-secrets
-test('each attempt is told with its status, its reason in words and the beginning of the answer, without the key', async () => {
+test('each attempt is returned with its status, a reason and the beginning of the answer, without the key', async () => {
   let n = 0;
   const server = await use.integrator(() => {
     n++;
@@ -53,7 +53,7 @@ test('each attempt is told with its status, its reason in words and the beginnin
   expect(first?.answer).not.toContain(key);
 });
 
-test('an endpoint that is refused or cannot be reached is told in words that name nothing of the platform', async () => {
+test('the reason for a rejected or unreachable endpoint contains no internals of the platform', async () => {
   use.world.destinations.set('a-1', { url: 'http://127.0.0.1:1/x', authenticationKey: key });
   use.world.destinations.set('a-2', { url: 'http://10.1.2.3/x', authenticationKey: key });
   await use.world.start();
@@ -73,7 +73,7 @@ test('an endpoint that is refused or cannot be reached is told in words that nam
   expect(all.attempts[0]?.message).not.toContain('127.0.0.1');
 });
 
-test('of many attempts the first and the last ones are kept, and answers of few', async () => {
+test('of many attempts the first and the last ones are kept, and the answers of few', async () => {
   const server = await use.integrator(() => ({ status: 503, body: `answer ${server.arrivals.length}` }));
   use.pointTo('a-1', server);
   await use.world.start({ NOTIFIER_FAILING_AFTER: '1000', NOTIFIER_BACKOFF_MAX_MS: '5' });
@@ -103,12 +103,12 @@ describe('lists', () => {
     }
   };
 
-  test('have every delivery once, newest first, whatever the limit, though many were made at one time', async () => {
+  test('have every delivery once, newest first, whatever the limit, even if many were created at the same time', async () => {
     await use.world.start({ NOTIFIER_UNSET_RETRY_MS: '60000' });
     await use.world.publish(...many(60, 'n'));
     await use.world.publish(...many(5, 'other', { applicationId: 'a-2' }));
     await waitFor('all', async () => (await all({}, 100)).length === 60);
-    // Some have a place in the feed, some do not.
+    // Some have a position in the feed, some do not.
     await use.world.newest.feed.readEvents({ applicationId: 'a-1', limit: 30 });
     await use.world.publish(...many(10, 'later'));
     await waitFor('all', async () => (await all({}, 100)).length === 70);
@@ -125,7 +125,7 @@ describe('lists', () => {
     expect(await all({ types: ['notify-volume'] })).toEqual([]);
   });
 
-  test('of one transaction have its callbacks, of one application alone', async () => {
+  test('of one transaction have its callbacks, only of one application', async () => {
     const server = await use.integrator();
     use.pointTo('a-1', server);
     await use.world.start();
@@ -143,7 +143,7 @@ describe('lists', () => {
     expect(deliveries.map(({ transactionId }) => transactionId)).toEqual([7n, 7n]);
   });
 
-  test('refuse a cursor of other filters or of another application, and what is none', async () => {
+  test('reject a cursor of other filters or of another application, and invalid cursors', async () => {
     await use.world.start();
     await use.world.publish(...many(5, 'n'));
     await waitFor('all', async () => (await all({}, 100)).length === 5);
@@ -164,7 +164,7 @@ describe('lists', () => {
 });
 
 describe('sending again', () => {
-  test('needs force for what never failed, is a conflict for what is still to be sent, and is not found elsewhere', async () => {
+  test('needs force for a callback that never failed, is a conflict for a pending one, and is not found for other applications', async () => {
     let open = true;
     const server = await use.integrator(() => ({ status: open ? 204 : 500 }));
     use.pointTo('a-1', server);
@@ -179,11 +179,11 @@ describe('sending again', () => {
     await expect(again({ caller: caller('a-2'), force: true })).rejects.toMatchObject({ code: 'not_found' });
     open = false;
     expect((await again({ force: true })).delivery?.state).toBe('pending');
-    await waitFor('it comes again', () => seen(server).length > 1);
+    await waitFor('it arrives again', () => seen(server).length > 1);
     await expect(again({ force: true })).rejects.toMatchObject({ code: 'conflict' });
     open = true;
     await waitFor('its second delivery', async () => (await stateOf('n-1')) === 'delivered');
-    // It has failed by now.
+    // The callback has failed by now.
     expect((await again()).delivery?.state).toBe('pending');
   });
 
@@ -196,13 +196,13 @@ describe('sending again', () => {
     const again = (more: object = {}) =>
       own().sendAgain({ caller: caller('a-1', more), deliveryId: 'n-1', force: true });
     await Promise.all([again(), again(), again()]);
-    await waitFor('it comes again', () => seen(server).length === 2);
+    await waitFor('it arrives again', () => seen(server).length === 2);
     await waitFor('its second delivery', async () => (await stateOf('n-1')) === 'delivered');
-    // The first answer, whatever came after it.
+    // The first answer, whatever happened after it.
     expect((await again()).delivery?.state).toBe('pending');
     expect(seen(server)).toEqual(['n-1', 'n-1']);
     await again({ key: 'k-2' });
-    await waitFor('it comes again', () => seen(server).length === 3);
+    await waitFor('it arrives again', () => seen(server).length === 3);
     await waitFor('its third delivery', async () => (await stateOf('n-1')) === 'delivered');
     await again();
     await expect(again({ bodySha256: Buffer.from('other') })).rejects.toMatchObject({

@@ -12,17 +12,17 @@ import type { AttemptResult } from './domain/outcome.ts';
 import type { Probe } from './domain/time-limit.ts';
 import type { Deadline } from './http/deadline.ts';
 
-/** A change to be stored, with what must still be true of the stored delivery. */
+/** A change to be stored, with the condition for the stored delivery. */
 export interface ConditionalChange {
   readonly id: string;
   readonly change: DeliveryChange;
-  /** The delivery before the change, where it is not stored yet: it is stored with it. */
+  /** The delivery before the change if it is not stored yet; it is stored with the change. */
   readonly whole?: Delivery | undefined;
-  /** Stored only while it is pending and this instance owns it; undefined: whatever happened meanwhile. */
+  /** Stored only while it is pending and this instance owns it; undefined: always stored. */
   readonly onlyIfOwner: string | undefined;
 }
 
-/** With so many predecessors an answer may leave out earlier ones. */
+/** Maximum predecessors in an answer; earlier ones may be left out. */
 export const predecessorLimit = 50;
 
 /** An earlier, unfinished delivery of an order key. */
@@ -35,21 +35,21 @@ export interface Predecessor {
   readonly takenOver: boolean;
 }
 
-/** A lane that has undelivered work, with the time from which some of it may be claimed. */
+/** A lane with undelivered work, with the time from which some of it may be claimed. */
 export interface LaneWork {
   readonly lane: string;
   readonly dueAtMs: number;
 }
 
-/** Where deliveries are kept. Failures are transient errors (kit/errors.ts). */
+/** Storage of deliveries. Failures are transient errors (kit/errors.ts). */
 export interface DeliveryStore {
-  /** Stores new ones in one write; answers the ids of those that were there already. */
+  /** Stores new deliveries in one write. Returns the ids that existed already. */
   insert(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>>;
-  /** Which of these are stored. */
+  /** Returns the ids that are stored. */
   known(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /**
-   * Makes this instance the owner, until `untilMs`, of up to `limit` deliveries of a lane that are
-   * due and owned by nobody (or whose owner's lease ran out), the longest due first.
+   * Makes this instance the owner, until `untilMs`, of up to `limit` deliveries of a lane that are due and have no
+   * owner (or an expired lease), the longest due first.
    */
   claim(
     lane: string,
@@ -57,59 +57,59 @@ export interface DeliveryStore {
     nowMs: number,
     untilMs: number,
   ): Promise<{ claimed: Delivery[]; more: boolean }>;
-  /** Renews leases; answers the ids that this instance still owns. */
+  /** Renews leases. Returns the ids that this instance still owns. */
   renew(ids: readonly string[], untilMs: number): Promise<ReadonlySet<string>>;
   /**
-   * Stores changes together, in no particular order: at most one for each delivery. Answers the ids of those
-   * that were to be stored whole, have not been delivered, and are another instance's: nothing of them is stored.
+   * Stores changes together, in any order: at most one for each delivery. Returns the ids of deliveries that were to be
+   * stored completely but belong to another instance and are not delivered; nothing of them is stored.
    */
   apply(changes: readonly ConditionalChange[]): Promise<ReadonlySet<string>>;
-  /** Unfinished ones that are still in that order: at most `predecessorLimit`, the nearest first. */
+  /** Unfinished deliveries in that order: at most `predecessorLimit`, the nearest first. */
   predecessors(orderKey: string, before: number, order: Order): Promise<Predecessor[]>;
   /**
-   * True when something later of its order key is stored: a progress is useless then. One that was taken
-   * over is only where the later one has ended, since what is pending waits for it (rule B10).
+   * True if a later event of its order key is stored, which makes the progress obsolete. After a takeover, only a
+   * finished later event makes it obsolete, because pending ones wait for it (rule B10).
    */
   isOvertaken(progress: Delivery): Promise<boolean>;
-  /** Those of these that something later of their order key is before in the log. */
+  /** Returns the progress after which a later event of its order key comes in the log. */
   lateOf(progress: readonly Delivery[]): Promise<ReadonlySet<string>>;
-  /** Ends an undelivered progress as replaced if nobody works, or may be working, on it. */
+  /** Ends an undelivered progress as replaced, if no instance works or may be working on it. */
   replaceIfFree(id: string, nowMs: number): Promise<boolean>;
   /** Makes waiting deliveries of a lane due at once. */
   pullForward(lane: string, nowMs: number): Promise<void>;
   /**
-   * Makes what is due too far ahead due now: what others own beyond `leaseLimitMs`, what nobody owns
-   * beyond `pauseLimitMs`. Answers whether there was something.
+   * Makes deliveries due now if their due time is too far ahead: beyond `leaseLimitMs` with an owner, beyond
+   * `pauseLimitMs` without an owner. Returns whether there were any.
    */
   recall(lane: string, nowMs: number, leaseLimitMs: number, pauseLimitMs: number): Promise<boolean>;
-  /** The first lane by name after `after` that has undelivered work. */
+  /** The first lane by name after `after` with undelivered work. */
   nextLaneWithWork(after: string): Promise<LaneWork | undefined>;
 
   get(id: string): Promise<Delivery | undefined>;
-  /** By creation, newest first unless said otherwise; without a status those of every status. */
+  /** Ordered by creation, newest first by default; without a status, deliveries of every status. */
   list(query: {
     applicationId: string;
     status: DeliveryStatus | undefined;
     limit: number;
     oldestFirst: boolean;
   }): Promise<Delivery[]>;
-  /** Dead or delivered → pending with a new budget; undefined when it is neither. */
+  /** Sets a dead or delivered delivery to pending with a new time limit; undefined if it is neither. */
   redeliver(id: string, nowMs: number, record: OwedRecord): Promise<Delivery | undefined>;
-  /** Undelivered ones: how many (counted up to a bound), and the oldest one's creation. */
+  /** Undelivered deliveries: their number (counted up to a limit), and the creation time of the oldest. */
   backlog(): Promise<{ count: number; oldestCreatedAtMs: number | undefined }>;
 }
 
 /**
- * Where probes of failing destinations are remembered, for all instances and over restarts: one short
- * list for a destination, not a write for each delivery behind it.
+ * Stores probes of failing destinations, for all instances and over restarts: one short list per destination instead of
+ * a write for each waiting delivery.
  */
 export interface ProbeStore {
   note(destination: string, probe: Probe): Promise<void>;
-  /** The newest ones, oldest first. */
+  /** The newest probes, oldest first. */
   recent(destination: string): Promise<readonly Probe[]>;
 }
 
-/** Where callbacks of an application's setting go now, and with which key they are signed. */
+/** Current URL for callbacks of an application's setting, and the key that signs them. */
 export interface DestinationAddress {
   readonly url: URL;
   readonly authenticationKey: string;
@@ -117,25 +117,25 @@ export interface DestinationAddress {
 
 /** Reads destinations at each attempt (rule A18). */
 export interface Destinations {
-  /** Undefined: the address or the key is not set. Rejects when devices cannot tell now. */
+  /** Undefined if the address or the key is not set. Rejects when devices is unavailable. */
   get(
     applicationId: string,
     setting: DestinationSetting | SignedUrlsSetting,
   ): Promise<DestinationAddress | undefined>;
 }
 
-/** An answer that is read whole. */
+/** An answer that is read completely. */
 export interface BoundedAnswer {
   readonly statusCode: number;
   /** Empty unless the status is 200. */
   readonly body: Buffer;
 }
 
-/** One HTTP request whose answer matters. */
+/** Makes one HTTP request and returns its answer. */
 export interface BoundedRequester {
   /**
-   * Rejects when no complete answer of at most `maxAnswerBytes` comes before `deadline` passes; the
-   * error's text says why and holds nothing of the answer.
+   * Rejects when no complete answer of at most `maxAnswerBytes` arrives before `deadline`. The error's text has the
+   * reason and no text of the answer.
    */
   post(
     url: URL,
@@ -143,49 +143,52 @@ export interface BoundedRequester {
     body: Uint8Array,
     limits: { readonly maxAnswerBytes: number; readonly deadline: Deadline },
   ): Promise<BoundedAnswer>;
-  /** Cuts every connection. */
+  /** Closes every connection. */
   close(): Promise<void>;
 }
 
-/** One HTTP request whose status matters. */
+/** One HTTP request of which only the status is used. */
 export interface CallbackRequest extends DestinationAddress {
   /** Signed with the authentication key, which is not sent. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
-/** Sends one HTTP request; never rejects. What is told of the answer holds no key, signature or credentials. */
+/** Sends one HTTP request; never rejects. The reported answer contains no key, signature or credentials. */
 export interface CallbackSender {
   send(request: CallbackRequest, signal: AbortSignal): Promise<AttemptResult>;
   close(): Promise<void>;
 }
 
-/** Behind which delivery a list goes on. */
+/** Position after which a list continues. */
 export interface ListMark {
-  /** Of the field that the list is ordered by. */
+  /** Value of the field that the list is ordered by. */
   readonly atMs: number;
   readonly id: string;
 }
 
-/** Which deliveries of an application are meant, as far as indexes know. */
+/** Filter of an application's deliveries that indexes support. */
 export interface OwnQuery {
   readonly applicationId: string;
-  /** Undefined: every state. That and pending are in the order of creation, the others in that of their end. */
+  /**
+   * Undefined for every state. Then, and for pending, the order is by creation; for other states by the time of the
+   * end.
+   */
   readonly status: DeliveryStatus | undefined;
   readonly destination: DestinationSetting | undefined;
-  /** By creation, both included; heeded where that is the order. */
+  /** Range of creation times, both included; used only if the order is by creation. */
   readonly fromMs: number | undefined;
   readonly toMs: number | undefined;
 }
 
 /** An application's deliveries, for its integrator. */
 export interface OwnDeliveries {
-  /** The newest ones behind a mark: at least `count`, if there are so many. */
+  /** The newest deliveries after a mark: at least `count`, if there are so many. */
   newest(query: OwnQuery, after: ListMark | undefined, count: number): Promise<Delivery[]>;
   ofTransaction(applicationId: string, transactionId: number): Promise<Delivery[]>;
-  /** Dead or delivered → pending, as `DeliveryStore.redeliver`; `by` names the request that did it. */
+  /** Sets a dead or delivered delivery to pending, like `DeliveryStore.redeliver`; `by` is the id of the request. */
   sendAgain(id: string, by: string, nowMs: number, record: OwedRecord): Promise<Delivery | undefined>;
-  /** The request that last had it sent again. */
+  /** Id of the request that last sent it again. */
   sentAgainBy(id: string): Promise<string | undefined>;
 }
 
@@ -194,22 +197,22 @@ export interface Recovery {
   readonly recoveryId: string;
   readonly applicationId: string;
   readonly total: number;
-  /** So many of them are handed over. */
+  /** Number of deliveries that were sent. */
   readonly next: number;
   readonly beganAtMs: number;
-  /** 0: it runs. */
+  /** 0 while it runs. */
   readonly endedAtMs: number;
 }
 
 export interface RecoveryStore {
-  /** Those that have ended so and were created since, status by status and setting by setting. */
+  /** Deliveries with this end that were created since, status by status and setting by setting. */
   ended(query: {
     readonly applicationId: string;
     readonly destination: DestinationSetting | undefined;
     readonly statuses: readonly DeliveryStatus[];
     readonly sinceMs: number;
   }): AsyncIterable<Delivery>;
-  /** False: there is one of that id, or another one of the application runs. */
+  /** False if the id exists, or another recovery of the application runs. */
   begin(
     recovery: {
       readonly recoveryId: string;
@@ -222,12 +225,12 @@ export interface RecoveryStore {
   ): Promise<boolean>;
   get(recoveryId: string): Promise<Recovery | undefined>;
   runningOf(applicationId: string): Promise<Recovery | undefined>;
-  /** One that is due, until `untilMs` this instance's; a second one that goes on with it does no harm. */
+  /** Claims a recovery that is due until `untilMs`. A second instance that continues it does no harm. */
   claim(
     nowMs: number,
     untilMs: number,
   ): Promise<(Recovery & { readonly ids: readonly string[]; readonly delivered: boolean }) | undefined>;
-  /** Has those sent again that have ended in one of these states and that this recovery has not sent before. */
+  /** Sends deliveries again that have ended in one of these states and that this recovery has not sent before. */
   sendAgain(
     recoveryId: string,
     ids: readonly string[],
@@ -238,37 +241,37 @@ export interface RecoveryStore {
   end(recovery: Pick<Recovery, 'recoveryId' | 'applicationId'>, nowMs: number): Promise<void>;
 }
 
-/** A partition of the log, as the feed knows it (ADR 0053). */
+/** A partition of the log, as stored for the feed (ADR 0053). */
 export interface FeedPartition {
   readonly partition: number;
-  /** When the topic was made, or made again; seconds since 1970. */
+  /** Creation time of the topic; seconds since 1970. */
   readonly epoch: number;
-  /** The group has committed this offset in this epoch; readers may have passed what is before. */
+  /** The group has committed this offset in this epoch. Readers may have passed earlier events. */
   readonly offset: number;
 }
 
 /** A position in an application's feed. */
 export interface FeedKey {
-  /** Of the delivery. */
+  /** Id of the delivery. */
   readonly id: string;
   /** Text of a FeedPosition. */
   readonly position: string;
-  /** 0: its first position; otherwise the number of times that it was sent again. */
+  /** 0 for its first position; otherwise the number of resends. */
   readonly resends: number;
-  /** When it was created, or sent again; milliseconds since 1970. */
+  /** Time of its creation, or of the resend; milliseconds since 1970. */
   readonly timeMs: number;
 }
 
-/** A delivery that is to get a position of the application's own stream. */
+/** A delivery that needs a position in the application's own stream. */
 export interface UnplacedDelivery {
   readonly id: string;
-  /** Number of times that it was sent again. */
+  /** Number of resends. */
   readonly resends: number;
-  /** It has its first position. */
+  /** True if it already has its first position. */
   readonly isAgain: boolean;
 }
 
-/** Deliveries that get consecutive numbers of the application's own stream. */
+/** Deliveries that get consecutive numbers in the application's own stream. */
 export interface UnplacedList {
   readonly from: number;
   /** Milliseconds since 1970. */
@@ -279,16 +282,16 @@ export interface UnplacedList {
 /** Positions of deliveries in feeds (ADR 0053). */
 export interface FeedStore {
   partitions(): Promise<FeedPartition[]>;
-  /** The one that is there stays. */
+  /** Stores a partition if there is none. */
   addPartition(partition: FeedPartition): Promise<void>;
-  /** Stores a higher offset, if the epoch is still the same. Answers what is stored then. */
+  /** Stores a higher offset, if the epoch has not changed. Returns the stored partition. */
   advance(partition: FeedPartition): Promise<FeedPartition>;
-  /** Begins a new epoch with offset 0, if the epoch is still the same. */
+  /** Starts a new epoch with offset 0, if the epoch has not changed. */
   renew(partition: FeedPartition, epoch: number): Promise<void>;
   /** Positions between two texts, in order, at most `limit`. */
   keys(range: {
     readonly applicationId: string;
-    /** First positions, or those of deliveries that were sent again. */
+    /** First positions, or positions of resends. */
     readonly field: 'position' | 'again';
     readonly after: string;
     readonly before: string;
@@ -296,61 +299,64 @@ export interface FeedStore {
     readonly newestFirst?: boolean;
   }): Promise<FeedKey[]>;
   deliveries(ids: readonly string[]): Promise<ReadonlyMap<string, Delivery>>;
-  /** Everything up to `last` has its position; `list` is getting numbers. */
+  /** Every delivery up to `last` has its position; `list` is getting numbers. */
   ownStream(
     applicationId: string,
   ): Promise<{ readonly last: number; readonly list: UnplacedList | undefined }>;
-  /** Marked deliveries, the first marked first. */
+  /** Marked deliveries, in the order of their marks. */
   unplaced(applicationId: string, limit: number): Promise<UnplacedDelivery[]>;
-  /** Stores a list, if the last number is still this one and no list is there. */
+  /** Stores a list, if the last number has not changed and there is no list. */
   begin(applicationId: string, last: number, list: UnplacedList): Promise<void>;
-  /** Completes a list; harmless if that was done before. */
+  /** Completes a list; may be repeated. */
   place(applicationId: string, list: UnplacedList): Promise<void>;
 }
 
-/** What was removed, and what may not be removed now. */
+/** Number of removed deliveries, and of deliveries that must not be removed now. */
 export interface ForgottenDeliveries {
   readonly removed: number;
-  /** Pending ones, or ones that owe an audit record. */
+  /** Pending deliveries, or deliveries with a pending audit record. */
   readonly left: number;
 }
 
-/** What an operator has forgotten (ADR 0047). Callbacks' ids are made of what caused them (ADR 0006). */
+/** Removes data that operators want forgotten (ADR 0047). Callback ids contain their cause (ADR 0006). */
 export interface ForgetStore {
-  /** All of one transaction. */
+  /** All deliveries of one transaction. */
   ofTransaction(transactionId: number, dryRun: boolean): Promise<ForgottenDeliveries>;
   one(notificationId: string, dryRun: boolean): Promise<ForgottenDeliveries>;
-  /** The next ones of what the device's headset reported; in a dry run all of them. */
+  /** The next deliveries of reports of the device's headset; in a dry run all of them. */
   reported(deviceId: string, dryRun: boolean): Promise<ForgottenDeliveries & { readonly more: boolean }>;
-  /** The next ones of an application, pending or not, and its servers' probes; those that owe a record stay. */
+  /**
+   * The next deliveries of an application, pending or not, and probes of its servers. Deliveries with a pending audit
+   * record stay.
+   */
   ofApplication(
     applicationId: string,
   ): Promise<ForgottenDeliveries & { readonly probes: number; readonly more: boolean }>;
   countOfApplication(applicationId: string): Promise<ForgottenDeliveries & { readonly pending: number }>;
 }
 
-/** The applications that operators have had forgotten. */
+/** The applications that operators want forgotten. */
 export interface ForgottenApplications {
-  /** Their ids, some seconds old. Rejects while the database cannot tell. */
+  /** Their ids, some seconds old. Rejects while the database is unavailable. */
   read(): Promise<{ has(applicationId: string): boolean }>;
-  /** Every instance drops the application's notifications by now. */
+  /** True if every instance drops the application's notifications by now. */
   isKnownEverywhere(applicationId: string): Promise<boolean>;
 }
 
-/** Notices as deliveries, and what they are made of (ADR 0055). */
+/** Notices as deliveries, and the data for them (ADR 0055). */
 export interface NoticeStore {
-  /** Stores a notice as a delivery. False: it is stored already. */
+  /** Stores a notice as a delivery. False if it is stored already. */
   insert(notice: Notice): Promise<boolean>;
   /** Pending deliveries of a lane, counted up to a limit. */
   waiting(lane: string): Promise<number>;
-  /** Each lane has one at most. */
+  /** Each lane has at most one outage. */
   outages(): Promise<Outage[]>;
   /** Number of outages that began at `beforeMs` or earlier. */
   countOutages(beforeMs: number): Promise<number>;
-  /** Returns the outage of a lane. If there is none, stores one that began at `atMs`. */
+  /** Returns the outage of a lane. Stores an outage that began at `atMs` if there is none. */
   failed(lane: string, atMs: number): Promise<Outage>;
-  /** Removes this outage, not a later one of its lane. */
+  /** Removes this outage, but not a later outage of its lane. */
   end(outage: Outage): Promise<void>;
-  /** Deliveries that were given up from `fromMs` on and before `toMs`, in the order of their end. */
+  /** Deliveries that became dead from `fromMs` on and before `toMs`, in the order of their end. */
   dead(fromMs: number, toMs: number): AsyncIterable<Dead>;
 }

@@ -10,7 +10,7 @@ const caller = (applicationId = 'a-1', key?: string, bytes = 'b') => ({
 });
 const body = (operationId: string) => Buffer.from(JSON.stringify({ operationId }));
 
-/** Callbacks that are given up, and a server that takes them from now on. */
+/** Dead callbacks, and a server that accepts them from now on. */
 async function givenUp(...[count, ...options]: [number, ...Parameters<typeof use.world.start>]) {
   let open = false;
   const server = await use.integrator(() => ({ status: open ? 204 : 410 }));
@@ -22,7 +22,7 @@ async function givenUp(...[count, ...options]: [number, ...Parameters<typeof use
       ...{ notificationId, applicationId: 'a-1', body: body(i % 2 === 0 ? 'notify-boot' : 'notify-volume') },
     })),
   );
-  await waitFor('all to be given up', async () => {
+  await waitFor('all to be dead', async () => {
     const states = await Promise.all(ids.map((id) => status(notifier, id).catch(() => '')));
     return states.every((state) => state === 'dead');
   });
@@ -38,8 +38,9 @@ const ended = (recoveryId: string, time?: ManualClocks) =>
     return recovery?.endedAtMs !== 0n && recovery;
   });
 
-test('all that were given up are sent again, once each, with progress that is read; a dry run only counts', async () => {
-  // After its first batch the recovery waits until the clocks advance: it is still running when another one is asked for.
+test('all dead callbacks are sent again, once each, with readable progress; a dry run only counts', async () => {
+  // After its first batch the recovery waits until the clocks advance. So it is still running when another one is
+  // requested.
   const time = createManualClocks();
   const { server, ids } = await givenUp(12, { NOTIFIER_RECOVER_PER_SECOND: '5' }, { time });
   const dry = await deliveries().recover({ caller: caller(), sinceMs: 0n, dryRun: true });
@@ -68,13 +69,13 @@ test('all that were given up are sent again, once each, with progress that is re
   await waitFor('all to arrive', () => ids.every((id) => arrivalsOf(server, id) === 2));
   const documents = await use.world.store.collection('recoveries').find({}).toArray();
   expect(documents[0]).not.toHaveProperty('ids');
-  // Also later, and after others.
+  // Also later, and after other recoveries.
   expect((await deliveries().recover({ caller: caller(), sinceMs: 0n })).count).toBe(0);
   const late = await deliveries().recover({ caller: caller('a-1', 'k'), sinceMs: 0n });
   expect(late.recovery?.recoveryId).toBe(recoveryId);
 });
 
-test('more than the limit are refused with their number', async () => {
+test('more than the limit are rejected with their number', async () => {
   await givenUp(5, { NOTIFIER_RECOVER_LIMIT: '4' });
   for (const dryRun of [true, false]) {
     await expect(deliveries().recover({ caller: caller(), sinceMs: 0n, dryRun })).rejects.toMatchObject({
@@ -83,7 +84,7 @@ test('more than the limit are refused with their number', async () => {
   }
 });
 
-test('a process that dies in the middle leaves the rest to another one, and nothing is sent twice', async () => {
+test('if a process dies in the middle another one sends the rest, and nothing is sent twice', async () => {
   let died = 0;
   const { server, ids } = await givenUp(12, { NOTIFIER_RECOVER_PER_SECOND: '5' });
   await use.world.newest.stop();
@@ -91,7 +92,7 @@ test('a process that dies in the middle leaves the rest to another one, and noth
     { NOTIFIER_RECOVER_PER_SECOND: '5' },
     {
       failpoints: (name) => {
-        // What was sent again is stored, how far it is not.
+        // The resends are stored, the progress is not.
         if (name === 'notifier.recovered' && died++ === 0) throw new Error('killed');
       },
     },
@@ -100,7 +101,7 @@ test('a process that dies in the middle leaves the rest to another one, and noth
   const recoveryId = recovery?.recoveryId ?? '';
   await waitFor('its death', () => died > 0);
   await dying.stop();
-  // Another instance goes on when the lease is over.
+  // Another instance continues when the lease has expired.
   await use.world.store.collection('recoveries').updateMany({}, { $set: { dueAtMs: 0 } });
   await use.world.start({ NOTIFIER_RECOVER_PER_SECOND: '5' });
   await ended(recoveryId);
@@ -108,7 +109,7 @@ test('a process that dies in the middle leaves the rest to another one, and noth
   expect(ids.map((id) => arrivalsOf(server, id))).toEqual(ids.map(() => 2));
 });
 
-test('a process that dies before its recovery is stored keeps the application for a minute only', async () => {
+test('a process that dies before its recovery is stored blocks the application for only a minute', async () => {
   const { ids } = await givenUp(2);
   const places = use.world.store.collection<{ _id: string; recoveryId: string; atMs: number }>('recovering');
   await places.insertOne({ _id: 'a-1', recoveryId: 'never-stored', atMs: Date.now() });
@@ -117,8 +118,8 @@ test('a process that dies before its recovery is stored keeps the application fo
   await places.updateOne({ _id: 'a-1' }, { $set: { atMs: ago(61_000) } });
   const { recovery } = await begin();
   expect(await ended(recovery?.recoveryId ?? '')).toMatchObject({ total: ids.length, done: ids.length });
-  await waitFor('its place to be free', async () => (await places.countDocuments({})) === 0);
-  // One that died behind its end, before its place was given back.
+  await waitFor('the application to be free', async () => (await places.countDocuments({})) === 0);
+  // A process that died after the end, before it freed the application.
   await places.insertOne({ _id: 'a-1', recoveryId: recovery?.recoveryId ?? '', atMs: Date.now() });
   expect((await begin()).count).toBe(0);
 });

@@ -1,12 +1,12 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ids, seen, useWorld } from './testing/fixture.ts';
 
-// What headsets report goes out in the order of the reports' ids (rule A20).
+// Reports of headsets are sent in the order of their ids (rule A20).
 const use = useWorld();
 const count = 30;
 const numbers = Array.from({ length: count }, (_, i) => i + 1);
 
-/** A device's reports; ids have gaps, as not every report is told. */
+/** A device's reports. Ids have gaps, because not every report causes a callback. */
 const reports = (device: string, from = 1, to = count) =>
   numbers.slice(from - 1, to).map((n) => ({
     notificationId: `${device}.${n}`,
@@ -17,7 +17,7 @@ const reports = (device: string, from = 1, to = count) =>
 const expected = (device: string) => numbers.map((n) => `${device}.${n}`);
 const firsts = (arrived: readonly string[], device: string) =>
   [...new Set(arrived)].filter((id) => id.startsWith(`${device}.`));
-/** Answers later the earlier it is asked: those that are under way together come back in reverse. */
+/** Answers earlier requests later, so that requests in flight together are answered in reverse order. */
 const laterFirst = () => {
   let turns = 40;
   return async () => {
@@ -26,7 +26,7 @@ const laterFirst = () => {
   };
 };
 
-test('a burst of reports arrives in the order of their ids, each when the one before was answered', async () => {
+test('a burst of reports arrives in the order of their ids, each after the previous one was answered', async () => {
   let inFlight = 0;
   let most = 0;
   const slow = laterFirst();
@@ -44,7 +44,7 @@ test('a burst of reports arrives in the order of their ids, each when the one be
   expect(most).toBe(1);
 });
 
-test('several callbacks of one report keep their order, and come before those of the next', async () => {
+test('several callbacks of one report keep their order, and arrive before those of the next report', async () => {
   const server = await use.integrator(laterFirst());
   use.pointTo('a-1', server);
   await use.world.start();
@@ -61,7 +61,7 @@ test('several callbacks of one report keep their order, and come before those of
   );
 });
 
-test('one that failed is tried again on its own: the next goes after its first attempt', async () => {
+test('a failed report is retried on its own: the next is sent after the first attempt', async () => {
   let open = false;
   const server = await use.integrator(({ webhookId }) => {
     return { status: !open && ['d.1', 'd.3'].includes(webhookId) ? 500 : 204 };
@@ -75,17 +75,17 @@ test('one that failed is tried again on its own: the next goes after its first a
   await waitFor('all have arrived', () => server.received.length === count);
 });
 
-test('an answer that does not come holds up only its own device', async () => {
+test('a missing answer delays only its own device', async () => {
   const server = await use.integrator(({ webhookId }) => (webhookId === 'slow.1' ? 'hang' : { status: 204 }));
   use.pointTo('a-1', server);
   await use.world.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000' });
   await use.world.publish(...reports('slow'), ...reports('other'));
-  await waitFor('all of the other one', () => firsts(ids(server), 'other').length === count);
-  await waitFor('the slow one was asked', () => firsts(seen(server), 'slow').length > 0);
+  await waitFor('all reports of the other device', () => firsts(ids(server), 'other').length === count);
+  await waitFor('the slow device’s first request', () => firsts(seen(server), 'slow').length > 0);
   expect(firsts(seen(server), 'slow')).toEqual(['slow.1']);
 });
 
-test('no callback waits longer than the bound for the first attempt of another', async () => {
+test('no callback waits longer than the limit for the first attempt of another', async () => {
   const server = await use.integrator(({ webhookId }) => (webhookId === 'd.1' ? 'hang' : { status: 204 }));
   use.pointTo('a-1', server);
   await use.world.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000', NOTIFIER_ORDER_WAIT_MS: '100' });
@@ -94,7 +94,7 @@ test('no callback waits longer than the bound for the first attempt of another',
   expect(ids(server)).not.toContain('d.1');
 });
 
-test('a failing destination gets them in their order when it takes callbacks again', async () => {
+test('a failing destination gets them in order when it accepts callbacks again', async () => {
   let open = false;
   const server = await use.integrator(() => ({ status: open ? 204 : 500 }));
   use.pointTo('a-1', server);
@@ -115,12 +115,12 @@ test('the destinations of a device do not wait for each other', async () => {
   await use.world.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '60000' });
   const both = reports('d').map((event, i) => ({ ...event, applicationId: i % 2 === 0 ? 'a-1' : 'a-2' }));
   await use.world.publish(...both);
-  await waitFor('those of the good one', () => good.received.length === count / 2);
-  await waitFor('the hanging one was asked', () => hanging.arrivals.length > 0);
+  await waitFor('the callbacks of the good destination', () => good.received.length === count / 2);
+  await waitFor('the hanging destination got a request', () => hanging.arrivals.length > 0);
   expect(hanging.arrivals).toHaveLength(1);
 });
 
-test('events that come again, and late ones, change nothing', async () => {
+test('repeated and late events change nothing', async () => {
   const server = await use.integrator(laterFirst());
   use.pointTo('a-1', server);
   await use.world.start();
@@ -131,7 +131,7 @@ test('events that come again, and late ones, change nothing', async () => {
   expect(seen(server)).toEqual(expected('d'));
 });
 
-test('the order holds over a killed instance, whose deliveries another takes over', async () => {
+test('the order holds when an instance is killed and another takes over its deliveries', async () => {
   const server = await use.integrator(laterFirst());
   use.pointTo('a-1', server);
   let died = false;
@@ -158,7 +158,7 @@ test('the order holds over a killed instance, whose deliveries another takes ove
 test('the order holds among several instances that share the work', async () => {
   const server = await use.integrator(laterFirst());
   use.pointTo('a-1', server);
-  // No lease ends while all stand still: then another instance would rightly send again.
+  // No lease may expire while all instances are stopped, because another instance would then send again, correctly.
   const env = { NOTIFIER_WINDOW_PER_DESTINATION: '7', NOTIFIER_LEASE_MS: '60000' };
   for (let i = 0; i < 3; i++) await use.world.start(env);
   const devices = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];

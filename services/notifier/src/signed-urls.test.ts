@@ -69,7 +69,7 @@ const because = (problem: string) =>
     expect.stringMatching(new RegExp(`^fileUploadGetUrl of a-1 at \\S+: ${RegExp.escape(problem)}$`)),
   );
 
-test('one POST goes out as it is, signed like a callback under a fresh id, and its answer comes back as it is', async () => {
+test('one POST is sent unchanged, signed like a callback with a new id, and its answer is returned unchanged', async () => {
   const seen: (Pick<IncomingMessage, 'headers' | 'rawHeaders'> & { line: string; body: Buffer })[] = [];
   const answer = '{"url":"https://bucket.example/写真?signature=a%2Fb","n":12345678901234567890}';
   await endpoint((request, response, received) => {
@@ -86,7 +86,7 @@ test('one POST goes out as it is, signed like a callback under a fresh id, and i
   for (const one of seen) {
     expect(one.line).toBe('POST /sign?x=1');
     expect(one.body).toEqual(body);
-    // As the specification writes them (rule A22).
+    // Spelled like in the specification (rule A22).
     expect(one.rawHeaders).toEqual(expect.arrayContaining(['X-TLPF-NOTIFICATION-KEY', 'applicationId']));
     expect(one.headers).toMatchObject({ applicationid: 'a-1', 'content-type': 'application/json' });
     expect(verifyCallback({ headers: one.headers, rawBody: one.body }, [key])).toBe(true);
@@ -94,7 +94,7 @@ test('one POST goes out as it is, signed like a callback under a fresh id, and i
   expect(seen[0]?.headers['webhook-id']).not.toBe(seen[1]?.headers['webhook-id']);
 });
 
-test('address and key are read anew for each request', async () => {
+test('address and key are read for each request', async () => {
   const keys: boolean[] = [];
   const origin = await endpoint((request, response, rawBody) => {
     keys.push(verifyCallback({ headers: request.headers, rawBody }, ['the next key']));
@@ -127,13 +127,13 @@ test.each(['deviceEvent', 'soraEvent', 'remoteSupportEvent', ''])(
   },
 );
 
-test('devices away: the call says so and reaches no integrator', async () => {
+test('while devices is unavailable the call fails with unavailable and reaches no integrator', async () => {
   world.destinations.set('a-1', 'away');
   const notifier = await world.start();
   expect(await failure(ask(notifier))).toMatchObject({ code: 'unavailable', message: 'away' });
 });
 
-describe('an answer that is not the promised one', () => {
+describe('an invalid answer', () => {
   // proves cb/7/url-errors
   test.each([[201], [204], [302], [400], [410], [500]])('status %d', async (status) => {
     const paths: (string | undefined)[] = [];
@@ -150,11 +150,11 @@ describe('an answer that is not the promised one', () => {
     ['', 'the answer is not JSON'],
     ['<html>secret</html>', 'the answer is not JSON'],
     ['{"url":"secret"', 'the answer is not JSON'],
-    ['["secret"]', 'the answer is no JSON object'],
-    ['"secret"', 'the answer is no JSON object'],
-    ['null', 'the answer is no JSON object'],
+    ['["secret"]', 'the answer is not a JSON object'],
+    ['"secret"', 'the answer is not a JSON object'],
+    ['null', 'the answer is not a JSON object'],
     [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 'the answer is not UTF-8'],
-  ])('%j: %s, and nothing of it is told', async (answer, problem) => {
+  ])('%j: %s, and no text of it is reported', async (answer, problem) => {
     await endpoint((_, response) => response.end(answer));
     expect(await failure(ask(await world.start()))).toEqual(because(problem));
   });
@@ -179,7 +179,7 @@ describe('an answer that is not the promised one', () => {
     }
   });
 
-  test('without end: it is cut off at 1 MiB, however much is asked for', async () => {
+  test('without end: it is limited to 1 MiB, whatever limit is requested', async () => {
     let cut = false;
     await endpoint((_, response) => {
       response.on('close', () => {
@@ -193,18 +193,18 @@ describe('an answer that is not the promised one', () => {
     });
     const asked = ask(await world.start(), { maxAnswerBytes: 100 * 1024 * 1024 });
     expect(await failure(asked)).toEqual(because('the answer has more than 1048576 bytes'));
-    await waitFor('the connection is cut', () => cut);
+    await waitFor('the connection is closed', () => cut);
   });
 });
 
 // protects against callbacks/slow-answer
-describe('an endpoint that plays for time is given up when the total time is over', () => {
+describe('a slow endpoint is aborted when the total time is over', () => {
   const env = { NOTIFIER_TOTAL_TIMEOUT_MS: '200' };
   test('it never answers', async () => {
     await endpoint(() => {});
     expect(await failure(ask(await world.start(env)))).toEqual(because('no complete answer within 200 ms'));
   });
-  test('it sends a byte now and then', async () => {
+  test('it sends single bytes slowly', async () => {
     const held: ServerResponse[] = [];
     await endpoint((_, response) => {
       response.writeHead(200).write('{');
@@ -229,7 +229,7 @@ describe('an endpoint that plays for time is given up when the total time is ove
     await time.advance(1);
     expect(await asked).toEqual(because('no complete answer within 200 ms'));
   });
-  test('it takes the connection and speaks no HTTP', async () => {
+  test('it accepts the connection and speaks no HTTP', async () => {
     point('a-1', await listen(createTcp(() => {})));
     expect(await failure(ask(await world.start(env)))).toEqual(because('no complete answer within 200 ms'));
   });
@@ -252,7 +252,7 @@ test('a closed connection fails the request, and it is not sent again', async ()
 
 // protects against callbacks/ssrf-addresses
 test.each(['http://127.0.0.1', 'http://10.0.0.1', 'http://169.254.169.254', 'http://[::1]'])(
-  'an address inside the network is refused: %s',
+  'an address inside the network is rejected: %s',
   async (address) => {
     let arrived = 0;
     const origin = await endpoint((_, response) => {
@@ -266,7 +266,7 @@ test.each(['http://127.0.0.1', 'http://10.0.0.1', 'http://169.254.169.254', 'htt
   },
 );
 
-test('a destination that hangs holds up neither other applications at its origin nor callbacks', async () => {
+test('a hanging destination delays neither other applications at its origin nor callbacks', async () => {
   let hanging = 0;
   const origin = await endpoint(
     (request, response) => {
@@ -283,7 +283,7 @@ test('a destination that hangs holds up neither other applications at its origin
     NOTIFIER_TOTAL_TIMEOUT_MS: '60000',
   });
   const asked = Array.from({ length: 10 }, () => failure(ask(notifier)));
-  await waitFor('the cap is used up', () => hanging === 3);
+  await waitFor('the limit is reached', () => hanging === 3);
   for (let i = 0; i < 5; i++) await ask(notifier, { applicationId: 'a-2' });
   await world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
   await waitFor('the callback is delivered', async () => {
@@ -293,13 +293,13 @@ test('a destination that hangs holds up neither other applications at its origin
     return delivery?.status === 'delivered';
   });
   expect(hanging).toBe(3);
-  // A shutdown ends those on their way and those that wait.
+  // A shutdown aborts requests in flight and waiting requests.
   await notifier.stop();
   const stopping = { code: 'unavailable', message: 'The notifier is stopping.', internal: undefined };
   expect(await Promise.all(asked)).toEqual(asked.map(() => stopping));
 });
 
-test('requests over the cap wait for their turn; too many are refused at once', async () => {
+test('requests over the limit wait in order; too many are rejected at once', async () => {
   const held: ServerResponse[] = [];
   await endpoint((_, response) => held.push(response));
   const notifier = await world.start({ NOTIFIER_SIGNED_URLS_PER_DESTINATION: '1' });
@@ -313,7 +313,7 @@ test('requests over the cap wait for their turn; too many are refused at once', 
   expect(await Promise.all(asked)).toHaveLength(17);
 });
 
-test('a caller that gives up frees its place', async () => {
+test('a caller that aborts frees its slot', async () => {
   const held: ServerResponse[] = [];
   await endpoint((_, response) => held.push(response));
   const notifier = await world.start({ NOTIFIER_SIGNED_URLS_PER_DESTINATION: '1' });

@@ -30,7 +30,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A receiver that the application `a-1` has registered; it keeps what came. */
+/** A receiver that the application `a-1` has registered; it stores the requests. */
 async function receiver(reply: RequestListener): Promise<{ request: IncomingMessage; body: Buffer }[]> {
   const seen: { request: IncomingMessage; body: Buffer }[] = [];
   const port = await listen(
@@ -73,10 +73,10 @@ async function codeOf(sent: Promise<unknown>): Promise<string> {
   );
 }
 
-test('goes out once, now, as a callback does, marked as a test, and nothing of it is stored as a delivery', async () => {
+test('is sent once, now, like a callback, marked as a test, and is not stored as a delivery', async () => {
   const seen = await receiver((_, response) => response.writeHead(202).end('taken'));
   const notifier = await world.start();
-  const told = await send(notifier);
+  const outcome = await send(notifier);
   expect(seen).toHaveLength(1);
   const [one] = seen as [(typeof seen)[0]];
   expect([one.request.method, one.request.url, one.body]).toEqual(['POST', '/hook?x=1', body]);
@@ -85,9 +85,9 @@ test('goes out once, now, as a callback does, marked as a test, and nothing of i
   );
   expect(one.request.headers).toMatchObject({ 'x-tlpf-test': 'true', applicationid: 'a-1' });
   expect(verifies(one)).toBe(true);
-  expect(told.webhookId).toBe(one.request.headers['webhook-id']);
-  expect(told.attempt).toMatchObject({ statusCode: 202, reason: '', answer: 'taken', answerCut: false });
-  expect([told.attempt?.tls, told.verification]).toEqual([undefined, undefined]);
+  expect(outcome.webhookId).toBe(one.request.headers['webhook-id']);
+  expect(outcome.attempt).toMatchObject({ statusCode: 202, reason: '', answer: 'taken', answerCut: false });
+  expect([outcome.attempt?.tls, outcome.verification]).toEqual([undefined, undefined]);
   expect((await notifier.admin.listDeliveries({ applicationId: 'a-1' })).deliveries).toEqual([]);
 });
 
@@ -100,15 +100,15 @@ test.each([
     const isWrong = String(request.headers['webhook-id']).endsWith('-wrong-signature');
     response.writeHead(isWrong ? status : 204).end();
   });
-  const told = await send(await world.start(), { verify: true });
+  const outcome = await send(await world.start(), { verify: true });
   expect(seen.map(verifies)).toEqual([true, false]);
-  expect(told.verification?.refused).toBe(refused);
-  expect(told.verification?.attempt?.statusCode).toBe(status);
+  expect(outcome.verification?.refused).toBe(refused);
+  expect(outcome.verification?.attempt?.statusCode).toBe(status);
   expect(seen[1]?.request.headers['x-tlpf-test']).toBe('true');
 });
 
 // protects against callbacks/test-secrets
-test('a receiver that answers with what it got and knows: neither key nor signature comes back', async () => {
+test('a receiver that returns the request and the key: neither key nor signature is reported', async () => {
   const secrets: string[] = [];
   const seen = await receiver((request, response) => {
     const { headers } = request;
@@ -121,9 +121,9 @@ test('a receiver that answers with what it got and knows: neither key nor signat
       `${'x'.repeat(970)}${headers['x-tlpf-notification-key']} ${key}${JSON.stringify(headers).replaceAll('/', '\\/')}`,
     );
   });
-  const told = await send(await world.start(), { verify: true });
+  const outcome = await send(await world.start(), { verify: true });
   expect(seen).toHaveLength(2);
-  for (const answer of [told.attempt?.answer ?? '', told.verification?.attempt?.answer ?? '']) {
+  for (const answer of [outcome.attempt?.answer ?? '', outcome.verification?.attempt?.answer ?? '']) {
     expect(answer).toBe('x'.repeat(970) + '*'.repeat(54));
     for (const secret of secrets.filter((one) => one.length > 8)) {
       expect(answer).not.toContain(secret.slice(0, 20));
@@ -131,14 +131,14 @@ test('a receiver that answers with what it got and knows: neither key nor signat
   }
 });
 
-test('of the answer 1 KiB is told, whole characters only', async () => {
+test('1 KiB of the answer is returned, whole characters only', async () => {
   await receiver((_, response) => response.end(`ab${'写'.repeat(2000)}`));
-  const told = await send(await world.start());
-  expect(told.attempt).toMatchObject({ answer: `ab${'写'.repeat(340)}`, answerCut: true });
+  const outcome = await send(await world.start());
+  expect(outcome.attempt).toMatchObject({ answer: `ab${'写'.repeat(340)}`, answerCut: true });
 });
 
 // protects against callbacks/test-endless
-test('10 MB, an answer without end and one that never comes are told in time', async () => {
+test('an answer of 10 MB, an endless one and a missing one are reported in time', async () => {
   const time = createFakeTime(Date.now());
   const notifier = await world.start({ NOTIFIER_TOTAL_TIMEOUT_MS: '600' }, { time });
   await receiver((_, response) => response.end(Buffer.alloc(10 * 1024 * 1024, 'y')));
@@ -158,10 +158,10 @@ test('10 MB, an answer without end and one that never comes are told in time', a
   await time.advance(599);
   expect(isOver).toBe(false);
   await time.advance(1);
-  // The time is that of both requests together: no more of it passes.
-  const told = await sent;
-  expect(told.attempt).toMatchObject({ statusCode: 0, reason: 'No complete answer came in time.' });
-  expect(told.verification?.refused).toBeUndefined();
+  // The time limit includes both requests, so no more time passes.
+  const outcome = await sent;
+  expect(outcome.attempt).toMatchObject({ statusCode: 0, reason: 'No complete answer arrived in time.' });
+  expect(outcome.verification?.refused).toBeUndefined();
 });
 
 test('a redirect is not followed', async () => {
@@ -171,12 +171,12 @@ test('a redirect is not followed', async () => {
 });
 
 // protects against callbacks/ssrf-addresses
-test('an address that is not public is refused in words, a closed port and an unknown name as well', async () => {
+test('a private address, a closed port and an unknown name are reported with their reasons', async () => {
   const seen = await receiver((_, response) => response.end());
   const strict = await world.start({ NOTIFIER_ALLOW_ADDRESSES: '192.0.2.1/32' });
   expect((await send(strict)).attempt).toMatchObject({
     statusCode: 0,
-    reason: 'The host name has no public address; callbacks go to no other.',
+    reason: 'The host name has no public address. Callbacks are sent to public addresses only.',
   });
   expect(seen).toEqual([]);
   const resolve = async () => {
@@ -184,12 +184,12 @@ test('an address that is not public is refused in words, a closed port and an un
   };
   const notifier = await world.start({}, { resolve });
   point('http://127.0.0.1:1/');
-  expect((await send(notifier)).attempt?.reason).toBe('The endpoint cannot be connected to.');
+  expect((await send(notifier)).attempt?.reason).toBe('The connection to the endpoint failed.');
   point('http://nothing.example/');
   expect((await send(notifier)).attempt?.reason).toBe('The host name cannot be resolved.');
 });
 
-test('an answer that is no HTTP is a reason; what comes before the answer is not the answer', async () => {
+test('an answer that is not HTTP is reported; informational responses are not the answer', async () => {
   const answers = [
     'SSH-2.0-OpenSSH_9.9\r\n',
     'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n',
@@ -197,12 +197,12 @@ test('an answer that is no HTTP is a reason; what comes before the answer is not
   ];
   await receiver((_, response) => void response.socket?.end(answers.shift() ?? ''));
   const notifier = await world.start();
-  const malformed = { statusCode: 0, reason: 'The endpoint gave an answer that is not valid HTTP.' };
+  const malformed = { statusCode: 0, reason: 'The endpoint sent an answer that is not valid HTTP.' };
   for (const expected of [malformed, malformed, { statusCode: 204, reason: '' }])
     expect((await send(notifier)).attempt).toMatchObject(expected);
 });
 
-test('over TLS its facts are told; a certificate that nobody vouches for is a reason', async () => {
+test('TLS details are returned; an untrusted certificate is reported', async () => {
   const server = createHttps({ ...testCertificate }, (_, response) => response.end());
   const port = await listen(server as unknown as Server);
   point(`https://localhost:${port}/`);
@@ -220,7 +220,7 @@ test('over TLS its facts are told; a certificate that nobody vouches for is a re
 });
 
 // protects against callbacks/test-flood
-test('five of an application are under way at most, each for a second at least; then another may begin', async () => {
+test('at most five of an application run at once, each counts for at least a second; then another may start', async () => {
   let isSlow = true;
   const release: (() => void)[] = [];
   await receiver((_, response) => {
@@ -245,13 +245,13 @@ test('five of an application are under way at most, each for a second at least; 
   expect(await codeOf(send(notifier))).toBe('none');
 });
 
-test('without a destination or for none: refused, and nothing is sent', async () => {
+test('without a URL, or for an unknown setting: rejected, and nothing is sent', async () => {
   const notifier = await world.start();
   expect(await codeOf(send(notifier))).toBe('destination_not_set');
   expect(await codeOf(send(notifier, { destination: 'fileUploadGetUrl' }))).toBe('invalid_argument');
 });
 
-test('a repeat under its Idempotency-Key gets the first answer and sends nothing; another body is refused', async () => {
+test('a repeat under its Idempotency-Key gets the first answer and sends nothing; another body is rejected', async () => {
   const seen = await receiver((_, response) => response.writeHead(500).end(`${seen.length}`));
   const notifier = await world.start();
   const first = await send(notifier, { idempotencyKey: 'k', verify: true });
@@ -260,7 +260,7 @@ test('a repeat under its Idempotency-Key gets the first answer and sends nothing
   expect(seen).toHaveLength(2);
   const other = send(notifier, { idempotencyKey: 'k', bytes: Buffer.from('{}') });
   expect(await codeOf(other)).toBe('idempotency_key_reused');
-  // A database that is read tells neither key nor signature.
+  // The database contains neither key nor signature.
   const kept = await world.store
     .collection<{ _id: string; answer: string }>('idempotency')
     .find({})

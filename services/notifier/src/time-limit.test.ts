@@ -6,10 +6,10 @@ const use = useWorld();
 const takenInHoursAgo = (hours: number) => BigInt(ago(hours * 3_600_000));
 const dead = (notifier: TestNotifier, id: string) =>
   waitFor(`${id} is dead`, async () => (await status(notifier, id).catch(() => '')) === 'dead');
-/** One failure makes the destination failing; from then on each request is a probe. */
+/** One failure makes the destination failing. After that each request is a probe. */
 const probing = { NOTIFIER_FAILING_AFTER: '1', NOTIFIER_PER_DESTINATION_IN_FLIGHT: '1' };
 
-test('a callback whose time was over before it could be sent has ten attempts all the same', async () => {
+test('a callback whose time limit passed before it could be sent still has ten attempts', async () => {
   const server = await use.integrator(() => ({ status: 500 }));
   use.pointTo('a-1', server);
   const notifier = await use.world.start({ NOTIFIER_FAILING_AFTER: '1000' });
@@ -20,7 +20,7 @@ test('a callback whose time was over before it could be sent has ten attempts al
   expect(seen(server)).toEqual(Array.from({ length: 10 }, () => 'n-1'));
 });
 
-test('a probe of its destination is an attempt of each callback that waits behind it', async () => {
+test('a probe of a destination counts as an attempt of each callback that waits for it', async () => {
   const server = await use.integrator(() => ({ status: 500 }));
   use.pointTo('a-1', server);
   const notifier = await use.world.start(probing);
@@ -31,7 +31,7 @@ test('a probe of its destination is an attempt of each callback that waits behin
   );
   for (const id of all) await dead(notifier, id);
   expect(server.arrivals.length).toBeGreaterThanOrEqual(10);
-  // Ten each would be 200.
+  // Ten attempts each would be 200.
   expect(server.arrivals.length).toBeLessThan(100);
 });
 
@@ -49,11 +49,11 @@ test('probes before a restart, and those of other instances, count', async () =>
     ...all.map((notificationId) => ({ notificationId, applicationId: 'a-1', createdAtMs })),
   );
   await waitFor('enough probes', () => server.arrivals.length >= 15);
-  // Time enough to store what it gives back, also on a busy disk.
+  // Enough time to store given-back deliveries, even on a busy disk.
   await first.stop(30_000);
   const before = server.arrivals.length;
   restarted = true;
-  // One finds that the destination is failing, the next probe never ends: no other probe is made.
+  // One request finds that the destination is failing, and the next probe never ends, so no other probe is made.
   const second = await use.world.start({ ...probing, NOTIFIER_TOTAL_TIMEOUT_MS: '60000' });
   await waitFor('all but the probe are dead', async () => {
     const { deliveries } = await second.admin.listDeliveries({ applicationId: 'a-1', status: 'dead' });
@@ -62,7 +62,7 @@ test('probes before a restart, and those of other instances, count', async () =>
   expect(server.arrivals.length).toBe(before + 2);
 });
 
-test('a probe does not count for what was taken in after it', async () => {
+test('a probe does not count for a callback that was received after it', async () => {
   // The server accepts the second attempt of 'new' and nothing else.
   let tries = 0;
   const server = await use.integrator(({ webhookId }) => ({
@@ -77,7 +77,7 @@ test('a probe does not count for what was taken in after it', async () => {
   await waitFor('the new one has arrived', () => ids(server).includes('new'));
 });
 
-test('at the end of its grace a callback is dead, whatever it had; nothing is sent any more', async () => {
+test('at the end of the grace period a callback is dead, whatever its attempts, and nothing is sent any more', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
   const notifier = await use.world.start();
@@ -89,10 +89,10 @@ test('at the end of its grace a callback is dead, whatever it had; nothing is se
   await waitFor('the other has arrived', () => ids(server).length > 0);
   expect(seen(server)).toEqual(['n-2']);
   const { delivery } = await notifier.admin.getDelivery({ notificationId: 'n-1' });
-  expect(delivery).toMatchObject({ attempts: 0, lastOutcome: 'its time was over' });
+  expect(delivery).toMatchObject({ attempts: 0, lastOutcome: 'time limit reached' });
 });
 
-test('while it has nowhere to go a callback needs no attempts: it is dead when its time is over', async () => {
+test('without a URL a callback needs no attempts: it is dead at the time limit', async () => {
   const notifier = await use.world.start();
   await use.world.publish({
     ...{ notificationId: 'n-1', applicationId: 'unset', createdAtMs: takenInHoursAgo(73) },
@@ -102,7 +102,7 @@ test('while it has nowhere to go a callback needs no attempts: it is dead when i
   expect(delivery).toMatchObject({ attempts: 0, lastOutcome: 'destination not set' });
 });
 
-test('one that an operator has sent again has its whole time anew', async () => {
+test('a callback that an operator has sent again gets a full new time limit', async () => {
   let code = 410;
   const server = await use.integrator(() => ({ status: code }));
   use.pointTo('a-1', server);
@@ -112,6 +112,6 @@ test('one that an operator has sent again has its whole time anew', async () => 
   await dead(notifier, 'n-1');
   code = 500;
   await notifier.admin.redeliverDelivery({ notificationId: 'n-1' });
-  await waitFor('more attempts than of an old one', () => server.arrivals.length > 12);
+  await waitFor('more attempts than an old one gets', () => server.arrivals.length > 12);
   expect(await status(notifier, 'n-1')).toBe('pending');
 });

@@ -41,9 +41,8 @@ export function addEvents(program: Command, session: Session): void {
     .addHelpText(
       'after',
       `
-Without --from and --after: from the oldest event that is kept. The events come oldest first. With
---resends a callback that was sent again, by deliveries redeliver or recover or by an operator, comes once more where
-that was.
+Without --from and --after: from the oldest stored event. Events are listed oldest first. With --resends a callback that
+redeliver, recover or an operator sent again is listed again at the position of the resend.
 
 Examples:
   $ hc events --from 1h

@@ -58,19 +58,19 @@ export function addListen(program: Command, session: Session): void {
       '--key <file>',
       'sign with the key in this file instead of the application’s key; -: standard input',
     )
-    .option('--own-key', "sign with a key of hc's own, which is shown at the start")
+    .option('--own-key', "sign with hc's own key, which is shown at the start")
     .option('--allow-http', 'allow plain http to another machine, where callbacks can be intercepted')
     .addHelpText(
       'after',
       `
-The first run begins with what comes from now on. A later run with the same application, address, --types and --device
-continues where that one stopped, also after it was killed: nothing is left out, and the event that was under way may come
-twice, with the same webhook-id. An event that is not answered with 2xx is tried again, and those behind it wait, as in
-the cloud; 410 gives it up. What is sent again, by deliveries redeliver or recover or by an operator, comes here, too.
+The first run starts with new events. A later run with the same application, URL, --types and --device continues where
+the first run stopped, even if that run was killed. No event is lost, and the event in progress may arrive twice, with the
+same webhook-id. An event that is not answered with 2xx is retried, and later events wait, like in the cloud. 410 drops
+the event. Callbacks that deliveries redeliver, recover or an operator sends again are forwarded, too.
 
-Devices are operated only while deviceEvent is registered: without a server that the cloud reaches, register any address
-of your own. Callbacks are signed with the application's key, read from its settings (cws:application:read) and never stored or shown.
-Where none was issued, hc signs with a key of its own, which it shows.
+Devices can be operated only while deviceEvent is registered. If the cloud cannot reach your server, register any URL of
+yours. Callbacks are signed with the application's key, which is read from its settings (cws:application:read) and never
+stored or shown. If no key was issued, hc signs with its own key, which it shows.
 
 Examples:
   $ hc listen --forward-to http://localhost:3000/callbacks

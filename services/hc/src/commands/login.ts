@@ -39,7 +39,7 @@ export function addLogin(program: Command, session: Session): void {
     .addHelpText(
       'after',
       `
-The application is that of --application. Nothing is stored before the API has answered.
+The application is the one of --application. Nothing is stored before the API has accepted the credentials.
 
 Examples:
   $ hc login --from .data/demo.json

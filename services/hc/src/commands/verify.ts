@@ -33,10 +33,10 @@ export function addVerify(program: Command, session: Session): void {
     .addHelpText(
       'after',
       `
-The file has the request as it arrived: headers, an empty line, the body; or JSON such as
+The file contains the received request: headers, an empty line, the body; or JSON such as
   {"headers": {"webhook-id": "…", …}, "body": "the body as text", "receivedAt": "2026-01-31T12:00:00Z"}
-(bodyBase64 in place of body for bytes). Known keys: the key of --key, the application's key, and hc's own key (listen --own-key).
-Ends with 1 when anything is wrong.
+(bodyBase64 instead of body for bytes). Known keys: the key of --key, the application's key, and hc's own key (listen --own-key).
+Ends with exit code 1 if anything is wrong.
 
 Example:
   $ hc verify callback.http

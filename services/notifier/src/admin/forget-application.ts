@@ -6,8 +6,8 @@ import type { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admi
 import type { ForgetStore, ForgottenApplications } from '../ports.ts';
 
 /**
- * Removes an application's callbacks (ADR 0047), also those that are not delivered: devices has forgotten
- * where they would go.
+ * Removes an application's callbacks (ADR 0047), including undelivered callbacks, because devices has forgotten their
+ * URLs.
  */
 export function applicationForgetHandler({
   forgetting,
@@ -31,13 +31,13 @@ export function applicationForgetHandler({
       await audit.change(forgetSubject(request), (record) =>
         marks.begin(applicationMark(applicationId), run, record),
       );
-      // Asked before: what another instance has stored until then is found below.
+      // Read first, so that callbacks that other instances have stored before are found below.
       const known = await forgottenApplications.isKnownEverywhere(applicationId);
       const { removed, left, probes, more: found } = await forgetting.ofApplication(applicationId);
       const more = found || !known;
       return {
         forgotten: [
-          // What is left counts once, at the end.
+          // The number of remaining callbacks is reported once, at the end.
           { what: 'callbacks', removed, left: more ? 0 : left },
           { what: 'probes of its servers', removed: probes },
         ],

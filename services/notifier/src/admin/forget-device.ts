@@ -11,7 +11,7 @@ const mostNamed = 1000;
 
 type AdminHandlers = Handlers<typeof NotifierAdminService>;
 
-/** Removes a device's callbacks that have ended (ADR 0047); those that are owed to integrators stay. */
+/** Removes a device's finished callbacks (ADR 0047). Callbacks that are still pending stay. */
 export function forgetHandler({
   forgetting,
   letters,
@@ -49,7 +49,7 @@ export function forgetHandler({
         left += one.left;
         return one.left > 0;
       };
-      // One after the other, so that other calls have their turn.
+      // One after the other, so that other calls are not delayed.
       const heldTransactionIds: bigint[] = [];
       for (const id of transactionIds) {
         if (count(await forgetting.ofTransaction(Number(id), dryRun))) heldTransactionIds.push(id);

@@ -2,15 +2,15 @@ import { withDeadline } from '@headset-cloud/kit/deadline.ts';
 import { type Delivery, laneOf } from '../domain/delivery.ts';
 import type { Destinations } from '../ports.ts';
 
-/** So long an answer may wait for devices; without theirs it has no hosts. */
-const patienceMs = 2000;
+/** Longest wait for devices; milliseconds. Without an answer of devices the deliveries have no hosts. */
+const longestWaitMs = 2000;
 
-/** Tells of a delivery where it is to go; undefined: it was tried, or nobody knows. */
+/** Returns the host to which a delivery will be sent; undefined if it was tried already, or the host is unknown. */
 export type HostOf = (delivery: Delivery) => string | undefined;
 
 /**
- * The hosts that deliveries wait to be sent to: behind a failing destination most were never tried, and an operator
- * looks for whose server it is. One question for each application's setting. Never rejects.
+ * The hosts of deliveries that wait for their first attempt. Behind a failing destination most deliveries were never
+ * tried, and an operator needs to know whose server it is. Reads each application's setting once. Never rejects.
  */
 export async function waitingHosts(
   destinations: Destinations,
@@ -20,7 +20,7 @@ export async function waitingHosts(
     deliveries.filter(isUntried).map((one) => [laneOf(one.applicationId, one.destination), one]),
   );
   const hosts = new Map<string, string>();
-  await withDeadline(patienceMs, () =>
+  await withDeadline(longestWaitMs, () =>
     Promise.all(
       [...lanes].map(async ([lane, { applicationId, destination }]) => {
         const to = await destinations.get(applicationId, destination).catch(() => undefined);
@@ -31,7 +31,7 @@ export async function waitingHosts(
   return (one) => (isUntried(one) ? hosts.get(laneOf(one.applicationId, one.destination)) : undefined);
 }
 
-/** Of its present budget: an operator has one sent again to where the setting points now. */
+/** True if it has no attempt since it was created or resent. An operator's resend goes to the current URL. */
 function isUntried({ status, attempts }: Delivery): boolean {
   return status === 'pending' && attempts === 0;
 }

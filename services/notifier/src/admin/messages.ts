@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { AttemptSchema, DeliverySchema } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import type { AttemptRecord, Delivery } from '../domain/delivery.ts';
 
-/** `host`: where it is to go, for one that was not tried yet. */
+/** `host`: host of the next attempt, for a delivery without attempts. */
 export function toDeliveryMessage(
   delivery: Delivery,
   host: string | undefined,

@@ -7,7 +7,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { createDestinations } from './destinations.ts';
 
-/** Devices, whose reads end when they are let go; each answers the key that was valid when it began. */
+/** Devices, whose reads end when the test releases them. Each returns the key that was valid at its start. */
 function devices() {
   let key = 'first';
   const reads: { application: string; answer(): void; fail(): void }[] = [];
@@ -34,7 +34,7 @@ function devices() {
   };
 }
 
-test('a read serves those that asked before it began, and the next one all that asked since', async () => {
+test('a read serves the callers that came before it began, and the next read all later callers', async () => {
   const { reads, ask, issue } = devices();
   const early = [ask(), ask()];
   await waitFor('the first read', () => reads.length === 1);
@@ -48,7 +48,7 @@ test('a read serves those that asked before it began, and the next one all that 
   expect(reads).toHaveLength(2);
 });
 
-test('a read that fails fails those that it served; the next one is made', async () => {
+test('a failed read fails the callers that it serves; the next read is made', async () => {
   const { reads, ask } = devices();
   const early = ask().catch((error: unknown) => (error as Error).message);
   await waitFor('the first read', () => reads.length === 1);
@@ -60,7 +60,7 @@ test('a read that fails fails those that it served; the next one is made', async
   expect(await late).toBe('first');
 });
 
-test('one destination does not wait for another', async () => {
+test('destinations do not wait for each other', async () => {
   const { reads, ask } = devices();
   const first = ask('a-1');
   await waitFor('the first read', () => reads.length === 1);
@@ -72,7 +72,7 @@ test('one destination does not wait for another', async () => {
   await first;
 });
 
-test('callers that share one read have their own deadlines', async () => {
+test('callers that share one read keep their own deadlines', async () => {
   const time = createFakeTime();
   const { reads, ask } = devices();
   const first = expect(withDeadline(100, () => ask(), time)).rejects.toMatchObject({

@@ -7,9 +7,9 @@ import type { DestinationAddress, Destinations } from '../ports.ts';
 const deadlineMs = 3000;
 
 /**
- * Reads addresses and keys from devices, anew for each attempt: the old key is out of use as soon as
- * a new one was issued (rules A6, A18). A read serves those that asked before it began. One destination has one
- * read at a time: callers that ask meanwhile share the next one, and each waits until its own deadline.
+ * Reads addresses and keys from devices for each attempt, because the old key is invalid as soon as a new key was
+ * issued (rules A6, A18). A read serves the callers that came before it began. One destination has one read at a time.
+ * Callers that come during a read share the next read, and each waits until its own deadline.
  */
 export function createDestinations(channel: Channel): Destinations {
   const applications = createClient(ApplicationsService, channel, { deadlineMs });
@@ -22,7 +22,7 @@ export function createDestinations(channel: Channel): Destinations {
       if (url === '' || authenticationKey === '' || !URL.canParse(url)) return undefined;
       return { url: new URL(url), authenticationKey };
     } catch (error) {
-      // An application that is gone has no destination either.
+      // A removed application has no destination either.
       if (error instanceof DomainError && error.code === 'not_found') return undefined;
       throw error;
     }
@@ -30,7 +30,7 @@ export function createDestinations(channel: Channel): Destinations {
 
   const readNext = async (key: string, begin: () => Promise<DestinationAddress | undefined>) => {
     await underWay.get(key)?.catch(() => {});
-    // All that ask in this turn of the event loop.
+    // Collects all callers of this tick of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     next.delete(key);
     const reading = begin();

@@ -22,10 +22,10 @@ const settings: Readonly<Partial<Record<Destination, DestinationSetting>>> = {
 };
 
 /**
- * Makes deliveries of notifications and hands them on: most once they are stored, in one write; those that can go
- * at once when their events are durable and known to be new (ADR 0050). Nothing is sent in here. An event that
- * comes again finds its id and is dropped, and so are events of an application that is forgotten, and a progress that
- * comes behind something later of its transaction.
+ * Makes deliveries of notifications and passes them to the scheduler: most after one write stored them; deliveries that
+ * can be sent at once when their events are durable and known to be new (ADR 0050). The handler itself sends nothing. A
+ * repeated event finds its id and is dropped. Events of a forgotten application, and a progress after a later callback
+ * of its transaction, are dropped, too.
  */
 export function createNotificationsHandler(options: {
   store: DeliveryStore;
@@ -43,7 +43,7 @@ export function createNotificationsHandler(options: {
     await unrecorded.recordOrders(
       deliveries.flatMap(({ order, orderKey }) => (order === 'none' ? [] : orderKey)),
     );
-    // A progress behind a later callback of its transaction is never sent (rule B10).
+    // A progress after a later callback of its transaction is never sent (rule B10).
     const late = await store.lateOf(deliveries.filter(({ replaceable }) => replaceable));
     const kept = deliveries.filter(({ id }) => !late.has(id));
     const known = await store.insert(kept);
@@ -51,7 +51,7 @@ export function createNotificationsHandler(options: {
     return kept.filter(({ id }) => !known.has(id));
   };
 
-  /** Those that no instance has stored, once their events are durable. */
+  /** Returns the deliveries that no instance has stored, once their events are durable. */
   const unstored = async (deliveries: readonly Delivery[], batch: Batch) => {
     if (deliveries.length === 0) return [];
     const [known] = await Promise.all([store.known(deliveries.map(({ id }) => id)), batch.durable()]);
@@ -59,7 +59,7 @@ export function createNotificationsHandler(options: {
     return deliveries.filter(({ id }) => !known.has(id));
   };
 
-  const handOn = async ({ toSend, toStore, done }: Plan, batch: Batch) => {
+  const dispatchPlan = async ({ toSend, toStore, done }: Plan, batch: Batch) => {
     try {
       const fresh = await unstored(toSend, batch);
       if (fresh.length > 0) {
@@ -67,7 +67,8 @@ export function createNotificationsHandler(options: {
         batch.settlesWith(unrecorded.settling(fresh.map(({ id }) => id)));
         scheduler.accept(fresh);
       }
-      // Behind those of the same batch: others may claim these, and find what is before them in the database only.
+      // After the deliveries of the same batch that are sent: other instances may claim the stored ones, and must find
+      // earlier ones in the database.
       scheduler.accept(await stored(toStore));
     } finally {
       done();
@@ -90,13 +91,14 @@ export function createNotificationsHandler(options: {
         unique.set(delivery.id, { ...delivery, after, position: positionOf(event) });
       }
     }
-    // The first of two such events was of an earlier batch, whose position another one may not pass alone.
+    // The first of two equal events was in an earlier batch. The offset of this batch must not be committed before that
+    // batch's.
     if (again.size > 0) batch.settlesWith(unrecorded.settling([...again]));
-    await handOn(scheduler.plan([...unique.values()], batch.held()), batch);
+    await dispatchPlan(scheduler.plan([...unique.values()], batch.held()), batch);
   };
 }
 
-/** True for a progress behind something later of its transaction in one batch. `latest`: sequences by order key. */
+/** True for a progress after a later event of its transaction in the same batch. `latest`: sequences by order key. */
 function isBehind({ replaceable, orderKey, sequence }: Delivery, latest: Map<string, number>): boolean {
   const before = latest.get(orderKey) ?? sequence;
   latest.set(orderKey, Math.max(before, sequence));
@@ -110,22 +112,22 @@ function toDelivery(event: LogEvent, nowMs: number): Delivery {
   if (notificationId === '' || applicationId === '' || !destination) {
     throw new PoisonEventError(event, 'a notification without id, application or known destination');
   }
-  // A publisher whose clock runs ahead gives it no more time.
+  // A publisher with a fast clock must not extend the time limit.
   const createdAtMs = Math.min(Number(notification.createdAtMs) || event.timestampMs || nowMs, nowMs);
   return {
     id: notificationId,
     applicationId,
     destination,
-    ...placeOf(notification, destination),
+    ...orderOf(notification, destination),
     after: null,
     replaceable: notification.replaceable,
-    // A copy: a view would keep the whole fetched batch in memory for as long as one waits.
+    // A copy, because a view would keep the whole fetched batch in memory.
     body: Buffer.from(body),
     status: 'pending',
     attempts: 0,
     createdAtMs,
     budgetFromMs: createdAtMs,
-    // At once, by every clock: this process's own may be ahead.
+    // Due at once by every clock, because this process's clock may be fast.
     nextAttemptAtMs: Math.min(createdAtMs, event.timestampMs || nowMs),
     dueAtMs: Math.min(createdAtMs, event.timestampMs || nowMs),
     owner: null,
@@ -137,11 +139,11 @@ function toDelivery(event: LogEvent, nowMs: number): Delivery {
   };
 }
 
-/** Notifications of one report at most; further ones have no order among themselves. */
+/** Maximum ordered notifications of one report; further notifications have no order among themselves. */
 const partsOfReport = 16;
 
-/** Where it stands among others. What a headset reported is in the order of one destination only. */
-function placeOf(
+/** Order of the delivery. Reports of headsets are ordered per destination. */
+function orderOf(
   { applicationId, orderKey, sequence, reportId }: NotificationEvent,
   destination: DestinationSetting,
 ): Pick<Delivery, 'order' | 'orderKey' | 'sequence'> {

@@ -22,10 +22,10 @@ test.each([
   [0, 'UND_ERR_SOCKET: bad upgrade', 'malformed'],
   [0, 'UND_ERR_HEADERS_OVERFLOW: Headers Overflow Error', 'answer_too_large'],
   [0, 'something new', 'other'],
-])('%i %s is told as %s', (statusCode, error, reason) => {
+])('%i %s is reported as %s', (statusCode, error, reason) => {
   expect(reasonOf({ statusCode, error })).toBe(reason);
 });
 
-test('what is told names no address of the platform', () => {
+test('reported reasons contain no address of the platform', () => {
   for (const text of Object.values(attemptReasons)) expect(text).not.toMatch(/\d{1,3}\.\d{1,3}\.|egress/);
 });

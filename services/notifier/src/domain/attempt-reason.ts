@@ -1,24 +1,27 @@
 import type { AttemptRecord } from './delivery.ts';
 
-/** Why an attempt failed, for integrators: words of a fixed list, since errors' texts may name the platform's insides. */
+/**
+ * Reasons for a failed attempt, for integrators. A fixed list, because texts of errors may contain internals of the
+ * platform.
+ */
 export const attemptReasons = {
   answered: 'The endpoint answered with a status other than 2xx.',
-  gone: 'The endpoint answered 410: it takes this callback no more.',
+  gone: 'The endpoint answered 410: it no longer accepts this callback.',
   dns: 'The host name cannot be resolved.',
-  address_refused: 'The host name has no public address; callbacks go to no other.',
-  connection: 'The endpoint cannot be connected to.',
-  connection_lost: 'The connection was closed before the whole answer came.',
+  address_refused: 'The host name has no public address. Callbacks are sent to public addresses only.',
+  connection: 'The connection to the endpoint failed.',
+  connection_lost: 'The connection was closed before the complete answer arrived.',
   tls: 'The TLS handshake failed, or the certificate is not valid.',
-  time_out: 'No complete answer came in time.',
-  malformed: 'The endpoint gave an answer that is not valid HTTP.',
+  time_out: 'No complete answer arrived in time.',
+  malformed: 'The endpoint sent an answer that is not valid HTTP.',
   answer_too_large: 'The answer is too large.',
-  proxy: 'The way out of the platform did not lead to the endpoint.',
+  proxy: 'The platform’s egress proxy could not reach the endpoint.',
   other: 'The request failed.',
 } as const;
 
 export type AttemptReason = keyof typeof attemptReasons;
 
-/** By what errors' texts begin with or contain: their codes (sender.ts). The first that fits counts. */
+/** Patterns in texts of errors: their codes (sender.ts). The first match counts. */
 const byError: readonly (readonly [RegExp, AttemptReason])[] = [
   [/^ADDRESS_REFUSED/, 'address_refused'],
   [/^EGRESS_PROXY/, 'proxy'],
@@ -27,12 +30,12 @@ const byError: readonly (readonly [RegExp, AttemptReason])[] = [
   [/ENOTFOUND|EAI_|ENODATA|ESERVFAIL|EREFUSED|EBADNAME|ENONAME|queryA/, 'dns'],
   [/CERT|TLS|SSL|UNABLE_TO_|EPROTO|certificate/i, 'tls'],
   [/ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL/, 'connection'],
-  // undici sets no code, or UND_ERR_SOCKET.
+  // undici sets no code, or UND_ERR_SOCKET, for these errors.
   [/does not match the HTTP|HTTPParserError|bad (response|upgrade)/, 'malformed'],
   [/ECONNRESET|EPIPE|UND_ERR_SOCKET|other side closed/, 'connection_lost'],
 ];
 
-/** Undefined: it did not fail. Pure. */
+/** The reason for a failed attempt; undefined if it did not fail. Pure. */
 export function reasonOf({
   statusCode,
   error,

@@ -1,24 +1,24 @@
 import type { Delivery } from './delivery.ts';
 
-/** A place in the queue: a delivery that this instance owns (its lease ends at `dueAtMs`). */
+/** A queued delivery that this instance owns. Its lease ends at `dueAtMs`. */
 export interface QueueEntry {
-  /** As this instance knows it: changes that are not stored yet included. */
+  /** As known to this instance, including changes that are not stored yet. */
   delivery: Delivery;
-  /** From then on it waits for no first attempt of others (rule A20); by the monotonic clock. */
+  /** Until then it waits for first attempts of earlier deliveries (rule A20); monotonic clock, milliseconds. */
   readonly patientUntilMs: number;
-  /** Its patience is over: it goes on its own. */
+  /** Set when the wait is over: it is sent on its own. */
   alone?: boolean;
-  /** It was found to be another instance's while it was worked on. */
+  /** Set if it was found to belong to another instance during the work on it. */
   lost?: boolean;
 }
 
 /**
- * The queued deliveries of one order key, in the order of their sequence: only the first may be worked
- * on. A delivery without an order is a chain of its own.
+ * The queued deliveries of one order key, ordered by sequence. Only the first may be worked on. A delivery without an
+ * order is in a separate chain.
  */
 export class Chain {
   readonly key: string;
-  /** The entry that is being worked on; it need not be the first any more. */
+  /** The entry that is being worked on. It may no longer be the first entry. */
   working: QueueEntry | undefined;
   readonly #entries: QueueEntry[] = [];
 
@@ -39,9 +39,9 @@ export class Chain {
   }
 
   /**
-   * Puts a delivery in its place. Answers the progress that it, or a later one, makes useless, and
-   * which is taken out: undelivered, not being worked on, and never taken over from an instance that
-   * may still send it (rule B10).
+   * Inserts a delivery by its sequence. Removes and returns progress that this delivery, or a later one, makes
+   * obsolete: undelivered, not being worked on, and never taken over from an instance that may still send it (rule
+   * B10).
    */
   add(entry: QueueEntry): QueueEntry[] {
     const { sequence } = entry.delivery;
@@ -54,7 +54,7 @@ export class Chain {
     return replaced;
   }
 
-  /** Answers false when it was not there. */
+  /** Returns false if the entry is not in the chain. */
   remove(entry: QueueEntry): boolean {
     const place = this.#entries.indexOf(entry);
     if (place >= 0) this.#entries.splice(place, 1);
@@ -68,8 +68,8 @@ export function chainKey({ delivery, alone }: QueueEntry): string {
 }
 
 /**
- * True of a progress that a later event of its order key makes useless. One that was taken over must be
- * sent: its former owner may still be about to send it (rule B10).
+ * True for a progress that a later event of its order key may replace. A progress that was taken over must be sent,
+ * because its former owner may still send it (rule B10).
  */
 export function mayBeReplaced({ replaceable, takenOver }: Pick<Delivery, 'replaceable' | 'takenOver'>) {
   return replaceable && !takenOver;

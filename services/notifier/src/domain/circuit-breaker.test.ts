@@ -7,7 +7,7 @@ function enter(breaker: CircuitBreaker, count: number): void {
   for (let i = 0; i < count; i++) breaker.enter();
 }
 
-test('a healthy destination gets callbacks up to the cap', () => {
+test('a healthy destination gets callbacks up to the limit', () => {
   const breaker = new CircuitBreaker(rules);
   enter(breaker, 2);
   expect(breaker.mayStart(0)).toBe(true);
@@ -17,13 +17,13 @@ test('a healthy destination gets callbacks up to the cap', () => {
   expect(breaker.mayStart(0)).toBe(true);
 });
 
-test('failures in a row make it failing: one probe at a time, with pauses that double to the maximum', () => {
+test('consecutive failures make it failing: one probe at a time, with pauses that double up to the maximum', () => {
   const breaker = new CircuitBreaker(rules);
   enter(breaker, 3);
   expect(breaker.failed(0, almostOne)).toBe(false);
   expect(breaker.failing).toBe(false);
   expect(breaker.failed(0, almostOne)).toBe(true);
-  // Of those that were in flight together only the first and the last count as probes.
+  // Of requests that were in flight together only the first and the last count as probes.
   breaker.failed(0, almostOne);
   expect(breaker.notBeforeMs).toBe(200);
   const pauses: number[] = [];
@@ -39,7 +39,7 @@ test('failures in a row make it failing: one probe at a time, with pauses that d
   expect(pauses).toEqual([400, 800, 1000, 1000]);
 });
 
-test('one success makes it healthy at once, and says so', () => {
+test('one success makes it healthy at once, and returns true', () => {
   const breaker = new CircuitBreaker(rules);
   enter(breaker, 3);
   breaker.failed(0, almostOne);
@@ -60,7 +60,7 @@ test('successes between failures keep it healthy', () => {
   expect(breaker.failing).toBe(false);
 });
 
-test('a Retry-After closes it for that long, failing or not', () => {
+test('a Retry-After blocks it for that time, failing or not', () => {
   const breaker = new CircuitBreaker(rules);
   breaker.enter();
   breaker.failed(1000, 0, 5000);

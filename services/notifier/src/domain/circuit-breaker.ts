@@ -2,17 +2,16 @@ import { backoffMs } from '@headset-cloud/kit/backoff.ts';
 
 export interface BreakerRules {
   readonly maxInFlight: number;
-  /** Failures in a row after which the destination is failing. */
+  /** Number of consecutive failures after which the destination is failing. */
   readonly failingAfter: number;
   readonly probeFirstMs: number;
   readonly probeMaxMs: number;
 }
 
 /**
- * Lets callbacks through to one destination (origin and application): a capped number at a time
- * while it is healthy, one probe at a time with growing pauses while it is failing (rule B10).
- * Pure but for its own counters; time (monotonic: a step of the wall clock must not stop deliveries)
- * and randomness (in [0, 1)) come with each call.
+ * Lets callbacks through to one destination (origin and application): a limited number at a time while it is healthy,
+ * one probe at a time with growing pauses while it is failing (rule B10). Pure except for its own counters. Each call
+ * passes the time (monotonic, because a step of the wall clock must not stop callbacks) and randomness (in [0, 1)).
  */
 export class CircuitBreaker {
   readonly #rules: BreakerRules;
@@ -34,12 +33,12 @@ export class CircuitBreaker {
     return this.#inFlight;
   }
 
-  /** How many more go before so many turns of its cap are over; none while it is failing. */
-  roomFor(turns: number): number {
-    return this.#failing ? 0 : Math.max(0, turns * this.#rules.maxInFlight - this.#inFlight);
+  /** Number of further callbacks until this multiple of the limit is reached; 0 while failing. */
+  capacityFor(multiple: number): number {
+    return this.#failing ? 0 : Math.max(0, multiple * this.#rules.maxInFlight - this.#inFlight);
   }
 
-  /** Before this time nothing starts; monotonic milliseconds. */
+  /** Nothing starts before this time; monotonic milliseconds. */
   get notBeforeMs(): number {
     return this.#notBeforeMs;
   }
@@ -52,12 +51,12 @@ export class CircuitBreaker {
     this.#inFlight++;
   }
 
-  /** Nothing was learned about the destination. */
+  /** Ends a request that showed nothing about the destination. */
   leave(): void {
     this.#inFlight--;
   }
 
-  /** It took a callback. Answers true when it was failing until now. */
+  /** Records that the destination accepted a callback. Returns true if it was failing before. */
   succeeded(): boolean {
     this.#inFlight--;
     this.#failuresInARow = 0;
@@ -69,8 +68,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * It did not take a callback; `retryAfterMs` is what it asked for. Answers true when it is failing
-   * from now on and was not before.
+   * Records that the destination did not accept a callback. `retryAfterMs` is its Retry-After. Returns true if the
+   * destination becomes failing with this call.
    */
   failed(nowMs: number, random: number, retryAfterMs?: number): boolean {
     this.#inFlight--;
@@ -78,7 +77,7 @@ export class CircuitBreaker {
     const began = !this.#failing && this.#failuresInARow >= this.#rules.failingAfter;
     this.#failing ||= began;
     let pauseMs = retryAfterMs ?? 0;
-    // Those that were in flight together when it began to fail are no probes.
+    // Requests that were in flight when it began to fail are not probes.
     if (this.#failing && (began || this.#inFlight === 0)) {
       this.#probes++;
       const bounds = { firstMs: this.#rules.probeFirstMs, maxMs: this.#rules.probeMaxMs };

@@ -1,4 +1,4 @@
-/** The settings fields that callbacks go to (rule C9; noticeEvent: ADR 0055). */
+/** The settings with callback URLs (rule C9; noticeEvent: ADR 0055). */
 export const destinationSettings = [
   'deviceEvent',
   'soraEvent',
@@ -8,7 +8,7 @@ export const destinationSettings = [
 ] as const;
 export type DestinationSetting = (typeof destinationSettings)[number];
 
-/** The settings fields that signed URLs are asked from (specification Callbacks 7). */
+/** The settings with URLs that return signed URLs (specification Callbacks 7). */
 export const signedUrlsSettings = [
   'soraRecGetPresignedUrl',
   'soraRecGetMultiPresignedUrl',
@@ -17,80 +17,80 @@ export const signedUrlsSettings = [
 export type SignedUrlsSetting = (typeof signedUrlsSettings)[number];
 
 /**
- * pending: to be sent, or on its way. delivered: answered with 2xx. dead: given up, kept to be sent
- * again by an operator. replaced: a progress that a later event made useless (rule B10). unsent: a notice that is for
- * the event feed only, from its beginning on (ADR 0055).
+ * pending: to be sent, or in flight. delivered: answered with 2xx. dead: given up, kept so that it can be sent again.
+ * replaced: a progress that a later event made obsolete (rule B10). unsent: a notice for the event feed only, from its
+ * creation on (ADR 0055).
  */
 export const deliveryStatuses = ['pending', 'delivered', 'dead', 'replaced', 'unsent'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /**
- * What a delivery waits for, of its order key: until the earlier ones have ended (a transaction's,
- * rule B10), until they were tried once (what a headset reported, rule A20), or for nothing.
+ * Deliveries of the same order key for which a delivery waits: until the earlier ones have ended (transactions, rule
+ * B10), until they were tried once (reports of headsets, rule A20), or none.
  */
 export type Order = 'ended' | 'tried' | 'none';
 
-/** One attempt, as operators see it. */
+/** One attempt, for operators. */
 export interface AttemptRecord {
   readonly atMs: number;
   readonly durationMs: number;
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 if there was no answer. */
   readonly statusCode: number;
-  /** Empty when delivered. */
+  /** Empty if delivered. */
   readonly error: string;
-  /** Where it went: host and port, nothing else of the URL; absent in release 0.1.0. */
+  /** Host and port of the URL, without the rest; absent in release 0.1.0. */
   readonly host?: string;
-  /** The beginning of an answer that was no success, at most 1 KiB; of the first attempt and the last ones only. */
+  /** The beginning of an answer without success, at most 1 KiB; only of the first attempt and the last ones. */
   readonly answer?: string;
 }
 
-/** One callback to an integrator, as it is stored. */
+/** One stored callback to an integrator. */
 export interface Delivery {
   /** The notification's id: the webhook-id of every attempt. */
   readonly id: string;
   readonly applicationId: string;
   readonly destination: DestinationSetting;
-  /** Deliveries of one order key go out in the order of `sequence`, as `order` says. */
+  /** Deliveries of one order key are sent in the order of `sequence`, as defined by `order`. */
   readonly orderKey: string;
   readonly sequence: number;
   /**
-   * 'none' also once it was tried, if that is what others wait for, and once an operator sent it again:
-   * it then neither waits for others nor holds them up.
+   * 'none' also after the first attempt, if others wait for first attempts only, and after an operator sent it again.
+   * It then neither waits for other deliveries nor delays them.
    */
   readonly order: Order;
-  /** The sequence of the one that was stored just before it under its order key; null: not known. */
+  /** Sequence of the delivery stored just before it under its order key; null if not known. */
   readonly after: number | null;
   readonly replaceable: boolean;
-  /** Exactly as it is signed and sent. */
+  /** Exactly the bytes that are signed and sent. */
   readonly body: Buffer;
   readonly status: DeliveryStatus;
-  /** Attempts of the present budget. */
+  /** Attempts since it was created or last sent again. */
   readonly attempts: number;
-  /** When the cloud took its event in, by the cloud's clock. */
+  /** When the cloud received its event, by the cloud's clock. */
   readonly createdAtMs: number;
-  /** From here its time counts (time-limit.ts): `createdAtMs`, or when an operator had it sent again. */
+  /** Start of its time limit (time-limit.ts): `createdAtMs`, or when it was last sent again. */
   readonly budgetFromMs: number;
   readonly nextAttemptAtMs: number;
   /**
-   * Pending with an owner: the end of its lease. Pending without: when it may be claimed. Otherwise:
-   * when it ended.
+   * Pending with an owner: end of the lease. Pending without an owner: earliest time of a claim. Otherwise: time of the
+   * end.
    */
   readonly dueAtMs: number;
-  /** The instance that works on it; null: none. */
+  /** The instance that works on it; null if none. */
   readonly owner: string | null;
   /**
-   * An owner's lease ran out once, and that owner may be a stopped process that still sends it. So it is
-   * never replaced: if it were, it might first arrive after a later one.
+   * Set if an owner's lease expired once. That owner may be a stopped process that still sends the callback. So it is
+   * never replaced: otherwise it might first arrive after a later one.
    */
   readonly takenOver: boolean;
-  /** 0 while undelivered. */
+  /** 0 while not delivered. */
   readonly deliveredAtMs: number;
   readonly lastOutcome: string;
-  /** The first one and the last 19, oldest first. */
+  /** The first attempt and the last 19 attempts, oldest first. */
   readonly recentAttempts: readonly AttemptRecord[];
-  /** The trace that caused it; empty: none. */
+  /** The trace that caused it; empty if there is none. */
   readonly traceparent: string;
-  /** Text of its FeedPosition in the log (ADR 0053). Absent: it has no event there, or was stored by release 0.1.0. */
+  /** Text of its FeedPosition in the log (ADR 0053). Absent: it has no event in the log, or release 0.1.0 stored it. */
   readonly position?: string | undefined;
 }
 
@@ -109,7 +109,7 @@ export type DeliveryChange = Partial<
   >
 >;
 
-/** What is worked on together: one application's setting. */
+/** Name of a lane: one application's setting. */
 export function laneOf(applicationId: string, destination: DestinationSetting): string {
   return `${applicationId}/${destination}`;
 }

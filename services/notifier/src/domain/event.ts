@@ -2,15 +2,15 @@ import { callbackNameOf, callbackTypes } from '@headset-cloud/proto/callbacks.ts
 import type { Delivery } from './delivery.ts';
 import type { FeedFilter } from './feed-cursor.ts';
 
-/** What integrators ask for by: the kind of a callback, and the device that it is about. */
+/** Fields that integrators filter by: type of a callback, and the device that it is about. */
 export interface EventSubject {
   /** operationId of the notification document. */
   readonly type: string;
-  /** Empty: it names none. */
+  /** Empty if the body names no device. */
   readonly deviceId: string;
 }
 
-/** Read from the body, which is all that deliveries of every release have. */
+/** Reads the subject from the body, because deliveries of every release have it. */
 export function subjectOf({ body }: Pick<Delivery, 'body'>): EventSubject {
   const parsed = parse(body);
   const { deviceId } = parsed;
@@ -25,7 +25,7 @@ function parse(body: Buffer): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(body.toString('utf8'));
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // Events are made by services; one that is no JSON is still shown.
+    // Services create the events. An event that is not JSON is still shown.
     return {};
   }
 }

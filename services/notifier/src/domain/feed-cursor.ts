@@ -1,53 +1,53 @@
 import { createHash } from 'node:crypto';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** Which events a reader wants. */
+/** Filter of a reader. */
 export interface FeedFilter {
-  /** Empty: every type. */
+  /** Empty for every type. */
   readonly types: readonly string[];
-  /** Empty: every device. */
+  /** Empty for every device. */
   readonly deviceId: string;
 }
 
-/** How far a reader has read an application's feed. */
+/** Position of a reader in an application's feed. */
 export interface FeedCursor {
   /** The last position that was read, or a bound before which everything was read; one for each partition. */
   readonly positions: readonly string[];
-  /** Everything that is behind the cursor and was stored then or later is still kept; milliseconds since 1970. */
+  /** Every event after the cursor that was stored at this time or later is still available; milliseconds since 1970. */
   readonly sinceMs: number;
 }
 
 const form = /^2\.(\d{1,15})\.([\w-]{8})\.([\w-]{8})\.([0-9a-z,]*)\.([\w-]{8})$/;
 
-/** Opaque to integrators. */
+/** Text of a cursor; opaque to integrators. */
 export function cursorText(applicationId: string, filter: FeedFilter, cursor: FeedCursor): string {
   const positions = cursor.positions.toSorted().join(',');
   const text = ['2', cursor.sinceMs, digest(applicationId), filterDigest(filter), positions].join('.');
   return Buffer.from(`${text}.${digest(text)}`).toString('base64url');
 }
 
-/** Throws invalid_argument for one that this application and filter never got. */
+/** Parses a cursor. Throws invalid_argument for a cursor that was not issued for this application and filter. */
 export function cursorFrom(applicationId: string, filter: FeedFilter, given: string): FeedCursor {
   const bytes = Buffer.from(given, 'base64url');
   const text = bytes.toString('latin1');
   const [, sinceMs, application, filters, positions, check] = form.exec(text) ?? [];
-  // Buffer leaves out what is not base64url.
+  // Buffer ignores characters that are not base64url.
   const isWhole = bytes.toString('base64url') === given && check === digest(text.slice(0, -9));
   if (positions === undefined || !isWhole) throw unknownCursor();
   if (application !== digest(applicationId)) {
-    throw new DomainError('invalid_argument', `The cursor is of another application. ${beginAgain}`);
+    throw new DomainError('invalid_argument', `The cursor belongs to another application. ${beginAgain}`);
   }
   if (filters !== filterDigest(filter)) {
     throw new DomainError(
       'invalid_argument',
-      `The cursor is of other filters: give the types and deviceId that it was given for. To change them, ${lowered(beginAgain)}`,
+      `The cursor belongs to other filters: use the types and deviceId of the first call. To change them, ${lowered(beginAgain)}`,
     );
   }
   return { positions: positions === '' ? [] : positions.split(','), sinceMs: Number(sinceMs) };
 }
 
 const beginAgain =
-  'Read without after, which begins with the oldest event that is kept, and leave out events whose webhookId you have had.';
+  'Read without after, which begins with the oldest stored event, and ignore events whose webhookId you already have.';
 
 const lowered = (text: string) => text[0]?.toLowerCase() + text.slice(1);
 
@@ -55,11 +55,11 @@ function unknownCursor(): DomainError {
   return new DomainError('invalid_argument', `The cursor is not known. ${beginAgain}`);
 }
 
-/** Events behind the cursor may have expired. */
+/** Error for a cursor after which events may have expired. */
 export function expiredCursor(): DomainError {
   return new DomainError(
     'invalid_argument',
-    `The cursor has expired: some events behind it may no longer be kept. ${beginAgain}`,
+    `The cursor has expired: some events after it may no longer be stored. ${beginAgain}`,
   );
 }
 

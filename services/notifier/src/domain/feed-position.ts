@@ -1,14 +1,14 @@
-/** Where a callback is in the feed of its application (ADR 0053). */
+/** Position of a callback in the feed of its application (ADR 0053). */
 export interface FeedPosition {
   readonly partition: number;
-  /** When the partition's topic was made, or made again; seconds since 1970. */
+  /** Creation time of the partition's topic; seconds since 1970. */
   readonly epoch: number;
   readonly offset: number;
-  /** When it got this position, milliseconds since 1970. */
+  /** Time when the callback got this position; milliseconds since 1970. */
   readonly atMs: number;
 }
 
-/** The partition of notices, resends and replayed dead letters, which have no event of their own in the log. */
+/** The partition for notices, resends and replayed dead letters, which have no event of their own in the log. */
 export const ownPartition = 36 ** 3 - 1;
 
 const [partitionWidth, epochWidth, offsetWidth, timeWidth] = [3, 7, 9, 9];
@@ -17,12 +17,12 @@ const offsetEnd = epochEnd + offsetWidth;
 
 const digits = (value: number, width: number) => value.toString(36).padStart(width, '0');
 
-/** A position as text: texts sort as their parts do, partition first. */
+/** Text of a position. Texts sort like their parts, partition first. */
 export function positionText({ partition, epoch, offset, atMs }: FeedPosition): string {
   return boundText(partition, epoch, offset) + digits(atMs, timeWidth);
 }
 
-/** A text between the positions before an offset and those from it on. */
+/** A text between the positions before an offset and the positions from it on. */
 export function boundText(partition: number, epoch: number, offset: number): string {
   return startText(partition) + digits(epoch, epochWidth) + digits(offset, offsetWidth);
 }
@@ -32,7 +32,7 @@ export function startText(partition: number): string {
   return digits(partition, partitionWidth);
 }
 
-/** Parses a position, or a bound, whose time is 0 then. */
+/** Parses a position, or a bound, which has time 0. */
 export function positionOf(text: string): FeedPosition {
   return {
     partition: Number.parseInt(text.slice(0, partitionWidth), 36),

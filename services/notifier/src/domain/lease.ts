@@ -1,6 +1,6 @@
 /**
- * True when a lease is to be renewed that ends at `endsAtMs`; a renewed one would end at `untilMs`. One
- * that ends much later was taken before the clock was set back: others see it run out.
+ * True if a lease that ends at `endsAtMs` must be renewed; the renewed lease would end at `untilMs`. A lease with a
+ * much later end was taken before the clock was set back, and expires by other instances' clocks.
  */
 export function leaseIsAging(endsAtMs: number, untilMs: number, leaseMs: number): boolean {
   const offMs = endsAtMs - untilMs;

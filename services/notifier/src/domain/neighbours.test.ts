@@ -4,11 +4,11 @@ import { Neighbours } from './neighbours.ts';
 const of = (orderKey: string, sequence: number, order: Delivery['order'] = 'tried') =>
   ({ orderKey, sequence, order }) as Delivery;
 
-test('the one before is known while the partition is read without a gap', () => {
+test('the previous delivery is known while the partition is read without a gap', () => {
   const neighbours = new Neighbours();
   expect(neighbours.before('3:10', of('d-1', 5))).toBeNull();
   expect(neighbours.before('3:11', of('d-2', 7))).toBeNull();
-  // Another partition has its own offsets; what has no such order has its place in the log all the same.
+  // Another partition has its own offsets. Events without this order still have an offset.
   expect(neighbours.before('4:90', of('d-3', 1))).toBeNull();
   expect(neighbours.before('3:12', of('t-1', 1, 'ended'))).toBeNull();
   expect(neighbours.before('3:13', of('d-1', 9))).toBe(5);
@@ -16,7 +16,7 @@ test('the one before is known while the partition is read without a gap', () => 
   expect(neighbours.before('3:14', of('d-1', 12))).toBe(9);
 });
 
-test.each(['3:12', '3:10', '3:9'])('after a gap or a repeat (%s) it is not known', (position) => {
+test.each(['3:12', '3:10', '3:9'])('after a gap or a repeat (%s) the previous delivery is not known', (position) => {
   const neighbours = new Neighbours();
   neighbours.before('3:10', of('d-1', 5));
   expect(neighbours.before(position, of('d-1', 9))).toBeNull();
@@ -24,7 +24,7 @@ test.each(['3:12', '3:10', '3:9'])('after a gap or a repeat (%s) it is not known
   expect(neighbours.before(next, of('d-1', 12))).toBe(9);
 });
 
-test('an event that comes again does not hide a later one', () => {
+test('a repeated event does not hide a later one', () => {
   const neighbours = new Neighbours();
   neighbours.before('3:10', of('d-1', 5));
   neighbours.before('3:11', of('d-1', 9));
@@ -32,7 +32,7 @@ test('an event that comes again does not hide a later one', () => {
   expect(neighbours.before('3:13', of('d-1', 12))).toBe(9);
 });
 
-test('what it remembers is bounded; what is forgotten is not known', () => {
+test('the number of remembered deliveries is limited; a forgotten delivery is not known', () => {
   const neighbours = new Neighbours();
   let offset = 0;
   neighbours.before(`3:${offset++}`, of('first', 1));

@@ -3,19 +3,19 @@ import type { Delivery } from './delivery.ts';
 const maxKeys = 50_000;
 
 /**
- * Tells which delivery was stored just before another one under its order key, so that whoever knows
- * that one to be tried need not ask the database whether others lie between. It is known only while
- * this instance has read a partition without a gap: otherwise another instance may have stored some.
+ * Finds the delivery that was stored just before another under its order key. If that delivery was tried, the database
+ * need not be asked for deliveries in between. It is known only while this instance has read a partition without a gap.
+ * Otherwise another instance may have stored deliveries in between.
  */
 export class Neighbours {
-  /** By partition: the offset that comes next, and a number for each stretch without a gap. */
+  /** By partition: the next offset, and a number for each stretch without a gap. */
   readonly #partitions = new Map<string, { next: number; stretch: number }>();
   readonly #last = new Map<string, { sequence: number; stretch: number }>();
   #stretches = 0;
 
   /**
-   * To be called for each event in the order of the log; `position` is partition:offset. Answers the
-   * sequence of the one before, or null when it is not known.
+   * Must be called for each event in the order of the log; `position` is partition:offset. Returns the sequence of the
+   * previous delivery, or null if not known.
    */
   before(position: string, { order, orderKey, sequence }: Delivery): number | null {
     const stretch = this.#stretchOf(position);

@@ -11,7 +11,7 @@ import {
 import { type AttemptResult, afterAttempt } from './outcome.ts';
 import { minAttempts } from './time-limit.ts';
 
-// Written from rules A20, B8 to B10 and C10: each test names what must hold, whatever the code looks like.
+// Written from rules A20, B8 to B10 and C10: each test names a guarantee, independent of the code.
 const secondMs = 1000;
 const hourMs = 3600 * secondMs;
 const takenInMs = 1_700_000_000_000;
@@ -20,7 +20,7 @@ const rules = {
   limit: { maxAgeMs: 72 * hourMs, graceMs: 24 * hourMs, minAttempts },
 };
 
-/** A callback of a transaction: nothing of it overtakes (rule B10). */
+/** A callback of a transaction: no later one overtakes it (rule B10). */
 const callback = (more: Partial<Delivery> = {}): Delivery => ({
   id: 'n-1',
   applicationId: 'a-1',
@@ -45,7 +45,7 @@ const callback = (more: Partial<Delivery> = {}): Delivery => ({
   traceparent: '',
   ...more,
 });
-/** What a headset reported: it waits for first attempts only (rule A20). */
+/** A report of a headset: it waits for first attempts only (rule A20). */
 const report = (more: Partial<Delivery> = {}) => callback({ order: 'tried', orderKey: 'd-1/a-1', ...more });
 const progress = (more: Partial<Delivery> = {}) => callback({ replaceable: true, ...more });
 
@@ -59,19 +59,19 @@ const alone: Surroundings = {
 };
 const around = (more: Partial<Surroundings>): Surroundings => ({ ...alone, ...more });
 
-/** The outcome of a request that was answered `statusCode` at `endMs`. */
+/** The outcome of a request that was answered with `statusCode` at `endMs`. */
 function answered(delivery: Delivery, statusCode: number, endMs: number, probes = 0): TryOutcome {
   const error = statusCode >= 200 && statusCode < 300 ? '' : `answered ${statusCode}`;
   const result: AttemptResult = { atMs: endMs - 5, durationMs: 5, statusCode, error };
   return { kind: 'attempted', change: afterAttempt(delivery, result, rules, probes, 1 - Number.EPSILON) };
 }
 const statusOf = (step: Step) => ('change' in step ? step.change?.status : undefined);
-/** The step after an answer that came at `endMs`, by a clock that then still tells that time. */
+/** The step after an answer at `endMs`, with a clock that shows this time. */
 const after = (delivery: Delivery, statusCode: number, endMs: number, more: Partial<Surroundings> = {}) =>
   nextStep(delivery, answered(delivery, statusCode, endMs), around({ nowMs: endMs, ...more }));
 
 describe('ownership', () => {
-  it('what was delivered after the lease was lost is stored as delivered, whoever owns it now', () => {
+  it('a delivery after the lease was lost is stored, whatever instance owns the callback now', () => {
     const lost = callback({ dueAtMs: takenInMs - hourMs });
     const step = after(lost, 204, alone.nowMs);
     expect(step).toMatchObject({ kind: 'end', change: { status: 'delivered', owner: null } });
@@ -82,13 +82,13 @@ describe('ownership', () => {
     ['a failure', 500, 0],
     ['a 410', 410, 0],
     ['the last failure', 500, 96 * hourMs],
-  ])('%s after the lease was lost must not touch what another instance does', (_, statusCode, ageMs) => {
+  ])('%s after the lease was lost must not change the work of another instance', (_, statusCode, ageMs) => {
     const lost = callback({ dueAtMs: takenInMs - hourMs });
     const step = after(lost, statusCode, takenInMs + ageMs) as { change: object };
     expect(needsOwnership(step.change)).toBe(true);
   });
 
-  it('what another instance owns is dropped, and nothing is stored about it', () => {
+  it('a callback of another instance is dropped, and nothing is stored about it', () => {
     for (const delivery of [callback(), report(), progress()]) {
       expect(nextStep(delivery, { kind: 'lost' }, alone)).toEqual({ kind: 'drop' });
     }
@@ -98,11 +98,11 @@ describe('ownership', () => {
 describe('72 hours and ten attempts', () => {
   const old = (attempts: number) => callback({ attempts });
 
-  it('the tenth attempt fails just when its time is over: it is dead', () => {
+  it('the tenth attempt fails exactly at the time limit: the callback is dead', () => {
     expect(statusOf(after(old(9), 500, takenInMs + 72 * hourMs))).toBe('dead');
   });
 
-  it('the tenth attempt fails a moment before: it has one more, at the end of its time', () => {
+  it('the tenth attempt fails just before: the callback has one more attempt, at the time limit', () => {
     const step = after(old(9), 500, takenInMs + 72 * hourMs - 1);
     expect(step).toMatchObject({
       kind: 'wait',
@@ -111,8 +111,8 @@ describe('72 hours and ten attempts', () => {
     });
   });
 
-  it('the ninth attempt fails when its time is over: it goes on, but not past 96 hours', () => {
-    // Not at once: with its backoff, which is longer than what is waited for in memory.
+  it('the ninth attempt fails at the time limit: retries continue, but not after 96 hours', () => {
+    // Not at once, but after its backoff, which is longer than the longest wait in memory.
     expect(after(old(8), 500, takenInMs + 72 * hourMs)).toMatchObject({
       kind: 'release',
       untilMs: takenInMs + 72 * hourMs + 256 * secondMs,
@@ -124,7 +124,7 @@ describe('72 hours and ten attempts', () => {
     });
   });
 
-  it.each([500, 204])('its time runs out while it is in flight, and the answer is %d', (statusCode) => {
+  it.each([500, 204])('the time limit passes during a request, and the answer is %d', (statusCode) => {
     const step = after(old(20), statusCode, takenInMs + 97 * hourMs);
     expect(step).toMatchObject({
       kind: 'end',
@@ -132,17 +132,17 @@ describe('72 hours and ten attempts', () => {
     });
   });
 
-  it('past its hard end it is dead without an attempt, and keeps the word of its last one', () => {
+  it('after the final limit the callback is dead without an attempt, and keeps its last outcome', () => {
     const now = takenInMs + 96 * hourMs;
     const over = (lastOutcome: string) =>
       nextStep(callback({ lastOutcome }), { kind: 'over' }, around({ nowMs: now }));
     const dead = { status: 'dead', owner: null, dueAtMs: now };
-    expect(over('')).toMatchObject({ kind: 'end', change: { ...dead, lastOutcome: 'its time was over' } });
+    expect(over('')).toMatchObject({ kind: 'end', change: { ...dead, lastOutcome: 'time limit reached' } });
     expect(over('answered 503')).toMatchObject({ change: { ...dead, lastOutcome: 'answered 503' } });
     expect(over('')).not.toHaveProperty('change.attempts');
   });
 
-  it('while it has no address, or devices or the database is away, no attempt is used up', () => {
+  it('without an address, or while devices or the database is unavailable, no attempt is used', () => {
     for (const kind of ['unset', 'unknown', 'deferred'] as const) {
       expect(nextStep(callback(), { kind }, alone)).toEqual({ kind: 'again' });
     }
@@ -150,17 +150,17 @@ describe('72 hours and ten attempts', () => {
 });
 
 describe('a step of the wall clock', () => {
-  it('set back while it was in flight, its next attempt is left to the database, which sees such times', () => {
+  it('set back during a request: the next attempt is left to the database, which corrects such times', () => {
     const step = after(callback(), 500, alone.nowMs, { nowMs: alone.nowMs - hourMs });
     expect(step).toMatchObject({ kind: 'release', untilMs: alone.nowMs + secondMs });
   });
 
-  it('set forward, it is tried again at once', () => {
+  it('set forward: the callback is retried at once', () => {
     const step = after(callback(), 500, alone.nowMs, { nowMs: alone.nowMs + hourMs });
     expect(step).toMatchObject({ kind: 'wait', delayMs: 0 });
   });
 
-  it('set back, what was delivered stays delivered, at the time of its answer', () => {
+  it('set back: a delivered callback stays delivered, at the time of its answer', () => {
     expect(after(callback(), 204, alone.nowMs, { nowMs: takenInMs - hourMs })).toMatchObject({
       kind: 'end',
       change: { status: 'delivered', deliveredAtMs: alone.nowMs },
@@ -169,7 +169,7 @@ describe('a step of the wall clock', () => {
 });
 
 describe('the order of a transaction', () => {
-  it('nothing after it goes while it fails: its whole chain waits', () => {
+  it('later callbacks are not sent while it fails: its whole chain waits', () => {
     for (const last of [true, false]) {
       expect(after(callback(), 500, alone.nowMs, { last })).toMatchObject({
         kind: 'wait',
@@ -179,18 +179,18 @@ describe('the order of a transaction', () => {
     }
   });
 
-  it('its delivery lets the next one go, before it is stored: after a crash it would be a repeat', () => {
+  it('its delivery lets the next callback be sent before the delivery is stored: a crash only causes a repeat', () => {
     expect(after(callback(), 204, alone.nowMs)).toMatchObject({ kind: 'end', finishesOrder: true });
   });
 
-  it('an end without a delivery does not: after a crash it would come later than the next one', () => {
+  it('an end without a delivery does not: after a crash it would be sent after the next one', () => {
     expect(after(callback(), 410, alone.nowMs)).toMatchObject({ kind: 'end', finishesOrder: false });
     for (const kind of ['over', 'overtaken'] as const) {
       expect(nextStep(callback(), { kind }, alone)).toMatchObject({ kind: 'end', finishesOrder: false });
     }
   });
 
-  it('one that an operator sent again finishes nothing: it is out of its order', () => {
+  it('a callback that an operator sent again finishes no order: it is not in the order', () => {
     const again = callback({ order: 'none' });
     for (const code of [204, 410, 500]) {
       expect(after(again, code, alone.nowMs)).toMatchObject({ finishesOrder: false });
@@ -199,7 +199,7 @@ describe('the order of a transaction', () => {
 });
 
 describe('a progress', () => {
-  it('that failed is replaced by a later event that came meanwhile, and keeps its attempts', () => {
+  it('that failed is replaced by a later event, and keeps its attempts', () => {
     expect(after(progress(), 500, alone.nowMs, { last: false })).toMatchObject({
       kind: 'end',
       change: { status: 'replaced', owner: null, dueAtMs: alone.nowMs, attempts: 1 },
@@ -211,19 +211,19 @@ describe('a progress', () => {
     expect(statusOf(after(progress(), 204, alone.nowMs, { last: false }))).toBe('delivered');
   });
 
-  it('that failed is tried again while nothing later came', () => {
+  it('that failed is retried if there is no later event', () => {
     expect(after(progress(), 500, alone.nowMs)).toMatchObject({
       kind: 'wait',
       change: { status: 'pending' },
     });
   });
 
-  it('that was taken over is sent, not replaced: its former owner may still be about to send it', () => {
+  it('that was taken over is sent, not replaced, because its former owner may still send it', () => {
     const taken = progress({ takenOver: true });
     expect(statusOf(after(taken, 500, alone.nowMs, { last: false }))).toBe('pending');
   });
 
-  it('that came late, behind what has arrived, is replaced without an attempt', () => {
+  it('that arrived after a delivered later event is replaced without an attempt', () => {
     const step = nextStep(progress(), { kind: 'overtaken' }, alone);
     expect(step).toMatchObject({ kind: 'end', change: { status: 'replaced', owner: null } });
     expect(step).not.toHaveProperty('change.attempts');
@@ -231,7 +231,7 @@ describe('a progress', () => {
 });
 
 describe('the order of reports', () => {
-  it('one that failed leaves the order, so that the next may go, and is tried again', () => {
+  it('a failed report leaves the order, so that the next may be sent, and is retried', () => {
     expect(after(report(), 500, alone.nowMs, { last: false })).toEqual({
       kind: 'wait',
       delayMs: secondMs,
@@ -241,19 +241,19 @@ describe('the order of reports', () => {
   });
 
   it.each([204, 410, 500])(
-    'one that went out of order (answer %d) does not vouch for earlier ones',
+    'a report that was sent out of order (answer %d) says nothing about earlier ones',
     (code) => {
       expect(after(report(), code, alone.nowMs, { inOrder: false })).toMatchObject({ finishesOrder: false });
     },
   );
 
-  it('its first attempt counts however it ended', () => {
+  it('its first attempt counts, whatever the outcome', () => {
     for (const code of [204, 410]) {
       expect(after(report(), code, alone.nowMs)).toMatchObject({ kind: 'end', finishesOrder: true });
     }
   });
 
-  it('one that was not tried vouches for nothing, and stays in the order', () => {
+  it('a report without an attempt says nothing about earlier ones, and stays in the order', () => {
     for (const kind of ['lost', 'over', 'unset', 'unknown', 'deferred', 'cut'] as const) {
       const step = nextStep(report(), { kind }, alone);
       expect('finishesOrder' in step && step.finishesOrder).toBe(false);
@@ -265,14 +265,14 @@ describe('the order of reports', () => {
 describe('waiting for an earlier one', () => {
   const blocked = (untilMs: number): TryOutcome => ({ kind: 'blocked', untilMs });
 
-  it('one that came into its own chain goes first, at once, also in a crowd and at a shutdown', () => {
+  it('an earlier callback that joins the chain is sent first, at once, even if memory is short and at a shutdown', () => {
     for (const more of [{}, { crowded: true }, { stopping: true }]) {
       const step = nextStep(callback(), blocked(alone.nowMs + 300), around({ first: false, ...more }));
       expect(step).toEqual({ kind: 'again' });
     }
   });
 
-  it('it waits in memory for a short time, and stores nothing', () => {
+  it('it waits in memory for a short time, and nothing is stored', () => {
     expect(nextStep(callback(), blocked(alone.nowMs + 300), alone)).toEqual({
       kind: 'wait',
       delayMs: 300,
@@ -283,7 +283,7 @@ describe('waiting for an earlier one', () => {
 
   it.each([
     ['for a long time', 30 * secondMs, {}],
-    ['in a crowd, which it must not make larger', 300, { crowded: true }],
+    ['if memory is short', 300, { crowded: true }],
     ['at a shutdown', 300, { stopping: true }],
   ])('it waits in the database %s, where every instance finds it', (_, ms, more) => {
     expect(nextStep(callback(), blocked(alone.nowMs + ms), around(more))).toEqual({
@@ -294,7 +294,7 @@ describe('waiting for an earlier one', () => {
     });
   });
 
-  it('the destination opens while something older waits: the older one is the first of the chain', () => {
+  it('the destination recovers while an older callback waits: the older one is the first of the chain', () => {
     const entry = (sequence: number, more: Partial<Delivery> = {}): QueueEntry => ({
       delivery: callback({ id: `n-${sequence}`, sequence, ...more }),
       patientUntilMs: 0,
@@ -303,7 +303,7 @@ describe('waiting for an earlier one', () => {
     const later = entry(2);
     chain.add(later);
     chain.working = later;
-    // It was held back by the destination while an earlier event of its order key came.
+    // The destination delayed it while an earlier event of its order key arrived.
     const older = entry(1, { takenOver: true, replaceable: true });
     expect(chain.add(older)).toEqual([]);
     const step = nextStep(
@@ -317,11 +317,11 @@ describe('waiting for an earlier one', () => {
 });
 
 describe('a shutdown', () => {
-  it('a request that was cut off is no attempt: it is given back as it was', () => {
+  it('an aborted request is not an attempt: the callback is given back unchanged', () => {
     expect(nextStep(callback(), { kind: 'cut' }, around({ stopping: true }))).toEqual({ kind: 'give back' });
   });
 
-  it('one that failed then waits in the database, its attempt counted', () => {
+  it('a callback that fails during it waits in the database, and its attempt counts', () => {
     expect(after(callback(), 500, alone.nowMs, { stopping: true })).toMatchObject({
       kind: 'release',
       untilMs: alone.nowMs + secondMs,
@@ -329,7 +329,7 @@ describe('a shutdown', () => {
     });
   });
 
-  it('a report that failed then has left the order', () => {
+  it('a report that fails during it has left the order', () => {
     expect(after(report(), 500, alone.nowMs, { stopping: true })).toMatchObject({
       kind: 'release',
       change: { order: 'none' },
@@ -338,20 +338,20 @@ describe('a shutdown', () => {
   });
 });
 
-test('a pause of more than five seconds is waited for in the database', () => {
+test('during a pause of more than five seconds the callback waits in the database', () => {
   const wait = (pauseMs: number) =>
     nextStep(callback(), { kind: 'blocked', untilMs: alone.nowMs + pauseMs }, alone).kind;
   expect([wait(5 * secondMs), wait(5 * secondMs + 1)]).toEqual(['wait', 'release']);
 });
 
-test('only a missing address and an unknown one make a whole lane pause', () => {
+test('only a missing address and an unknown address make a whole lane pause', () => {
   const pause = (kind: TryOutcome['kind'], unknownInARow = 1) =>
     lanePauseMs(kind, unknownInARow, 10_000, 0.5);
   expect(pause('unset')).toBe(10_000);
-  // Jitter, so that lanes do not all ask at once.
+  // Jitter, so that lanes do not all read at once.
   expect(lanePauseMs('unset', 0, 10_000, 0)).toBe(8000);
   expect(lanePauseMs('unset', 0, 10_000, 1)).toBeCloseTo(12_000);
-  // It grows while nobody can tell, up to ten seconds.
+  // The pause grows while the address is unknown, up to ten seconds.
   const growing = [1, 2, 3, 4, 100].map((n) => pause('unknown', n));
   expect(growing).toEqual([...growing].sort((a, b) => a - b));
   expect(growing.at(-1)).toBeLessThanOrEqual(10_050);

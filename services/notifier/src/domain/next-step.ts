@@ -3,61 +3,61 @@ import { mayBeReplaced } from './chain.ts';
 import type { Delivery, DeliveryChange } from './delivery.ts';
 import { type AttemptChange, ended } from './outcome.ts';
 
-/** A pause up to this is waited for in memory; a longer one in the database, without an owner. */
+/** Longest pause in memory. During a longer pause the delivery waits in the database, without an owner. */
 export const longestWaitInMemoryMs = 5000;
 
 /**
- * What came of one try at a delivery. attempted: a request was made; all others are no attempts.
+ * Outcome of one try of a delivery. attempted: a request was made; all others are not attempts.
  *
- * blocked: an earlier one of its order key is not finished. lost: another instance owns it. overtaken: a
- * progress behind which a later event arrived first. over: past its hard end (rule B10). unset: its
- * setting has no address or key. unknown: the database or devices cannot tell. deferred: the destination
- * takes nothing now, or this instance stops. cut: a shutdown cut the request off.
+ * blocked: an earlier delivery of its order key is not finished. lost: another instance owns it. overtaken: a progress
+ * that arrived after a later event. over: after its final limit (rule B10). unset: its setting has no address or key.
+ * unknown: the database or devices is unavailable. deferred: the destination accepts nothing now, or this instance
+ * stops. cut: a shutdown aborted the request.
  */
 export type TryOutcome =
   | { readonly kind: 'attempted'; readonly change: AttemptChange }
   | { readonly kind: 'blocked'; readonly untilMs: number }
   | { readonly kind: 'lost' | 'overtaken' | 'over' | 'unset' | 'unknown' | 'deferred' | 'cut' };
 
-/** What is around a delivery at the end of a try. Wall clock, milliseconds since 1970. */
+/** State around a delivery at the end of a try. Wall clock, milliseconds since 1970. */
 export interface Surroundings {
   readonly nowMs: number;
-  /** It is the first of its chain; an earlier event of its order key may have come meanwhile. */
+  /** True if it is the first of its chain; an earlier event of its order key may have arrived during the try. */
   readonly first: boolean;
-  /** It is the last of its chain; a later event of its order key may have come meanwhile. */
+  /** True if it is the last of its chain; a later event of its order key may have arrived during the try. */
   readonly last: boolean;
-  /** Everything before it under its order key is known to be finished. */
+  /** True if everything before it under its order key is known to be finished. */
   readonly inOrder: boolean;
-  /** Room is needed for deliveries that can go. Asked only for `blocked`. */
+  /** True if memory is needed for deliveries that can be sent. Used only for `blocked`. */
   readonly crowded: boolean;
   readonly stopping: boolean;
 }
 
 /**
- * What is to be done with the delivery of a try, and with the chain in which it stands.
+ * Next step for the delivery of a try, and for its chain.
  *
- * end: store the change, take it out. drop: take it out, store nothing. wait: in memory. release: the
- * whole chain to the database, without an owner, due at `untilMs`. give back: the same, due when each is
- * due by itself. again: the chain is tried at once, before others.
+ * end: store the change, remove the delivery. drop: remove it, store nothing. wait: keep it in memory. release: move
+ * the whole chain to the database, without an owner, due at `untilMs`. give back: like release, but each delivery keeps
+ * its own due time. again: the chain is tried at once, before others.
  */
 export type Step =
   | {
       readonly kind: 'end';
       readonly change: DeliveryChange;
-      /** It, and all before it under its order key, is finished. */
+      /** True if the delivery and all before it under its order key are finished. */
       readonly finishesOrder: boolean;
     }
   | {
       readonly kind: 'wait';
       readonly delayMs: number;
-      /** Undefined: nothing to be stored. */
+      /** Undefined if nothing must be stored. */
       readonly change: DeliveryChange | undefined;
       readonly finishesOrder: boolean;
     }
   | {
       readonly kind: 'release';
       readonly untilMs: number;
-      /** Of the delivery that was tried. */
+      /** Change of the delivery that was tried. */
       readonly change: DeliveryChange | undefined;
       readonly finishesOrder: boolean;
     }
@@ -67,13 +67,13 @@ const drop: Step = { kind: 'drop' };
 const again: Step = { kind: 'again' };
 const giveBack: Step = { kind: 'give back' };
 
-/** Decides what follows on a try at `delivery` (rules A20 and B10). Pure. */
+/** Decides the next step after a try of `delivery` (rules A20 and B10). Pure. */
 export function nextStep(delivery: Delivery, outcome: TryOutcome, around: Surroundings): Step {
   switch (outcome.kind) {
     case 'attempted':
       return afterRequest(delivery, outcome.change, around);
     case 'blocked':
-      // What it waits for may have come into its own chain meanwhile, and can be tried now.
+      // The delivery that it waits for may have joined its chain, and can be tried now.
       if (!around.first) return again;
       if (around.crowded) return release(outcome.untilMs, undefined, false);
       return pause(outcome.untilMs, undefined, false, around);
@@ -82,7 +82,7 @@ export function nextStep(delivery: Delivery, outcome: TryOutcome, around: Surrou
     case 'overtaken':
       return end(ended('replaced', around.nowMs), false);
     case 'over':
-      return end(givenUp(delivery, 'its time was over', around.nowMs), false);
+      return end(givenUp(delivery, 'time limit reached', around.nowMs), false);
     case 'cut':
       return giveBack;
     default:
@@ -90,14 +90,14 @@ export function nextStep(delivery: Delivery, outcome: TryOutcome, around: Surrou
   }
 }
 
-/** The change of a delivery that is given up without another attempt. */
+/** The change for a delivery that is given up without another attempt. */
 export function givenUp(delivery: Pick<Delivery, 'lastOutcome'>, reason: string, nowMs: number) {
   return { ...ended('dead', nowMs), lastOutcome: delivery.lastOutcome || reason };
 }
 
 /**
- * Whether a change is stored only while this instance owns the delivery. What was delivered was
- * delivered, whoever owns it now.
+ * True if a change is stored only while this instance owns the delivery. A delivery that was delivered is delivered,
+ * whatever instance owns it now.
  */
 export function needsOwnership(change: DeliveryChange): boolean {
   return change.status !== 'delivered';
@@ -106,13 +106,13 @@ export function needsOwnership(change: DeliveryChange): boolean {
 function afterRequest(delivery: Delivery, change: AttemptChange, around: Surroundings): Step {
   const { order } = delivery;
   if (change.status !== 'pending') {
-    // An end without a delivery finishes the order only once it is stored (readiness.ts).
+    // An end without a delivery finishes the order only when it is stored (readiness.ts).
     const delivered = order === 'ended' && change.status === 'delivered';
     return end(change, delivered || (order === 'tried' && around.inOrder));
   }
   if (order === 'tried') {
-    // Tried once: the next may go, and this one is tried again on its own (rule A20). Where it went out
-    // of order, its patience being over, those before it are not finished.
+    // Tried once: the next may be sent, and this one is retried on its own (rule A20). If it was sent out of order
+    // after its maximum wait, the deliveries before it are not finished.
     return pause(change.nextAttemptAtMs, { ...change, order: 'none' }, around.inOrder, around);
   }
   if (!around.last && mayBeReplaced(delivery)) {
@@ -143,8 +143,8 @@ function end(change: DeliveryChange, finishesOrder: boolean): Step {
 const unknownBackoff = { firstMs: 200, maxMs: 10_000 };
 
 /**
- * For how long a whole lane starts nothing after a try, in milliseconds. `unknownInARow`: tries one after
- * another, this one included, of which the database or devices could not tell. `random` in [0, 1).
+ * How long a whole lane starts nothing after a try; milliseconds. `unknownInARow`: number of consecutive tries,
+ * including this one, during which the database or devices was unavailable. `random` in [0, 1).
  */
 export function lanePauseMs(
   kind: TryOutcome['kind'],

@@ -12,7 +12,7 @@ const facts = {
   ...{ lane: 'app/with/slashes/soraEvent', sinceMs: 2000, waiting: 3, isSent: true, nowMs: 1000 },
 };
 
-test('notices of one outage have one order, ids that do not change, and never a time in the future', () => {
+test('notices of one outage have one order, stable ids, and never a time in the future', () => {
   const [failing, recovered] = [failingNotice({ ...facts, reason: 'dns' }), recoveredNotice(facts)];
   expect(JSON.parse(failing.body)).toEqual({
     ...{ applicationId: 'app/with/slashes', timestamp: 1000, operationId: 'notify-destination-failing' },
@@ -27,14 +27,14 @@ test('notices of one outage have one order, ids that do not change, and never a 
   expect(recoveredNotice({ ...facts, sinceMs: 2001 }).id).not.toBe(recovered.id);
 });
 
-test('a notice that is sent is due at once by every clock; one that is not has ended from its beginning', () => {
+test('a notice to be sent is due at once by every clock; a notice for the feed only has ended from its creation', () => {
   const sent = deliveryOf(recoveredNotice(facts));
   expect(sent).toMatchObject({ destination: 'noticeEvent', status: 'pending', dueAtMs: 0, order: 'ended' });
   const unsent = deliveryOf(recoveredNotice({ ...facts, isSent: false }));
   expect(unsent).toMatchObject({ status: 'unsent', dueAtMs: 1000, nextAttemptAtMs: 0 });
 });
 
-test('dead deliveries are counted, with the first and the last, the time from which to recover and the devices that are named', () => {
+test('dead deliveries are counted, with the first and the last one, the start for a recovery and the named devices', () => {
   const groupOf = (...all: [string, number, Dead['destination']?][]) =>
     all.reduce<DeadGroup | undefined>(
       (group, [id, createdAtMs, destination = 'deviceEvent']) =>

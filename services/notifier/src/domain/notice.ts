@@ -3,7 +3,7 @@ import { callbackTypes } from '@headset-cloud/proto/callbacks.ts';
 import { type AttemptReason, attemptReasons } from './attempt-reason.ts';
 import { type Delivery, laneParts } from './delivery.ts';
 
-/** The types of notices: about callbacks that do not arrive (ADR 0055). */
+/** Types of notices about callbacks that fail (ADR 0055). */
 export const noticeTypes = [
   callbackTypes.destinationFailing,
   callbackTypes.destinationRecovered,
@@ -13,7 +13,7 @@ export type NoticeType = (typeof noticeTypes)[number];
 
 /** A notice before it is stored as a delivery. */
 export interface Notice {
-  /** The webhook-id. Every instance, and a repeat after a crash, makes the same one. */
+  /** The webhook-id. Every instance, and a repeat after a crash, creates the same id. */
   readonly id: string;
   readonly applicationId: string;
   readonly type: NoticeType;
@@ -23,12 +23,12 @@ export interface Notice {
   /** The JSON body. */
   readonly body: string;
   readonly createdAtMs: number;
-  /** False: for the event feed only. */
+  /** False if the notice is for the event feed only. */
   readonly isSent: boolean;
   /** Devices that the body names. */
   readonly names: readonly string[];
   /** Fields of the log line. */
-  readonly told: Readonly<Record<string, string | number>>;
+  readonly logFields: Readonly<Record<string, string | number>>;
 }
 
 /** A setting whose endpoint has accepted nothing since its first failure. */
@@ -45,7 +45,7 @@ export function outageIds({ lane, sinceMs }: Outage): Record<'orderKey' | 'faili
 }
 
 interface OutageFacts extends Outage {
-  /** Pending deliveries, counted up to a limit. */
+  /** Number of pending deliveries, counted up to a limit. */
   readonly waiting: number;
   readonly isSent: boolean;
   readonly nowMs: number;
@@ -72,12 +72,12 @@ function ofOutage(facts: OutageFacts, type: NoticeType, more: Readonly<Record<st
     ...{ id: isFirst ? failing : recovered, applicationId, type, orderKey, sequence: isFirst ? 1 : 2 },
     body: JSON.stringify({
       ...{ applicationId, timestamp: nowMs, operationId: type, destination },
-      // A clock was ahead.
+      // A clock was fast.
       sinceTimestamp: Math.min(sinceMs, nowMs),
       ...more,
       waiting,
     }),
-    ...{ createdAtMs: nowMs, isSent, names: [], told: { destination, waiting, ...more } },
+    ...{ createdAtMs: nowMs, isSent, names: [], logFields: { destination, waiting, ...more } },
   };
 }
 
@@ -93,7 +93,7 @@ export interface DeadGroup {
   readonly firstId: string;
   readonly lastId: string;
   readonly oldestCreatedAtMs: number;
-  /** Whether any of them is not a notice itself. */
+  /** True if one of them is a callback other than a notice. */
   readonly hasCallback: boolean;
 }
 
@@ -125,8 +125,8 @@ export function deadNotice(group: DeadGroup, isSent: boolean, nowMs: number): No
       message: 'To send them again, POST recover to .../deliveries/recover.',
       recover: { since: new Date(Math.min(oldestCreatedAtMs, nowMs)).toISOString() },
     }),
-    ...{ createdAtMs: nowMs, isSent, told: { count } },
-    // Ids of what headsets reported name the device.
+    ...{ createdAtMs: nowMs, isSent, logFields: { count } },
+    // Ids of headset reports contain the device.
     names: [...new Set([firstId, lastId].flatMap((id) => id.match(/(?<!\d)\d{15}(?!\d)/g) ?? []))],
   };
 }
@@ -147,7 +147,7 @@ export function deliveryOf(notice: Notice): Delivery {
     status: isSent ? 'pending' : 'unsent',
     ...{ attempts: 0, createdAtMs, budgetFromMs: createdAtMs },
     nextAttemptAtMs: isSent ? createdAtMs : 0,
-    // At once, by every clock: that of the process that made it may be ahead.
+    // Due at once by every clock, because the clock of the creating process may be fast.
     dueAtMs: isSent ? 0 : createdAtMs,
     ...{ owner: null, takenOver: false, deliveredAtMs: 0, lastOutcome: '', recentAttempts: [] },
     traceparent: '',

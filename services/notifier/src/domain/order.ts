@@ -1,13 +1,13 @@
 import type { Delivery } from './delivery.ts';
 
-/** How soon to look again at a predecessor that another instance works on. */
+/** Time until the next check of a predecessor that another instance works on; milliseconds. */
 const busyPredecessorMs = 300;
 const maxBlockedMs = 30_000;
 
 /**
- * For how long a delivery may still wait for earlier ones, in milliseconds; 0 or less: not at all. A
- * report waits for first attempts only as long as its patience (rule A20), one of a transaction without
- * a limit (rule B10). `monotonicMs` is of the monotonic clock, as `patientUntilMs` is.
+ * How long a delivery may still wait for earlier ones; milliseconds, 0 or less: no wait. A report waits for first
+ * attempts only until its maximum wait is over (rule A20), a callback of a transaction without a limit (rule B10).
+ * `monotonicMs` and `patientUntilMs` are of the monotonic clock.
  */
 export function patienceMs(
   { order }: Pick<Delivery, 'order'>,
@@ -19,10 +19,10 @@ export function patienceMs(
 }
 
 /**
- * When to look again whether this predecessor is finished, by the wall clock: at the time for which it is
- * planned, soon where an instance works on it; at most 30 s ahead, and never past the patience.
+ * Time of the next check whether this predecessor is finished, by the wall clock: its planned time, or soon if an
+ * instance works on it; at most 30 s ahead, and not after the maximum wait.
  */
-export function lookAgainAtMs(
+export function nextCheckAtMs(
   { owner, dueAtMs }: Pick<Delivery, 'owner' | 'dueAtMs'>,
   nowMs: number,
   patienceMs: number,

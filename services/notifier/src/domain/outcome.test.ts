@@ -49,30 +49,30 @@ test.each([200, 201, 204, 299])('%d delivers', (code) => {
   });
 });
 
-test.each([0, 100, 301, 302, 308, 400, 401, 404, 429, 500, 503])('%d is tried again', (code) => {
+test.each([0, 100, 301, 302, 308, 400, 401, 404, 429, 500, 503])('%d is retried', (code) => {
   expect(afterAttempt(delivery, result(code), rules, 0, 0.5)).toMatchObject({
     status: 'pending',
     nextAttemptAtMs: 505,
   });
 });
 
-test('410 ends it', () => {
+test('410 ends the callback', () => {
   expect(afterAttempt(delivery, result(410), rules, 0, 0.5)).toMatchObject({ status: 'dead', owner: null });
 });
 
-test('a Retry-After goes before the backoff', () => {
+test('a Retry-After takes precedence over the backoff', () => {
   const change = afterAttempt(delivery, result(503, 0, { retryAfterMs: 60_000 }), rules, 0, 0.5);
   expect(change).toMatchObject({ status: 'pending', nextAttemptAtMs: 60_005 });
 });
 
-test('it is tried for the whole of its time: the last attempt is at its end, and only then it is dead', () => {
+test('the callback is retried until the time limit: the last attempt is at the limit, and then it is dead', () => {
   const old = { ...delivery, attempts: 200 };
   const last = afterAttempt(old, result(500, 72 * hourMs - 1000), rules, 0, 1 - Number.EPSILON);
   expect(last).toMatchObject({ status: 'pending', nextAttemptAtMs: 72 * hourMs });
   expect(afterAttempt(old, result(500, 72 * hourMs), rules, 0, 0)).toMatchObject({ status: 'dead' });
 });
 
-test('with fewer than ten attempts it goes on after its time, at most to the end of its grace', () => {
+test('with fewer than ten attempts retries continue after the time limit, at most to the end of the grace period', () => {
   const old = { ...delivery, attempts: 8 };
   const ninth = afterAttempt(old, result(500, 72 * hourMs), rules, 0, 0.5);
   expect(ninth).toMatchObject({ status: 'pending', attempts: 9 });
@@ -82,13 +82,13 @@ test('with fewer than ten attempts it goes on after its time, at most to the end
   expect(late).toMatchObject({ status: 'pending', nextAttemptAtMs: 96 * hourMs });
 });
 
-test('probes of its destination count as its attempts when its time is over', () => {
+test('probes of its destination count as its attempts at the time limit', () => {
   const old = { ...delivery, attempts: 2 };
   expect(afterAttempt(old, result(500, 72 * hourMs), rules, 6, 0).status).toBe('pending');
   expect(afterAttempt(old, result(500, 72 * hourMs), rules, 7, 0).status).toBe('dead');
 });
 
-test('the first and the last 19 attempts are kept, oldest first; answers of the first and the last three', () => {
+test('the first and the last 19 attempts are kept, oldest first; answers of the first and the last three attempts', () => {
   let present = delivery;
   for (let i = 0; i < 25; i++)
     present = {

@@ -2,32 +2,32 @@ import { type BackoffBounds, backoffMs } from '@headset-cloud/kit/backoff.ts';
 import type { AttemptRecord, Delivery, DeliveryChange } from './delivery.ts';
 import { agedAtMs, endsAtMs, isOver, type TimeLimit } from './time-limit.ts';
 
-/** What came of one HTTP request. */
+/** Result of one HTTP request. */
 export interface AttemptResult extends AttemptRecord {
-  /** The destination's Retry-After, within bounds; milliseconds. Only for 429 and 503. */
+  /** The destination's Retry-After within limits; milliseconds. Only for 429 and 503. */
   readonly retryAfterMs?: number;
 }
 
-/** The word for metrics. */
+/** Outcome for metrics. */
 export type OutcomeWord = 'delivered' | 'failed' | 'gone';
 
-/** 2xx delivers, 410 ends, everything else is tried again, a redirect included (rule C10). */
+/** 2xx delivers, 410 ends, everything else is retried, including a redirect (rule C10). */
 export function outcomeWord(result: AttemptResult): OutcomeWord {
   if (result.statusCode >= 200 && result.statusCode < 300) return 'delivered';
   return result.statusCode === 410 ? 'gone' : 'failed';
 }
 
 const keptAttempts = 20;
-/** Of so many of the last attempts, and of the first one, the answer is kept. */
+/** The answers of the first attempt and of this many last attempts are kept. */
 const keptAnswers = 3;
 
-/** What an attempt is judged by. */
+/** Limits that decide about an attempt. */
 export interface AttemptRules {
   readonly backoff: BackoffBounds;
   readonly limit: TimeLimit;
 }
 
-/** How a delivery stands after an attempt: ended, or to be tried again at `nextAttemptAtMs`. */
+/** State of a delivery after an attempt: ended, or to be retried at `nextAttemptAtMs`. */
 export type AttemptChange = DeliveryChange &
   (
     | { readonly status: 'delivered' | 'dead' }
@@ -35,8 +35,8 @@ export type AttemptChange = DeliveryChange &
   );
 
 /**
- * How the delivery stands after an attempt. Pure: `random` in [0, 1) is the jitter; `probes` are those
- * of others that count as its attempts.
+ * State of the delivery after an attempt. Pure: `random` in [0, 1) is the jitter; `probes` is the number of probes with
+ * other deliveries that count as its attempts.
  */
 export function afterAttempt(
   delivery: Delivery,
@@ -69,7 +69,7 @@ export function afterAttempt(
       const tried = { ...delivery, attempts };
       if (isOver(tried, probes, endedAtMs, limit)) return { ...change, ...ended('dead', endedAtMs) };
       const pauseMs = result.retryAfterMs ?? backoffMs(attempts, backoff, random);
-      // The last attempt is made when the time is over, not before; then it goes on to its tenth.
+      // The last attempt is made at the time limit, not before. After that retries continue up to the tenth attempt.
       const agedMs = agedAtMs(delivery, limit);
       const latestMs = endedAtMs < agedMs ? agedMs : endsAtMs(delivery, limit);
       const nextAttemptAtMs = Math.min(endedAtMs + pauseMs, latestMs);
@@ -78,7 +78,7 @@ export function afterAttempt(
   }
 }
 
-/** The first attempt and the last ones: what changed in between is rarely asked for. */
+/** The first attempt and the last ones, because attempts in between are rarely needed. */
 function keptOf(attempts: readonly AttemptRecord[]): AttemptRecord[] {
   const [first, ...others] = attempts;
   if (!first) return [];
@@ -93,7 +93,7 @@ function keptOf(attempts: readonly AttemptRecord[]): AttemptRecord[] {
   ];
 }
 
-/** The fields of a delivery that is worked on no more. */
+/** The fields of a delivery that has ended. */
 export function ended<S extends 'delivered' | 'dead' | 'replaced'>(
   status: S,
   nowMs: number,

@@ -1,20 +1,20 @@
-/** Most bytes of an integrator's answer with signed URLs. */
+/** Maximum bytes of an integrator's answer with signed URLs. */
 export const mostAnswerBytes = 1024 * 1024;
 
-/** How many bytes of the answer a caller that asks for `asked` gets; 0: it names no bound. */
+/** Maximum bytes of the answer for a caller that asks for `asked`; 0 if the caller gives no limit. */
 export function answerLimit(asked: number): number {
   return asked === 0 ? mostAnswerBytes : Math.min(asked, mostAnswerBytes);
 }
 
 /**
- * The answer of an integrator's endpoint (specification Callbacks 7) as the bytes
- * of a JSON object, or what is wrong with it, without a word of the answer itself.
+ * Checks the answer of an integrator's endpoint (specification Callbacks 7). Returns the bytes of a JSON object, or the
+ * problem, without any text of the answer.
  */
-export function judgeAnswer(statusCode: number, body: Uint8Array): { json: Buffer } | { problem: string } {
+export function checkAnswer(statusCode: number, body: Uint8Array): { json: Buffer } | { problem: string } {
   if (statusCode !== 200) return { problem: `answered ${statusCode}` };
   let text: string;
   try {
-    // A byte order mark is taken off: some servers' libraries write one.
+    // Removes a byte order mark, because libraries of some servers write one.
     text = new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {
     return { problem: 'the answer is not UTF-8' };
@@ -26,7 +26,7 @@ export function judgeAnswer(statusCode: number, body: Uint8Array): { json: Buffe
     return { problem: 'the answer is not JSON' };
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { problem: 'the answer is no JSON object' };
+    return { problem: 'the answer is not a JSON object' };
   }
   return { json: Buffer.from(text) };
 }

@@ -13,25 +13,25 @@ const limit = { maxAgeMs: 72 * hourMs, graceMs: 24 * hourMs, minAttempts };
 const taken = { id: 'n-1', budgetFromMs: 1000, attempts: 10 };
 const at = (hours: number) => taken.budgetFromMs + hours * hourMs;
 
-test('72 hours after it was taken in it is over, if it had ten attempts', () => {
+test('the limit is 72 hours after receipt, with ten attempts', () => {
   expect(isOver(taken, 0, at(72) - 1, limit)).toBe(false);
   expect(isOver(taken, 0, at(72), limit)).toBe(true);
   expect(isOver({ ...taken, attempts: 9 }, 0, at(72), limit)).toBe(false);
   expect(isOver({ ...taken, attempts: 0 }, 0, at(95.9), limit)).toBe(false);
 });
 
-test('probes of others count as its attempts', () => {
+test('probes with other deliveries count as its attempts', () => {
   expect(isOver({ ...taken, attempts: 1 }, 8, at(72), limit)).toBe(false);
   expect(isOver({ ...taken, attempts: 1 }, 9, at(72), limit)).toBe(true);
 });
 
-test('96 hours after it was taken in it is over, whatever it had', () => {
+test('the limit is 96 hours after receipt, whatever the number of attempts', () => {
   expect(isOver({ ...taken, attempts: 0 }, 0, at(96) - 1, limit)).toBe(false);
   expect(isOver({ ...taken, attempts: 0 }, 0, at(96), limit)).toBe(true);
   expect(endsAtMs(taken, limit)).toBe(at(96));
 });
 
-test('of the probes those since it was taken in count, its own ones with its attempts', () => {
+test('probes since its receipt count; probes with the delivery itself count as its attempts', () => {
   const probes: Probe[] = [
     { atMs: 999, id: 'n-0' },
     { atMs: 1000, id: 'n-2' },
@@ -41,7 +41,7 @@ test('of the probes those since it was taken in count, its own ones with its att
   expect(probesFor(probes, taken)).toBe(2);
 });
 
-test('enough probes are remembered, also where most of them are its own', () => {
+test('enough probes are remembered, even if most of them were made with the delivery itself', () => {
   const own = minAttempts - 1;
   const recent = Array.from({ length: keptProbes }, (_, i) => {
     return { atMs: 2000 + i, id: i < own ? taken.id : `other-${i}` };
@@ -49,26 +49,26 @@ test('enough probes are remembered, also where most of them are its own', () => 
   expect(own + probesFor(recent, taken)).toBeGreaterThanOrEqual(minAttempts);
 });
 
-describe('while its destination takes nothing', () => {
+describe('while its destination accepts nothing', () => {
   const waiting = { ...taken, attempts: 3 };
   const probes = (count: number): Probe[] =>
     Array.from({ length: count }, (_, i) => ({ atMs: 2000 + i, id: `other-${i}` }));
 
   test.each([[probes(0)], [probes(100)], ['no address' as const]])(
-    'it waits for the whole of its time',
+    'it waits until the time limit',
     (recent) => {
       expect(whileNotTaken(waiting, recent, at(72) - 1, limit)).toBe('waits');
     },
   );
 
-  test('after that it needs its attempts, or as many probes, up to the end of its grace', () => {
+  test('after that it needs enough attempts or probes, up to the end of the grace period', () => {
     expect(whileNotTaken(waiting, probes(6), at(72), limit)).toBe('too few attempts');
     expect(whileNotTaken(waiting, probes(7), at(72), limit)).toBe('over');
     expect(whileNotTaken(waiting, probes(0), at(96) - 1, limit)).toBe('too few attempts');
     expect(whileNotTaken(waiting, probes(0), at(96), limit)).toBe('over');
   });
 
-  test('its own probes are its attempts already, and those before its time count for others only', () => {
+  test('probes with the delivery itself are already attempts, and earlier probes count for others only', () => {
     const own = probes(7).map((probe) => ({ ...probe, id: waiting.id }));
     const before = probes(7).map((probe) => ({ ...probe, atMs: waiting.budgetFromMs - 1 }));
     for (const recent of [own, before]) {
@@ -76,11 +76,11 @@ describe('while its destination takes nothing', () => {
     }
   });
 
-  test('without an address it needs no attempts', () => {
+  test('without an address no attempts are needed', () => {
     expect(whileNotTaken({ ...waiting, attempts: 0 }, 'no address', at(72), limit)).toBe('over');
   });
 
-  test('a clock that is set back makes it wait again', () => {
+  test('after the clock is set back it waits again', () => {
     expect(whileNotTaken(taken, probes(100), at(71), limit)).toBe('waits');
   });
 });

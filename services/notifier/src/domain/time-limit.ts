@@ -1,18 +1,21 @@
 import type { Delivery } from './delivery.ts';
 
-/** For how long a callback is tried (rule B10). */
+/** How long a callback is retried (rule B10). */
 export interface TimeLimit {
-  /** It is tried at least for so long, from when the cloud took its event in. */
+  /** Minimum time of retries since the cloud received its event; milliseconds. */
   readonly maxAgeMs: number;
-  /** It is tried for so much longer while it had fewer than `minAttempts`; not a moment longer. */
+  /** Additional time for a callback with fewer than `minAttempts` attempts; milliseconds. This is the final limit. */
   readonly graceMs: number;
   readonly minAttempts: number;
 }
 
-/** Rule B10: a callback is not given up before it had so many attempts, or its grace is over. */
+/** Rule B10: a callback is not given up before this number of attempts, or before the end of the grace period. */
 export const minAttempts = 10;
 
-/** A probe of a failing destination: an attempt of every delivery that waits behind it (rule B10). */
+/**
+ * A probe of a failing destination. It counts as an attempt of every delivery that waits for the destination (rule
+ * B10).
+ */
 export interface Probe {
   readonly atMs: number;
   /** The delivery that was sent. */
@@ -20,38 +23,38 @@ export interface Probe {
 }
 
 /**
- * Probes that are remembered of a destination. Fewer than `minAttempts` of them are a delivery's own
- * when its own attempts do not suffice, so what is left always holds the probes of others that matter.
+ * Number of remembered probes per destination. If a delivery has too few attempts of its own, fewer than `minAttempts`
+ * of the probes are its own. So the rest always contains the needed probes of others.
  */
 export const keptProbes = 2 * minAttempts;
 
-/** The probes that count as attempts of a delivery beside its own attempts. */
+/** Number of probes that count as attempts of a delivery in addition to its own attempts. */
 export function probesFor(recent: readonly Probe[], delivery: Pick<Delivery, 'id' | 'budgetFromMs'>): number {
   return recent.filter(({ atMs, id }) => atMs >= delivery.budgetFromMs && id !== delivery.id).length;
 }
 
 type Budget = Pick<Delivery, 'budgetFromMs' | 'attempts'>;
 
-/** From here on it may end for want of success; milliseconds since 1970. */
+/** Time from which it may end without success; milliseconds since 1970. */
 export function agedAtMs(delivery: Budget, limit: TimeLimit): number {
   return delivery.budgetFromMs + limit.maxAgeMs;
 }
 
-/** From here on nothing is sent any more; milliseconds since 1970. */
+/** Time from which nothing is sent any more; milliseconds since 1970. */
 export function endsAtMs(delivery: Budget, limit: TimeLimit): number {
   return agedAtMs(delivery, limit) + limit.graceMs;
 }
 
-/** True when it has had its time and its attempts; `probes` are those of others that count for it. */
+/** True if its time and its attempts are used up; `probes` is the number of probes with others that count for it. */
 export function isOver(delivery: Budget, probes: number, nowMs: number, limit: TimeLimit): boolean {
   if (nowMs >= endsAtMs(delivery, limit)) return true;
   return nowMs >= agedAtMs(delivery, limit) && delivery.attempts + probes >= limit.minAttempts;
 }
 
 /**
- * Whether a delivery is given up while its destination takes nothing; `recent` are the newest probes of
- * the destination. Without an address nothing could be tried: its age alone decides (rule B10). 'too few
- * attempts': only these keep it.
+ * Whether a delivery is given up while its destination accepts nothing; `recent` are the newest probes of the
+ * destination. Without an address nothing can be tried, so only its age decides (rule B10). 'too few attempts': it
+ * waits only because of the number of attempts.
  */
 export function whileNotTaken(
   delivery: Budget & Pick<Delivery, 'id'>,

@@ -1,41 +1,41 @@
-/** Queued for a setting whose destination does not take callbacks: enough to probe it with. */
+/** Maximum deliveries in memory for a setting whose destination does not accept callbacks: enough for probes. */
 const probingWindow = 16;
-/** Claimed with one write: a large one would hold up the callbacks that can go. */
+/** Maximum deliveries of one claim. A larger write would delay callbacks that can be sent. */
 const claimAtOnce = 200;
 
-/** A body that begins another portion of so many bytes takes another place in memory. */
-const bytesOfPlace = 8192;
+/** Body bytes per window unit. */
+const bytesPerUnit = 8192;
 
-/** Places in memory that a delivery takes: one, unless its body is large. Windows and rooms are counted in them. */
-export function placesOf({ body }: { readonly body: Uint8Array }): number {
-  return Math.max(1, Math.ceil(body.byteLength / bytesOfPlace));
+/** Window units of a delivery: one, or more for a large body. Windows and memory are measured in units. */
+export function windowUnitsOf({ body }: { readonly body: Uint8Array }): number {
+  return Math.max(1, Math.ceil(body.byteLength / bytesPerUnit));
 }
 
-/** How many deliveries of one setting may be queued in memory; `taking`: its destination takes callbacks. */
+/** Maximum window units of one setting in memory; `taking`: its destination accepts callbacks. */
 export function windowOf(windowSize: number, taking: boolean): number {
   return taking ? windowSize : Math.min(probingWindow, windowSize);
 }
 
-/** The memory of the whole instance: how many more deliveries it may queue, and how many in all. */
+/** Memory of the whole instance in window units: the maximum, and the free units. */
 export interface Memory {
   readonly max: number;
-  room(): number;
+  free(): number;
 }
 
 /**
- * True when deliveries that wait for others must make room: only the database can bring on what they
- * wait for, so they never take all of it.
+ * True if deliveries that wait for others must leave memory. Only the database can provide the deliveries that they
+ * wait for, so waiting deliveries must never use all of the memory.
  */
 export function isCrowded(queued: number, window: number, memory: Memory): boolean {
-  return queued > window / 4 || memory.room() < memory.max / 2;
+  return queued > window / 4 || memory.free() < memory.max / 2;
 }
 
 /**
- * How many to claim from the database now: a portion, once at most half of the window is in use. `places`: what
- * each of the last ones took.
+ * Number of deliveries to claim from the database now: 0 while more than half of the window is in use. `units`: average
+ * window units of the last claimed deliveries.
  */
-export function claimCount(queued: number, window: number, memory: Memory, places = 1): number {
+export function claimCount(queued: number, window: number, memory: Memory, units = 1): number {
   if (queued > window / 2) return 0;
-  const room = Math.min(window - queued, memory.room());
-  return room <= 0 ? 0 : Math.max(1, Math.min(Math.floor(room / places), claimAtOnce));
+  const free = Math.min(window - queued, memory.free());
+  return free <= 0 ? 0 : Math.max(1, Math.min(Math.floor(free / units), claimAtOnce));
 }

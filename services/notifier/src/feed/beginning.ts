@@ -6,13 +6,13 @@ export interface Part {
   readonly applicationId: string;
   readonly field: 'position' | 'again';
   readonly partition: number;
-  /** Positions before this text only. */
+  /** Only positions before this text. */
   readonly end: string;
 }
 
 /**
- * Returns the position of an event with an intake before `beforeMs`, near the last one; undefined: there is none.
- * Events before it were published before its intake, so they were created before `beforeMs` by a clock that is right.
+ * Returns the position of an event that was received before `beforeMs`, near the last one; undefined if there is none.
+ * Events before it were published before they were received, so a correct clock created them before `beforeMs`.
  */
 export async function lastBefore(
   store: Pick<FeedStore, 'keys'>,

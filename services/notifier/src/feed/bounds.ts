@@ -4,23 +4,23 @@ import type { FeedStore } from '../ports.ts';
 
 export interface BoundsOptions {
   readonly store: Pick<FeedStore, 'partitions' | 'advance'>;
-  /** By partition: what the notifier's group has committed (EventLog.committed). */
+  /** By partition: the offset that the notifier's group has committed (EventLog.committed). */
   readonly committed: () => Promise<ReadonlyMap<number, number>>;
   readonly clock: Clock;
 }
 
-/** Up to where the partitions of the log may be read: everything before is stored. */
+/** End of the readable part of the log's partitions: everything before it is stored. */
 export interface Bounds {
   /** By partition. */
   readonly ends: ReadonlyMap<number, string>;
-  /** Everything that was committed then is before them; milliseconds since 1970. */
+  /** Everything that was committed at this time is before the ends; milliseconds since 1970. */
   readonly atMs: number;
 }
 
-/** Bounds are read again after this. */
+/** Time after which bounds are read again; milliseconds. */
 const freshForMs = 100;
 
-/** Reads the offsets that are committed, for all requests of this process together (ADR 0053). */
+/** Reads the committed offsets for all requests of this process together (ADR 0053). */
 export class BoundsReader {
   readonly #o: BoundsOptions;
   #last: { readonly bounds: Promise<Bounds>; readonly monotonicMs: number } | undefined;
@@ -45,13 +45,13 @@ export class BoundsReader {
   async #read(): Promise<Bounds> {
     const { store, committed, clock } = this.#o;
     const atMs = clock.now();
-    // Before the offsets: offsets of a topic that was made again do not fit an epoch before it.
+    // Before the offsets: offsets of a recreated topic do not fit an earlier epoch.
     const partitions = await store.partitions();
     const offsets = await committed();
     const ends = await Promise.all(
       partitions.map(async (known) => {
         const offset = offsets.get(known.partition) ?? 0;
-        // Stored before it is used: a member that finds an event before it knows that readers have passed it.
+        // Stored before it is used: a member that finds an event before this offset knows that readers have passed it.
         const {
           partition,
           epoch,

@@ -20,7 +20,7 @@ let nowMs: number;
 let committed: Map<number, number>;
 let positions: LogPositions;
 let feed: Feed;
-/** By the monotonic clock, each call is a second later. */
+/** Monotonic clock that advances by one second per call. */
 let spentMs = 0;
 const clock = {
   now: () => nowMs,
@@ -51,7 +51,7 @@ const idOf = ({ value }: LogEvent) => Buffer.from(value).toString();
 const events = (partition: number, count: number, from = 0) =>
   Array.from({ length: count }, (_, i) => event(partition, from + i));
 
-/** The documents that the consumer makes of a batch. */
+/** The documents that the consumer creates for a batch. */
 async function documents(batch: readonly LogEvent[], more: Partial<Given> = {}, by = positions) {
   const positionOf = await by.of(batch);
   return batch.map((one) => {
@@ -72,7 +72,7 @@ const handle = async (batch: readonly LogEvent[], more: Partial<Given> = {}) => 
   const [partition = 0, offset = 0] = batch.at(-1)?.position.split(':').map(Number) ?? [];
   commit(partition, offset + 1);
 };
-/** A notice, or what has no event in the log. */
+/** A notice, or another delivery without an event in the log. */
 const notice = (id: string, more: Partial<Given> = {}) =>
   deliveries.insertOne(eventDocument({ _id: id, unplaced: true, unplacedAtMs: nowMs, ...more }, nowMs));
 const sendAgain = (id: string) => deliveries.updateMany({ _id: id }, sentAgain(nowMs));
@@ -93,7 +93,7 @@ const readAll = async (more: Partial<FeedRequest> = {}, by = feed) => {
 };
 const names = (batch: readonly LogEvent[]) => batch.map(idOf);
 
-test('a page ends before what is not committed: an event that is stored later has no event behind it before', async () => {
+test('a page ends before uncommitted events: an event that is stored later is never before an event that was read', async () => {
   const [first, second, third] = events(0, 3);
   await store([third, first] as LogEvent[]);
   const begun = await readAll();
@@ -106,7 +106,7 @@ test('a page ends before what is not committed: an event that is stored later ha
   expect((await readAll({ after: one.cursor })).ids).toEqual(names([second, third] as LogEvent[]));
 });
 
-test('partitions are merged by creation, each in its own order, whatever the limit; those that are added later are read from their start', async () => {
+test('partitions are merged by creation, each in its own order, whatever the limit; partitions that are added later are read from their start', async () => {
   for (let i = 0; i < 30; i++) {
     nowMs += 1000;
     await handle([event(i % 3, Math.floor(i / 3), `n-${String(i).padStart(2, '0')}`)]);
@@ -119,7 +119,7 @@ test('partitions are merged by creation, each in its own order, whatever the lim
   expect((await readAll({ after: all.cursor })).ids).toEqual(['n-7-0', 'n-7-1']);
 });
 
-test('a topic that was made again gets a higher epoch: nothing is behind the cursors of before, nor mixed with it', async () => {
+test('a recreated topic gets a higher epoch: its events come after all earlier cursors', async () => {
   await handle(events(0, 50));
   const { cursor } = await readAll({ limit: 7 });
   const half = await read({ limit: 20 });
@@ -135,7 +135,7 @@ test('a topic that was made again gets a higher epoch: nothing is behind the cur
   expect((await readAll()).ids).toEqual([...names(events(0, 50)), ...names(again)]);
 });
 
-test('a topic that was made again before anybody read has both its events in the feed', async () => {
+test('the events of a topic that was recreated before the first read are all in the feed', async () => {
   await handle(events(0, 5));
   committed.clear();
   const again = Array.from({ length: 9 }, (_, i) => event(0, i, `again-${i}`));
@@ -146,7 +146,7 @@ test('a topic that was made again before anybody read has both its events in the
   expect(ids.toSorted()).toEqual([...names(again), ...names(events(0, 5))].toSorted());
 });
 
-test('a member that has lost its partition begins no epoch, and what it stores alone is behind every cursor', async () => {
+test('a member that has lost its partition starts no epoch, and events that only it stores come after every cursor', async () => {
   const frozen = positionsOf();
   await handle(events(0, 10));
   const { cursor } = await readAll();
@@ -158,7 +158,7 @@ test('a member that has lost its partition begins no epoch, and what it stores a
   expect((await readAll({ after: cursor })).ids.toSorted()).toEqual(['lost', 'n-0-10', 'n-0-11']);
 });
 
-test('a replayed dead letter comes behind every cursor', async () => {
+test('a replayed dead letter comes after every cursor', async () => {
   await handle(events(0, 3));
   const { cursor } = await readAll();
   await store([{ ...event(0, 1, 'letter'), replayed: true }]);
@@ -167,7 +167,7 @@ test('a replayed dead letter comes behind every cursor', async () => {
   expect((await readAll({ after: cursor })).ids.toSorted()).toEqual(['letter', 'n-0-3']);
 });
 
-test('a callback that is sent again comes again for readers with resends only, each time, also with the same cursor', async () => {
+test('a resent callback appears again only for readers with resends, each time, also with the same cursor', async () => {
   await handle(events(0, 3));
   const { cursor } = await readAll();
   await sendAgain('n-0-1');
@@ -188,15 +188,15 @@ test('a callback that is sent again comes again for readers with resends only, e
   expect((await readAll({ after: passed.cursor, withResends: true })).ids).toEqual(['notice+1']);
 });
 
-describe('a reader that dies, or is frozen, while it gives positions', () => {
-  /** As the real store, with something before a list is completed. */
+describe('a reader that dies or is frozen while it assigns positions', () => {
+  /** The real store, with a hook before a list is completed. */
   const stopped = (before: (place: () => Promise<void>) => Promise<void>): FeedStore => {
     const real = createFeedStore(bed.store);
     return { ...real, place: (id, list) => before(() => real.place(id, list)) };
   };
   const dying = () => feedOn(stopped(() => Promise.reject(new Error('dead'))));
 
-  test('another one completes what it began', async () => {
+  test('another reader completes its work', async () => {
     for (let i = 0; i < 5; i++) await notice(`n-${i}`, { unplacedAtMs: nowMs + i });
     await expect(readAll({}, dying())).rejects.toThrow('dead');
     await notice('later');
@@ -255,7 +255,7 @@ describe('a reader that dies, or is frozen, while it gives positions', () => {
   });
 });
 
-test('many that are to get positions get them over several requests, each once', async () => {
+test('many deliveries without positions get them over several requests, each once', async () => {
   const many = Array.from({ length: 2600 }, (_, i) => `n-${String(i).padStart(4, '0')}`);
   await deliveries.insertMany(
     many.map((_id, i) => eventDocument({ _id, unplaced: true, unplacedAtMs: nowMs + i }, nowMs)),
@@ -263,8 +263,8 @@ test('many that are to get positions get them over several requests, each once',
   expect((await readAll({ limit: 1000 })).ids).toEqual(many);
 });
 
-describe('a reader that begins with a time', () => {
-  test('gets all that was created then or later, and little of before, also with several epochs and times that step back', async () => {
+describe('a reader that starts at a time', () => {
+  test('gets all events that were created at that time or later, and few earlier ones, also with several epochs and clock steps back', async () => {
     const began = nowMs;
     const ids: { id: string; atMs: number }[] = [];
     for (let epoch = 0; epoch < 3; epoch++) {
@@ -273,7 +273,7 @@ describe('a reader that begins with a time', () => {
       for (let i = 0; i < 60; i++) {
         nowMs += minuteMs;
         const id = `n-${epoch}-${i}`;
-        // Published late, by an instance whose clock is behind, or at once.
+        // Published late, by an instance with a slow clock, or at once.
         const createdAtMs = nowMs - (i % 7 === 3 ? 40 * minuteMs : 0);
         await handle([event(i % 2, Math.floor(i / 2), id)], { createdAtMs });
         if (i % 10 === 0) await readAll();
@@ -288,7 +288,7 @@ describe('a reader that begins with a time', () => {
     }
   });
 
-  test('that is still to come gets what comes from now on', async () => {
+  test('in the future gets new events', async () => {
     await handle(events(0, 5));
     await notice('notice');
     await sendAgain('n-0-1');
@@ -305,7 +305,7 @@ describe('a cursor', () => {
     message: expect.stringMatching(message),
   });
 
-  test('is valid for 30 days less six hours since its reader was at the end, and polling renews it', async () => {
+  test('is valid for 30 days minus six hours after its reader was at the end, and polling renews it', async () => {
     await handle(events(0, 2));
     let { cursor } = await readAll();
     for (let i = 0; i < 3; i++) {
@@ -319,7 +319,7 @@ describe('a cursor', () => {
     expect((await readAll()).ids).toHaveLength(2);
   });
 
-  test('of another application, of other filters, or changed in any character is refused', async () => {
+  test('of another application, of other filters, or changed in any character is rejected', async () => {
     await handle(events(0, 1));
     const { cursor: after } = await readAll();
     await expect(read({ after, applicationId: 'other' })).rejects.toMatchObject(
@@ -335,7 +335,7 @@ describe('a cursor', () => {
   });
 });
 
-test('a filter looks at 1,000 events of a request and continues behind them; large bodies end a page', async () => {
+test('a filter reads 1,000 events per request and continues after them; large bodies end a page', async () => {
   const other = Buffer.from(JSON.stringify({ operationId: 'notify-volume' }));
   await handle(events(0, 2500), { body: other });
   await handle(events(0, 1, 2500));
@@ -353,12 +353,12 @@ test('a page beside events of other applications reads only its own', async () =
   await handle(events(0, 10, 3000));
   const before = bed.documentsExamined();
   expect((await readAll()).ids).toHaveLength(10);
-  // On MongoDB nothing is counted here.
+  // Documents are not counted on MongoDB.
   expect(bed.documentsExamined() - before).toBeLessThan(100);
 });
 
 test.each([1, 2, 3, 4])(
-  'whatever is stored in which order, committed when, sent again and read by whom: each event once, each partition in order (%d)',
+  'for any order of storing, committing, resending and reading: each event once, each partition in order (%d)',
   async (seed) => {
     let state = seed * 7919;
     const random = (below: number) => {
@@ -386,7 +386,7 @@ test.each([1, 2, 3, 4])(
       return answer.more;
     };
     const settle = async (partition: number) => {
-      // Unordered, as writes settle.
+      // In random order, because writes complete in any order.
       const those = open[partition] as LogEvent[];
       const stored = await documents(those);
       const known = new Set((await deliveries.find({}).toArray()).map(({ _id }) => _id));

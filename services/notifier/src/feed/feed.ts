@@ -8,39 +8,39 @@ import { lastBefore, type Part } from './beginning.ts';
 import { type Bounds, BoundsReader } from './bounds.ts';
 import { OwnStream } from './own-stream.ts';
 
-/** Three clocks are involved: of who gave the cursor its time, who stored an end, and who checks the cursor. */
+/** Three clocks are involved: of the process that dated the cursor, that stored an end, and that checks the cursor. */
 const clocksDifferMs = 3 * 2 * 3_600_000;
-/** The clock of who published a callback may be ahead of the clock of the notifier by this. */
+/** How far the clock of a publisher may be ahead of the notifier's clock; milliseconds. */
 const publishersDifferMs = 5 * 60_000;
-/** Events that one request looks at, whether they fit its filter or not. */
+/** Maximum events that one request reads, whether they match its filter or not. */
 const mostExamined = 1000;
 /** Deliveries that are read at once. */
 const readAtOnce = 200;
-/** No further event is added to a response once its bodies have so many bytes. */
+/** No event is added to a response after its bodies have this many bytes. */
 const mostBytes = 1 << 20;
 
 export interface FeedOptions {
   readonly store: FeedStore;
-  /** By partition: what the notifier's group has committed (EventLog.committed). */
+  /** By partition: the offset that the notifier's group has committed (EventLog.committed). */
   readonly committed: () => Promise<ReadonlyMap<number, number>>;
   readonly clock: Clock;
-  /** The shortest time that a delivery is kept after its end; milliseconds. */
+  /** Minimum retention of a delivery after its end; milliseconds. */
   readonly keptMs: number;
 }
 
 export interface FeedEvent extends EventSubject {
   readonly delivery: Delivery;
-  /** 0: its first position; otherwise the number of times that it was sent again. */
+  /** 0 for its first position; otherwise the number of resends. */
   readonly resends: number;
 }
 
 export interface FeedRequest {
   readonly applicationId: string;
-  /** Undefined: from the oldest event that is kept. */
+  /** Undefined: starts with the oldest stored event. */
   readonly after: string | undefined;
-  /** Without `after`: no event that was created then or later is left out; milliseconds since 1970. */
+  /** Used without `after`: no event that was created at this time or later is left out; milliseconds since 1970. */
   readonly fromMs?: number | undefined;
-  /** Shows also what was sent again. */
+  /** True to include resends. */
   readonly withResends?: boolean | undefined;
   readonly limit: number;
   readonly filter: FeedFilter;
@@ -52,7 +52,7 @@ export interface FeedAnswer {
   readonly more: boolean;
 }
 
-/** The event feed of each application (ADR 0053): nothing appears behind a cursor that was given. */
+/** The event feed of each application (ADR 0053): no event appears before a cursor that was issued. */
 export class Feed {
   readonly #store: FeedStore;
   readonly #clock: Clock;
@@ -69,7 +69,7 @@ export class Feed {
     this.#own = new OwnStream(store, clock);
   }
 
-  /** Throws invalid_argument for a cursor with which nobody can continue; the message says what to do. */
+  /** Throws invalid_argument for a cursor that cannot be continued; the message contains the next step. */
   async read(request: FeedRequest): Promise<FeedAnswer> {
     const { applicationId, after, fromMs = 0, filter } = request;
     const nowMs = this.#clock.now();
@@ -96,13 +96,13 @@ export class Feed {
     };
   }
 
-  /** Up to where a request reads: by partition, with the application's own stream. */
+  /** End of the readable part: by partition, including the application's own stream. */
   async #ends(applicationId: string, bounds: Bounds) {
     const { end, isWhole } = await this.#own.bound(applicationId);
     return { ends: new Map([...bounds.ends, [ownPartition, end]]), isWhole };
   }
 
-  /** Reads a few events; true: there is nothing more before the ends. */
+  /** Reads some events. Returns true if there are no more before the ends. */
   async #readOn(reading: Reading, ends: ReadonlyMap<number, string>): Promise<boolean> {
     const limit = reading.next;
     const found = await Promise.all(
@@ -124,7 +124,7 @@ export class Feed {
     return true;
   }
 
-  /** Positions before the first event that was created at `fromMs` or later; 0: before all. */
+  /** Positions before the first event that was created at `fromMs` or later; 0: before all events. */
   async #beginning(applicationId: string, fromMs: number, nowMs: number): Promise<string[]> {
     if (fromMs === 0) return [];
     const { ends } = await this.#ends(applicationId, await this.#bounds.read());
@@ -148,7 +148,7 @@ function partsOf(of: Omit<Part, 'field'> & { readonly withResends: boolean }): P
   return withResends && part.partition === ownPartition ? [first, { ...part, field: 'again' }] : [first];
 }
 
-/** The first keys of all parts: each partition in its order, and partitions by the times of what is next in each. */
+/** The first keys of all parts: each partition in its order, and partitions by the times of their next events. */
 function merged(
   parts: readonly { readonly partition: number; readonly keys: readonly FeedKey[] }[],
   limit: number,
@@ -173,10 +173,10 @@ function merged(
   return all;
 }
 
-/** One request: what it has got, how far it has read, and whether that is enough. */
+/** One request: the collected events, the read positions, and whether the page is complete. */
 class Reading {
   readonly events: FeedEvent[] = [];
-  /** By partition. */
+  /** Read position by partition. */
   readonly at: Map<number, string>;
   readonly #request: FeedRequest;
   readonly #isFiltered: boolean;
@@ -194,7 +194,7 @@ class Reading {
     return length >= this.#request.limit || this.#examined >= mostExamined || this.#bytes >= mostBytes;
   }
 
-  /** How many events to read next. */
+  /** Number of events to read next. */
   get next(): number {
     const wanted = this.#isFiltered ? readAtOnce : this.#request.limit - this.events.length;
     return Math.min(readAtOnce, mostExamined - this.#examined, wanted);
@@ -207,12 +207,12 @@ class Reading {
 
   /** Everything before these ends was read. */
   end(ends: ReadonlyMap<number, string>): void {
-    // So that resends before it are not shown to who asks for resends later.
+    // So that a reader that asks for resends later does not get earlier resends.
     const own = ends.get(ownPartition) ?? '';
     if (own > (this.at.get(ownPartition) ?? '')) this.at.set(ownPartition, own);
   }
 
-  /** `delivery`: undefined if it was removed meanwhile. */
+  /** `delivery` is undefined if it was removed in the meantime. */
   take({ position, resends }: FeedKey, delivery: Delivery | undefined): void {
     this.at.set(positionOf(position).partition, position);
     this.#examined++;

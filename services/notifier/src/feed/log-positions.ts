@@ -5,21 +5,21 @@ import type { FeedStore } from '../ports.ts';
 
 export interface LogPositionsOptions {
   readonly store: Pick<FeedStore, 'partitions' | 'addPartition' | 'renew' | 'advance'>;
-  /** By partition: what the notifier's group has committed (EventLog.committed). */
+  /** By partition: the offset that the notifier's group has committed (EventLog.committed). */
   readonly committed: () => Promise<ReadonlyMap<number, number>>;
   readonly clock: Clock;
 }
 
-/** A partition while its events come without a gap. */
+/** State of a partition while its events come without a gap. */
 interface Known {
   readonly epoch: number;
-  /** Events before this offset are another member's. */
+  /** Events before this offset belong to another member. */
   readonly from: number;
   /** The next offset. */
   readonly next: number;
 }
 
-/** The positions that events have in feeds because of their place in the log (ADR 0053). */
+/** Feed positions of events, derived from their offsets in the log (ADR 0053). */
 export class LogPositions {
   readonly #o: LogPositionsOptions;
   readonly #known = new Map<number, Known>();
@@ -29,8 +29,8 @@ export class LogPositions {
   }
 
   /**
-   * To be called for each batch in the order of the log. The answer gives the position of an event of the batch;
-   * undefined: it has none. Rejects while database or log are unavailable.
+   * Must be called for each batch in the order of the log. Returns a function that gives the position of an event of
+   * the batch; undefined if it has none. Rejects while the database or the log is unavailable.
    */
   async of(events: readonly LogEvent[]): Promise<(event: LogEvent) => string | undefined> {
     const atMs = this.#o.clock.now();

@@ -4,10 +4,10 @@ import type { FeedStore } from '../ports.ts';
 
 /** Deliveries that get their positions together. */
 const placedTogether = 500;
-/** Lists that one request makes or completes. */
+/** Maximum lists that one request creates or completes. */
 const mostLists = 4;
 
-/** Gives positions to notices, resends and replayed dead letters when an application's feed is read (ADR 0053). */
+/** Assigns positions to notices, resends and replayed dead letters when an application's feed is read (ADR 0053). */
 export class OwnStream {
   readonly #store: FeedStore;
   readonly #clock: Clock;
@@ -17,7 +17,7 @@ export class OwnStream {
     this.#clock = clock;
   }
 
-  /** Up to where the stream may be read; `isWhole`: everything that was marked before has a position. */
+  /** End of the readable part of the stream. `isWhole`: every delivery that was marked before has a position. */
   async bound(applicationId: string): Promise<{ readonly end: string; readonly isWhole: boolean }> {
     for (let lists = 0; ; ) {
       const { last, list } = await this.#store.ownStream(applicationId);

@@ -4,7 +4,7 @@ import { attemptReasons, reasonOf } from '../domain/attempt-reason.ts';
 import type { AttemptRecord, Delivery } from '../domain/delivery.ts';
 import { subjectOf } from '../domain/event.ts';
 
-/** Ids of a transaction's callbacks name it (ADR 0006). */
+/** Ids of a transaction's callbacks contain the transaction's id (ADR 0006). */
 const ofTransaction = /^tx-(\d{1,16})-/;
 
 export function toOwnDelivery(delivery: Delivery): MessageInitShape<typeof OwnDeliverySchema> {
@@ -22,7 +22,7 @@ export function toOwnDelivery(delivery: Delivery): MessageInitShape<typeof OwnDe
   };
 }
 
-/** Without errors' own texts, which may name what is the platform's. */
+/** Without texts of errors, which may contain internals of the platform. */
 export function toOwnAttempt(attempt: AttemptRecord): MessageInitShape<typeof OwnAttemptSchema> {
   const { atMs, durationMs, statusCode, host = '', answer = '' } = attempt;
   const reason = reasonOf(attempt);

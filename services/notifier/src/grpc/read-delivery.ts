@@ -5,7 +5,7 @@ import type { Delivery } from '../domain/delivery.ts';
 import type { DeliveryStore } from '../ports.ts';
 import { toOwnAttempt, toOwnDelivery } from './own-messages.ts';
 
-/** Throws not_found for one that is not there or another application's, which are told alike. */
+/** Throws not_found, both for a missing delivery and for a delivery of another application. */
 export async function ownDelivery(
   store: Pick<DeliveryStore, 'get'>,
   applicationId: string,

@@ -6,7 +6,7 @@ import type { Feed } from '../feed/feed.ts';
 const defaultLimit = 100;
 const maxLimit = 1000;
 
-/** The events of an application behind a cursor, for the gateway. */
+/** The events of an application after a cursor, for the gateway. */
 export function readEvents(feed: Pick<Feed, 'read'>): Handlers<typeof FeedService>['readEvents'] {
   return async ({ applicationId, after, fromMs, limit, types, deviceId, withResends }) => {
     if (applicationId === '') throw new DomainError('invalid_argument', 'application_id is missing.');

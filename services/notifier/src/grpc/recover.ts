@@ -8,7 +8,7 @@ import { destinationSettings } from '../domain/delivery.ts';
 import type { Recoveries } from '../own/recoveries.ts';
 import type { Recovery } from '../ports.ts';
 
-/** Sends many deliveries again, or counts them. A repeat with the same Idempotency-Key answers the same recovery. */
+/** Sends many deliveries again, or counts them. A repeat with the same Idempotency-Key returns the same recovery. */
 export function recoverDeliveries(
   recoveries: Pick<Recoveries, 'count' | 'recover'>,
   idempotency: Idempotency,

@@ -13,12 +13,13 @@ import { toOwnDelivery } from './own-messages.ts';
 import { ownDelivery } from './read-delivery.ts';
 
 type OwnDeliveryInit = MessageInitShape<typeof OwnDeliverySchema>;
-/** A kept answer: plain data. */
+/** A stored answer: plain data. */
 type Kept = { readonly [key: string]: Keepable };
 
 /**
- * Sends a dead or delivered one again: same id and body, a new budget of time and attempts, out of its order. A repeat
- * with the same Idempotency-Key gets the first answer; until that is kept, the delivery remembers who sent it.
+ * Sends a dead or delivered callback again: same id and body, a new time limit and new attempts, not in its order. A
+ * repeat with the same Idempotency-Key gets the first answer. Until that answer is stored, the delivery remembers the
+ * request that sent it.
  */
 export function sendAgain(options: {
   store: Pick<DeliveryStore, 'get'>;
@@ -70,7 +71,7 @@ function notNow({ status }: Delivery): DomainError {
 }
 
 const reasons: { readonly pending: string } & Partial<Record<DeliveryStatus, string>> = {
-  pending: 'The delivery is still to be sent: it is tried again by itself.',
+  pending: 'The delivery is pending: it is retried automatically.',
   replaced: 'The delivery was replaced by a later one of its transaction and is not sent again.',
-  unsent: 'The notice is for the event feed only and is not sent.',
+  unsent: 'The notice is only in the event feed and is not sent.',
 };

@@ -7,10 +7,12 @@ import { type DestinationSetting, destinationSettings } from '../domain/delivery
 import type { TestResult } from '../test-callbacks/request.ts';
 import type { TestCallbacks, TestOutcome } from '../test-callbacks/test-callbacks.ts';
 
-/** A kept outcome: plain data. */
+/** A stored outcome: plain data. */
 type Kept = TestOutcome & { readonly [key: string]: Keepable };
 
-/** POST …/test_callbacks. A repeat under its Idempotency-Key gets the first answer, and the receiver the same id. */
+/**
+ * POST …/test_callbacks. A repeat with its Idempotency-Key gets the first answer, and the receiver gets the same id.
+ */
 export function sendTestCallback(deps: {
   readonly tests: Pick<TestCallbacks, 'send'>;
   readonly idempotency: Idempotency;

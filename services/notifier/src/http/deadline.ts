@@ -1,16 +1,16 @@
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 
-/** The time of one request, which also ends when its caller stops it. */
+/** Time limit of one request, which also ends when its caller aborts it. */
 export interface Deadline {
-  /** Aborted when the time is over or the caller stops. */
+  /** Aborted when the time is over or the caller aborts. */
   readonly signal: AbortSignal;
-  /** Rejects then: undici heeds an abort only once it is connected, this is heeded at once. */
+  /** Rejects at the same time. undici observes an abort only once it is connected, this promise is observed at once. */
   readonly passed: Promise<never>;
-  /** The request is over. */
+  /** To be called when the request has ended. */
   clear(): void;
 }
 
-/** Starts the clock; `timeoutMs` in milliseconds. Throws at once when `stop` is aborted already. */
+/** Starts the time limit of `timeoutMs` milliseconds. Throws at once if `stop` is already aborted. */
 export function startDeadline(timeoutMs: number, stop: AbortSignal, time: Time = systemTime): Deadline {
   stop.throwIfAborted();
   const abort = new AbortController();

@@ -1,7 +1,7 @@
 import { type buildConnector, Pool } from 'undici';
 
 /**
- * Keep-alive connections by origin: a bounded number of pools, the one unused for longest is closed. Applications may
+ * Keep-alive connections by origin. The number of pools is limited; the pool unused longest is closed. Applications may
  * share an origin, so no request waits for a connection: callers limit the requests of each application.
  */
 export class OriginPools {
@@ -12,21 +12,21 @@ export class OriginPools {
 
   constructor({ maxPools, connect }: { maxPools: number; connect: buildConnector.connector }) {
     this.#maxPools = maxPools;
-    // While undici does not know whether an origin speaks HTTP/2, it lets all requests wait for the first connection.
+    // Until undici knows whether an origin speaks HTTP/2, it makes all requests wait for the first connection.
     this.#open = (origin) => new Pool(origin, { connections: null, allowH2: false, connect });
   }
 
-  /** The origin's pool, to be used at once. */
+  /** The origin's pool, for immediate use. */
   get(origin: string): Pool {
     let pool = this.#pools.get(origin);
     if (pool) this.#pools.delete(origin);
     else pool = this.#open(origin);
-    // Put last: the first in the map is the one unused for longest.
+    // Moved to the end: the first pool in the map is the one unused longest.
     this.#pools.set(origin, pool);
     if (this.#pools.size > this.#maxPools) {
       const [oldest, stale] = this.#pools.entries().next().value as [string, Pool];
       this.#pools.delete(oldest);
-      // Lets the requests in flight finish; each of them has its deadline.
+      // Requests in flight finish; each has its deadline.
       const closed: Promise<void> = stale
         .close()
         .catch(() => {})
@@ -40,7 +40,7 @@ export class OriginPools {
     return this.#pools.size;
   }
 
-  /** Cuts every connection. */
+  /** Closes every connection. */
   async close(): Promise<void> {
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
     this.#pools.clear();

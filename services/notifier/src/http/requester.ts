@@ -3,9 +3,9 @@ import type { BoundedAnswer, BoundedRequester } from '../ports.ts';
 import type { OriginPools } from './pools.ts';
 
 /**
- * Posts with undici and reads the answer whole, up to a bound. Redirects are not followed. Each
- * request has a connection of its own: a kept one may be closed by the other side just as the
- * request goes out, and a request that is sent once must not fail for that.
+ * Posts with undici and reads the whole answer, up to a limit. Redirects are not followed. Each request has a separate
+ * connection: the server may close a kept connection at the moment of the request, and a request that is sent only once
+ * must not fail because of that.
  */
 export class UndiciRequester implements BoundedRequester {
   readonly #pools: OriginPools;
@@ -29,7 +29,7 @@ export class UndiciRequester implements BoundedRequester {
         reset: true,
         signal: deadline.signal,
       });
-      // A body that is cut off reports that as an error, also when nobody reads it any more.
+      // An interrupted body reports an error, even if nothing reads it any more.
       answer.body.on('error', () => {});
       const { statusCode } = answer;
       try {
@@ -56,7 +56,7 @@ export class UndiciRequester implements BoundedRequester {
   }
 }
 
-/** The answer has more bytes than are read. */
+/** The answer has more bytes than the limit. */
 export class AnswerTooLargeError extends Error {
   override readonly name = 'AnswerTooLargeError';
   constructor(maxAnswerBytes: number) {

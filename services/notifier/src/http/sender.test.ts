@@ -56,7 +56,7 @@ function createSender(
   return { post, pools, sender };
 }
 
-test('a user and password in the URL go out as basic authentication, unescaped', async () => {
+test('a user and password in the URL are sent as basic authentication, unescaped', async () => {
   const heard: (string | undefined)[] = [];
   const port = await http((request, response) => {
     heard.push(request.headers.authorization);
@@ -71,7 +71,7 @@ test('a user and password in the URL go out as basic authentication, unescaped',
 });
 
 // protects against callbacks/endless-answer
-test('of an answer without end 64 KiB are read; its status counts all the same', async () => {
+test('of an endless answer 64 KiB are read; its status still counts', async () => {
   let cut = false;
   const port = await http((_, response) => {
     response.on('close', () => {
@@ -88,10 +88,10 @@ test('of an answer without end 64 KiB are read; its status counts all the same',
     statusCode: 200,
     error: '',
   });
-  await waitFor('the connection is cut', () => cut);
+  await waitFor('the connection is closed', () => cut);
 });
 
-test('an answer that breaks off, or never ends, counts by its status', async () => {
+test('an interrupted or endless answer counts by its status', async () => {
   const breaks = await http((_, response) => {
     response.writeHead(200, { 'content-length': 10 });
     response.write('half', () => response.destroy());
@@ -114,7 +114,7 @@ test('an answer that breaks off, or never ends, counts by its status', async () 
   });
 });
 
-test('what comes before the answer is not the answer', async () => {
+test('informational responses are not the answer', async () => {
   const hints = { link: '</style.css>; rel=preload' };
   const answers = await http((_, response) => {
     response.writeContinue();
@@ -129,7 +129,7 @@ test('what comes before the answer is not the answer', async () => {
 });
 
 // protects against callbacks/answer-secrets
-test('of an answer that is no success the first 1 KiB are kept, without the key and the signatures that it repeats', async () => {
+test('of an answer without success the first 1 KiB are kept, without the key and the signatures that it contains', async () => {
   const headers = {
     'X-TLPF-NOTIFICATION-KEY': 'a'.repeat(64),
     'webhook-signature': `v1,${'b'.repeat(44)}`,
@@ -151,12 +151,12 @@ test('of an answer that is no success the first 1 KiB are kept, without the key 
   expect(answer).not.toContain('the authentication key');
 });
 
-test('of a success nothing is kept', async () => {
+test('of a successful answer nothing is kept', async () => {
   const port = await http((_, response) => response.writeHead(200).end('thank you'));
   expect(await createSender().post(`http://127.0.0.1:${port}/`)).not.toHaveProperty('answer');
 });
 
-test('an endpoint that never answers is given up after the total time-out', async () => {
+test('an endpoint that never answers is aborted after the total time-out', async () => {
   const port = await http(() => {});
   expect(await createSender({ totalMs: 100 }).post(`http://127.0.0.1:${port}/`)).toMatchObject({
     statusCode: 0,
@@ -164,7 +164,7 @@ test('an endpoint that never answers is given up after the total time-out', asyn
   });
 });
 
-test('an endpoint that takes no part in TCP or TLS is given up, too', async () => {
+test('an endpoint that does not complete TCP or TLS is aborted, too', async () => {
   const port = await listen(createTcp((socket) => closers.push(async () => socket.destroy())));
   expect(await createSender({ totalMs: 100 }).post(`https://127.0.0.1:${port}/`)).toMatchObject({
     statusCode: 0,
@@ -233,7 +233,7 @@ test('an expired certificate is the error of the attempt', async () => {
 });
 
 // protects against callbacks/ssrf-mixed
-test('of several addresses of a name only the allowed ones are connected to', async () => {
+test('of several addresses of a name only the allowed ones are used', async () => {
   const port = await http((_, response) => response.writeHead(204).end());
   const mixed = createSender({ resolve: async () => ['169.254.169.254', '10.0.0.1', '127.0.0.1'] });
   expect(await mixed.post(`http://mixed.example:${port}/`)).toMatchObject({ statusCode: 204 });
@@ -244,7 +244,7 @@ test('of several addresses of a name only the allowed ones are connected to', as
   });
 });
 
-test('connections are kept, for a bounded number of origins', async () => {
+test('connections are kept, for a limited number of origins', async () => {
   const sockets = new Set<unknown>();
   const ports = await Promise.all(
     Array.from({ length: 4 }, () =>
@@ -256,14 +256,14 @@ test('connections are kept, for a bounded number of origins', async () => {
   );
   const { post, pools } = createSender({ maxPools: 2 });
   for (let i = 0; i < 20; i++) await post(`http://127.0.0.1:${ports[0]}/`);
-  // A second one may be opened while the first one's answer is being finished.
+  // A second connection may be opened while the answer on the first one is being finished.
   expect(sockets.size).toBeLessThanOrEqual(2);
   for (const port of ports)
     expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ statusCode: 204 });
   expect(pools.size).toBe(2);
 });
 
-test('a shutdown cuts off all that are under way, and those that come after it', async () => {
+test('a shutdown aborts all requests in flight, and later requests', async () => {
   const stop = new AbortController();
   let arrived = 0;
   const port = await http(() => {
@@ -278,7 +278,7 @@ test('a shutdown cuts off all that are under way, and those that come after it',
   expect(arrived).toBe(3);
 });
 
-test('a shutdown cuts a request off', async () => {
+test('a shutdown aborts a request', async () => {
   const port = await http(() => stop.abort(new Error('stopping')));
   const stop = new AbortController();
   expect(await createSender().post(`http://127.0.0.1:${port}/`, stop.signal)).toMatchObject({

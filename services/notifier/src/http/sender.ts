@@ -8,24 +8,24 @@ import { retryAfterMs } from '../domain/retry-after.ts';
 import type { CallbackRequest, CallbackSender } from '../ports.ts';
 import type { OriginPools } from './pools.ts';
 
-/** Most bytes of an answer that are read (rule C10); the rest is cut off. */
+/** Maximum bytes of an answer that are read (rule C10); the rest is discarded. */
 const answerLimitBytes = 64 * 1024;
 const maxErrorLength = 200;
 
 /** Limits of one attempt; milliseconds. */
 export interface SenderLimits {
-  /** Time until the answer has ended, connecting included. */
+  /** Time until the end of the answer, including connecting. */
   readonly totalTimeoutMs: number;
   /** Longest pause that a receiver can ask for. */
   readonly maxRetryAfterMs: number;
 }
 
-/** Sends callbacks with undici; redirects are not followed. */
+/** Sends callbacks with undici. Redirects are not followed. */
 export class UndiciSender implements CallbackSender {
   readonly #pools: OriginPools;
   readonly #time: Time;
   readonly #limits: SenderLimits;
-  /** The requests under way that a signal cuts off. */
+  /** Requests in flight, by the signal that aborts them. */
   readonly #underWay = new WeakMap<AbortSignal, Set<Exchange>>();
 
   constructor(pools: OriginPools, time: Time, limits: SenderLimits) {
@@ -46,7 +46,7 @@ export class UndiciSender implements CallbackSender {
     try {
       const { statusCode, retryAfter, beginning } = await this.#exchange(url, sent, body, signal);
       const succeeded = isSuccess(statusCode);
-      // A receiver knows the application's key, too.
+      // A receiver also knows the application's key.
       const answer = succeeded ? '' : toldOf(beginning, [authenticationKey, ...secretsIn(sent)]).answer;
       const asked =
         statusCode === 429 || statusCode === 503
@@ -66,7 +66,7 @@ export class UndiciSender implements CallbackSender {
     }
   }
 
-  /** One request. Rejects where no status arrives in time. */
+  /** One request. Rejects if no status arrives in time. */
   async #exchange(
     url: URL,
     headers: Record<string, string>,
@@ -117,14 +117,13 @@ export class UndiciSender implements CallbackSender {
 const isSuccess = (statusCode: number) => statusCode >= 200 && statusCode < 300;
 
 /**
- * What becomes of one request. The answer's body is read, so that the connection can be used again: of a success it
- * is dropped, of anything else its beginning is kept. Once the status is there, nothing that happens to the body
- * matters.
+ * Handles one request. The answer's body is read, so that the connection can be reused. The body of a success is
+ * discarded; of any other answer the beginning is kept. Once the status has arrived, errors of the body do not matter.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   statusCode = 0;
   retryAfter: string | string[] | undefined;
-  /** Resolves when the answer has ended or is cut off; rejects where there is no status. */
+  /** Resolves when the answer has ended or was aborted; rejects if there is no status. */
   readonly over: Promise<void>;
   readonly #end: () => void;
   readonly #fail: (reason: unknown) => void;
@@ -140,7 +139,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#fail = reject;
   }
 
-  /** The beginning of an answer that is no success. */
+  /** The beginning of an answer without success. */
   get beginning(): Buffer {
     return Buffer.concat(this.#parts);
   }
@@ -155,7 +154,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     statusCode: number,
     headers: Dispatcher.ResponseData['headers'],
   ): void {
-    // 1xx: the answer is still to come.
+    // 1xx: the final answer follows.
     if (statusCode < 200) return;
     this.statusCode = statusCode;
     this.retryAfter = headers['retry-after'];
@@ -177,7 +176,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settle(error);
   }
 
-  /** undici heeds an abort only once it is connected; whoever waits is told at once. */
+  /** undici observes an abort only once it is connected; this rejects the caller's promise at once. */
   giveUp(reason: Error): void {
     this.#givenUp = reason;
     this.#controller?.abort(reason);
@@ -190,7 +189,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Short, for operators: the code and the message, of the first error where there are several. */
+/** Short text for operators: code and message, of the first error if there are several. */
 export function describeFailure(error: unknown): string {
   const { errors } = error as { errors?: unknown[] };
   const { code, message, name } = (errors?.[0] ?? error) as NodeJS.ErrnoException;

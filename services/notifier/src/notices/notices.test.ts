@@ -15,7 +15,7 @@ const kept = { deliveredMs: 30 * 24 * hourMs, deadMs: 90 * 24 * hourMs };
 let bed: TestBed;
 let time: FakeTime;
 let running: Notices[];
-/** Applications of which devices do not answer. */
+/** Applications for which devices does not answer. */
 let unanswered: Set<string>;
 beforeEach(async () => {
   bed = openTestBed('notifier', { onMongo: true });
@@ -34,7 +34,7 @@ const deliver = (...all: Partial<DeliveryDocument>[]) =>
         ({ applicationId: 'a-1', destination: 'deviceEvent', status: 'pending', lane, ...one }) as never,
     ),
   );
-/** Callbacks that are given up now. */
+/** Stores callbacks that are dead now. */
 const giveUp = (name: string, count: number, applicationId = 'a-1') => {
   const now = { createdAtMs: time.now(), dueAtMs: time.now() };
   const one = (_: unknown, i: number) =>
@@ -42,14 +42,14 @@ const giveUp = (name: string, count: number, applicationId = 'a-1') => {
   return deliver(...Array.from({ length: count }, one));
 };
 
-/** An instance that looks only when a test says so; `wrapped` stands before its store. */
+/** An instance that checks only when the test calls it. `wrapped` wraps its store. */
 function start(wrapped: (store: NoticeStore) => NoticeStore = (store) => store): Notices {
   const notices = new Notices({
     store: wrapped(createNoticeStore(bed.store, kept, time)),
     deliveries: new MongoDeliveryStore(bed.store, 'instance', kept, time),
     destinations: {
       async get(applicationId) {
-        if (unanswered.has(applicationId)) throw new Error('devices are away');
+        if (unanswered.has(applicationId)) throw new Error('devices is unavailable');
         return undefined;
       },
     },
@@ -63,7 +63,7 @@ function start(wrapped: (store: NoticeStore) => NoticeStore = (store) => store):
 }
 
 type Write = 'insert' | 'failed' | 'end';
-/** Rejects what follows on the n-th write of a kind (`dies`), or only this one write, which is not made (`refuses`). */
+/** Rejects every call after the n-th write of a kind (`dies`), or only this write, which is not made (`refuses`). */
 function broken(kind: 'dies' | 'refuses', write: Write, times = 1) {
   const state = { met: false, left: times };
   const wrapped = (store: NoticeStore) =>
@@ -75,7 +75,7 @@ function broken(kind: 'dies' | 'refuses', write: Write, times = 1) {
               if (state.met && kind === 'dies') throw new Error('killed');
               const isIt = name === write && --state.left === 0;
               if (isIt) state.met = true;
-              if (isIt && kind === 'refuses') throw new Error('the database is away');
+              if (isIt && kind === 'refuses') throw new Error('the database is unavailable');
               const answer = await (target[name] as (...all: never[]) => unknown)(...args);
               if (isIt) throw new Error('killed');
               return answer;
@@ -95,33 +95,33 @@ const types = async () =>
 const counts = async (applicationId = 'a-1') =>
   (await notices()).flatMap((one) => (one.applicationId === applicationId ? (one.count ?? []) : []));
 const outages = () => bed.store.collection('outages').countDocuments({});
-/** All running instances look at the same time; one that dies is replaced. */
-async function look(): Promise<void> {
-  const looks = await Promise.allSettled(running.map((one) => one.look()));
-  const errors = looks.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
+/** All running instances check at the same time. A dead instance is replaced. */
+async function check(): Promise<void> {
+  const results = await Promise.allSettled(running.map((one) => one.check()));
+  const errors = results.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
   if (errors.some((error) => error.includes('killed'))) running = [start()];
   expect(errors.filter((error) => !/killed|away/.test(error))).toEqual([]);
 }
 async function fail(forMs: number): Promise<void> {
   for (let passedMs = 0; passedMs < forMs; passedMs += stepMs) {
     for (const one of running) one.failed(lane, 'time_out');
-    await look();
+    await check();
     await time.advance(stepMs);
   }
 }
 async function succeed(): Promise<void> {
   for (const one of running) one.delivered(lane);
-  await look();
+  await check();
 }
-/** Until each interval that has begun is over, and was read. */
+/** Advances until each interval that has begun is over and was read. */
 async function pass(): Promise<void> {
   for (let i = 0; i < 4; i++) {
     await time.advance(minuteMs);
-    await look();
+    await check();
   }
 }
 
-test('two instances make one notice after an hour of failures, and one of the end', async () => {
+test('two instances create one notice after an hour of failures, and one notice of the end', async () => {
   running = [start(), start()];
   const sinceMs = time.now();
   await fail(hourMs);
@@ -136,19 +136,19 @@ test('two instances make one notice after an hour of failures, and one of the en
   expect(await outages()).toBe(0);
 });
 
-test('no notice of a shorter time, of a setting for which nothing waits, or of an address that one instance reaches', async () => {
+test('no notice for a shorter time, for a setting without pending callbacks, or for a URL that one instance reaches', async () => {
   const a = start();
   await fail(hourMs);
   await succeed();
   await fail(hourMs);
   const b = start();
   b.delivered(lane);
-  await look();
+  await check();
   for (let i = 0; i < 30; i++) {
     a.failed(lane, 'time_out');
-    await look();
+    await check();
     b.delivered(lane);
-    await look();
+    await check();
     await time.advance(stepMs);
   }
   await deliveries().deleteMany({});
@@ -157,7 +157,7 @@ test('no notice of a shorter time, of a setting for which nothing waits, or of a
   expect(await types()).toEqual([]);
 });
 
-test('an outage continues after a restart; an address that is removed ends it unless it has a notice', async () => {
+test('an outage continues after a restart; removing the URL ends it unless it has a notice', async () => {
   start();
   await fail(hourMs);
   running = [];
@@ -165,7 +165,7 @@ test('an outage continues after a restart; an address that is removed ends it un
   await fail(stepMs);
   expect(await types()).toEqual(['failing']);
   b.unset(lane);
-  await look();
+  await check();
   running = [];
   start();
   await succeed();
@@ -182,7 +182,7 @@ test.each([
   ['insert', 2],
   ['end', 1],
 ] as const)(
-  'a process that dies after %s (%i): one notice of an outage, and one of its end',
+  'a process that dies after %s (%i): one notice of an outage, and one notice of its end',
   async (write, times) => {
     const { state, wrapped } = broken('dies', write, times);
     start(wrapped);
@@ -195,7 +195,7 @@ test.each([
   },
 );
 
-test('a process that dies before it removes an outage: what fails from then on is another one', async () => {
+test('a process that dies before it removes an outage: later failures are another outage', async () => {
   start(broken('dies', 'insert', 2).wrapped);
   await fail(2 * hourMs);
   await succeed();
@@ -205,20 +205,20 @@ test('a process that dies before it removes an outage: what fails from then on i
 });
 
 test.each(['failed', 'insert', 'end'] as const)(
-  'the database refuses %s: it is tried again',
+  'the database fails at %s: it is retried',
   async (write) => {
     const { state, wrapped } = broken('refuses', write);
     start(wrapped);
     await fail(2 * hourMs);
     await succeed();
-    await look();
+    await check();
     expect(state.met).toBe(true);
     expect(await types()).toEqual(['failing', 'recovered']);
     expect(await outages()).toBe(0);
   },
 );
 
-test('callbacks that are given up in a minute are one notice of two instances, also of one that starts later', async () => {
+test('dead callbacks of a minute are one notice of two instances, also with an instance that starts later', async () => {
   running = [start(), start()];
   await giveUp('x', 5);
   await giveUp('y', 2, 'a-2');
@@ -230,13 +230,13 @@ test('callbacks that are given up in a minute are one notice of two instances, a
   expect([await counts(), await counts('a-2')]).toEqual([[5, 3], [2]]);
 });
 
-test('what is stored late, while the database was away, is counted', async () => {
+test('dead callbacks that are stored late because the database was unavailable are counted', async () => {
   start(broken('refuses', 'outages' as Write, 1).wrapped);
   const endedAtMs = time.now();
   await time.advance(10 * minuteMs);
-  // The first look after the database is back may come before the late writes.
-  await look();
-  await look();
+  // The first check after the database is available may come before the late writes.
+  await check();
+  await check();
   await deliver({ _id: 'late', status: 'dead', createdAtMs: endedAtMs, dueAtMs: endedAtMs });
   await pass();
   expect(await counts()).toEqual([1]);
@@ -254,18 +254,18 @@ test.each(['dies', 'refuses'] as const)(
   },
 );
 
-test('an application of which devices do not answer has its notice later, and delays no other', async () => {
+test('an application for which devices does not answer gets its notice later, and delays no other', async () => {
   unanswered.add('a-1');
   start();
   for (const id of ['a-1', 'a-2']) await giveUp(id, 4, id);
   await pass();
   expect([await counts(), await counts('a-2')]).toEqual([[], [4]]);
   unanswered.clear();
-  await look();
+  await check();
   expect(await counts()).toEqual([4]);
 });
 
-test('a clock that is set back by two hours: notices only come later', async () => {
+test('after a clock is set back by two hours notices are only late', async () => {
   start();
   await giveUp('x', 1);
   await pass();

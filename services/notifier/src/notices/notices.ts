@@ -29,41 +29,41 @@ export interface NoticesOptions {
   readonly metrics: Pick<NotifierMetrics, 'notices'>;
   readonly time: Time;
   readonly logger: Logger;
-  /** A setting has a notice after it accepted nothing for this long; milliseconds. */
+  /** Time without an accepted callback after which a setting causes a notice; milliseconds. */
   readonly afterMs: number;
   /** Length of the interval whose dead deliveries are one notice; milliseconds. */
   readonly everyMs: number;
 }
 
 const mostBetweenLooksMs = 15_000;
-/** A process that starts reads the dead deliveries of this many intervals. */
+/** Number of intervals whose dead deliveries a starting process reads. */
 const intervalsAtStart = 60;
 
 /**
- * Makes notices about callbacks that do not arrive (ADR 0055). Attempts are only noted in memory. A look compares them
- * with the stored outages, and reads the dead deliveries of the intervals that have ended. The id of a notice is made
- * from its occasion, so a notice that another instance, or a process before a crash, has stored is not stored again.
+ * Creates notices about failing callbacks (ADR 0055). Attempts are only recorded in memory. A periodic check compares
+ * them with the stored outages, and reads the dead deliveries of finished intervals. The id of a notice is derived from
+ * its cause. So a notice that another instance, or a process before a crash, has stored is not stored again.
  */
 export class Notices implements HealthWatch {
   readonly #o: NoticesOptions;
-  /** First failure since the last look, and the last reason. */
+  /** First failure since the last check, and the last reason. */
   readonly #failing = new Map<string, { readonly atMs: number; readonly reason: AttemptReason }>();
-  /** Settings that have accepted a callback (true) or lost their address (false) since the last look. */
+  /** Settings that have accepted a callback (true) or lost their URL (false) since the last check. */
   readonly #ended = new Map<string, boolean>();
   /** Dead deliveries whose notices are not stored yet. */
   readonly #dead = new Map<string, DeadGroup>();
-  /** When the look before began, and the end of the last interval whose dead deliveries were read. */
-  #lookedAtMs: number;
+  /** Start of the previous check, and end of the last interval whose dead deliveries were read. */
+  #checkedAtMs: number;
   #deadUntilMs: number;
   readonly #repetition: Repetition;
 
   constructor(options: NoticesOptions) {
     this.#o = options;
     const { afterMs, everyMs, logger, time } = options;
-    this.#lookedAtMs = time.now();
-    this.#deadUntilMs = this.#intervalOf(this.#lookedAtMs - intervalsAtStart * everyMs);
-    const lookEveryMs = Math.max(10, Math.min(mostBetweenLooksMs, afterMs / 4, everyMs / 4));
-    this.#repetition = repeat('making notices', lookEveryMs, logger, () => this.look());
+    this.#checkedAtMs = time.now();
+    this.#deadUntilMs = this.#intervalOf(this.#checkedAtMs - intervalsAtStart * everyMs);
+    const checkEveryMs = Math.max(10, Math.min(mostBetweenLooksMs, afterMs / 4, everyMs / 4));
+    this.#repetition = repeat('making notices', checkEveryMs, logger, () => this.check());
   }
 
   start(): void {
@@ -89,8 +89,8 @@ export class Notices implements HealthWatch {
     if (!this.#ended.has(lane)) this.#ended.set(lane, false);
   }
 
-  /** Makes the notices that are due. Repeated after `start`; tests call it directly. */
-  async look(): Promise<number> {
+  /** Creates the notices that are due. Repeated after `start`; tests call it directly. */
+  async check(): Promise<number> {
     const outages = new Map((await this.#o.store.outages()).map((outage) => [outage.lane, outage]));
     const errors: unknown[] = [];
     const attempt = (work: Promise<void>) => work.catch((error) => errors.push(error));
@@ -121,7 +121,7 @@ export class Notices implements HealthWatch {
       }
       if (!hasNotice || isDelivered) await store.end(outage);
     }
-    // Unless it has accepted a callback meanwhile.
+    // Unless it has accepted a callback in the meantime.
     if (this.#ended.get(lane) === isDelivered) this.#ended.delete(lane);
   }
 
@@ -132,7 +132,7 @@ export class Notices implements HealthWatch {
     if (nowMs - outage.sinceMs < afterMs) return;
     const { failing, recovered } = outageIds(outage);
     const known = await deliveries.known([failing, recovered]);
-    // A process died before it removed the outage; the next failed attempt begins another one.
+    // A process died before it removed the outage. The next failed attempt begins another outage.
     if (known.has(recovered)) return store.end(outage);
     if (known.has(failing)) return;
     const waiting = await store.waiting(lane);
@@ -141,13 +141,13 @@ export class Notices implements HealthWatch {
     await this.#store(failingNotice({ ...outage, reason, waiting, isSent, nowMs }));
   }
 
-  /** Reads the deliveries that were given up in intervals that have ended. */
+  /** Reads the deliveries that became dead in finished intervals. */
   async #readDead(): Promise<void> {
     const { store, time, everyMs } = this.#o;
     const nowMs = time.now();
-    // The end of a delivery is stored a little later than its time: the second look after an interval reads it.
-    const toMs = this.#intervalOf(Math.min(this.#lookedAtMs, nowMs));
-    // After a step back of the clock: the interval before.
+    // The end of a delivery is stored a little later than its time, so the second check after an interval reads it.
+    const toMs = this.#intervalOf(Math.min(this.#checkedAtMs, nowMs));
+    // After a clock step back: the interval before.
     const fromMs = this.#deadUntilMs > toMs ? toMs - everyMs : this.#deadUntilMs;
     const groups = new Map<string, DeadGroup>();
     for await (const dead of store.dead(fromMs, toMs)) {
@@ -157,7 +157,7 @@ export class Notices implements HealthWatch {
     }
     for (const [key, group] of groups) this.#dead.set(key, group);
     this.#deadUntilMs = toMs;
-    this.#lookedAtMs = nowMs;
+    this.#checkedAtMs = nowMs;
   }
 
   async #storeDead(key: string, group: DeadGroup): Promise<void> {
@@ -174,15 +174,15 @@ export class Notices implements HealthWatch {
     return ms - (ms % this.#o.everyMs);
   }
 
-  /** Whether the application has an endpoint for notices. Rejects if devices do not answer. */
+  /** True if the application has an endpoint for notices. Rejects if devices does not answer. */
   async #isRegistered(applicationId: string): Promise<boolean> {
     return (await this.#o.destinations.get(applicationId, 'noticeEvent')) !== undefined;
   }
 
-  /** The same, on another server than the one that fails. */
+  /** True if the application has an endpoint for notices on a server other than the failing one. */
   async #isRegisteredElsewhere(lane: string): Promise<boolean> {
     const { applicationId, destination } = laneParts(lane);
-    // The two reads below may see two addresses.
+    // The two reads below may return different URLs.
     if (destination === 'noticeEvent') return false;
     const { destinations } = this.#o;
     const [to, failing] = await Promise.all([
@@ -194,20 +194,20 @@ export class Notices implements HealthWatch {
 
   async #store(notice: Notice): Promise<void> {
     const { store, forgottenApplications, scheduler, metrics, logger } = this.#o;
-    const { id, applicationId, type, isSent, told } = notice;
+    const { id, applicationId, type, isSent, logFields } = notice;
     if ((await forgottenApplications.read()).has(applicationId)) return;
     if (!(await store.insert(notice))) return;
     if (isSent) scheduler.foundWork(laneOf(applicationId, 'noticeEvent'));
     metrics.notices.inc({ type });
     logger[type === callbackTypes.destinationRecovered ? 'info' : 'warn'](
-      { applicationId, notificationId: id, ...told },
+      { applicationId, notificationId: id, ...logFields },
       texts[type],
     );
   }
 }
 
 const texts = {
-  [callbackTypes.destinationFailing]: 'a destination has taken no callback for long',
-  [callbackTypes.destinationRecovered]: 'a destination that had failed for long takes callbacks again',
-  [callbackTypes.deliveriesDead]: 'callbacks were given up',
+  [callbackTypes.destinationFailing]: 'a destination has accepted no callback for a long time',
+  [callbackTypes.destinationRecovered]: 'a destination accepts callbacks again after a long failure',
+  [callbackTypes.deliveriesDead]: 'callbacks became dead',
 } as const;

@@ -5,13 +5,13 @@ import { type EventSubject, fits, subjectOf } from '../domain/event.ts';
 import type { FeedFilter } from '../domain/feed-cursor.ts';
 import type { ListMark, OwnDeliveries, OwnQuery } from '../ports.ts';
 
-/** Deliveries that one request looks at, whether they fit its filters or not. */
+/** Maximum deliveries that one request reads, whether they match its filters or not. */
 const mostExamined = 1000;
 const readAtOnce = 200;
 
 export interface OwnListRequest extends OwnQuery {
   readonly filter: FeedFilter;
-  /** 0: every transaction, and deliveries of none. */
+  /** 0: every transaction, and deliveries without a transaction. */
   readonly transactionId: number;
   readonly after: string;
   readonly limit: number;
@@ -21,7 +21,7 @@ export interface OwnDelivery extends EventSubject {
   readonly delivery: Delivery;
 }
 
-/** One page of an application's deliveries, newest first; `cursor` empty: it is the last one. */
+/** One page of an application's deliveries, newest first. `cursor` is empty on the last page. */
 export async function listOwn(
   store: Pick<OwnDeliveries, 'newest' | 'ofTransaction'>,
   request: OwnListRequest,
@@ -52,12 +52,12 @@ export async function listOwn(
   return { deliveries, cursor: over || !after ? '' : cursorOf(request, after) };
 }
 
-/** What a list is ordered by: the lease of a pending one changes on and on. */
+/** Field that a list is ordered by, because the lease of a pending delivery changes all the time. */
 function timeOf({ createdAtMs, dueAtMs }: Delivery, { status }: Pick<OwnQuery, 'status'>): number {
   return status === undefined || status === 'pending' ? createdAtMs : dueAtMs;
 }
 
-/** All of one transaction, which are few, behind the mark. */
+/** All deliveries of one transaction after the mark. They are few. */
 async function ofTransaction(
   store: Pick<OwnDeliveries, 'ofTransaction'>,
   request: OwnListRequest,
@@ -85,13 +85,13 @@ function cursorOf(request: OwnListRequest, { atMs, id }: ListMark): string {
   return Buffer.from(`1.${atMs}.${digest(request)}.${id}`).toString('base64url');
 }
 
-/** Throws invalid_argument for a cursor that this application and these filters never got. */
+/** Parses a cursor. Throws invalid_argument for a cursor that was not issued for this application and these filters. */
 function markOf(request: OwnListRequest): ListMark {
   const [, atMs, filters, id] = form.exec(Buffer.from(request.after, 'base64url').toString('utf8')) ?? [];
   if (id === undefined || filters !== digest(request)) {
     throw new DomainError(
       'invalid_argument',
-      'The cursor is not of this application and these filters: give the filters that it was given for, or begin without after.',
+      'The cursor does not belong to this application and these filters: use the filters of the first call, or start without after.',
     );
   }
   return { atMs: Number(atMs), id };

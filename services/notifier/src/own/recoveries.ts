@@ -15,27 +15,27 @@ import type { FeedFilter } from '../domain/feed-cursor.ts';
 import type { Recovery, RecoveryStore } from '../ports.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 
-/** What is to be sent again. */
+/** Filter of the deliveries to send again. */
 export interface RecoveryRequest {
   readonly applicationId: string;
   readonly recoveryId: string;
   readonly sinceMs: number;
   readonly destination: DestinationSetting | undefined;
-  /** Also what was delivered: its receiver has lost it. */
+  /** True to include delivered callbacks, because the receiver has lost them. */
   readonly delivered: boolean;
   readonly filter: FeedFilter;
 }
 
-/** Looked at for each one that may be sent, before a filter counts as one that fits too rarely. */
+/** Maximum deliveries that are read per delivery that is sent, before a filter counts as too narrow. */
 const examinedPerSent = 3;
-/** A batch is sent each time. */
-const lookEveryMs = 1000;
-/** Another instance goes on after this long without progress. */
+/** Interval between two batches; milliseconds. */
+const intervalMs = 1000;
+/** Time without progress after which another instance continues; milliseconds. */
 const leaseMs = 10_000;
 
 /**
- * Sends many deliveries again, at a pace. What they are is decided, and stored, when one begins; a process that dies
- * leaves the rest to any other. A delivery remembers the recovery that sent it, so that each sends it once at most.
+ * Sends many deliveries again at a limited rate. The list is decided and stored at the start. If a process dies, any
+ * other process continues. A delivery remembers the recovery that sent it, so each recovery sends it at most once.
  */
 export class Recoveries {
   readonly #o: RecoveriesOptions;
@@ -44,7 +44,7 @@ export class Recoveries {
 
   constructor(options: RecoveriesOptions) {
     this.#o = options;
-    this.#repetition = repeat('recoveries of callbacks', lookEveryMs, options.logger, () => this.#step());
+    this.#repetition = repeat('recoveries of callbacks', intervalMs, options.logger, () => this.#step());
   }
 
   start(): void {
@@ -56,12 +56,12 @@ export class Recoveries {
     await this.#repetition.stop();
   }
 
-  /** How many would be sent. Throws invalid_argument, with the number, where they are too many. */
+  /** Number of deliveries that would be sent. Throws invalid_argument with the number if there are too many. */
   async count(request: Omit<RecoveryRequest, 'recoveryId'>): Promise<number> {
     return (await this.#idsOf(request)).length;
   }
 
-  /** Throws conflict while another one of the application runs. The same id again answers the same recovery. */
+  /** Throws conflict while another recovery of the application runs. A repeated id returns the same recovery. */
   async recover(request: RecoveryRequest, isRepeat = false): Promise<Recovery> {
     const { store, clock, audit } = this.#o;
     const { recoveryId, applicationId } = request;
@@ -76,17 +76,17 @@ export class Recoveries {
     const begun = await store.get(recoveryId);
     if (!isMine && !begun) {
       const other = await store.runningOf(applicationId);
-      // The other one has just ended, or its process died before it was stored.
+      // The other recovery has just ended, or its process died before the recovery was stored.
       if (!other && !isRepeat) return this.recover(request, true);
-      if (!other) throw new DomainError('unavailable', 'Another recovery was running until now. Try again.');
-      throw new DomainError('conflict', `Another recovery runs: ${other.recoveryId}.`);
+      if (!other) throw new DomainError('unavailable', 'Another recovery has just ended. Try again.');
+      throw new DomainError('conflict', `Another recovery is running: ${other.recoveryId}.`);
     }
     this.#repetition.wake();
-    if (!begun) throw new Error(`recovery ${recoveryId} is begun and cannot be read`);
+    if (!begun) throw new Error(`recovery ${recoveryId} was started and cannot be read`);
     return begun;
   }
 
-  /** Throws not_found for one of another application as well. */
+  /** Throws not_found also for a recovery of another application. */
   async get(applicationId: string, recoveryId: string): Promise<Recovery> {
     const found = await this.#o.store.get(recoveryId);
     if (found?.applicationId !== applicationId) {
@@ -108,7 +108,7 @@ export class Recoveries {
     let [count, examined] = [0, 0];
     for await (const delivery of store.ended({ applicationId, destination, statuses, sinceMs })) {
       examined++;
-      if (examined > most * examinedPerSent) throw tooMany(`more than ${examined - 1} were looked at`, most);
+      if (examined > most * examinedPerSent) throw tooMany(`more than ${examined - 1} were read`, most);
       if (!fits(subjectOf(delivery), filter)) continue;
       count++;
       if (count <= most) ids.push(delivery.id);
@@ -117,7 +117,7 @@ export class Recoveries {
     return ids;
   }
 
-  /** Goes on with one recovery for a batch; answers how many it has done. */
+  /** Continues one recovery with a batch. Returns the number of handled recoveries. */
   async #step(): Promise<number> {
     const { store, clock, failpoints, scheduler, perSecond } = this.#o;
     if (this.#stopping) return 0;
@@ -125,17 +125,17 @@ export class Recoveries {
     const recovery = await store.claim(nowMs, nowMs + leaseMs);
     if (!recovery) return 0;
     const { recoveryId, applicationId, next, ids, delivered } = recovery;
-    const batch = ids.slice(next, next + Math.max(1, Math.round((perSecond * lookEveryMs) / 1000)));
+    const batch = ids.slice(next, next + Math.max(1, Math.round((perSecond * intervalMs) / 1000)));
     if (batch.length === 0) {
       await store.end(recovery, clock.now());
       return 1;
     }
     await store.sendAgain(recoveryId, batch, statusesOf(delivered), clock.now());
     failpoints('notifier.recovered');
-    // What is done twice, because a process died in between, is sent once: the delivery knows who sent it.
-    await store.progress(recoveryId, next, next + batch.length, clock.now() + lookEveryMs / 2);
+    // A batch that is repeated after a crash is sent once, because the delivery remembers the recovery.
+    await store.progress(recoveryId, next, next + batch.length, clock.now() + intervalMs / 2);
     for (const setting of destinationSettings) scheduler.foundWork(laneOf(applicationId, setting));
-    // Others may be due as well.
+    // Others may be due, too.
     return 1;
   }
 }
@@ -147,9 +147,9 @@ export interface RecoveriesOptions {
   readonly failpoints: Failpoints;
   readonly audit: Audit;
   readonly scheduler: Pick<Scheduler, 'foundWork'>;
-  /** Most deliveries of one recovery. */
+  /** Maximum deliveries of one recovery. */
   readonly most: number;
-  /** Deliveries that one recovery sends in a second. */
+  /** Deliveries that one recovery sends per second. */
   readonly perSecond: number;
 }
 
@@ -160,6 +160,6 @@ function statusesOf(delivered: boolean): DeliveryStatus[] {
 function tooMany(what: string, most: number): DomainError {
   return new DomainError(
     'invalid_argument',
-    `A recovery sends at most ${most} deliveries, and ${what}: choose a later since, or filters.`,
+    `A recovery sends at most ${most} deliveries, and ${what}: choose a later since, or more filters.`,
   );
 }

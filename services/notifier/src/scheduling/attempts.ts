@@ -24,7 +24,7 @@ export interface AttemptsOptions {
   readonly random: () => number;
 }
 
-/** The two halves of a try: may it go out and where to, and the request. */
+/** The two halves of a try: admission with the current URL, and the request. */
 export class Attempts {
   readonly #o: AttemptsOptions;
   readonly #stop = new AbortController();
@@ -33,12 +33,12 @@ export class Attempts {
     this.#o = options;
   }
 
-  /** Cuts off the requests that are on their way. */
+  /** Aborts the requests in flight. */
   cut(): void {
     this.#stop.abort(new Error('the notifier is shutting down'));
   }
 
-  /** Rejects when the database or devices cannot tell. */
+  /** Rejects when the database or devices is unavailable. */
   async admit(lane: string, entry: QueueEntry): Promise<Admission> {
     const { ctx, readiness, destinations, rules } = this.#o;
     if (ctx.clock.now() >= endsAtMs(entry.delivery, rules.limit)) return { kind: 'over' };
@@ -49,7 +49,7 @@ export class Attempts {
     return to ? { kind: 'admitted', to } : { kind: 'unset' };
   }
 
-  /** Makes the request, and tells the destination's health what it showed. */
+  /** Makes the request, and reports its result to the destination's health. */
   async send(entry: QueueEntry, to: DestinationAddress, health: DestinationHealth): Promise<TryOutcome> {
     const { ctx, metrics, rules, random } = this.#o;
     const { delivery } = entry;

@@ -5,7 +5,7 @@ import { ChangeWriter } from './change-writer.ts';
 
 const logger = createLogger({ service: 'notifier', level: 'silent' });
 
-/** A database that times out where a write holds more than it can take. */
+/** A database that times out if a write has more changes than it can handle. */
 function slowStore(takes: number) {
   const stored: string[] = [];
   const sizes: number[] = [];
@@ -22,7 +22,7 @@ function slowStore(takes: number) {
 
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `d-${n}`);
 
-test('a database that is too slow for many outcomes at once takes them in less, each once', async () => {
+test('for a database that is too slow for many outcomes at once the writes get smaller, and each outcome is stored once', async () => {
   const { store, stored } = slowStore(300);
   const writer = new ChangeWriter(store, logger, noFailpoints);
   const all = ids(2500);

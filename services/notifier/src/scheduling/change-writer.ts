@@ -6,15 +6,14 @@ import type { ConditionalChange, DeliveryStore } from '../ports.ts';
 
 const maxBatch = 1000;
 const retry = { firstMs: 200, maxMs: 2000 };
-/** So long outcomes gather before they are stored: one write, and one wait for the disk, for many. */
+/** Time in which outcomes are collected before one write stores them together; milliseconds. */
 const gatherMs = 10;
-/** Past this many unstored changes nothing new is started. */
+/** Number of unstored changes above which nothing new is started. */
 const fullAt = 5000;
 
 /**
- * Stores what came of deliveries, many in one write. A change is durable some milliseconds after it
- * was added; a crash before that only repeats a callback with the same webhook-id. Changes are kept
- * until the database took them.
+ * Stores outcomes of deliveries, many in one write. A change is durable some milliseconds after it was added. A crash
+ * before that only repeats a callback with the same webhook-id. Changes are kept until the database has stored them.
  */
 export class ChangeWriter {
   readonly #store: DeliveryStore;
@@ -26,7 +25,7 @@ export class ChangeWriter {
   #running: Promise<void> | undefined;
   #afterWrite: PromiseWithResolvers<void> | undefined;
   #givenUp = false;
-  /** Most that the next write takes: half of what was too much for the database; then slowly more. */
+  /** Maximum changes of the next write: half of a write that was too large for the database, then slowly more. */
   #most = maxBatch;
 
   constructor(store: DeliveryStore, logger: Logger, failpoints: Failpoints, time: Time = systemTime) {
@@ -36,15 +35,15 @@ export class ChangeWriter {
     this.#time = time;
   }
 
-  /** Called when there is room again. */
-  onRoom: () => void = () => {};
-  /** Called when a delivery is stored that was not before; `lost`: it is another instance's. */
+  /** Called when changes can be added again. */
+  onNotFull: () => void = () => {};
+  /** Called when a delivery is stored for the first time; `lost`: it belongs to another instance. */
   onRecorded: (id: string, lost: boolean) => void = () => {};
 
   add(added: ConditionalChange): void {
     const { id, change } = added;
     const earlier = this.#waiting.get(id);
-    // One write has at most one change of a delivery: a later one goes over the earlier one.
+    // One write has at most one change of a delivery: a later change is merged into the earlier one.
     this.#waiting.set(
       id,
       earlier ? { ...added, whole: earlier.whole, change: { ...earlier.change, ...change } } : added,
@@ -52,25 +51,25 @@ export class ChangeWriter {
     this.#running ??= this.#run();
   }
 
-  /** True while something about this delivery is not stored. */
+  /** True while a change of this delivery is not stored. */
   has(id: string): boolean {
     return this.#waiting.has(id) || this.#writing.has(id);
   }
 
-  /** How this delivery has ended, while that is not stored yet. */
+  /** The end of this delivery while it is not stored yet. */
   endOf(id: string): 'delivered' | 'dead' | 'replaced' | undefined {
     const status = (this.#waiting.get(id) ?? this.#writing.get(id))?.change.status;
     return status === 'pending' ? undefined : status;
   }
 
-  /** True when this delivery has left its order, by its end or its first attempt, and that is not stored yet. */
+  /** True if this delivery has left its order, by its end or its first attempt, and that is not stored yet. */
   left(id: string): boolean {
     return [this.#waiting.get(id), this.#writing.get(id)].some(
       (unstored) => unstored?.change.order === 'none' || (unstored?.change.status ?? 'pending') !== 'pending',
     );
   }
 
-  /** Resolves when nothing about these deliveries is unstored, or when storing was given up at a shutdown. */
+  /** Resolves when all changes of these deliveries are stored, or storing was given up at a shutdown. */
   async stored(ids: readonly string[]): Promise<void> {
     while (!this.#givenUp && ids.some((id) => this.has(id))) {
       this.#afterWrite ??= Promise.withResolvers();
@@ -82,7 +81,7 @@ export class ChangeWriter {
     return this.#waiting.size >= fullAt;
   }
 
-  /** Resolves when everything added so far is stored, or at the latest after `timeoutMs`. */
+  /** Resolves when everything added so far is stored, at the latest after `timeoutMs`. */
   async flush(timeoutMs: number): Promise<void> {
     const end = new AbortController();
     await Promise.race([this.#running, this.#time.sleep(timeoutMs, { signal: end.signal }).catch(() => {})]);
@@ -110,12 +109,12 @@ export class ChangeWriter {
           failures++;
           this.#most = Math.max(1, Math.floor(some.length / 2));
           if (this.#givenUp) return;
-          this.#logger.warn({ err: error, marks: some.length }, 'outcomes of callbacks not stored yet');
+          this.#logger.warn({ err: error, marks: some.length }, 'outcomes of callbacks not stored, retrying');
           await this.#time.sleep(longestBackoffMs(failures, retry));
         }
       }
       this.#failpoints('notifier.marked');
-      if (wasFull && !this.full) this.onRoom();
+      if (wasFull && !this.full) this.onNotFull();
     }
     this.#running = undefined;
   }

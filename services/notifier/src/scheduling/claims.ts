@@ -12,11 +12,11 @@ export interface ClaimsOptions {
 
 export interface Claimed {
   readonly claimed: readonly Delivery[];
-  /** It may have more. */
+  /** True if the lane may have more. */
   readonly more: boolean;
 }
 
-/** Takes due deliveries of a lane from the database, and makes waiting ones due. Never rejects. */
+/** Claims due deliveries of a lane from the database, and makes waiting ones due. Never rejects. */
 export class Claims {
   readonly #o: ClaimsOptions;
 
@@ -25,8 +25,8 @@ export class Claims {
   }
 
   /**
-   * Claims up to `count`, also such as this instance has worked on and not stored yet. Undefined: the
-   * database could not be asked; the sweep comes back to it.
+   * Claims up to `count`, including deliveries that this instance has worked on and not stored yet. Undefined if the
+   * database is unavailable; the sweep tries again later.
    */
   async claim(lane: string, count: number): Promise<Claimed | undefined> {
     const { clock, logger, store, leaseMs } = this.#o;
@@ -40,14 +40,14 @@ export class Claims {
     }
   }
 
-  /** Makes what waits for a later attempt due now; false: the database could not be asked. */
+  /** Makes deliveries that wait for a later attempt due now. False if the database is unavailable. */
   async pullForward(lane: string): Promise<boolean> {
     const { clock, logger, store } = this.#o;
     try {
       await store.pullForward(lane, clock.now());
       return true;
     } catch (error) {
-      logger.warn({ err: error, lane }, 'waiting callbacks not pulled forward');
+      logger.warn({ err: error, lane }, 'waiting callbacks not made due');
       return false;
     }
   }

@@ -1,7 +1,7 @@
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { DestinationHealths } from './destination-health.ts';
 
-test('the log says why a destination is failing, once', () => {
+test('the log has the reason for a failing destination, once', () => {
   const lines: object[] = [];
   const logger = { warn: (fields: object) => lines.push(fields), info: () => {} } as unknown as Logger;
   const health = new DestinationHealths({
@@ -21,13 +21,13 @@ test('the log says why a destination is failing, once', () => {
   expect(lines).toEqual([{ lane: 'a-1/deviceEvent', error: 'ADDRESS_REFUSED: the address is not public' }]);
 });
 
-test('a probe of a failing destination speaks for all settings that send there; another failure only for its own', () => {
+test('a probe of a failing destination counts for all its settings; another failure only for its own', () => {
   const heard: string[] = [];
   const health = new DestinationHealths({
     logger: { warn: () => {}, info: () => {} } as unknown as Logger,
     watch: {
       failed: (lane, reason) => heard.push(`${lane} ${reason}`),
-      delivered: (lane) => heard.push(`${lane} took it`),
+      delivered: (lane) => heard.push(`${lane} delivered`),
       unset: () => {},
     },
     random: () => 0,
@@ -45,5 +45,5 @@ test('a probe of a failing destination speaks for all settings that send there; 
   expect(report('failed')).toEqual(['a-1/soraEvent answered']);
   expect(report('failed')).toEqual(['a-1/deviceEvent answered', 'a-1/soraEvent answered']);
   expect(report('gone')).toEqual([]);
-  expect(report('delivered')).toEqual(['a-1/soraEvent took it']);
+  expect(report('delivered')).toEqual(['a-1/soraEvent delivered']);
 });

@@ -5,23 +5,23 @@ import { type BreakerRules, CircuitBreaker } from '../domain/circuit-breaker.ts'
 import type { AttemptResult, OutcomeWord } from '../domain/outcome.ts';
 import type { Probes } from './probes.ts';
 
-/** Who sends to a destination, and is told when that changes what may be sent. */
+/** A lane that sends to a destination, and is notified when its state changes. */
 export interface DestinationUser {
   /** The lane. */
   readonly name: string;
-  /** Start what may start now. */
+  /** Starts deliveries that may start now. */
   dispatch(): void;
-  /** It is failing from now on. */
+  /** The destination is failing from now on. */
   failing(): void;
-  /** It takes callbacks again. */
+  /** The destination accepts callbacks again. */
   recovered(): void;
 }
 
-/** Is told of each attempt what it showed of a lane; keeps it in memory only. */
+/** Is notified of the result of each attempt of a lane. Keeps the results in memory only. */
 export interface HealthWatch {
   failed(lane: string, reason: AttemptReason): void;
   delivered(lane: string): void;
-  /** There is no address. */
+  /** The setting has no address. */
   unset(lane: string): void;
 }
 
@@ -30,16 +30,16 @@ export interface HealthOptions {
   readonly watch: HealthWatch;
   readonly random: () => number;
   readonly rules: BreakerRules;
-  /** The probes of a destination; they are read only when it is failing. */
+  /** The probes of a destination; read only while it is failing. */
   readonly probesOf: (destination: string) => Probes;
   /** Default: the machine's. */
   readonly time?: Time;
 }
 
-/** Why a request failed, and what the destination asked for. */
+/** Result of a failed request, with the wait that the destination asked for. */
 type RequestEnd = Pick<AttemptResult, 'statusCode' | 'error' | 'retryAfterMs'>;
 
-/** How one destination does, for all settings whose address leads there now. */
+/** State of one destination, for all settings whose address currently leads to it. */
 export class DestinationHealth {
   readonly breaker: CircuitBreaker;
   readonly probes: Probes;
@@ -64,43 +64,43 @@ export class DestinationHealth {
     this.#users.delete(user);
   }
 
-  /** A request of `lane` is over. */
+  /** Reports the end of a request of `lane`. */
   report(word: OutcomeWord, lane: string, end: RequestEnd): void {
     const { breaker } = this;
     const { logger, random, watch, time = systemTime } = this.#o;
-    // 410 tells of one callback, nothing of the destination.
+    // 410 is about one callback, not about the destination.
     if (word === 'gone') breaker.leave();
     else if (word === 'delivered') {
       watch.delivered(lane);
       if (!breaker.succeeded()) return;
-      logger.info({ lane }, 'destination takes callbacks again');
+      logger.info({ lane }, 'destination accepts callbacks again');
       for (const user of this.#users) user.recovered();
     } else {
       const hasBegun = breaker.failed(time.monotonicNow(), random(), end.retryAfterMs);
       const reason = reasonOf(end) ?? 'other';
       watch.failed(lane, reason);
-      // A probe speaks for all that wait behind it.
+      // A probe counts for all lanes that wait for the destination.
       if (breaker.failing) for (const { name } of this.#users) watch.failed(name, reason);
       if (!hasBegun) return;
       logger.warn(
         { lane, error: end.error },
-        'destination is failing: probed until it takes callbacks again',
+        'destination is failing: probed until it accepts callbacks again',
       );
       for (const user of this.#users) user.failing();
     }
   }
 
-  /** There may be room in flight again: for all users, and for this one, which may have left. */
+  /** A request in flight may have ended: starts deliveries of all users, and of this one, which may have left. */
   dispatch(user: DestinationUser): void {
     if (this.#users.size > 1) for (const each of this.#users) each.dispatch();
     else user.dispatch();
   }
 }
 
-/** A failing destination's state is forgotten when nothing went there for so long. */
+/** A failing destination's state is forgotten when nothing was sent to it for this time; milliseconds. */
 const forgetAfterMs = 3_600_000;
 
-/** The health of all destinations: each is an application with an origin (rule B10). */
+/** The state of all destinations: each is an application with an origin (rule B10). */
 export class DestinationHealths {
   readonly #known = new Map<string, DestinationHealth>();
   readonly #options: HealthOptions;
@@ -109,12 +109,12 @@ export class DestinationHealths {
     this.#options = options;
   }
 
-  /** A setting has no address. */
+  /** Reports that a setting has no address. */
   unset(lane: string): void {
     this.#options.watch.unset(lane);
   }
 
-  /** For one setting, until its address is known. */
+  /** State for one setting until its address is known. */
   ofUnknown(): DestinationHealth {
     return new DestinationHealth('', this.#options);
   }
@@ -129,7 +129,7 @@ export class DestinationHealths {
     return health;
   }
 
-  /** Forgets destinations that nobody uses and that have nothing to tell. */
+  /** Removes destinations without users and without a failure state. */
   tidy(): void {
     const nowMs = (this.#options.time ?? systemTime).monotonicNow();
     for (const [key, { used, breaker }] of this.#known) {

@@ -4,19 +4,19 @@ import type { Delivery } from '../domain/delivery.ts';
 const maxKeys = 50_000;
 
 /**
- * Up to which sequence everything of an order key is known to be finished: ended, or where that is
- * what others wait for, tried once. Finished is final, so what is remembered here stays true whatever
- * other instances do; what is forgotten is asked of the database.
+ * The sequence up to which everything of an order key is known to be finished: ended, or tried once if others wait only
+ * for that. Finished is final, so a remembered sequence stays valid whatever other instances do. For a forgotten order
+ * key the database is asked.
  */
 export class FinishedOrders {
   readonly #upTo = new LRUCache<string, number>({ max: maxKeys });
 
-  /** `sequence`, and all before it, is finished. */
+  /** Records that `sequence`, and all before it, is finished. */
   set(orderKey: string, sequence: number): void {
     this.#upTo.set(orderKey, Math.max(this.#upTo.get(orderKey) ?? 0, sequence));
   }
 
-  /** True when everything before a delivery is known to be finished. */
+  /** True if everything before a delivery is known to be finished. */
   knows({ orderKey, sequence, after }: Pick<Delivery, 'orderKey' | 'sequence' | 'after'>): boolean {
     return sequence <= 1 || (this.#upTo.get(orderKey) ?? 0) >= (after ?? sequence - 1);
   }

@@ -1,17 +1,17 @@
 import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import { Chain, chainKey, type QueueEntry } from '../domain/chain.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import { placesOf } from '../domain/window.ts';
+import { windowUnitsOf } from '../domain/window.ts';
 
-/** A chain that is being worked on, with the entry that was its first when it was taken. */
+/** A chain that is being worked on, with its first entry at the time it was taken. */
 export interface Taken {
   readonly chain: Chain;
   readonly entry: QueueEntry;
 }
 
 /**
- * The deliveries of one lane that this instance owns, as chains that are ready, being worked on, or
- * waiting for a time. `onReady` is called when a waiting one's time has come.
+ * The deliveries of one lane that this instance owns, as chains that are ready, being worked on, or waiting for a time.
+ * `onReady` is called when a waiting chain is ready.
  */
 export class LaneQueue {
   readonly #chains = new Map<string, Chain>();
@@ -26,7 +26,7 @@ export class LaneQueue {
     this.#time = time;
   }
 
-  /** Places that its deliveries take. */
+  /** Window units of its deliveries. */
   get size(): number {
     return this.#size;
   }
@@ -40,8 +40,8 @@ export class LaneQueue {
   }
 
   /**
-   * Of what was claimed, what is not here already: after a pause of the process, or a step of its clock,
-   * it may have claimed what it has. That has a new lease then.
+   * Returns the claimed deliveries that are not queued yet. After a pause of the process, or a clock step, an instance
+   * may claim its own deliveries. These get the new lease.
    */
   unknownOf(claimed: readonly Delivery[]): Delivery[] {
     const known = new Map([...this.entries()].map((entry) => [entry.delivery.id, entry]));
@@ -52,7 +52,7 @@ export class LaneQueue {
     });
   }
 
-  /** Takes a delivery in; answers those that it, or a later one, replaces. */
+  /** Adds a delivery. Returns the deliveries that it, or a later one, replaces. */
   add(entry: QueueEntry): QueueEntry[] {
     const key = chainKey(entry);
     let chain = this.#chains.get(key);
@@ -63,14 +63,14 @@ export class LaneQueue {
     }
     const first = chain.first;
     const replaced = chain.add(entry);
-    this.#size += placesOf(entry.delivery);
-    for (const { delivery } of replaced) this.#size -= placesOf(delivery);
-    // What the chain waited for may be gone: the new first one has its own time.
+    this.#size += windowUnitsOf(entry.delivery);
+    for (const { delivery } of replaced) this.#size -= windowUnitsOf(delivery);
+    // The delivery that the chain waited for may have been removed: the new first delivery has its own time.
     if (chain.first !== first && this.#waiting.has(chain)) this.#wake(chain);
     return replaced;
   }
 
-  /** The next chain to work on. Give it back by `done` or `putOff`. */
+  /** The next chain to work on. Must be returned by `done` or `putOff`. */
   take(): Taken | undefined {
     for (;;) {
       const chain = this.#ready.shift();
@@ -82,7 +82,7 @@ export class LaneQueue {
     }
   }
 
-  /** The chain's work has come to an end, or is to be tried again (then before others). */
+  /** Ends the work on a chain; 'again': it is tried again, before others. */
   done(chain: Chain, order: 'next' | 'again' = 'next'): void {
     chain.working = undefined;
     if (!chain.first) this.#chains.delete(chain.key);
@@ -90,7 +90,7 @@ export class LaneQueue {
     else this.#ready.push(chain);
   }
 
-  /** Nothing of this chain starts before `delayMs` are over. */
+  /** Nothing of this chain starts before `delayMs` have passed. */
   putOff(chain: Chain, delayMs: number): void {
     chain.working = undefined;
     this.#waiting.set(
@@ -102,12 +102,12 @@ export class LaneQueue {
     );
   }
 
-  /** Takes a delivery out of its chain. */
+  /** Removes a delivery from its chain. */
   remove({ chain, entry }: Taken): void {
-    if (chain.remove(entry)) this.#size -= placesOf(entry.delivery);
+    if (chain.remove(entry)) this.#size -= windowUnitsOf(entry.delivery);
   }
 
-  /** Takes one out wherever it is, unless it is being worked on. */
+  /** Removes a delivery, unless it is being worked on. */
   drop(entry: QueueEntry): void {
     const chain = this.#chains.get(chainKey(entry));
     if (chain?.working === entry) entry.lost = true;
@@ -116,7 +116,7 @@ export class LaneQueue {
     if (!chain.first && !chain.working) this.#forget(chain);
   }
 
-  /** Takes a whole chain out that was taken; answers what stood in it. */
+  /** Removes a whole chain that was taken. Returns its entries. */
   evict(chain: Chain): QueueEntry[] {
     const all = [...chain.all];
     for (const entry of all) this.remove({ chain, entry });
@@ -125,7 +125,9 @@ export class LaneQueue {
     return all;
   }
 
-  /** Evicts ready chains, the last first, until at most `limit` places are taken, or one large delivery is left. */
+  /**
+   * Removes ready chains, the last first, until at most `limit` window units are used, or one large delivery is left.
+   */
   shrink(limit: number): QueueEntry[] {
     const evicted: QueueEntry[] = [];
     while (this.#size > limit) {
@@ -139,8 +141,8 @@ export class LaneQueue {
   }
 
   /**
-   * Takes one out of its chain, which goes on, into one of its own: it is no longer in the order. Answers
-   * the chain that it is in then.
+   * Moves a delivery from its chain, which continues, into a separate chain: it is no longer in the order. Returns
+   * the new chain.
    */
   isolate({ chain, entry }: Taken): Chain {
     const key = chainKey(entry);
@@ -149,12 +151,12 @@ export class LaneQueue {
     if (chain.working === entry) this.done(chain);
     const own = new Chain(key);
     own.add(entry);
-    this.#size += placesOf(entry.delivery);
+    this.#size += windowUnitsOf(entry.delivery);
     this.#chains.set(key, own);
     return own;
   }
 
-  /** Those that wait for first attempts of others, and have waited long enough, wait no more. */
+  /** Moves deliveries whose maximum wait for first attempts of others is over into chains of their own. */
   separate(nowMs: number): void {
     for (const chain of [...this.#chains.values()]) {
       if (chain.all.length < 2) continue;
@@ -167,7 +169,7 @@ export class LaneQueue {
     }
   }
 
-  /** Takes out first deliveries of chains, ready or waiting, that `test` picks. */
+  /** Removes first deliveries of chains, ready or waiting, that match `test`. */
   pick(test: (entry: QueueEntry) => boolean): QueueEntry[] {
     const picked: QueueEntry[] = [];
     for (const chain of [...this.#ready, ...this.#waiting.keys()]) {
@@ -180,7 +182,7 @@ export class LaneQueue {
     return picked;
   }
 
-  /** Waiting chains are ready at once. */
+  /** Makes waiting chains ready at once. */
   wakeAll(): void {
     for (const chain of [...this.#waiting.keys()]) this.#wake(chain);
   }

@@ -4,7 +4,7 @@ import type { QueueEntry } from '../domain/chain.ts';
 import { type Delivery, laneParts } from '../domain/delivery.ts';
 import { lanePauseMs, type TryOutcome } from '../domain/next-step.ts';
 import { type TimeLimit, whileNotTaken } from '../domain/time-limit.ts';
-import { claimCount, isCrowded, type Memory, placesOf, windowOf } from '../domain/window.ts';
+import { claimCount, isCrowded, type Memory, windowUnitsOf, windowOf } from '../domain/window.ts';
 import type { Admission, Attempts } from './attempts.ts';
 import type { Claims } from './claims.ts';
 import type { DestinationHealth, DestinationHealths, DestinationUser } from './destination-health.ts';
@@ -12,17 +12,17 @@ import { LaneQueue, type Taken } from './lane-queue.ts';
 import type { StepRunner } from './step-runner.ts';
 import type { Unrecorded } from './unrecorded.ts';
 
-/** What is configured for every lane. */
+/** Settings of every lane. */
 export interface LaneSettings {
   readonly limit: TimeLimit;
-  /** For how long at most a delivery waits here for first attempts of others (rule A20). */
+  /** Maximum wait of a delivery for first attempts of others (rule A20); milliseconds. */
   readonly orderWaitMs: number;
-  /** Deliveries in memory while the destination takes callbacks. */
+  /** Window units in memory while the destination accepts callbacks. */
   readonly windowSize: number;
   readonly unsetRetryMs: number;
 }
 
-/** What lanes share. */
+/** Shared by all lanes. */
 export interface LaneContext {
   readonly time: Time;
   readonly logger: Logger;
@@ -37,35 +37,41 @@ export interface LaneContext {
   readonly stopping: () => boolean;
 }
 
-/** What goes within so many turns of its destination's cap is not stored before; most are over in a second. */
-const turnsSoon = 4;
-/** So long a lane is kept that has nothing to do: what it knows of its destination lets the next callback go first. */
+/**
+ * Callbacks within this many multiples of the destination's limit may be sent before they are stored. Most end within a
+ * second.
+ */
+const soonMultiple = 4;
+/**
+ * Idle lanes stay in memory for this long. A known healthy destination lets the next callback be sent without a
+ * database read.
+ */
 const keptForMs = 60_000;
 
-/** Works on one application's setting: when what starts, and refills from the database. */
+/** Works on one application's setting: decides when deliveries start, and refills from the database. */
 export class Lane implements DestinationUser {
   readonly name: string;
   readonly #c: LaneContext;
   readonly #queue: LaneQueue;
   #health: DestinationHealth;
-  /** When deliveries came last; by the monotonic clock. */
+  /** Time of the last new deliveries; monotonic clock. */
   #usedAtMs: number;
-  /** Places that are planned for deliveries to come. */
+  /** Window units that are reserved for planned deliveries. */
   #expected = 0;
-  /** Tries that are under way. */
+  /** Number of running tries. */
   #active = 0;
-  /** There may be unowned work in the database. */
+  /** True if the database may contain work without an owner. */
   #maybeMore = false;
   #claiming = false;
   #pulling = 0;
-  /** Places that each of the last claimed ones takes. */
-  #claimedPlaces = 1;
-  /** The health is that of the setting's address, as of the last look. */
+  /** Average window units of the last claimed deliveries. */
+  #claimedUnits = 1;
+  /** True if the health belongs to the setting's address, as last read. */
   #attached = false;
-  /** The setting has no address or key, as of the last look. */
+  /** True if the setting has no address or key, as last read. */
   #unset = false;
   #unknownInARow = 0;
-  /** By the monotonic clock, like the circuit breaker's times: a clock that is set back must not stop the lane. */
+  /** Monotonic clock, like the times of the circuit breaker: a clock that is set back must not stop the lane. */
   #pausedUntilMs = 0;
   #timer: Timer | undefined;
 
@@ -81,29 +87,29 @@ export class Lane implements DestinationUser {
     return this.#queue.size;
   }
 
-  /** Places that are taken, or will be by what was planned for this lane. */
+  /** Window units that are used or reserved for planned deliveries. */
   get taken(): number {
     return this.size + this.#expected;
   }
 
-  /** So many places more, or fewer, are planned for deliveries that come after they are stored. */
-  expect(places: number): void {
-    this.#expected += places;
+  /** Reserves window units for deliveries that are added after they are stored; negative to release them. */
+  expect(units: number): void {
+    this.#expected += units;
   }
 
-  /** True while a try or a question to the database is under way. */
+  /** True while a try or a database call is running. */
   get busy(): boolean {
     return this.#active > 0 || this.#claiming || this.#pulling > 0;
   }
 
-  /** True when nothing would be lost by forgetting the lane: it was not used for a while, either. */
+  /** True if the lane can be removed: it is empty and was not used for a while. */
   get idle(): boolean {
     const unused = this.#c.time.monotonicNow() - this.#usedAtMs > keptForMs;
     return unused && this.taken === 0 && !this.busy && !this.#health.breaker.failing;
   }
 
-  /** How many more it would take now; none while older ones wait in the database. */
-  get room(): number {
+  /** Free window units; 0 while older deliveries wait in the database. */
+  get free(): number {
     return this.#maybeMore || this.#claiming ? 0 : Math.max(0, this.#window - this.taken);
   }
 
@@ -116,21 +122,21 @@ export class Lane implements DestinationUser {
   }
 
   /**
-   * How many more could go soon to a destination that is known to be set and to take callbacks; of those the record
-   * may come after the attempt.
+   * Number of further deliveries that can be sent soon to a destination that is known to be set and to accept
+   * callbacks. These may be recorded after their attempt.
    */
-  get roomSoon(): number {
+  get freeSoon(): number {
     const now = this.#c.time.monotonicNow();
     const { breaker } = this.#health;
     if (this.#unset || !this.#attached || now < Math.max(this.#pausedUntilMs, breaker.notBeforeMs)) return 0;
-    return Math.min(this.room, breaker.roomFor(turnsSoon) - this.#queue.readyCount);
+    return Math.min(this.free, breaker.capacityFor(soonMultiple) - this.#queue.readyCount);
   }
 
   entries(): Iterable<QueueEntry> {
     return this.#queue.entries();
   }
 
-  /** Takes in deliveries that this instance owns. */
+  /** Adds deliveries that this instance owns. */
   accept(deliveries: readonly Delivery[]): void {
     this.#usedAtMs = this.#c.time.monotonicNow();
     const patientUntilMs = this.#c.time.monotonicNow() + this.#c.settings.orderWaitMs;
@@ -139,12 +145,12 @@ export class Lane implements DestinationUser {
     }
   }
 
-  /** There may be unowned work in the database. */
+  /** Records that the database may contain work without an owner. */
   foundWork(): void {
     this.#maybeMore = true;
   }
 
-  /** Another instance took it. */
+  /** Drops a delivery that another instance has taken. */
   drop(entry: QueueEntry): void {
     this.#queue.drop(entry);
   }
@@ -172,13 +178,16 @@ export class Lane implements DestinationUser {
     this.#refill();
   }
 
-  /** Lets go what has waited long enough for others; gives up what is over its time. */
+  /** Releases deliveries whose maximum wait for others is over; gives up deliveries after their time limit. */
   tidy(): void {
     this.#queue.separate(this.#c.time.monotonicNow());
     this.expire();
   }
 
-  /** Gives up what is over its time while the destination does not take callbacks, and lets others in. */
+  /**
+   * Gives up deliveries after their time limit while the destination does not accept callbacks, and so frees memory for
+   * others.
+   */
   expire(): void {
     if (this.#taking) return;
     const { time, settings, steps } = this.#c;
@@ -194,17 +203,17 @@ export class Lane implements DestinationUser {
     };
     const reason = unset ? 'destination not set' : 'destination failing';
     for (const entry of this.#queue.pick(isOver)) steps.giveUp(entry, reason);
-    // Other instances, and this one before its start, may have probed it more often than is known here.
+    // Other instances, and this one before its start, may have made more probes than are known here.
     if (tooFew) void probes.refresh()?.then(() => this.expire());
   }
 
-  /** Gives everything that is not being worked on back to the database. */
+  /** Gives every delivery that is not being worked on back to the database. */
   giveBack(): void {
     this.#queue.wakeAll();
     this.#shrinkTo(0);
   }
 
-  /** Gives everything back; to be called before it is forgotten. */
+  /** Gives everything back. Must be called before the lane is removed. */
   close(): void {
     this.giveBack();
     this.detach();
@@ -214,7 +223,7 @@ export class Lane implements DestinationUser {
     this.#shrinkTo(this.#window);
   }
 
-  /** What waits for a later attempt is tried now. */
+  /** Retries deliveries that wait for a later attempt now. */
   recovered(): void {
     this.#queue.wakeAll();
     this.#pulling++;
@@ -225,7 +234,7 @@ export class Lane implements DestinationUser {
     });
   }
 
-  /** To be called when the lane is forgotten. */
+  /** Must be called when the lane is removed. */
   detach(): void {
     this.#c.time.clearTimer(this.#timer);
     this.#health.leave(this);
@@ -236,18 +245,18 @@ export class Lane implements DestinationUser {
     try {
       outcome = await this.#try(taken.entry, entered);
     } catch (error) {
-      // The database or devices is away: no attempt. #try has left the circuit breaker.
+      // The database or devices is unavailable, so this is not an attempt. #try has left the circuit breaker.
       this.#c.logger.warn(
         { err: error, lane: this.name },
-        'callbacks wait: their destination cannot be read',
+        'destination not readable, callbacks wait',
       );
       outcome = { kind: 'unknown' };
     }
     this.#active--;
-    // Whoever has it now tries it again; that it was delivered here is true all the same.
+    // The new owner retries it. A delivery from here stays valid.
     const failed = outcome.kind !== 'attempted' || outcome.change.status !== 'delivered';
     this.#follow(taken, taken.entry.lost && failed ? { kind: 'lost' } : outcome);
-    // What came behind it in order waits for no other any more.
+    // Later deliveries in the order do not wait for another one any more.
     if (this.#c.stopping()) this.giveBack();
     this.#health.dispatch(this);
   }
@@ -261,7 +270,7 @@ export class Lane implements DestinationUser {
       if (!mine) return { kind: 'lost' };
       admission = await attempts.admit(this.name, entry);
     } finally {
-      // Its place is free for this try itself before any other can take it: no await follows until `send`.
+      // Frees the slot for this try itself before any other can take it: no await follows until `send`.
       entered.breaker.leave();
     }
     if (admission.kind === 'unset') {
@@ -270,7 +279,7 @@ export class Lane implements DestinationUser {
     }
     if (admission.kind !== 'admitted') return admission;
     this.#unset = false;
-    // Meanwhile the address may have changed, or the destination begun to fail.
+    // The address may have changed during the read, or the destination may have begun to fail.
     const health = healths.of(laneParts(this.name).applicationId, admission.to.url.origin);
     this.#attach(health);
     if (stopping() || !health.breaker.mayStart(this.#c.time.monotonicNow())) return { kind: 'deferred' };
@@ -304,7 +313,7 @@ export class Lane implements DestinationUser {
   #refill(): void {
     if (!this.#maybeMore || this.#claiming) return;
     const { claims, memory } = this.#c;
-    const count = claimCount(this.taken, this.#window, memory, this.#claimedPlaces);
+    const count = claimCount(this.taken, this.#window, memory, this.#claimedUnits);
     if (count === 0) return;
     this.#claiming = true;
     this.#maybeMore = false;
@@ -312,11 +321,11 @@ export class Lane implements DestinationUser {
       if (answer) {
         this.#maybeMore ||= answer.more;
         if (answer.claimed.length > 0) {
-          const places = answer.claimed.reduce((sum, delivery) => sum + placesOf(delivery), 0);
-          this.#claimedPlaces = places / answer.claimed.length;
+          const units = answer.claimed.reduce((sum, delivery) => sum + windowUnitsOf(delivery), 0);
+          this.#claimedUnits = units / answer.claimed.length;
         }
-        // What is not stored yet is finished here, or given back. Queue and writer are asked in one turn: a
-        // try that ended between the two questions would be known to neither.
+        // A delivery with unstored changes was finished here, or given back. Queue and writer are asked in the same
+        // tick: otherwise a try that ends in between would be missing in both.
         const unknown = this.#queue.unknownOf(answer.claimed);
         this.accept(unknown.filter(({ id }) => !this.#c.steps.isUnstored(id)));
         this.expire();

@@ -5,7 +5,7 @@ import { DestinationHealths } from './destination-health.ts';
 import type { Probes } from './probes.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 
-/** A store that answers renewals when it is told to, and is asked for nothing else. */
+/** A store that answers renewals when the test releases them, and gets no other calls. */
 function slowStore() {
   const waiting: (() => void)[] = [];
   let asked = 0;
@@ -20,7 +20,7 @@ function slowStore() {
   };
 }
 
-test('a slow database is asked for one renewal of leases at a time', async () => {
+test('a slow database gets one renewal of leases at a time', async () => {
   const store = slowStore();
   const leaseMs = 60;
   const time = createFakeTime();
@@ -32,7 +32,7 @@ test('a slow database is asked for one renewal of leases at a time', async () =>
     maxInMemory: 10,
     writer: { add: () => {}, flush: async () => {} },
     unrecorded: { has: () => false, handOver: () => false, stop: () => {} },
-    // Nothing is sent: only the leases are looked at.
+    // Nothing is sent: only the leases are checked.
     attempts: { cut: () => {} },
     healths: new DestinationHealths({
       watch: { failed: () => {}, delivered: () => {}, unset: () => {} },

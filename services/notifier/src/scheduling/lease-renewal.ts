@@ -5,10 +5,10 @@ import { leaseIsAging } from '../domain/lease.ts';
 import type { DeliveryStore } from '../ports.ts';
 import type { Unrecorded } from './unrecorded.ts';
 
-/** Leases that one write renews. */
+/** Maximum leases that one write renews. */
 const renewAtOnce = 100;
 
-/** Where deliveries are queued, and lose those that another instance took. */
+/** Contains queued deliveries, and drops those that another instance has taken. */
 export interface LeaseHolder {
   entries(): Iterable<QueueEntry>;
   drop(entry: QueueEntry): void;
@@ -24,8 +24,8 @@ export interface LeaseRenewalOptions {
 }
 
 /**
- * Keeps the leases of what is queued. At a fixed rate, which the repetition of the kit does not have: a
- * slow write must not put off the next renewal.
+ * Renews the leases of queued deliveries at a fixed rate, unlike the repetition of the kit: a slow write must not delay
+ * the next renewal.
  */
 export class LeaseRenewal {
   readonly #o: LeaseRenewalOptions;
@@ -45,14 +45,14 @@ export class LeaseRenewal {
   }
 
   async #renew(): Promise<void> {
-    // A database that is slow is not asked again before it has answered: that would make it slower still.
+    // A slow database gets no further call before it has answered, because that would make it slower.
     if (this.#running) return;
     this.#running = true;
     const { time, logger, leaseMs } = this.#o;
     const untilMs = time.now() + leaseMs;
     const aging = this.#aging(untilMs);
     try {
-      // In portions: one large write would hold up the callbacks that can go.
+      // In batches, because one large write would delay callbacks that can be sent.
       for (let at = 0; at < aging.length; at += renewAtOnce) {
         await this.#renewSome(aging.slice(at, at + renewAtOnce), untilMs);
       }

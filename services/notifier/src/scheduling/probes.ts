@@ -4,12 +4,12 @@ import type { Delivery } from '../domain/delivery.ts';
 import { keptProbes, type Probe, probesFor } from '../domain/time-limit.ts';
 import type { ProbeStore } from '../ports.ts';
 
-/** The database is asked at most so often what other instances probed. */
+/** Minimum time between two reads of other instances' probes; milliseconds. */
 const refreshMs = 60_000;
 
 /**
- * The newest probes of one failing destination: they count as attempts of all that waits behind it
- * (rule B10). One small write a probe; one that is lost only makes another attempt.
+ * The newest probes of one failing destination. They count as attempts of all deliveries that wait for it (rule B10).
+ * Each probe is one small write. A lost write only causes another attempt.
  */
 export class Probes {
   readonly #destination: string;
@@ -22,27 +22,27 @@ export class Probes {
     this.#o = options;
   }
 
-  /** A probe with this delivery has failed. */
+  /** Records a failed probe with this delivery. */
   note(id: string): void {
     const { store, time, logger } = this.#o;
     const probe = { atMs: time.now(), id };
     this.#recent = [...this.#recent, probe].slice(-keptProbes);
     store
       .note(this.#destination, probe)
-      .catch((error) => logger.warn({ err: error }, 'a probe of a failing destination is not stored'));
+      .catch((error) => logger.warn({ err: error }, 'probe of a failing destination not stored'));
   }
 
-  /** The newest, oldest first, as far as is known here. */
+  /** The newest probes that are known here, oldest first. */
   get recent(): readonly Probe[] {
     return this.#recent;
   }
 
-  /** Those that count for a delivery beside its own attempts, as far as is known here. */
+  /** Number of probes that count for a delivery in addition to its own attempts, as far as known here. */
   countFor(delivery: Delivery): number {
     return probesFor(this.#recent, delivery);
   }
 
-  /** Learns what others probed; undefined when that was done lately. */
+  /** Reads probes of other instances; undefined if they were read recently. */
   refresh(): Promise<void> | undefined {
     const { store, time, logger } = this.#o;
     const nowMs = time.monotonicNow();

@@ -11,8 +11,8 @@ import { FinishedOrders } from './finished-orders.ts';
 import { ReadinessCheck } from './readiness.ts';
 import { Unrecorded } from './unrecorded.ts';
 
-// Two instances, a and b, on one database: what keeps the order when one of them is stopped for a
-// while, or when events of an order key come to both.
+// Two instances, a and b, on one database. The tests show that the order holds when one of them is stopped for a while,
+// or when events of an order key arrive at both.
 const leaseMs = 10_000;
 const dayMs = 86_400_000;
 const lane = 'a-1/deviceEvent';
@@ -24,7 +24,7 @@ let b: ReturnType<typeof instance>;
 
 beforeEach(async () => {
   world = await openWorld();
-  // Not in the past: the store removes what has expired.
+  // Not in the past, because the store removes expired documents.
   time = createFakeTime(Date.now());
   await createStepRunner({ store: world.store, steps: notifierSteps, logger, holder: 'test' }).attempt();
   a = instance('a');
@@ -37,7 +37,7 @@ afterEach(async () => {
 
 function instance(instanceId: string) {
   const store = new MongoDeliveryStore(world.store, instanceId, { deliveredMs: dayMs, deadMs: dayMs }, time);
-  // With the machine's timers: its writes need no time to pass.
+  // With the machine's timers, because its writes need no time to pass.
   const writer = new ChangeWriter(store, logger, noFailpoints);
   const finished = new FinishedOrders();
   const unrecorded = new Unrecorded({ time, instanceId, leaseMs, writer });
@@ -82,7 +82,7 @@ const entry = (d: Delivery) => ({
 });
 const claimAll = (of: typeof a) => of.store.claim(lane, 100, time.now(), time.now() + leaseMs);
 
-test('what is due is claimed by exactly one instance, and not at all while its lease lasts', async () => {
+test('a due delivery is claimed by exactly one instance, and by none while its lease lasts', async () => {
   await a.store.insert(Array.from({ length: 50 }, (_, i) => delivery(`n-${i}`, { orderKey: `t-${i}` })));
   const claims = await Promise.all([claimAll(a), claimAll(b), claimAll(a)]);
   expect(claims.reduce((sum, { claimed }) => sum + claimed.length, 0)).toBe(50);
@@ -90,7 +90,7 @@ test('what is due is claimed by exactly one instance, and not at all while its l
   expect(claimed).toEqual([]);
 });
 
-test('what is claimed comes in the order in which it was due, with its body as it was stored', async () => {
+test('claimed deliveries are ordered by due time, with their bodies unchanged', async () => {
   const now = time.now();
   const body = Buffer.from([0, 255, 10, 228]);
   await a.store.insert([
@@ -103,14 +103,14 @@ test('what is claimed comes in the order in which it was due, with its body as i
   expect(claimed[1]?.body).toEqual(body);
 });
 
-test('an instance that was stopped past its lease finds before it sends that another took over', async () => {
+test('an instance that was stopped for longer than its lease notices the takeover before it sends', async () => {
   const stopped = delivery('n-1', lapsed());
   await a.store.insert([stopped]);
   expect((await claimAll(b)).claimed.map((d) => [d.id, d.takenOver])).toEqual([['n-1', true]]);
   expect(await a.readiness.of(entry(stopped))).toEqual({ kind: 'lost' });
 });
 
-test('an instance whose lease ran out but whom nobody replaced renews it and goes on', async () => {
+test('an instance with an expired lease and without a takeover renews it and continues', async () => {
   const stopped = delivery('n-1', lapsed());
   await a.store.insert([stopped]);
   const mine = entry(stopped);
@@ -119,7 +119,7 @@ test('an instance whose lease ran out but whom nobody replaced renews it and goe
   expect((await claimAll(b)).claimed).toEqual([]);
 });
 
-test('a later one waits while another instance has the earlier one, and goes when it has ended', async () => {
+test('a later one waits while another instance has the earlier one, and is ready when it has ended', async () => {
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
   await a.store.insert([delivery('n-1', owned('a')), second]);
   expect(await b.readiness.of(entry(second))).toMatchObject({ kind: 'blocked' });
@@ -129,14 +129,14 @@ test('a later one waits while another instance has the earlier one, and goes whe
   expect(await b.readiness.of(entry(second))).toEqual({ kind: 'ready' });
 });
 
-test('a later one waits for an earlier one until that one is planned', async () => {
+test('a later one waits for an earlier one until the planned time of that one', async () => {
   const dueAtMs = time.now() + 20_000;
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
   await a.store.insert([delivery('n-1', { dueAtMs }), second]);
   expect(await b.readiness.of(entry(second))).toEqual({ kind: 'blocked', untilMs: dueAtMs });
 });
 
-test('an earlier progress that nobody has is replaced by a later one', async () => {
+test('an earlier progress without an owner is replaced by a later one', async () => {
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
   await a.store.insert([delivery('p-1', { replaceable: true, dueAtMs: time.now() + 60_000 }), second]);
   expect(await b.readiness.of(entry(second))).toEqual({ kind: 'ready' });
@@ -146,14 +146,14 @@ test('an earlier progress that nobody has is replaced by a later one', async () 
 test.each([
   ['that another instance works on', { owner: 'a' }],
   ['whose owner may be stopped in the middle of sending it', { takenOver: true }],
-])('an earlier progress %s is not replaced: it goes first', async (_, more) => {
+])('an earlier progress %s is not replaced: it is sent first', async (_, more) => {
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
   await a.store.insert([delivery('p-1', { replaceable: true, ...more }), second]);
   expect(await b.readiness.of(entry(second))).toMatchObject({ kind: 'blocked' });
   expect((await a.store.get('p-1'))?.status).toBe('pending');
 });
 
-test('one that an operator sent again neither waits for others nor holds them up', async () => {
+test('a callback that an operator sent again neither waits for others nor delays them', async () => {
   const again = delivery('n-1', { order: 'none', ...owned('a') });
   const second = delivery('n-2', { sequence: 2, ...owned('b') });
   await a.store.insert([again, second, delivery('n-0', { sequence: 0, orderKey: 't-2' })]);
@@ -164,7 +164,7 @@ test('one that an operator sent again neither waits for others nor holds them up
 const report = (id: string, n: number, more: Partial<Delivery> = {}) =>
   delivery(id, { order: 'tried', sequence: n, ...more });
 
-test('a report waits while another instance has an earlier one that was not tried, and goes once it was', async () => {
+test('a report waits while another instance has an earlier untried one, and is ready after its first attempt', async () => {
   const second = report('n-2', 20, owned('b'));
   await a.store.insert([report('n-1', 10, owned('a')), second]);
   expect(await b.readiness.of(entry(second))).toMatchObject({ kind: 'blocked' });
@@ -172,14 +172,14 @@ test('a report waits while another instance has an earlier one that was not trie
   expect(await b.readiness.of(entry(second))).toEqual({ kind: 'ready' });
 });
 
-test('that an earlier report was tried counts before it is stored', async () => {
+test('the first attempt of an earlier report counts before it is stored', async () => {
   const second = report('n-2', 20, owned('a'));
   await a.store.insert([report('n-1', 10, owned('a')), second]);
   a.writer.add({ id: 'n-1', change: { order: 'none', attempts: 1 }, onlyIfOwner: 'a' });
   expect(await a.readiness.of(entry(second))).toEqual({ kind: 'ready' });
 });
 
-test('a report waits for the first attempt of an earlier one no longer than its patience', async () => {
+test('a report waits for the first attempt of an earlier one no longer than its maximum wait', async () => {
   const second = report('n-2', 20, owned('b'));
   await a.store.insert([report('n-1', 10, { dueAtMs: time.now() + 20_000 }), second]);
   const patientUntilMs = time.monotonicNow() + 5000;
@@ -191,7 +191,7 @@ test('a report waits for the first attempt of an earlier one no longer than its 
   expect(await b.readiness.of({ ...entry(second), patientUntilMs })).toEqual({ kind: 'ready' });
 });
 
-test('where the report before is known and was tried, the database is not asked', async () => {
+test('if the previous report is known and was tried, the database is not asked', async () => {
   const second = report('n-2', 20, { ...owned('a'), after: 10 });
   await a.store.insert([second]);
   let asked = 0;
@@ -210,7 +210,7 @@ test('where the report before is known and was tried, the database is not asked'
   expect(asked).toBe(1);
 });
 
-test('reports that were tried and are not stored so yet hide none that was not, however many they are', async () => {
+test('tried reports with unstored attempts hide no untried report, whatever their number', async () => {
   const many = Array.from({ length: 120 }, (_, n) => report(`n-${n}`, 10 + n, owned('a')));
   await a.store.insert([report('untried', 5, owned('b')), ...many]);
   const apply = Promise.withResolvers<ReadonlySet<string>>();
@@ -224,7 +224,7 @@ test('reports that were tried and are not stored so yet hide none that was not, 
   apply.resolve(new Set());
 });
 
-test('progresses that are replaced hide nothing before them, however many they are', async () => {
+test('replaced progress hides nothing before it, whatever its number', async () => {
   const progresses = Array.from({ length: 60 }, (_, n) =>
     delivery(`p-${n}`, { sequence: 2 + n, replaceable: true }),
   );
@@ -236,7 +236,7 @@ test('progresses that are replaced hide nothing before them, however many they a
   expect(await a.readiness.of(entry(end))).toEqual({ kind: 'ready' });
 });
 
-test('a progress is overtaken by what is stored behind it; one that was taken over only by what has ended', async () => {
+test('a progress is overtaken by any later stored event; after a takeover only by a finished one', async () => {
   const late = delivery('p-1', { ...owned('a'), sequence: 2, replaceable: true });
   const other = delivery('p-2', { ...owned('a'), orderKey: 't-2', sequence: 2, replaceable: true });
   await a.store.insert([late, other, delivery('end', { ...owned('b'), sequence: 3 })]);
@@ -248,12 +248,12 @@ test('a progress is overtaken by what is stored behind it; one that was taken ov
   expect(await a.readiness.of(entry(takenOver))).toEqual({ kind: 'overtaken' });
 });
 
-test('a failure noted late does not touch a delivery that another instance has taken', async () => {
+test('a late failure does not change a delivery that another instance has taken', async () => {
   await a.store.insert([delivery('n-1', lapsed())]);
   await claimAll(b);
   await a.store.apply([{ id: 'n-1', change: { owner: null, attempts: 9, dueAtMs: 0 }, onlyIfOwner: 'a' }]);
   expect(await b.store.get('n-1')).toMatchObject({ owner: 'b', attempts: 0 });
-  // But a delivery is a delivery, whoever owns it now.
+  // A success is stored, whatever instance owns the delivery now.
   await a.store.apply([{ id: 'n-1', change: { status: 'delivered', dueAtMs: 1 }, onlyIfOwner: undefined }]);
   expect((await b.store.get('n-1'))?.status).toBe('delivered');
 });
@@ -276,7 +276,7 @@ test('an outcome without a delivery counts for the order only when it is stored'
   expect((await a.store.get('n-2'))?.status).toBe('dead');
 });
 
-test('a later one waits when another instance has meanwhile taken over what ended here', async () => {
+test('a later one waits if another instance has taken over the one that ended here', async () => {
   const second = delivery('n-2', { sequence: 2, ...owned('a') });
   await a.store.insert([delivery('p-1', { replaceable: true, ...lapsed() }), second]);
   await claimAll(b);

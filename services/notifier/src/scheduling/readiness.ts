@@ -1,20 +1,20 @@
 import type { Time } from '@headset-cloud/kit/clock.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import type { Delivery, Order } from '../domain/delivery.ts';
-import { lookAgainAtMs, patienceMs } from '../domain/order.ts';
+import { nextCheckAtMs, patienceMs } from '../domain/order.ts';
 import { type DeliveryStore, predecessorLimit } from '../ports.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import type { FinishedOrders } from './finished-orders.ts';
 import type { Unrecorded } from './unrecorded.ts';
 
-/** A lease that ends sooner than this is renewed before a request goes out. */
+/** Remaining lease below which it is renewed before a request; milliseconds. */
 const leaseMarginMs = 1000;
-/** How soon to look again at an earlier one that is not recorded. */
+/** Time until the next check of an earlier delivery that is not recorded; milliseconds. */
 const unrecordedWaitMs = 50;
 
 /**
- * Whether a delivery may go out now; blocked: an earlier one of its order key is not finished.
- * overtaken: a progress that is behind its time. lost: another instance has it.
+ * Whether a delivery may be sent now. blocked: an earlier delivery of its order key is not finished. overtaken: a
+ * progress after a later event. lost: another instance has it.
  */
 export type Readiness =
   | { kind: 'ready' }
@@ -30,7 +30,7 @@ export interface ReadinessOptions {
   readonly leaseMs: number;
 }
 
-/** Looks before each attempt whether the delivery may go out: by its order, and by its lease. */
+/** Checks before each attempt whether the delivery may be sent: by its order and by its lease. */
 export class ReadinessCheck {
   readonly #o: ReadinessOptions;
 
@@ -39,17 +39,17 @@ export class ReadinessCheck {
   }
 
   /**
-   * Looks whether everything earlier of its order key is finished, and whether this instance still
-   * owns it: it may have been stopped for longer than its lease, or the database been away. Rejects
-   * when the database cannot tell.
+   * Checks whether everything earlier of its order key is finished, and whether this instance still owns it: the
+   * instance may have been stopped for longer than its lease, or the database may have been unavailable. Rejects when
+   * the database is unavailable.
    */
   async of(entry: QueueEntry): Promise<Readiness> {
     const { store, finished, unrecorded, time } = this.#o;
     const { delivery } = entry;
     const { order, orderKey, sequence } = delivery;
-    // An event can come late: published by an instance that was stopped before, or once more after a crash.
+    // An event can be late: published by an instance that was stopped before, or a second time after a crash.
     if (order === 'ended' && delivery.replaceable) {
-      // One that was taken over waits for the later one's end, which is in the database (ports.ts).
+      // After a takeover it waits for the end of the later event in the database (ports.ts).
       const later = !delivery.takenOver && unrecorded.hasLater(delivery);
       if (later || (await store.isOvertaken(delivery))) return { kind: 'overtaken' };
     }
@@ -64,11 +64,11 @@ export class ReadinessCheck {
     return (await this.#owns(entry)) ? { kind: 'ready' } : { kind: 'lost' };
   }
 
-  /** Renews the lease where it is about to end; false: another instance has taken the delivery. */
+  /** Renews the lease if it ends soon. False if another instance has taken the delivery. */
   async #owns(entry: QueueEntry): Promise<boolean> {
     const { store, unrecorded, time, leaseMs } = this.#o;
     const { id, dueAtMs } = entry.delivery;
-    // Its lease begins with its record; until then the log's partition is what this instance must have.
+    // The lease begins with the record. Until then this instance must have the log's partition.
     if (unrecorded.has(id)) return true;
     const now = time.now();
     if (dueAtMs - now > Math.min(leaseMarginMs, leaseMs / 2)) return true;
@@ -80,20 +80,20 @@ export class ReadinessCheck {
   }
 
   /**
-   * When to look again at what is before a delivery; 0: all of it is finished. Progress that nobody works on
-   * is replaced. Looks further back until something blocks or nothing is left: what is replaced here, or is
-   * finished and not stored so yet, may hide what blocks.
+   * Time of the next check of the deliveries before a delivery; 0 if all are finished. Replaces progress without an
+   * owner. Reads further back until a delivery blocks or none is left, because deliveries that are replaced here, or
+   * are finished and not stored yet, may hide one that blocks.
    */
   async #blockedUntilMs({ order, orderKey, sequence }: Delivery, patience: number): Promise<number> {
     const { store, time } = this.#o;
     for (let before = sequence; ; ) {
-      const { found, unfinished } = await this.#lookBefore(orderKey, before, order);
+      const { found, unfinished } = await this.#readBefore(orderKey, before, order);
       const now = time.now();
       let untilMs = 0;
       for (const p of unfinished) {
         if (p.replaceable && p.owner === null && !p.takenOver && (await store.replaceIfFree(p.id, now)))
           continue;
-        untilMs = Math.max(untilMs, lookAgainAtMs(p, now, patience));
+        untilMs = Math.max(untilMs, nextCheckAtMs(p, now, patience));
       }
       const last = found.at(-1);
       if (untilMs > 0 || !last || found.length < predecessorLimit) return untilMs;
@@ -102,24 +102,23 @@ export class ReadinessCheck {
   }
 
   /**
-   * One page of what is stored before `sequence`, and what of it is not finished. Events of an order key are
-   * stored in their order, so one that is not stored yet comes later.
+   * One page of the stored deliveries before `sequence`, and the unfinished ones of them. Events of an order key are
+   * stored in order, so an unstored event comes later.
    *
-   * 'tried': that one was tried stays true when it is not stored: if it goes out again after a crash, that
-   * is a repeat. 'ended': one that ended without being delivered counts as finished only when that is
-   * stored: otherwise it would go out after a crash, later than what followed it. One that was delivered
-   * would only be repeated then (rule B10).
+   * 'tried': a first attempt counts before it is stored, because sending again after a crash is only a repeat. 'ended':
+   * an end without a delivery counts only when it is stored, because after a crash it would be sent after its
+   * followers. A delivered one would only be repeated (rule B10).
    */
-  async #lookBefore(orderKey: string, sequence: number, order: Order) {
+  async #readBefore(orderKey: string, sequence: number, order: Order) {
     const { store, writer } = this.#o;
-    const look = () => store.predecessors(orderKey, sequence, order);
-    let found = await look();
+    const read = () => store.predecessors(orderKey, sequence, order);
+    let found = await read();
     if (order === 'tried') return { found, unfinished: found.filter((p) => !writer.left(p.id)) };
     const undelivered = () => found.filter((p) => writer.endOf(p.id) !== 'delivered');
     const ending = undelivered().filter((p) => writer.endOf(p.id) !== undefined);
     if (ending.length > 0) {
       await writer.stored(ending.map(({ id }) => id));
-      found = await look();
+      found = await read();
     }
     return { found, unfinished: undelivered() };
   }

@@ -1,7 +1,7 @@
 import type { Time, Timer } from '@headset-cloud/kit/clock.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { type Delivery, laneOf } from '../domain/delivery.ts';
-import { placesOf } from '../domain/window.ts';
+import { windowUnitsOf } from '../domain/window.ts';
 import type { DeliveryStore } from '../ports.ts';
 import type { Attempts } from './attempts.ts';
 import type { ChangeWriter } from './change-writer.ts';
@@ -22,39 +22,39 @@ export interface SchedulerOptions {
   readonly writer: ChangeWriter;
   readonly finished: FinishedOrders;
   readonly unrecorded: Unrecorded;
-  /** A delivery is given up. */
+  /** Called when a delivery is given up. */
   readonly onDead: () => void;
   readonly attempts: Attempts;
   readonly healths: DestinationHealths;
   readonly lanes: LaneSettings;
   readonly leaseMs: number;
   readonly sweepMs: number;
-  /** Deliveries in memory, of all lanes, in places (window.ts). */
+  /** Maximum window units in memory, of all lanes (window.ts). */
   readonly maxInMemory: number;
-  /** No next attempt is planned further ahead. */
+  /** Longest time until a next attempt; milliseconds. */
   readonly longestPauseMs: number;
 }
 
-/** What is to be done with new deliveries. */
+/** Plan for new deliveries. */
 export interface Plan {
   readonly toStore: readonly Delivery[];
   readonly toSend: readonly Delivery[];
-  /** To be called once they are accepted, or will not be. */
+  /** Must be called when they are accepted, or will not be accepted. */
   done(): void;
 }
 
-/** Without a limit from outside, a shutdown cuts off the requests that are on their way after this long. */
+/** Time of a shutdown without an external limit, after which requests in flight are aborted; milliseconds. */
 const defaultStopMs = 4000;
-/** The part of a shutdown's time that is kept for what follows on a cut: giving back, and storing it. */
+/** Part of a shutdown's time that is kept for giving back and storing after the abort; milliseconds. */
 const flushMs = 700;
 const flushShare = 0.2;
 
-/** After so many leases the database is searched for times that cannot be. */
+/** Number of leases after which the database is searched for impossible times. */
 const correctAfterLeases = 6;
 
 /**
- * Sends what is due: takes in what this instance has just stored, claims what lies in the database
- * unowned (spilled, waited, or left by a crashed instance), and keeps its leases.
+ * Sends due deliveries: accepts deliveries that this instance has just stored, claims deliveries without an owner from
+ * the database (no memory, waiting, or left by a crashed instance), and renews leases.
  */
 export class Scheduler {
   readonly #o: SchedulerOptions;
@@ -74,11 +74,11 @@ export class Scheduler {
       settings: options.lanes,
       steps: new StepRunner({ ...options, clock: time }),
       claims: new Claims({ ...options, clock: time }),
-      memory: { max: maxInMemory, room: () => this.#room() },
+      memory: { max: maxInMemory, free: () => this.#free() },
       stopping: () => this.#stopping,
     };
     this.#leases = new LeaseRenewal({ ...options, holders: () => this.#lanes.values() });
-    options.writer.onRoom = () => this.#dispatchAll();
+    options.writer.onNotFull = () => this.#dispatchAll();
     options.writer.onRecorded = (id, lost) => {
       unrecorded.recorded(id, lost);
       if (lost) this.#drop(id);
@@ -91,19 +91,19 @@ export class Scheduler {
   }
 
   /**
-   * Says for each new delivery whether this instance takes it at once (it then has this instance as its
-   * owner), or whether it is to wait in the database; and, if the batch is surely this instance's, which of those
-   * that it takes may go out before they are stored (ADR 0050). Keeps room for them until `done` is called.
+   * Decides for each new delivery whether this instance takes it at once (then this instance is its owner), or whether
+   * it waits in the database. If the batch surely belongs to this instance, also decides which of its deliveries may be
+   * sent before they are stored (ADR 0050). Reserves memory for them until `done` is called.
    */
   plan(deliveries: readonly Delivery[], held: boolean): Plan {
     const planned = this.#withOwners(deliveries);
     const soon = new Map<string, number>();
-    let unrecorded = held && !this.#stopping && !this.#o.writer.full ? this.#o.unrecorded.room : 0;
+    let unrecorded = held && !this.#stopping && !this.#o.writer.full ? this.#o.unrecorded.free : 0;
     const goesSoon = ({ applicationId, destination, order, replaceable, owner }: Delivery) => {
       const name = laneOf(applicationId, destination);
-      const left = soon.get(name) ?? this.#lane(name).roomSoon;
+      const left = soon.get(name) ?? this.#lane(name).freeSoon;
       const goes = owner !== null && order !== 'tried' && !replaceable && left > 0 && unrecorded > 0;
-      // When one has to be stored first, those after it have, too.
+      // If one must be stored first, later ones must be, too.
       soon.set(name, goes ? left - 1 : 0);
       if (goes) unrecorded--;
       return goes;
@@ -127,28 +127,28 @@ export class Scheduler {
   #expect(deliveries: readonly Delivery[], sign: 1 | -1): void {
     for (const delivery of deliveries) {
       const { applicationId, destination } = delivery;
-      this.#lane(laneOf(applicationId, destination)).expect(sign * placesOf(delivery));
+      this.#lane(laneOf(applicationId, destination)).expect(sign * windowUnitsOf(delivery));
     }
   }
 
   #withOwners(deliveries: readonly Delivery[]): Delivery[] {
     const now = this.#o.time.now();
-    const room = new Map<string, number>();
-    let total = this.#room();
+    const free = new Map<string, number>();
+    let total = this.#free();
     return deliveries.map((delivery) => {
       const name = laneOf(delivery.applicationId, delivery.destination);
-      const left = room.get(name) ?? this.#lane(name).room;
+      const left = free.get(name) ?? this.#lane(name).free;
       const taken = left > 0 && total > 0 && !this.#stopping;
-      // When one had to wait, those after it wait too, so that the older goes first.
-      const places = placesOf(delivery);
-      room.set(name, taken ? left - places : 0);
+      // If one has to wait, later ones wait, too, so that the older is sent first.
+      const units = windowUnitsOf(delivery);
+      free.set(name, taken ? left - units : 0);
       if (!taken) return { ...delivery, owner: null };
-      total -= places;
+      total -= units;
       return { ...delivery, owner: this.#o.instanceId, dueAtMs: now + this.#o.leaseMs };
     });
   }
 
-  /** Starts on what was planned, and is stored now or may be later. */
+  /** Starts planned deliveries that are stored now or may be stored later. */
   accept(deliveries: readonly Delivery[]): void {
     const lanes = new Map<Lane, Delivery[]>();
     for (const delivery of deliveries) {
@@ -164,14 +164,17 @@ export class Scheduler {
     }
   }
 
-  /** There is unowned work in a lane, due now. */
+  /** Records that a lane has work without an owner that is due now. */
   foundWork(name: string): void {
     const lane = this.#lane(name);
     lane.foundWork();
     lane.dispatch();
   }
 
-  /** Starts nothing more, and gives back at once what is not on its way, so that another instance sends it. */
+  /**
+   * Starts nothing more, and gives back at once the deliveries that are not in flight, so that another instance sends
+   * them.
+   */
   retire(): void {
     this.#stopping = true;
     this.#o.time.clearTimer(this.#sweepTimer);
@@ -179,8 +182,8 @@ export class Scheduler {
   }
 
   /**
-   * Lets requests on their way end, for `forMs` at most, and gives the rest back: what waited for them in
-   * order as they end, what is cut off at last.
+   * Lets requests in flight end, for `forMs` at most, and gives the rest back: deliveries that wait in order as the
+   * requests end, aborted ones last.
    */
   async stop(forMs = defaultStopMs): Promise<void> {
     const endsAtMs = this.#o.time.monotonicNow() + forMs;
@@ -193,18 +196,19 @@ export class Scheduler {
     this.#o.unrecorded.stop();
     await Promise.race([this.#sweeping, this.#o.time.sleep(lastMs, { ref: false })]);
     for (const lane of this.#lanes.values()) lane.close();
-    // What is not stored as given back waits for a lease to lapse: it gets all the time that is left.
+    // A delivery that is not stored as given back waits until its lease expires, so storing gets all the remaining
+    // time.
     await this.#o.writer.flush(Math.max(lastMs, endsAtMs - this.#o.time.monotonicNow()));
   }
 
-  /** Resolves when no try and no claim is under way, or after `timeoutMs`. */
+  /** Resolves when no try and no claim is running, or after `timeoutMs`. */
   async #drained(timeoutMs: number): Promise<void> {
     const end = this.#o.time.monotonicNow() + timeoutMs;
     const active = () => [...this.#lanes.values()].some((lane) => lane.busy);
     while (active() && this.#o.time.monotonicNow() < end) await this.#o.time.sleep(5);
   }
 
-  /** Another instance has it. */
+  /** Drops a delivery that another instance has. */
   #drop(id: string): void {
     for (const lane of this.#lanes.values()) {
       for (const entry of lane.entries()) if (entry.delivery.id === id) lane.drop(entry);
@@ -220,7 +224,7 @@ export class Scheduler {
     return lane;
   }
 
-  #room(): number {
+  #free(): number {
     let queued = 0;
     for (const lane of this.#lanes.values()) queued += lane.taken;
     return this.#o.maxInMemory - queued;
@@ -236,14 +240,14 @@ export class Scheduler {
       this.#sweeping = this.#sweep()
         .catch((error) => this.#o.logger.warn({ err: error }, 'search for due callbacks failed'))
         .then(() => {
-          // With very many lanes the search takes long: it then gets at most a fifth of the time.
+          // With very many lanes the search takes long. It then uses at most 20 % of the time.
           if (!this.#stopping)
             this.#sweepSoon(Math.max(this.#o.sweepMs, 4 * (this.#o.time.monotonicNow() - started)));
         });
     }, delayMs);
   }
 
-  /** Looks at each lane that has undelivered work; one indexed query a lane. */
+  /** Checks each lane with undelivered work; one indexed query per lane. */
   async #sweep(): Promise<void> {
     for (const [name, lane] of this.#lanes) {
       lane.tidy();
@@ -265,7 +269,7 @@ export class Scheduler {
     }
   }
 
-  /** Times further ahead than any are made come from a clock that was ahead, or from before a step back. */
+  /** Times later than any planned time come from a fast clock, or from before a clock step back. */
   #recall(lane: string): Promise<boolean> {
     const now = this.#o.time.now();
     const margin = 3 * this.#o.leaseMs;

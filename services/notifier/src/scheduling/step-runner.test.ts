@@ -9,15 +9,15 @@ import { StepRunner } from './step-runner.ts';
 const now = 1_700_000_000_000;
 let stored: ConditionalChange[];
 let finished: FinishedOrders;
-/** What is not recorded yet. */
-let owed: Set<string>;
+/** Ids of deliveries that are not recorded yet. */
+let unrecordedIds: Set<string>;
 let queue: LaneQueue;
 let steps: StepRunner;
 
 beforeEach(() => {
   stored = [];
   finished = new FinishedOrders();
-  owed = new Set();
+  unrecordedIds = new Set();
   queue = new LaneQueue(() => {});
   const writer = { add: (change: ConditionalChange) => stored.push(change) } as unknown as ChangeWriter;
   steps = new StepRunner({
@@ -25,11 +25,11 @@ beforeEach(() => {
     instanceId: 'i-1',
     writer,
     finished,
-    unrecorded: { handOver: (id) => owed.delete(id) },
+    unrecorded: { handOver: (id) => unrecordedIds.delete(id) },
     onDead: () => {},
   });
 });
-// Nothing waits any more: no timer is left.
+// No timer is left, because nothing waits any more.
 afterEach(() => queue.wakeAll());
 
 function add(id: string, more: Partial<Delivery> = {}): void {
@@ -68,7 +68,7 @@ const delivered: TryOutcome = {
 };
 const left = () => [...queue.entries()].map(({ delivery }) => delivery.id);
 
-test('the next of an order key is taken only when the one before has ended', () => {
+test('the next delivery of an order key is taken only when the previous one has ended', () => {
   add('n-1');
   add('n-2');
   const first = take();
@@ -81,7 +81,7 @@ test('the next of an order key is taken only when the one before has ended', () 
   expect(finished.knows({ orderKey: 'k', sequence: 2, after: null })).toBe(true);
 });
 
-test('a failed one makes its chain wait, with its attempt stored while this instance owns it', () => {
+test('a failed delivery makes its chain wait, and its attempt is stored only while this instance owns it', () => {
   add('n-1');
   add('n-2');
   follow(take(), failed(1000));
@@ -93,7 +93,7 @@ test('a failed one makes its chain wait, with its attempt stored while this inst
   expect(take().entry.delivery).toMatchObject({ id: 'n-1', attempts: 1 });
 });
 
-test('a long pause gives the whole chain to the database, each stored without an owner', () => {
+test('during a long pause the whole chain is in the database, each delivery without an owner', () => {
   add('n-1');
   add('n-2');
   follow(take(), failed(60_000));
@@ -105,7 +105,7 @@ test('a long pause gives the whole chain to the database, each stored without an
   ]);
 });
 
-test('a report that failed goes on by itself, and the next of its device can be taken at once', () => {
+test('a failed report is retried on its own, and the next report of its device can be taken at once', () => {
   add('n-1', { order: 'tried' });
   add('n-2', { order: 'tried' });
   const first = take();
@@ -121,7 +121,7 @@ test('a report that failed goes on by itself, and the next of its device can be 
   expect(take().entry.delivery).toMatchObject({ id: 'n-1', order: 'none' });
 });
 
-test('a report that failed with a long pause leaves alone: those behind it stay', () => {
+test('a failed report with a long pause leaves alone: later reports stay', () => {
   add('n-1', { order: 'tried' });
   add('n-2', { order: 'tried' });
   follow(take(), failed(60_000));
@@ -131,7 +131,7 @@ test('a report that failed with a long pause leaves alone: those behind it stay'
   ]);
 });
 
-test('an earlier event that came while a later one was looked at goes first', () => {
+test('an earlier event that arrives during the check of a later one is sent first', () => {
   add('n-2');
   const later = take();
   add('n-1');
@@ -140,7 +140,7 @@ test('an earlier event that came while a later one was looked at goes first', ()
   expect(take().entry.delivery.id).toBe('n-1');
 });
 
-test('a progress that failed is replaced by what came behind it meanwhile', () => {
+test('a failed progress is replaced by a later event that arrived meanwhile', () => {
   add('n-1', { replaceable: true });
   const progress = take();
   add('n-2');
@@ -152,7 +152,7 @@ test('a progress that failed is replaced by what came behind it meanwhile', () =
   expect(take().entry.delivery.id).toBe('n-2');
 });
 
-test('what another instance took is dropped, and what stands behind it goes on', () => {
+test('a delivery that another instance took is dropped, and later ones continue', () => {
   add('n-1');
   add('n-2');
   follow(take(), { kind: 'lost' });
@@ -161,7 +161,7 @@ test('what another instance took is dropped, and what stands behind it goes on',
   expect(queue.readyCount).toBe(1);
 });
 
-test('what a shutdown cut off is given back, each due when it was due by itself', () => {
+test('deliveries that a shutdown aborted are given back, each with its own due time', () => {
   add('n-1');
   add('n-2', { nextAttemptAtMs: now + 7 });
   follow(take(), { kind: 'cut' }, { crowded: false, stopping: true });

@@ -14,13 +14,13 @@ export interface StepRunnerOptions {
   readonly writer: ChangeWriter;
   readonly finished: FinishedOrders;
   readonly unrecorded: Pick<Unrecorded, 'handOver'>;
-  /** A delivery is given up. */
+  /** Called when a delivery is given up. */
   readonly onDead: () => void;
 }
 
 /**
- * Carries out what is decided about deliveries: in a lane's queue, and in the database by the writer. It
- * alone changes deliveries after their intake.
+ * Carries out decisions about deliveries: in a lane's queue, and in the database through the writer. Only this class
+ * changes deliveries after they were accepted.
  */
 export class StepRunner {
   readonly #o: StepRunnerOptions;
@@ -29,17 +29,17 @@ export class StepRunner {
     this.#o = options;
   }
 
-  /** True while so much is unstored that nothing new is to be started. */
+  /** True while too many changes are unstored to start anything new. */
   get full(): boolean {
     return this.#o.writer.full;
   }
 
-  /** True while what became of a delivery here is not stored yet. */
+  /** True while a change of a delivery is not stored yet. */
   isUnstored(id: string): boolean {
     return this.#o.writer.has(id);
   }
 
-  /** A try is over: decides what follows on it (domain/next-step.ts), and does that. */
+  /** After a try: decides the next step (domain/next-step.ts) and carries it out. */
   follow(
     queue: LaneQueue,
     taken: Taken,
@@ -61,20 +61,20 @@ export class StepRunner {
     this.#run(queue, taken, step);
   }
 
-  /** A progress was replaced by a later event before it was tried again. */
+  /** Records that a later event replaced a progress before it was retried. */
   replace({ delivery }: QueueEntry): void {
     this.#store(delivery, ended('replaced', this.#o.clock.now()));
   }
 
-  /** A delivery is given up without another attempt. */
+  /** Gives up a delivery without another attempt. */
   giveUp({ delivery }: QueueEntry, reason: string): void {
     this.#store(delivery, givenUp(delivery, reason, this.#o.clock.now()));
   }
 
-  /** What was taken out of the queue is for whoever has room. */
+  /** Gives deliveries that were removed from the queue to any instance with free memory. */
   giveBack(entries: readonly QueueEntry[]): void {
     for (const { delivery } of entries) {
-      // Not now, if it was due before: it would come after what waits already and came later.
+      // Not due now if it was due before: it would come after waiting ones that arrived later.
       this.#store(delivery, { owner: null, dueAtMs: delivery.nextAttemptAtMs });
     }
   }
@@ -111,7 +111,9 @@ export class StepRunner {
     }
   }
 
-  /** Changes a delivery that stays pending. Answers its chain: its own once it has left its order. */
+  /**
+   * Changes a delivery that stays pending. Returns its chain, which is a separate chain after it has left its order.
+   */
   #change(queue: LaneQueue, taken: Taken, change: DeliveryChange | undefined) {
     const { chain, entry } = taken;
     if (!change) return chain;

@@ -3,11 +3,11 @@ import type { Batch, Unsettled } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { ChangeWriter } from './change-writer.ts';
 
-/** So many deliveries may be without a record. */
+/** Maximum deliveries without a record. */
 const maxUnrecorded = 500;
-/** A delivery that has not ended is recorded after this long. */
+/** Time after which a delivery that has not ended is recorded; milliseconds. */
 const recordAfterMs = 1000;
-const lookEveryMs = 100;
+const checkEveryMs = 100;
 
 export interface UnrecordedOptions {
   readonly time: Time;
@@ -21,16 +21,15 @@ interface Item {
   readonly batch: Pick<Batch, 'held'>;
   readonly sinceMs: number;
   readonly recorded: PromiseWithResolvers<void>;
-  /** The writer has its record, which may not be durable yet. */
+  /** True if the writer has its record, which may not be durable yet. */
   handedOver: boolean;
   lost: boolean;
 }
 
 /**
- * Deliveries whose first attempt may come before their record (ADR 0050): the log has their event, the database
- * does not know them. The log's position passes the event once the record, final or pending, is durable, so a
- * crash before that repeats the callback. Each is recorded at its first change, after a second, or when it is
- * asked for.
+ * Deliveries whose first attempt may come before their record (ADR 0050): the log has their event, the database does
+ * not know them. The offset passes the event only when the record, final or pending, is durable, so a crash before that
+ * repeats the callback. Each delivery is recorded at its first change, after a second, or on request.
  */
 export class Unrecorded {
   readonly #o: UnrecordedOptions;
@@ -43,17 +42,17 @@ export class Unrecorded {
     this.#o = options;
   }
 
-  /** How many more may be taken. */
-  get room(): number {
+  /** Number of further deliveries that may be taken. */
+  get free(): number {
     return maxUnrecorded - this.#items.size - this.#expected;
   }
 
-  /** So many more, or fewer, are planned to be taken. */
+  /** Reserves capacity for planned deliveries; negative to release it. */
   expect(count: number): void {
     this.#expected += count;
   }
 
-  /** Takes on deliveries of a batch of the log. They are this instance's. */
+  /** Takes deliveries of a batch of the log. They belong to this instance. */
   take(deliveries: readonly Delivery[], batch: Pick<Batch, 'held'>): void {
     const sinceMs = this.#o.time.monotonicNow();
     for (const delivery of deliveries) {
@@ -70,10 +69,10 @@ export class Unrecorded {
       const ofOrder = this.#byOrder.get(delivery.orderKey) ?? new Set<Item>();
       this.#byOrder.set(delivery.orderKey, ofOrder.add(item));
     }
-    this.#lookSoon();
+    this.#checkSoon();
   }
 
-  /** When these deliveries, as far as they are here, have durable records. */
+  /** Resolves when those of these deliveries that are here have durable records. */
   settling(ids: readonly string[]): Unsettled {
     const items = ids.flatMap((id) => this.#items.get(id) ?? []);
     return {
@@ -89,13 +88,13 @@ export class Unrecorded {
     return this.#items.has(id);
   }
 
-  /** True while a delivery is without a record, and no other instance can have it. */
+  /** True while a delivery has no record, and no other instance can have it. */
   mayGo(id: string): boolean {
     const item = this.#items.get(id);
     return item !== undefined && !item.handedOver && item.batch.held();
   }
 
-  /** True when a delivery's record is still to be made: whoever asks makes it, with the first change. */
+  /** True if a delivery's record must still be written: the caller writes it with the first change. */
   handOver(id: string): boolean {
     const item = this.#items.get(id);
     if (!item || item.handedOver) return false;
@@ -104,8 +103,8 @@ export class Unrecorded {
   }
 
   /**
-   * Has a delivery recorded as it is, if it is not yet. Resolves when its record is durable, or storing was given
-   * up at a shutdown. False: it is another instance's.
+   * Records a delivery unchanged, if it is not recorded yet. Resolves when its record is durable, or storing was given
+   * up at a shutdown. False if it belongs to another instance.
    */
   async record(id: string): Promise<boolean> {
     const item = this.#items.get(id);
@@ -116,15 +115,15 @@ export class Unrecorded {
   }
 
   /**
-   * Has all of these order keys recorded. Resolves when that is durable: others that find a delivery of such a key in
-   * the database find what is before and behind it as well.
+   * Records all deliveries of these order keys. Resolves when they are durable: an instance that finds a delivery of
+   * such a key in the database then also finds the deliveries before and after it.
    */
   async recordOrders(orderKeys: Iterable<string>): Promise<void> {
     const items = [...new Set(orderKeys)].flatMap((orderKey) => this.#ofOrder(orderKey));
     await Promise.all(items.map(({ delivery }) => this.record(delivery.id)));
   }
 
-  /** To be called when a delivery's record is durable; `lost`: it is another instance's. */
+  /** Must be called when a delivery's record is durable; `lost`: it belongs to another instance. */
   recorded(id: string, lost: boolean): void {
     const item = this.#items.get(id);
     if (!item) return;
@@ -137,14 +136,14 @@ export class Unrecorded {
     item.recorded.resolve();
   }
 
-  /** True when something later of its order key is here. */
+  /** True if a later delivery of its order key is here. */
   hasLater({ orderKey, sequence }: Pick<Delivery, 'orderKey' | 'sequence'>): boolean {
     return this.#ofOrder(orderKey).some(({ delivery }) => delivery.sequence > sequence);
   }
 
   /**
-   * Resolves when what is before a delivery under its order key is delivered, or can be found in the
-   * database. False: some of it is not finished, nor recorded.
+   * Resolves when the deliveries before a delivery under its order key are delivered, or can be found in the database.
+   * False: some are neither finished nor recorded.
    */
   async showEarlier({ orderKey, sequence }: Pick<Delivery, 'orderKey' | 'sequence'>): Promise<boolean> {
     const { writer } = this.#o;
@@ -175,13 +174,13 @@ export class Unrecorded {
     });
   }
 
-  #lookSoon(): void {
+  #checkSoon(): void {
     this.#timer ??= this.#o.time.setTimeout(() => {
       this.#timer = undefined;
       const beforeMs = this.#o.time.monotonicNow() - recordAfterMs;
       for (const item of this.#items.values())
         if (!item.handedOver && item.sinceMs < beforeMs) this.#record(item);
-      if (this.#items.size > 0) this.#lookSoon();
-    }, lookEveryMs);
+      if (this.#items.size > 0) this.#checkSoon();
+    }, checkEveryMs);
   }
 }

@@ -4,7 +4,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { SignedUrlsSetting } from '../domain/delivery.ts';
-import { judgeAnswer } from '../domain/signed-urls.ts';
+import { checkAnswer } from '../domain/signed-urls.ts';
 import { startDeadline } from '../http/deadline.ts';
 import { describeFailure } from '../http/sender.ts';
 import type { NotifierMetrics } from '../metrics.ts';
@@ -14,7 +14,7 @@ import type { DestinationSlots } from './slots.ts';
 export interface SignedUrlsRequest {
   readonly applicationId: string;
   readonly setting: SignedUrlsSetting;
-  /** JSON, signed and sent as it is. */
+  /** JSON, signed and sent unchanged. */
   readonly body: Uint8Array;
   readonly maxAnswerBytes: number;
 }
@@ -24,15 +24,14 @@ export interface SignedUrlsOptions {
   readonly requester: BoundedRequester;
   readonly slots: DestinationSlots;
   readonly metrics: Pick<NotifierMetrics, 'signedUrlRequests'>;
-  /** From the call to the end of the answer, waiting included; milliseconds. */
+  /** From the call to the end of the answer, including waiting; milliseconds. */
   readonly totalTimeoutMs: number;
   readonly time: Time;
 }
 
 /**
- * Asks integrators for signed URLs: one POST, signed as callbacks are, no retries. It shares with
- * callbacks the rules for addresses and time-outs, but no connection, queue or cap, so that neither
- * holds up the other.
+ * Requests signed URLs from integrators: one POST, signed like callbacks, without retries. It shares the rules for
+ * addresses and time-outs with callbacks, but no connection, queue or limit, so that neither delays the other.
  */
 export class SignedUrls {
   readonly #o: SignedUrlsOptions;
@@ -43,9 +42,8 @@ export class SignedUrls {
   }
 
   /**
-   * Answers the bytes of a JSON object. Throws `destination_not_set` when the address or the key is
-   * missing, `integrator_failed` for everything that goes wrong on the integrator's side, `unavailable`
-   * while this process stops.
+   * Returns the bytes of a JSON object. Throws `destination_not_set` when the address or the key is missing,
+   * `integrator_failed` for every failure on the integrator's side, and `unavailable` while this process stops.
    */
   async request(request: SignedUrlsRequest, caller: AbortSignal): Promise<Buffer> {
     const { destinations, slots, metrics, totalTimeoutMs, time } = this.#o;
@@ -65,12 +63,12 @@ export class SignedUrls {
         const release = await slots.take(`${to.url.origin} ${applicationId}`, deadline.signal);
         try {
           const answer = await this.#post(request, to, deadline);
-          const judged = judgeAnswer(answer.statusCode, answer.body);
-          if ('json' in judged) {
+          const checked = checkAnswer(answer.statusCode, answer.body);
+          if ('json' in checked) {
             metrics.signedUrlRequests.inc({ outcome: 'answered' });
-            return judged.json;
+            return checked.json;
           }
-          problem = judged.problem;
+          problem = checked.problem;
         } finally {
           release();
         }
@@ -89,7 +87,7 @@ export class SignedUrls {
     }
   }
 
-  /** Ends what is on its way. */
+  /** Aborts requests in flight. */
   async close(): Promise<void> {
     this.#stop.abort(new Error('the notifier is shutting down'));
     await this.#o.requester.close();

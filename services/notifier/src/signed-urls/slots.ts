@@ -1,7 +1,7 @@
-/** Gives a place back; does nothing the second time. */
+/** Frees a slot; a second call has no effect. */
 export type Release = () => void;
 
-/** Too many wait for the destination already. */
+/** Error when too many requests already wait for the destination. */
 export class NoSlotError extends Error {
   override readonly name = 'NoSlotError';
 }
@@ -12,8 +12,8 @@ interface Destination {
 }
 
 /**
- * How many requests may be on their way to one destination; more wait in the order of their
- * arrival, for as long as they like, up to a bound. A destination that hangs holds up none but itself.
+ * Limits the requests in flight to one destination. Further requests wait in the order of their arrival, without a time
+ * limit, up to a maximum number. A hanging destination delays only itself.
  */
 export class DestinationSlots {
   readonly #destinations = new Map<string, Destination>();
@@ -25,7 +25,7 @@ export class DestinationSlots {
     this.#maxWaiting = options.maxWaiting;
   }
 
-  /** Rejects with NoSlotError when too many wait, and with the signal's reason when it is aborted. */
+  /** Rejects with NoSlotError when too many wait, and with the signal's reason when it aborts. */
   async take(key: string, signal: AbortSignal): Promise<Release> {
     signal.throwIfAborted();
     let destination = this.#destinations.get(key);
@@ -38,7 +38,7 @@ export class DestinationSlots {
     return this.#release(key, destination);
   }
 
-  /** Destinations with a request on its way. */
+  /** Number of destinations with a request in flight. */
   get size(): number {
     return this.#destinations.size;
   }
@@ -53,7 +53,7 @@ export class DestinationSlots {
         waiting.splice(waiting.indexOf(go), 1);
         reject(signal.reason);
       };
-      // The place is handed over: the number in flight stays.
+      // The slot is passed on, so the number in flight does not change.
       const go = () => {
         signal.removeEventListener('abort', onAbort);
         resolve();

@@ -23,9 +23,9 @@ import {
 } from './documents.ts';
 import { deliveriesCollection } from './indexes.ts';
 
-/** Most undelivered ones that a metrics scrape counts. */
+/** Maximum undelivered deliveries that a metrics scrape counts. */
 const countLimit = 100_000;
-/** So much longer than asked for is a lease at most, where many are claimed in one moment. */
+/** Maximum extension of a lease beyond the requested time, if many claims are made in one moment; milliseconds. */
 const mostAheadMs = 1000;
 
 /** Deliveries in MongoDB. Every change of an owner is one conditional update. */
@@ -50,7 +50,7 @@ export class MongoDeliveryStore implements DeliveryStore {
     return await this.#insert(deliveries.map(toDocument));
   }
 
-  /** Answers the ids of those that were there already. */
+  /** Returns the ids that existed already. */
   async #insert(documents: DeliveryDocument[]): Promise<Set<string>> {
     const known = new Set<string>();
     if (documents.length === 0) return known;
@@ -78,7 +78,7 @@ export class MongoDeliveryStore implements DeliveryStore {
       ),
     ]);
     const won = new Map([...claimedFree, ...claimedLapsed].map((d) => [d._id, d]));
-    // In the order in which they were due.
+    // In the order of their due times.
     const claimed = found.flatMap((d) => {
       const document = won.get(d._id);
       return document ? [fromDocument(document)] : [];
@@ -87,8 +87,8 @@ export class MongoDeliveryStore implements DeliveryStore {
   }
 
   /**
-   * What a claim has won is known by its lease's end, so claims of this instance in the same moment do not share one.
-   * After a step back of the clock the ends follow it.
+   * Ends of leases identify the deliveries of a claim, so claims of this instance in the same moment have different
+   * ends. After a clock step back the ends follow it.
    */
   #distinctEnd(leaseEndMs: number): number {
     const aheadMs = this.#lastLeaseEndMs - leaseEndMs;
@@ -110,7 +110,7 @@ export class MongoDeliveryStore implements DeliveryStore {
       { $set: lease },
     );
     if (modifiedCount === found.length) return found.map((d) => ({ ...d, ...lease }));
-    // Another instance was faster with some: which are ours is seen by the owner and the lease's end.
+    // Another instance was faster for some. Owner and end of the lease identify ours.
     return await this.#deliveries
       .find({
         _id: { $in: ids },
@@ -143,8 +143,8 @@ export class MongoDeliveryStore implements DeliveryStore {
   }
 
   /**
-   * Stores deliveries with what came of them. One that is stored already is so by an earlier try, which may
-   * have failed after it, or by an instance that has read its event, too: then what was delivered stays so.
+   * Stores deliveries with their outcome. A delivery that is stored already was stored by an earlier try that failed
+   * afterwards, or by an instance that has consumed its event, too. A delivered one then stays delivered.
    */
   async #record(changes: readonly ConditionalChange[]): Promise<ReadonlySet<string>> {
     const known = await this.#insert(
@@ -216,7 +216,7 @@ export class MongoDeliveryStore implements DeliveryStore {
         (one) =>
           one.orderKey === orderKey &&
           one.sequence > sequence &&
-          // Of a dead letter, or of release 0.1.0, that is not known.
+          // Unknown if it comes from a dead letter, or from release 0.1.0.
           (position === '' || (one.position ?? '') < position),
       );
     return new Set(progress.filter(isBehind).map(({ id }) => id));
@@ -277,9 +277,9 @@ export class MongoDeliveryStore implements DeliveryStore {
     const { applicationId, limit, oldestFirst } = query;
     const direction = oldestFirst ? 1 : -1;
     const lanes = destinationSettings.map((setting) => laneOf(applicationId, setting));
-    // One indexed query for each status (and lane), so that a rare status is found without a scan. By lane the
-    // index has the due time, which an old delivery that waits for its next attempt has far ahead: the oldest
-    // of an application are looked for in the order of creation.
+    // One indexed query for each status (and lane), so that a rare status is found without a scan. The index by lane
+    // has the due time, which is far in the future for an old delivery that waits for its next attempt. So the oldest
+    // of an application are searched in the order of creation.
     const queries = (query.status ? [query.status] : deliveryStatuses).flatMap((status) => {
       const sort = { createdAtMs: direction } as const;
       if (applicationId === '') return [this.#deliveries.find({ status }, { sort, limit })];
@@ -313,7 +313,7 @@ export class MongoDeliveryStore implements DeliveryStore {
   }
 }
 
-/** The update that gives a delivery that has ended a new budget; `more` is set, too. */
+/** The update that sets a finished delivery to pending with a new time limit; `more` is set, too. */
 export function sentAgain(nowMs: number, more: Pick<DeliveryDocument, 'sentAgainBy' | 'recovery'> = {}) {
   return {
     $set: {
@@ -336,8 +336,8 @@ export function sentAgain(nowMs: number, more: Pick<DeliveryDocument, 'sentAgain
 }
 
 /**
- * The places of the deliveries that were stored before, when that is all that went wrong. Anything
- * else is thrown on: the batch comes again.
+ * Indexes of the deliveries that existed already, if duplicates are the only errors. Rethrows any other error: the
+ * batch is repeated.
  */
 function duplicateIndexes(error: unknown): number[] {
   const { writeErrors: one, result } = error as {

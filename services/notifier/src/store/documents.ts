@@ -2,42 +2,42 @@ import type { OwingDocument } from '@headset-cloud/kit/audit/record.ts';
 import type { Binary } from 'mongodb';
 import { type Delivery, type DeliveryChange, laneOf } from '../domain/delivery.ts';
 
-/** A delivery as a document: the body as binary data, and what indexes need. */
+/** A delivery as a document: the body as binary data, and fields for indexes. */
 export interface DeliveryDocument extends Omit<Delivery, 'id' | 'body'>, OwingDocument {
   _id: string;
   body: Binary | Uint8Array;
   lane: string;
-  /** It may stand behind a progress, which has the second place or a later one: few deliveries do. */
+  /** True if it may come after a progress, which has sequence 2 or more. Few deliveries do. */
   behindProgress?: true;
-  /** First position in the event feed (ADR 0053); absent: none yet, or of release 0.1.0. */
+  /** First position in the event feed (ADR 0053); absent: none yet, or release 0.1.0 stored the delivery. */
   position?: string;
-  /** It is to get a position of its application's own stream: it has none, or it was sent again. */
+  /** True if it needs a position in its application's own stream: it has none, or it was sent again. */
   unplaced?: true;
-  /** Since when; milliseconds since 1970. */
+  /** Time since when it needs a position; milliseconds since 1970. */
   unplacedAtMs?: number;
-  /** Position in the event feed because it was sent again. */
+  /** Position in the event feed after a resend. */
   again?: string;
-  /** How many times it had been sent again then. */
+  /** Number of resends at that position. */
   againResends?: number;
-  /** The request of an integrator that last had it sent again. */
+  /** Id of the integrator's request that last sent it again. */
   sentAgainBy?: string;
-  /** The recovery that last sent it again. */
+  /** Id of the recovery that last sent it again. */
   recovery?: string;
-  /** The devices that a notice's body names by ids of others' callbacks. */
+  /** Devices that a notice's body names by ids of other callbacks. */
   names?: string[];
-  /** How many times it was sent again. */
+  /** Number of resends. */
   resends?: number;
-  /** Set when it has ended: MongoDB removes it then (TTL). */
+  /** Set at its end: MongoDB removes it at this time (TTL). */
   expireAt?: Date;
 }
 
-/** How long ended deliveries are kept; milliseconds. */
+/** Retention of finished deliveries; milliseconds. */
 export interface Retention {
   readonly deliveredMs: number;
   readonly deadMs: number;
 }
 
-/** The place of the first progress in its order: behind the start. */
+/** Sequence of the first progress of a transaction, after its start. */
 const firstProgress = 2;
 
 export function toDocument(delivery: Delivery): DeliveryDocument {
@@ -71,8 +71,8 @@ export function fromDocument(document: DeliveryDocument): Delivery {
 }
 
 /**
- * The fields to set for a change, with the time of removal when it ends the delivery. That counts from `nowMs` where the
- * end was long ago: the event feed counts on it (ADR 0053), and an instance may be stopped between the two.
+ * The fields to set for a change, with the time of removal if it ends the delivery. The time counts from `nowMs` if the
+ * end was long ago: the event feed depends on it (ADR 0053), and an instance may be stopped between the two.
  */
 export function changedFields(
   change: DeliveryChange,
@@ -86,6 +86,6 @@ export function changedFields(
 }
 
 function bytesOf(body: Binary | Uint8Array): Buffer {
-  // A copy: a view would keep the whole answer of the database in memory for as long as one waits.
+  // A copy, because a view would keep the whole answer of the database in memory.
   return Buffer.from(body instanceof Uint8Array ? body : body.value());
 }

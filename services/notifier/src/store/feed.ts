@@ -16,14 +16,15 @@ export interface FeedPartitionDocument extends Omit<FeedPartition, 'partition'> 
 export interface FeedDocument {
   /** The application. */
   _id: string;
-  /** All numbers up to this one are given. */
+  /** All numbers up to this one are assigned. */
   last: number;
   list?: { from: number; atMs: number; entries: UnplacedDelivery[] };
 }
 
 /** Positions of deliveries in feeds, in the database of the deliveries (ADR 0053). */
 export function createFeedStore(store: Store): FeedStore {
-  // Durable with the deliveries that are stored next (ADR 0012). Offsets are committed behind durable deliveries only.
+  // Durable together with the deliveries that are stored next (ADR 0012). Offsets are committed only after durable
+  // deliveries.
   const partitions = store.collection<FeedPartitionDocument>(feedPartitionsCollection, {
     settle: 'in-order',
   });

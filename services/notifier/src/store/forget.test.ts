@@ -33,7 +33,7 @@ const store = (ids: readonly string[], more: Partial<DeliveryDocument> = {}) =>
   );
 const left = async () => (await deliveries.find({}, { sort: { _id: 1 } }).toArray()).map(({ _id }) => _id);
 
-test('the callbacks of one transaction go, not those of another that begins alike; what is pending or owes stays', async () => {
+test('the callbacks of one transaction are removed, not those of an id with the same beginning; pending ones and pending audit records stay', async () => {
   await store(['tx-12-accepted', 'tx-12-progress-7', 'tx-1-processed', 'tx-120-accepted', 'tx-12']);
   await store(['tx-12-processed'], { status: 'pending' });
   await store(['tx-12-answer'], { auditAtMs: 1 });
@@ -51,7 +51,7 @@ test('the callbacks of one transaction go, not those of another that begins alik
   expect(await forgetting.ofTransaction(12, false)).toEqual({ removed: 1, left: 1 });
 });
 
-test('what the headset reported goes in batches, of this device only', async () => {
+test('callbacks of headset reports are removed in batches, only of this device', async () => {
   await store(Array.from({ length: 45 }, (_, n) => `device-${device}-${n}`));
   await store([`device-${device}-session-1-connectivity_online`, 'device-350000000000002-1']);
   await store([`device-${device}-99`], { status: 'pending' });
@@ -67,7 +67,7 @@ test('what the headset reported goes in batches, of this device only', async () 
   expect(await left()).toEqual([`device-${device}-99`, 'device-350000000000002-1']);
 });
 
-onEmbedded('deliveries are found by the index of their ids, and a call takes few of them', async () => {
+onEmbedded('deliveries are found by the index of their ids, and a call removes few of them', async () => {
   await store(Array.from({ length: 400 }, (_, n) => `tx-${1000 + n}-accepted`));
   await store(Array.from({ length: 100 }, (_, n) => `device-${device}-${n}`));
   const forgetting = createForgetStore(bed.store);
@@ -79,7 +79,7 @@ onEmbedded('deliveries are found by the index of their ids, and a call takes few
   expect(bed.documentsExamined() - before).toBeLessThan(60);
 });
 
-test('an application’s callbacks go in batches, whatever their state, with its servers’ probes; what owes a record stays', async () => {
+test('an application’s callbacks are removed in batches, whatever their state, with its servers’ probes; those with pending audit records stay', async () => {
   const many = Array.from({ length: 45 }, (_, n) => `tx-${n}-accepted`);
   await store(many);
   await store(['pending'], { status: 'pending', owner: 'an instance', lane: 'app/soraEvent' });

@@ -18,14 +18,14 @@ import type { OutageDocument } from './notices.ts';
 import type { ProbesDocument } from './probes.ts';
 import type { RecoveringDocument, RecoveryDocument } from './recoveries.ts';
 
-/** Without an audit record that is not published. */
-const owingNothing: Filter<DeliveryDocument> = { auditAtMs: { $exists: false } };
-/** Not being sent either. */
-const ended: Filter<DeliveryDocument> = { status: { $ne: 'pending' }, ...owingNothing };
+/** Filter: no pending audit record. */
+const noPendingRecord: Filter<DeliveryDocument> = { auditAtMs: { $exists: false } };
+/** Filter: not pending and no pending audit record. */
+const ended: Filter<DeliveryDocument> = { status: { $ne: 'pending' }, ...noPendingRecord };
 
 /**
- * A device's deliveries by what their ids begin with: the index of `_id` finds them, in documents of every release.
- * An application's by their lanes' index.
+ * Finds a device's deliveries by the beginning of their ids, with the index of `_id`, in documents of every release.
+ * Finds an application's deliveries with the index of lanes.
  */
 export function createForgetStore(store: Store): ForgetStore {
   const deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
@@ -37,7 +37,7 @@ export function createForgetStore(store: Store): ForgetStore {
   const outages = store.collection<OutageDocument>(outagesCollection);
   const limit = deliveries.batchesAtOnce === undefined ? forgetAtOnce.overNetwork : forgetAtOnce.inProcess;
 
-  /** One filter for each status and setting, since the index has both. */
+  /** One filter for each status and setting, because the index has both. */
   function ofLanes(applicationId: string): Filter<DeliveryDocument>[] {
     return deliveryStatuses.flatMap((status) =>
       destinationSettings.map((setting) => ({ status, lane: laneOf(applicationId, setting) })),
@@ -76,7 +76,7 @@ export function createForgetStore(store: Store): ForgetStore {
           .toArray();
         const ids = { _id: { $in: found.map(({ _id }) => _id) } };
         removed += (await deliveries.deleteMany({ ...ids, ...ended })).deletedCount;
-        // Lists of what gets positions have ids, which name the device.
+        // Lists for positions contain ids, which contain the device.
         for (const applicationId of new Set(found.map((one) => one.applicationId))) {
           const { list } = await feed.ownStream(applicationId);
           if (list) await feed.place(applicationId, list);
@@ -90,11 +90,11 @@ export function createForgetStore(store: Store): ForgetStore {
       const ids: string[] = [];
       for (const filter of ofLanes(applicationId)) {
         const options = { limit: limit - ids.length, projection: { _id: 1 } } as const;
-        const found = await deliveries.find({ ...filter, ...owingNothing }, options).toArray();
+        const found = await deliveries.find({ ...filter, ...noPendingRecord }, options).toArray();
         ids.push(...found.map(({ _id }) => _id));
         if (ids.length === limit) break;
       }
-      const { deletedCount } = await deliveries.deleteMany({ _id: { $in: ids }, ...owingNothing });
+      const { deletedCount } = await deliveries.deleteMany({ _id: { $in: ids }, ...noPendingRecord });
       if (ids.length === limit) return { removed: deletedCount, left: 0, probes: 0, more: true };
       await Promise.all([
         feeds.deleteMany({ _id: applicationId }),

@@ -10,18 +10,18 @@ export const recoveringCollection = 'recovering';
 export const outagesCollection = 'outages';
 export const idempotencyCollection = 'idempotency';
 
-/** Made by step 1 (steps.ts). */
+/** Created by step 1 (steps.ts). */
 export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [deliveriesCollection]: [
     // Claims, the search for lanes with work, and lists of an application.
     { key: { status: 1, lane: 1, dueAtMs: 1 }, name: 'lane' },
-    // Earlier ones of an order key; a device's key has very many that have ended.
+    // Earlier deliveries of an order key. A device's key has very many finished ones.
     {
       key: { orderKey: 1, order: 1, sequence: 1 },
       name: 'unfinished',
       partialFilterExpression: { status: 'pending' },
     },
-    // Later ones of an order key, ended or not.
+    // Later deliveries of an order key, finished or not.
     {
       key: { orderKey: 1, sequence: 1 },
       name: 'behind_progress',
@@ -29,19 +29,19 @@ export const notifierIndexes: Readonly<Record<string, IndexDescription[]>> = {
     },
     // Lists, and the age of the oldest undelivered one.
     { key: { status: 1, createdAtMs: 1 }, name: 'created' },
-    // Only ended ones have it.
+    // Only finished ones have the field.
     { key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0, sparse: true },
   ],
   [probesCollection]: [{ key: { expireAt: 1 }, name: 'expire', expireAfterSeconds: 0 }],
 };
 
-/** Made by step 6 (ADR 0053). */
+/** Created by step 6 (ADR 0053). */
 export const feedIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [deliveriesCollection]: [
     // Lists of an application.
     { key: { applicationId: 1, createdAtMs: 1 }, name: 'application' },
     { key: { applicationId: 1, position: 1 }, name: 'position' },
-    // Notices, and what was sent again, until somebody reads the feed.
+    // Notices and resends, until the feed is read.
     {
       key: { applicationId: 1, unplacedAtMs: 1 },
       name: 'unplaced',
@@ -55,7 +55,7 @@ export const feedIndexes: Readonly<Record<string, IndexDescription[]>> = {
   ],
 };
 
-/** Made by step 7. */
+/** Created by step 7. */
 export const recoveryIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [recoveriesCollection]: [
     { key: { dueAtMs: 1 }, name: 'due', sparse: true },
@@ -64,10 +64,10 @@ export const recoveryIndexes: Readonly<Record<string, IndexDescription[]>> = {
   ],
 };
 
-/** Made by step 8 (ADR 0055). */
+/** Created by step 8 (ADR 0055). */
 export const noticeIndexes: Readonly<Record<string, IndexDescription[]>> = {
   [deliveriesCollection]: [
-    // What was given up in an interval.
+    // Deliveries that became dead in an interval.
     { key: { dueAtMs: 1 }, name: 'dead', partialFilterExpression: { status: 'dead' } },
     // Notices that name a device.
     { key: { names: 1 }, name: 'names', sparse: true },

@@ -11,7 +11,7 @@ import { deliveriesCollection } from './indexes.ts';
 type Field = 'createdAtMs' | 'dueAtMs';
 type Created = Pick<DeliveryDocument, '_id' | 'createdAtMs'>;
 
-/** Undelivered ones have no index by application and creation; so many are put in order when they are asked for. */
+/** Undelivered deliveries have no index by application and creation. Up to this many are sorted on request. */
 const fewPending = 1000;
 
 /** An application's deliveries, found by indexes that have their order. */
@@ -23,7 +23,7 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
     return found.sort((a, b) => (a._id < b._id ? 1 : -1));
   }
 
-  /** Newest first; undefined: they are many, so the newest of all deliveries has some of them soon. */
+  /** Newest first; undefined if there are many, because then the newest of all deliveries soon include some of them. */
   async function pendingOf({ applicationId, destination }: OwnQuery): Promise<Created[] | undefined> {
     const filter = ofLanes({ applicationId, destination, status: 'pending' });
     if ((await deliveries.countDocuments(filter, { limit: fewPending + 1 })) > fewPending) return undefined;
@@ -31,7 +31,7 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
     return found.sort((a, b) => b.createdAtMs - a.createdAtMs || (a._id < b._id ? 1 : -1));
   }
 
-  /** Also what has ended meanwhile: its reader sees by the state that it is not meant. */
+  /** Includes deliveries that have ended in the meantime; the caller filters by state. */
   async function whole(of: readonly Created[]): Promise<DeliveryDocument[]> {
     const found = await deliveries.find({ _id: { $in: of.map(({ _id }) => _id) } }).toArray();
     const byId = new Map(found.map((one) => [one._id, one]));
@@ -45,7 +45,7 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
         if (few) return (await whole(behind(few, after).slice(0, count))).map(fromDocument);
       }
       const { filter, field } = planOf(query);
-      // The index does not have the ids: what has one time is read together and put in order.
+      // The index does not contain the ids, so deliveries with the same time are read together and sorted.
       const same = after ? await at(filter, field, after.atMs) : [];
       const found = same.filter(({ _id }) => after && _id < after.id);
       if (found.length < count) {
@@ -63,7 +63,7 @@ export function createOwnDeliveries(store: Store): OwnDeliveries {
           )
           .toArray();
         const last = older.at(-1);
-        // Of those at the last time the limit may have left out some.
+        // The limit may have left out deliveries with the last time.
         const ofLast = last ? await at(filter, field, last[field]) : [];
         const sure = older.filter((one) => one[field] !== last?.[field]);
         sure.sort((a, b) => b[field] - a[field] || (a._id < b._id ? 1 : -1));

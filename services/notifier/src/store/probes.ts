@@ -8,11 +8,11 @@ export interface ProbesDocument {
   /** The destination: application, a space and origin. */
   _id: string;
   recent: Probe[];
-  /** When no delivery can be left for which they count. */
+  /** Time after which no delivery can exist that counts these probes. */
   expireAt: Date;
 }
 
-/** Probes in MongoDB: one document a destination. */
+/** Probes in MongoDB: one document per destination. */
 export class MongoProbeStore implements ProbeStore {
   readonly #probes: StoreCollection<ProbesDocument>;
   readonly #keptMs: number;

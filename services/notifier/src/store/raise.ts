@@ -2,8 +2,8 @@ import type { RaiseReport, Raising } from '@headset-cloud/kit/raised.ts';
 import { createFeedStore } from './feed.ts';
 
 /**
- * Raises the restored database (ADR 0035): each partition of the feed begins a new epoch, so that no position is given
- * twice, whether the log was restored, kept or lost.
+ * Advances the restored database (ADR 0035): each partition of the feed starts a new epoch, so that no position is
+ * assigned twice, whether the log was restored, kept or lost.
  */
 export async function raiseNotifier({ store, nowMs, dryRun }: Raising): Promise<RaiseReport> {
   const feed = createFeedStore(store);

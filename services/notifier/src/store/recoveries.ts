@@ -12,22 +12,22 @@ export interface RecoveryDocument extends OwingDocument {
   _id: string;
   applicationId: string;
   total: number;
-  /** So many of the ids are done. */
+  /** Number of ids that are done. */
   next: number;
   beganAtMs: number;
-  /** 0: it runs. */
+  /** 0 while it runs. */
   endedAtMs: number;
-  /** Also what was delivered is sent. */
+  /** True to include delivered callbacks. */
   delivered: boolean;
-  /** What is to be sent again; absent once it has ended. */
+  /** Ids to be sent again; absent after its end. */
   ids?: string[];
-  /** When another instance may go on with it, if it runs. */
+  /** Time when another instance may continue it, while it runs. */
   dueAtMs?: number;
-  /** Set when it has ended. */
+  /** Set at its end. */
   expireAt?: Date;
 }
 
-/** The recovery of an application that runs, or ran last: it has one at a time. */
+/** The recovery of an application that runs, or ran last. An application has one at a time. */
 export interface RecoveringDocument {
   /** The application. */
   _id: string;
@@ -36,7 +36,9 @@ export interface RecoveringDocument {
 }
 
 const farthestMs = 60_000;
-/** Who has taken an application's place and stored no recovery by then has died. */
+/**
+ * Time after which a process that has locked an application without storing a recovery counts as dead; milliseconds.
+ */
 const beginningMs = 60_000;
 
 /** Recoveries in the database of the deliveries. */
@@ -46,8 +48,8 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
   const deliveries = store.collection<DeliveryDocument>(deliveriesCollection);
 
   /**
-   * Takes the application's place. By the key of a document, and not by a unique index of the recoveries: what has
-   * died before its recovery was stored, or ended, is overtaken under that condition.
+   * Locks the application. Uses the key of a document instead of a unique index of the recoveries, because a lock of a
+   * dead process, or of a finished recovery, can then be replaced under that condition.
    */
   async function take(applicationId: string, recoveryId: string, nowMs: number): Promise<boolean> {
     try {
@@ -57,7 +59,7 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
       if (!isDuplicateKey(error)) throw error;
     }
     const there = await recovering.findOne({ _id: applicationId });
-    // It has ended just now; the caller asks again.
+    // The recovery has just ended; the caller tries again.
     if (!there) return false;
     if (there.recoveryId === recoveryId) return true;
     const its = await recoveries.findOne({ _id: there.recoveryId }, { projection: { endedAtMs: 1 } });
@@ -75,7 +77,7 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
       for (const status of statuses) {
         for (const setting of destination ? [destination] : destinationSettings) {
           const lane = laneOf(applicationId, setting as DestinationSetting);
-          // It has ended after it was created.
+          // It ended after it was created.
           const found = deliveries.find(
             { status, lane, dueAtMs: { $gte: sinceMs } },
             { sort: { dueAtMs: 1 } },
@@ -111,7 +113,7 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
     },
     async claim(nowMs, untilMs) {
       const found = await recoveries.findOneAndUpdate(
-        // A time that is further ahead than any is made is of a clock that was ahead.
+        // A time later than any planned time comes from a fast clock.
         { $or: [{ dueAtMs: { $lte: nowMs } }, { dueAtMs: { $gt: nowMs + farthestMs } }] },
         { $set: { dueAtMs: untilMs } },
         { sort: { dueAtMs: 1 }, returnDocument: 'after' },
@@ -132,7 +134,7 @@ export function createRecoveryStore(store: Store, keptMs: number): RecoveryStore
         { _id: recoveryId },
         {
           $set: { endedAtMs: nowMs, expireAt: new Date(nowMs + keptMs) },
-          // Ids of what headsets reported name the device.
+          // Ids of headset reports contain the device.
           $unset: { ids: '', dueAtMs: '' },
         },
       );

@@ -12,7 +12,7 @@ import {
   recoveryIndexes,
 } from './indexes.ts';
 
-/** Step 1 is what release 0.1.0 made; a change is a new step (ADR 0034). */
+/** Step 1 contains what release 0.1.0 created; a change is a new step (ADR 0034). */
 export const notifierSteps: ServiceSteps = {
   service: 'notifier',
   steps: [

@@ -7,34 +7,34 @@ import { attemptReasons, reasonOf } from '../domain/attempt-reason.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { describeFailure } from '../http/sender.ts';
 
-/** How TLS made a connection, as the other side sees it, too. */
+/** Details of the TLS connection. */
 export interface TlsFacts {
   readonly protocol: string;
   readonly cipher: string;
-  /** Common names of the certificate; empty where it has none. */
+  /** Common names of the certificate; empty if there are none. */
   readonly subject: string;
   readonly issuer: string;
-  /** When the certificate ends; milliseconds since 1970. */
+  /** End of the certificate's validity; milliseconds since 1970. */
   readonly validToMs: number;
 }
 
-/** What came of one request. */
+/** Result of one request. */
 export interface TestResult {
   readonly atMs: number;
   readonly durationMs: number;
-  /** 0: there was no answer. */
+  /** 0 if there was no answer. */
   readonly statusCode: number;
-  /** In words of a fixed list; empty: the receiver took it. */
+  /** A reason of the fixed list; empty if the receiver accepted it. */
   readonly reason: string;
   readonly tls?: TlsFacts;
-  /** Beginning of the answer, without what was sent in secret. */
+  /** Beginning of the answer, without secrets of the request. */
   readonly answer: string;
   readonly answerCut: boolean;
 }
 
 /**
- * Posts once on a connection of its own, and tells what came back. Redirects are not followed, and of the answer only
- * the beginning is read, so that its size does not matter. Never throws: a failure is a result.
+ * Posts once on a separate connection, and returns the result. Redirects are not followed. Only the beginning of the
+ * answer is read, so its size does not matter. Never throws: a failure is a result.
  */
 export async function postTest(
   connect: buildConnector.connector,
@@ -48,7 +48,7 @@ export async function postTest(
   }: {
     readonly deadline: Deadline;
     readonly time: Time;
-    /** What must not be told beside signatures and credentials. */
+    /** Secrets that must not be reported, in addition to signatures and credentials. */
     readonly secrets: readonly string[];
   },
 ): Promise<TestResult> {
@@ -78,10 +78,10 @@ export async function postTest(
       ...{ method: 'POST', path: url.pathname + url.search },
       ...{ headers: sent, body, signal: deadline.signal },
     });
-    // The race may be lost while it goes on.
+    // The request may continue after the deadline.
     request.catch(() => {});
     const { statusCode, body: stream } = await Promise.race([request, deadline.passed]);
-    // A body that is cut off reports that as an error, also when nobody reads it any more.
+    // An interrupted body reports an error, even if nothing reads it any more.
     stream.on('error', () => {});
     const read = await beginning(stream, [...secrets, ...secretsIn(sent)], deadline.passed);
     return result({ statusCode, reason: reason(statusCode, ''), ...read });

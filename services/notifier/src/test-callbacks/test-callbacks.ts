@@ -11,31 +11,31 @@ import type { DestinationAddress, Destinations } from '../ports.ts';
 import { postTest, type TestResult } from './request.ts';
 import { TestsUnderWay } from './under-way.ts';
 
-/** Longest time of a test with all its requests, so that the gateway can tell what came of it; milliseconds. */
+/** Longest time of a test with all its requests, so that the gateway can return the outcome; milliseconds. */
 const longestMs = 13_000;
 
 export interface TestCallback {
   readonly applicationId: string;
   readonly destination: DestinationSetting;
-  /** JSON, signed and sent as it is. */
+  /** JSON, signed and sent unchanged. */
   readonly body: Uint8Array;
-  /** The same for each repeat of one request. */
+  /** The same id for each repeat of a request. */
   readonly webhookId: string;
-  /** Also sends it with a wrong signature. */
+  /** True to send it also with a wrong signature. */
   readonly verify: boolean;
 }
 
-/** What came of a test callback. */
+/** Outcome of a test callback. */
 export interface TestOutcome {
   readonly host: string;
   readonly attempt: TestResult;
-  /** Absent: not asked for. `refused` is absent where neither a 2xx nor a 4xx came. */
+  /** Absent if not requested. `refused` is absent if neither a 2xx nor a 4xx arrived. */
   readonly verification?: { readonly refused?: boolean; readonly attempt: TestResult };
 }
 
 export interface TestCallbacksOptions {
   readonly destinations: Destinations;
-  /** Judges addresses and goes through the egress proxy, as for callbacks. */
+  /** Checks addresses and uses the egress proxy, like for callbacks. */
   readonly connect: buildConnector.connector;
   readonly metrics: Pick<NotifierMetrics, 'testCallbacks'>;
   /** Longest time of one request; milliseconds. */
@@ -44,8 +44,8 @@ export interface TestCallbacksOptions {
 }
 
 /**
- * Sends test callbacks: now, signed as callbacks are, marked by a header, without retries. They share with callbacks
- * the rules for addresses and time-outs, but no connection, queue or cap, and are stored nowhere.
+ * Sends test callbacks: at once, signed like callbacks, marked by a header, without retries. They share the rules for
+ * addresses and time-outs with callbacks, but no connection, queue or limit, and are not stored.
  */
 export class TestCallbacks {
   readonly #o: TestCallbacksOptions;
@@ -59,7 +59,7 @@ export class TestCallbacks {
 
   /**
    * Throws `destination_not_set` when the address or the key is missing, `too_many_requests` while too many of the
-   * application are under way, `unavailable` while this process stops. What the receiver does wrong is an outcome.
+   * application are running, `unavailable` while this process stops. A failure of the receiver is an outcome.
    */
   async send(test: TestCallback, caller: AbortSignal): Promise<TestOutcome> {
     const leave = this.#underWay.enter(test.applicationId);
@@ -79,8 +79,8 @@ export class TestCallbacks {
       const { authenticationKey } = to;
       const attempt = await this.#post(test, to, { authenticationKey, webhookId: test.webhookId }, deadline);
       const verification = test.verify ? await this.#verify(test, to, deadline) : undefined;
-      // What was cut off on this side says nothing of the receiver.
-      if (caller.aborted) throw new DomainError('unavailable', 'The caller has gone.');
+      // An abort on this side says nothing about the receiver.
+      if (caller.aborted) throw new DomainError('unavailable', 'The caller has closed the call.');
       if (this.#stop.signal.aborted) {
         throw new DomainError('unavailable', 'The notifier is stopping.', { retryAfterMs: 1000 });
       }
@@ -92,12 +92,12 @@ export class TestCallbacks {
     }
   }
 
-  /** Ends what is on its way. */
+  /** Aborts requests in flight. */
   close(): void {
     this.#stop.abort(new Error('the notifier is shutting down'));
   }
 
-  /** Sends it under another id and with signatures of a key that nobody has. */
+  /** Sends it with another id and with signatures of an unknown key. */
   async #verify(
     test: TestCallback,
     to: DestinationAddress,
@@ -132,7 +132,7 @@ export class TestCallbacks {
           timestampSeconds: Math.floor(time.now() / 1000),
         }),
       };
-      // A receiver knows the application's key, too.
+      // A receiver also knows the application's key.
       const secrets = [to.authenticationKey];
       const result = await postTest(connect, url, headers, body, { deadline, time, secrets });
       span.setAttribute('http.response.status_code', result.statusCode);

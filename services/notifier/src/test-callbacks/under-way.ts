@@ -1,12 +1,12 @@
 import type { Time } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 
-/** Test callbacks of one application that are under way at the same time, at one instance. */
+/** Maximum test callbacks of one application that run at the same time on one instance. */
 const mostOfApplication = 5;
-/** For how long one counts at least, so that a fast receiver does not get any number of them; milliseconds. */
+/** Minimum time for which one counts, so that a fast receiver does not get any number of them; milliseconds. */
 const leastMs = 1000;
 
-/** Counts the test callbacks under way of each application. */
+/** Counts the running test callbacks of each application. */
 export class TestsUnderWay {
   readonly #ofApplication = new Map<string, number>();
   readonly #time: Time;
@@ -15,7 +15,7 @@ export class TestsUnderWay {
     this.#time = time;
   }
 
-  /** Begins one; the returned function ends it. Throws too_many_requests when there are too many. */
+  /** Starts one; the returned function ends it. Throws too_many_requests when there are too many. */
   enter(applicationId: string): () => void {
     const count = this.#ofApplication.get(applicationId) ?? 0;
     if (count >= mostOfApplication) {

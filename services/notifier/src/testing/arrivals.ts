@@ -7,7 +7,7 @@ import type { encode, TestNotifier } from './world.ts';
 
 type Event = Parameters<typeof encode>[0];
 
-/** A callback of application a-1, the first of an order key of its own unless said otherwise. */
+/** A callback of application a-1, by default the first of a separate order key. */
 export const event = (id: string, more: Event = {}): Event => ({
   ...{ notificationId: id, applicationId: 'a-1', orderKey: id, sequence: 1, ...more },
 });
@@ -17,22 +17,24 @@ export const delivered = (notifier: TestNotifier, id: string) =>
     return (await status(notifier, id).catch(() => '')) === 'delivered';
   });
 
-/** An integrator's server for application a-1 that tells what of a callback is stored when it arrives. */
+/** An integrator's server for application a-1 that returns the stored record of a callback at its arrival. */
 export interface Arrivals {
   readonly server: IntegratorServer;
   /** Answers by callback; default 204. */
   readonly answers: Map<string, () => Answer | Promise<Answer>>;
-  /** The record of each callback at its first arrival. */
+  /** Stored record of each callback at its first arrival. */
   readonly atArrival: ReadonlyMap<string, DeliveryDocument | null>;
   record(id: string): Promise<DeliveryDocument | null>;
   arrived(id: string): Promise<unknown>;
-  /** Holds the answer to the first attempt of a callback back until it is let go. */
+  /** Delays the answer to the first attempt of a callback until the test resolves it. */
   hold(id: string): PromiseWithResolvers<Answer>;
-  /** Stores a callback as another instance would that works on it: as `known`, which is delivered, but for these. */
+  /**
+   * Stores a callback like another instance that works on it: like `known`, which is delivered, except these fields.
+   */
   storeAsOthers(id: string, fields: Partial<DeliveryDocument>): Promise<void>;
 }
 
-/** To be called once in a test file. */
+/** Must be called once in a test file. */
 export function useArrivals(use: Fixture): Arrivals {
   let server: IntegratorServer;
   const answers: Arrivals['answers'] = new Map();

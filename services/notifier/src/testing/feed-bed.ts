@@ -3,10 +3,10 @@ import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
 import type { DeliveryDocument } from '../store/documents.ts';
 import { deliveriesCollection, feedIndexes, notifierIndexes } from '../store/indexes.ts';
 
-/** Fields of a delivery that a test gives. */
+/** Fields of a delivery that a test sets. */
 export type Given = Partial<DeliveryDocument> & { readonly _id: string };
 
-/** A store with the indexes of the feed; nothing is removed by itself. */
+/** A store with the indexes of the feed, without automatic removal. */
 export async function openFeedBed(): Promise<{
   readonly bed: TestBed;
   readonly deliveries: StoreCollection<DeliveryDocument>;
@@ -20,7 +20,7 @@ export async function openFeedBed(): Promise<{
   return { bed, deliveries };
 }
 
-/** A delivery that waits, created at `nowMs`, unless given otherwise. */
+/** A pending delivery, created at `nowMs` by default. */
 export function eventDocument({ _id, ...more }: Given, nowMs: number): DeliveryDocument {
   return {
     ...{ _id, applicationId: 'app', destination: 'deviceEvent', orderKey: '', sequence: 0, order: 'none' },

@@ -11,18 +11,18 @@ export const key = 'the authentication key';
 /** The wall-clock time of `ms` ago, in milliseconds since 1970. */
 export const ago = (ms: number) => Date.now() - ms;
 
-/** Integrators' servers that end with each test, and a world that is new for each. */
+/** Integrators' servers that end with each test, and a new world for each test. */
 export interface Fixture {
   readonly world: World;
   integrator(
     answer?: (callback: { webhookId: string }) => Answer | Promise<Answer>,
     keys?: readonly string[],
   ): Promise<IntegratorServer>;
-  /** Sets where the callbacks of an application go. */
+  /** Sets the URL for callbacks of an application. */
   pointTo(applicationId: string, server: IntegratorServer, authenticationKey?: string): void;
 }
 
-/** To be called once in a test file. */
+/** Must be called once in a test file. */
 export function useWorld(): Fixture {
   let world: World;
   const servers: IntegratorServer[] = [];
@@ -48,7 +48,7 @@ export function useWorld(): Fixture {
   };
 }
 
-/** Ids of the callbacks taken, in order, and of all that arrived. */
+/** Ids of accepted callbacks, in order, and of all that arrived. */
 export const ids = (server: IntegratorServer) => server.received.map((arrival) => arrival.webhookId);
 export const seen = (server: IntegratorServer) => server.arrivals.map((arrival) => arrival.webhookId);
 

@@ -7,8 +7,8 @@ export interface ManualClocks extends Time {
 }
 
 /**
- * For a whole notifier: repeated work keeps running, but no lease, pause or waiting time ends before the test
- * advances the clocks. Starts at the current time.
+ * For a whole notifier: repeated work keeps running, but no lease, pause or waiting time ends before the test advances
+ * the clocks. Starts at the current time.
  */
 export function createManualClocks(): ManualClocks {
   const startMs = Date.now();

@@ -26,7 +26,7 @@ import { Registry } from 'prom-client';
 import { buildNotifier, type NotifierOverrides } from '../build.ts';
 import { notifierConfig } from '../config.ts';
 
-/** Destination and key of an application, as devices would answer; 'away': devices cannot be reached. */
+/** Destination and key of an application, as devices returns them; 'away': devices is unavailable. */
 export type TestDestination = { url: string; authenticationKey: string } | 'away';
 
 /** A notifier that is stopped at the end, with the listeners that tests use. */
@@ -41,10 +41,7 @@ export interface TestNotifier {
   stop(forMs?: number): Promise<void>;
 }
 
-/**
- * The real store and log on a temporary directory, and as many notifiers on them as a test wants.
- * devices is stood in for by its contract alone: one RPC.
- */
+/** The real store and log on a temporary directory, with any number of notifiers. devices is a fake with one RPC. */
 export async function openWorld() {
   const directory = await mkdtemp(join(tmpdir(), 'notifier-'));
   const logger = createLogger({ service: 'notifier', level: process.env['TEST_LOG'] ?? 'silent' });
@@ -60,7 +57,7 @@ export async function openWorld() {
     async getDestination({ applicationId, setting }) {
       reads.count++;
       const found = destinations.get(`${applicationId}/${setting}`) ?? destinations.get(applicationId);
-      if (found === 'away') throw new DomainError('unavailable', 'away');
+      if (found === 'away') throw new DomainError('unavailable', 'devices is unavailable');
       return found ?? { url: '', authenticationKey: '' };
     },
   };
@@ -149,7 +146,7 @@ export async function openWorld() {
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** A notification of application a-1 to deviceEvent, unless said otherwise. */
+/** A notification of application a-1 to deviceEvent by default. */
 export function encode(event: MessageInitShape<typeof NotificationEventSchema>): Uint8Array {
   return toBinary(
     NotificationEventSchema,
