@@ -58,7 +58,7 @@ describe('paths and methods (rule A3)', () => {
   });
 });
 
-describe('order of checks (rule A3): the earlier refusal wins', () => {
+describe('order of checks (rule A3): the first error counts', () => {
   const bad = '/v1/applications/app-2/devices/x/commands';
   const body = '{';
   // proves api/8/401
@@ -95,7 +95,7 @@ describe('order of checks (rule A3): the earlier refusal wins', () => {
     expect(answer.status).toBe(404);
     expect(message(answer.text)).toContain('deviceId');
   });
-  test('body before what the device service refuses', async () => {
+  test('body before errors of the devices service', async () => {
     suite.gateway.fakes.answers.sendOperation = async () => {
       throw new DomainError('device_not_activated', 'The device is not activated.');
     };
@@ -177,7 +177,7 @@ test.each(['0', '-1', '1.0', '1e3', '01x', 'x', '9007199254740992', '99999999999
 
 describe('errors of the services', () => {
   const codes = Object.keys(errorCatalogue) as ErrorCode[];
-  // Errors that only the gateway itself gives.
+  // Errors that only the gateway itself returns.
   const own = ['method_not_allowed', 'unauthenticated', 'body_too_large'];
   // proves api/3/error, api/8/shape, api/8/500-database, api/8/500-developer
   test.each(codes.filter((c) => !own.includes(c)))(
@@ -210,7 +210,7 @@ describe('errors of the services', () => {
   });
 
   // protects against rest/errors-disclosure
-  test('a failure that is no DomainError reveals no details', async () => {
+  test('an error other than DomainError reveals no details', async () => {
     suite.gateway.fakes.answers.sendOperation = async () => {
       throw new Error('mongodb://user:password@host');
     };
@@ -220,13 +220,13 @@ describe('errors of the services', () => {
 });
 
 describe('ownership', () => {
-  test('is asked once for many requests, and again for another application', async () => {
+  test('is checked once for many requests, and again for another application', async () => {
     const headers = { authorization: `Bearer ${suite.gateway.token({ client_id: 'fresh' })}` };
     await Promise.all(Array.from({ length: 20 }, () => suite.gateway.request('GET', app, { headers })));
     await suite.gateway.request('GET', '/v1/applications/app-3', { headers });
     expect(suite.gateway.fakes.seen.filter((s) => s.rpc === 'authorizeApplication')).toHaveLength(2);
   });
-  test('a refusal is not remembered', async () => {
+  test('a rejection is not cached', async () => {
     const headers = { authorization: `Bearer ${suite.gateway.token({ client_id: 'later' })}` };
     suite.gateway.fakes.answers.authorizeApplication = async () => {
       throw new DomainError('application_forbidden', 'No such application.');
@@ -238,7 +238,7 @@ describe('ownership', () => {
 });
 
 describe('X-Request-Id', () => {
-  test.each(['abc', 'A.b_c-9', 'x'.repeat(128)])('%p is taken over', async (id) => {
+  test.each(['abc', 'A.b_c-9', 'x'.repeat(128)])('%p is used', async (id) => {
     const answer = await suite.gateway.request('GET', app, { headers: { 'x-request-id': id } });
     expect(answer.headers['x-request-id']).toBe(id);
   });
@@ -278,7 +278,7 @@ describe('observability', () => {
     expect(age).toBeGreaterThanOrEqual(0);
     expect(age).toBeLessThan(600);
   });
-  test('requests are measured by route, method and status, unknown paths together', async () => {
+  test('requests are measured by route, method and status, unknown paths as one route', async () => {
     await suite.gateway.request('GET', '/v1/nonsense');
     await suite.gateway.request('GET', app);
     const text = await suite.gateway.metrics.metrics();

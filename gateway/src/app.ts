@@ -30,20 +30,20 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly metrics: Registry;
   readonly shares: Shares;
-  /** Behind one of these addresses there are many clients; absent: there is no such. */
+  /** Addresses of proxies, each of which stands for many clients; absent if there are none. */
   readonly proxies?: BlockList;
 }
 
-/** The REST API, not yet listening. */
+/** The REST API, before it listens. */
 export interface Gateway {
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void;
-  /** The operations of the documents, which the gateway serves. */
+  /** The operations of the documents that the gateway serves. */
   readonly operations: readonly ApiOperation[];
 }
 
 /**
- * Builds the gateway from cws_api.yaml and cws_extension.yaml: the documents' paths are the routes, their schemas
- * the checks (rule C19). Throws when the documents and the handlers do not name the same operations.
+ * Builds the gateway from cws_api.yaml and cws_extension.yaml: the documents' paths are the routes, and their schemas
+ * are the checks (rule C19). Throws if the operations of the documents and of the handlers differ.
  */
 export function buildGateway(options: GatewayOptions): Gateway {
   const { clients, tokens, config, logger, clock, metrics, shares, proxies = new BlockList() } = options;
@@ -100,7 +100,7 @@ function unknownPath(): GatewayError {
 /** Converts OpenAPI's {name} to the router's :name. */
 const routerPath = (path: string) => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
-/** Paths with fewer parameters first, so that `devices/status` is not matched as a device. */
+/** Sorts paths with fewer parameters first, so that `devices/status` is not matched as a device. */
 function literalFirst<T extends { readonly operation: ApiOperation }>(described: readonly T[]): T[] {
   const parameters = ({ operation }: T) => operation.path.split('{').length;
   return described.toSorted((a, b) => parameters(a) - parameters(b));
@@ -108,7 +108,7 @@ function literalFirst<T extends { readonly operation: ApiOperation }>(described:
 
 function serve(router: Router<RequestState>, operation: ApiOperation, run: CallRunner): void {
   router.register(routerPath(operation.path), [operation.method], (ctx) => {
-    // The router also matches HEAD for every GET; a method that the document lacks is 403 (rule A3).
+    // The router also matches HEAD for every GET. A method that the document does not have is 403 (rule A3).
     if (ctx.method !== operation.method) throw unknownPath();
     ctx.state.route = operation.path;
     return run(ctx as unknown as Context, ctx['params']);
@@ -116,10 +116,10 @@ function serve(router: Router<RequestState>, operation: ApiOperation, run: CallR
 }
 
 const documentsPath = '/v1/openapi/{document}';
-/** Readings of the documents that one address may make: they need no token, and each is some 100 KB. */
+/** Maximum reads of the documents per address: they need no token, and each has about 100 KB. */
 const documentsRate = { perSecond: 20, burst: 100 };
 
-/** The contract documents, for anybody; other names and methods are unknown paths. */
+/** Serves the contract documents without a token. Other names and methods are unknown paths. */
 function serveDocuments(router: Router<RequestState>, proxies: BlockList, clock: Clock): void {
   const documents = publishedDocuments();
   const rate = new AddressRate('openapi', documentsRate, clock);
@@ -132,9 +132,7 @@ function serveDocuments(router: Router<RequestState>, proxies: BlockList, clock:
   });
 }
 
-/**
- * Paths with a documented 405 answer it to every method but their own, before any other check (rule A3).
- */
+/** Paths with a documented 405 return it for every other method, before any other check (rule A3). */
 function refuseOtherMethods(router: Router<RequestState>, operations: readonly ApiOperation[]): void {
   for (const { path, method } of operations.filter((o) => '405' in o.responses)) {
     const others = METHODS.filter((m) => m !== method);
@@ -146,8 +144,8 @@ function refuseOtherMethods(router: Router<RequestState>, operations: readonly A
 }
 
 /**
- * A literal path wins over one with a parameter that it fits as well, whatever the method: a method that it does not
- * have is unknown there, too (rule A3).
+ * A literal path takes precedence over a matching path with a parameter, for every method. A method that the literal
+ * path does not have is unknown there (rule A3).
  */
 function refuseShadowed(router: Router<RequestState>, operations: readonly ApiOperation[]): void {
   const paths = [...new Set(operations.map(({ path }) => path))];

@@ -16,26 +16,23 @@ import { claimRulesOf } from './tokens/claims.ts';
 import { KeySet } from './tokens/key-set.ts';
 import { createTokenVerifier } from './tokens/verifier.ts';
 
-/** Below the time-out of one fetch of the keys, so that the reason of a failed connection comes first. */
+/** Shorter than the time-out of a fetch of the keys, so that the reason of a failed connection is reported first. */
 const issuerConnectTimeoutMs = 2500;
-/** How often it is seen whether the issuer's keys have to be fetched, also while nobody calls. */
+/** Interval of the check whether the issuer's keys must be fetched, also without calls; milliseconds. */
 const issuerWatchMs = 1000;
 
-/**
- * Assembles the gateway with its clients, token keys and server, not yet listening; the same on both
- * stacks.
- */
+/** Assembles the gateway with its clients, token keys and server, before it listens. The same for both stacks. */
 export function assembleGateway(
   config: GatewayConfig,
   host: {
     readonly channel: (to: ServiceName) => Channel;
     readonly logger: Logger;
     readonly clock: Clock;
-    /** Timers; absent: the machine's. */
+    /** Timers; default: the machine's. */
     readonly time?: Time;
     readonly metrics: Registry;
     readonly listeners?: Listeners;
-    /** What clients take; absent: this is the only gateway. */
+    /** Counts of clients' usage; absent if this is the only gateway. */
     readonly shares?: Shares;
   },
 ): GatewayServer {
@@ -50,7 +47,7 @@ export function assembleGateway(
     registers: [metrics],
     collect() {
       const age = keys.ageSeconds;
-      // `reset` would make it 0, as if they had just been fetched.
+      // `reset` would set 0, as if the keys had just been fetched.
       if (age === undefined) this.remove();
       else this.set(age);
     },
@@ -72,8 +69,8 @@ export function assembleGateway(
     shares: host.shares ?? createShares({ clock, together: false }),
   });
   const server = createGatewayServer(gateway, config, logger, host.listeners, host.time);
-  const watch = repeat("the look at the issuer's keys", issuerWatchMs, logger, async () => {
-    await keys.look();
+  const watch = repeat("the refresh at the issuer's keys", issuerWatchMs, logger, async () => {
+    await keys.refresh();
     return 0;
   });
   return {
@@ -83,7 +80,8 @@ export function assembleGateway(
     },
     notReady: () => server.notReady?.(),
     turnAway: () => server.turnAway(),
-    // Readiness does not depend on the issuer: known keys stay in use, and all instances would be taken out at once.
+    // Readiness does not depend on the issuer: known keys stay in use, and otherwise all instances would be removed at
+    // once.
     warnings: () => keys.warnings,
     async start() {
       await server.start();

@@ -24,7 +24,7 @@ export interface GatewayClients {
   readonly tests: Client<typeof TestCallbacksService>;
 }
 
-/** Makes the clients over channels to the services; `deadlineMs` is UPSTREAM_DEADLINE_MS. */
+/** Creates the clients over channels to the services; `deadlineMs` is UPSTREAM_DEADLINE_MS. */
 export function createGatewayClients(
   channel: (to: ServiceName) => Channel,
   deadlineMs: number,
@@ -40,7 +40,7 @@ export function createGatewayClients(
     billing: createClient(BillingService, channel('billing'), { deadlineMs }),
     feed: createClient(FeedService, channel('notifier'), { deadlineMs }),
     deliveries: createClient(DeliveriesService, channel('notifier'), { deadlineMs }),
-    // A receiver has its time; what the call as a whole may take, the document says.
+    // The receiver has its own time limit. The document contains the limit of the whole call.
     tests: createClient(TestCallbacksService, channel('notifier'), {
       deadlineMs: Math.max(deadlineMs, 15_000),
     }),

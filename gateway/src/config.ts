@@ -3,12 +3,12 @@ import { egressConfig } from '@headset-cloud/kit/outbound/egress-config.ts';
 
 const httpsInProduction = {
   pattern: /^https:/i,
-  reason: 'it must begin with https:, because the keys that are read there decide who may call',
+  reason: 'it must begin with https:, because its keys decide who may call',
 };
 const claimNames = { pattern: /^[^\s,]+(,[^\s,]+)*$/, form: 'a list of claims, separated by commas' };
 const httpUrl = { pattern: /^https?:\/\/[^\s?#]+$/i, form: 'an http or https address' };
 
-/** The gateway's keys. Limits protect one process; only BODY_LIMIT_BYTES (413) is part of the API. */
+/** Configuration of the gateway. Limits protect one process; only BODY_LIMIT_BYTES (413) is part of the API. */
 export const gatewayConfig = {
   GATEWAY_LISTEN: address({
     doc: 'Listen address of the REST API.',
@@ -41,7 +41,7 @@ export const gatewayConfig = {
     ...claimNames,
   }),
   OIDC_SCOPE_CLAIMS: text({
-    doc: 'Claims of the access tokens that may hold scopes, as text with spaces between or as a list; all of them count.',
+    doc: 'Claims of the access token that may contain scopes, as a space-separated text or a list; all of them count.',
     example: 'scope,scp,roles',
     default: 'scope,scp',
     ...claimNames,
@@ -59,14 +59,14 @@ export const gatewayConfig = {
     words: ['refuse', 'accept'],
   }),
   BODY_LIMIT_BYTES: integer({
-    doc: 'Largest request body; a larger one is answered with 413. Lists of APNs and Wi-Fi networks may have 1 MiB in any case.',
+    doc: 'Largest request body; a larger body gets 413. Lists of APNs and Wi-Fi networks may have 1 MiB in any case.',
     example: '65536',
     default: 65_536,
     min: 8192,
     max: 16 * 1024 * 1024,
   }),
   UPSTREAM_DEADLINE_MS: integer({
-    doc: 'How long the services may take for one call of the API, all of their calls together, before the answer is 503; milliseconds.',
+    doc: 'Time limit of one API call for all its calls to services, after which the answer is 503; milliseconds.',
     example: '5000',
     default: 5000,
     min: 10,
@@ -94,14 +94,14 @@ export const gatewayConfig = {
     max: 600_000,
   }),
   SOCKET_STALL_TIMEOUT_MS: integer({
-    doc: 'A connection that makes no progress for this long while it is answered is destroyed; milliseconds.',
+    doc: 'Time without progress of an answer after which the connection is destroyed; milliseconds.',
     example: '60000',
     default: 60_000,
     min: 100,
     max: 600_000,
   }),
   GATEWAY_PEERS: text({
-    doc: 'The gRPC addresses of all gateways, this one among them, host:port, separated by commas; a name may stand for many addresses. Gateways tell each other what clients take, so that limits hold for all of them together. Without it this is the only gateway.',
+    doc: 'gRPC addresses of all gateways, including this one, host:port, separated by commas; a name may have many addresses. Gateways report the usage of clients to each other, so that limits apply to all gateways together. Without this setting this is the only gateway.',
     example: 'gateways:9000',
     pattern: /^[^,\s]+:\d+(,[^,\s]+:\d+)*$/,
     form: 'a list of host:port',

@@ -21,7 +21,7 @@ test('all service calls of a request share one deadline, and a stalled service i
   const hurried = await startTestGateway({ UPSTREAM_DEADLINE_MS: String(totalMs) });
   try {
     const lefts: number[] = [];
-    // The ownership check takes most of the time; the later calls have the rest.
+    // The ownership check takes most of the time; later calls have the rest.
     hurried.fakes.answers.authorizeApplication = async () => {
       await waitFor('most of the time to pass', () => (timeLeft() ?? 0) < totalMs / 2, { intervalMs: 1 });
       return {};
@@ -32,10 +32,10 @@ test('all service calls of a request share one deadline, and a stalled service i
       lefts.push(timeLeft() ?? Number.NaN);
       return new Promise(() => {});
     };
-    // A busy machine may take all of the rest: then the service is not called, and the test asks again, for
-    // another application, whose owner is not known yet.
+    // On a busy machine the check may take all of the time. Then the service is not called, and the test tries again
+    // with another application, whose owner is not cached yet.
     let tries = 0;
-    await waitFor('a call behind the check', async () => {
+    await waitFor('a call after the check', async () => {
       tries += 1;
       expect((await hurried.request('GET', `${app}${tries}`)).status).toBe(503);
       return calls > 0;

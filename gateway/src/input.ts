@@ -7,7 +7,7 @@ import { bodyValidator, parameterReader, type SchemaCompiler } from './openapi/v
 import { requestDigest, spelledPath } from './request-identity.ts';
 import type { Call } from './routes/types.ts';
 
-/** The parts of a request besides its path and query. */
+/** The parts of a request other than its path and query. */
 export interface Input {
   readonly body: JsonText | undefined;
   readonly idempotency: Call['caller']['idempotency'];
@@ -18,8 +18,8 @@ const noBytes = new Uint8Array(0);
 const emptyObject = Buffer.from('{}');
 
 /**
- * Compiles the reader of a call's Idempotency-Key and body. The reader throws invalid_argument,
- * invalid_body or body_too_large; `hold` is as in `readBytes`.
+ * Compiles the reader of a call's Idempotency-Key and body. The reader throws invalid_argument, invalid_body or
+ * body_too_large; `hold` is as in `readBytes`.
  */
 export function inputReader(
   operation: ApiOperation,
@@ -44,10 +44,10 @@ export function inputReader(
     }
     const isLeftOut = check !== undefined && !operation.bodyRequired && hasNoBody(ctx.req);
     if (check && !isLeftOut) requireJson(ctx.req);
-    // A body that the call does not need is read only if an Idempotency-Key must be tied to it (rule A19).
+    // A body that the call does not need is read only if it is tied to an Idempotency-Key (rule A19).
     const isRead = !isLeftOut && (check !== undefined || key !== undefined);
     const read = isRead ? await readBytes(ctx.req, ctx.res, limitBytes, hold) : noBytes;
-    // A repeat under the same Idempotency-Key may have no body or `{}`.
+    // A repeat with the same Idempotency-Key may have no body or `{}`.
     const bytes = isLeftOut ? emptyObject : read;
     const body = check ? parseJson(bytes) : undefined;
     check?.(body?.value);

@@ -3,7 +3,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { createFakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { createOwnership } from './ownership.ts';
 
-/** Counts the questions about applications that are not known to be the client's. */
+/** Counts the lookups for applications that are not known to belong to the client. */
 function world(refuse: () => boolean = () => false) {
   const counts = { unauthorizedCallers: 0, refused: 0, ended: 0 };
   const at = { ms: 0 };
@@ -28,7 +28,7 @@ function world(refuse: () => boolean = () => false) {
 
 const forbidden = new DomainError('application_forbidden', 'No such application.');
 
-test('the client that owned it a moment ago is authorized; the client that lost it is not', async () => {
+test('a client that owned it a moment ago is authorized; a client that lost it is not', async () => {
   const { ownership, counts, at, answer } = world();
   await ownership('client', 'app');
   at.ms = 6000;
@@ -41,7 +41,7 @@ test('the client that owned it a moment ago is authorized; the client that lost 
   expect(counts).toEqual({ unauthorizedCallers: 2, refused: 1, ended: 2 });
 });
 
-test('a client without a developer is unauthorized; a service that is away makes none', async () => {
+test('a client without a developer is unauthorized; an unavailable service makes no client unauthorized', async () => {
   const { ownership, counts, answer } = world();
   answer.error = new DomainError('developer_not_registered', 'Not registered.');
   await expect(ownership('client', undefined)).rejects.toThrow('Not registered');
@@ -50,7 +50,7 @@ test('a client without a developer is unauthorized; a service that is away makes
   expect(counts).toEqual({ unauthorizedCallers: 2, refused: 1, ended: 2 });
 });
 
-test('a question that was refused for its client’s sake is asked when it comes again', async () => {
+test('a lookup that was rejected because of the client’s limit is made when the client retries', async () => {
   let full = true;
   const { ownership, counts } = world(() => full);
   const both = [ownership('client', 'app'), ownership('client', 'app')];
@@ -61,7 +61,7 @@ test('a question that was refused for its client’s sake is asked when it comes
 });
 
 describe('callers that share one lookup have their own deadlines', () => {
-  /** A service whose answers the test gives, with the deadline that each lookup was given. */
+  /** A service whose answers the test controls, with the deadline of each lookup. */
   function slowWorld() {
     const time = createFakeTime();
     const lookups: (PromiseWithResolvers<{ limits: object }> & { leftMs: number | undefined })[] = [];
@@ -91,7 +91,7 @@ describe('callers that share one lookup have their own deadlines', () => {
     expect(lookups.map((one) => one.leftMs)).toEqual([undefined]);
   });
 
-  test('a lookup that took too long is asked again for a caller that came later', async () => {
+  test('a lookup that took too long is repeated for a later caller', async () => {
     const { time, lookups, call } = slowWorld();
     const first = expect(call(1000)).rejects.toMatchObject(late);
     await time.advance(900);
@@ -104,7 +104,7 @@ describe('callers that share one lookup have their own deadlines', () => {
     expect(await Promise.all(others)).toEqual([{}, {}]);
   });
 
-  test('a service that is away is asked once for all', async () => {
+  test('an unavailable service gets one lookup for all callers', async () => {
     const { lookups, call } = slowWorld();
     const both = [call(1000), call(1000)].map((one) =>
       expect(one).rejects.toMatchObject({ code: 'unavailable' }),

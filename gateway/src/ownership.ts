@@ -6,14 +6,14 @@ import type { ApplicationsService } from '@headset-cloud/proto/devices/v1/servic
 import { LRUCache } from 'lru-cache';
 import type { ClientLimits, Shares, UnauthorizedCaller } from './shares/shares.ts';
 
-/** How long a confirmed ownership is cached; a withdrawal takes effect within this time. */
+/** How long a confirmed ownership is cached; milliseconds. A withdrawal takes effect within this time. */
 const keepMs = 5000;
 
 /**
- * Asks whether the token's client owns the application (rule C11), or, for a call that names none, whether
- * it belongs to a developer at all, and caches positive answers for a short time. Throws the errors of
- * devices: developer_not_registered (500), application_forbidden (403), or, for a client that was given these too
- * often, too_many_requests (429). Resolves to what the client may take.
+ * Checks that the application belongs to the token's client (rule C11), or, for a call without an application, that the
+ * client belongs to a developer. Caches positive answers for a short time. Throws the errors of devices:
+ * developer_not_registered (500), application_forbidden (403), or too_many_requests (429) for a client with too many of
+ * these errors. Resolves to the client's limits.
  */
 export type Ownership = (clientId: string, applicationId: string | undefined) => Promise<ClientLimits>;
 
@@ -23,7 +23,7 @@ export function createOwnership(
   shares: Pick<Shares, 'unauthorizedCaller'>,
   size = 10_000,
 ): Ownership {
-  // A wall clock that is set back must not prolong what is cached.
+  // Monotonic, because a wall clock that is set back must not prolong the cache.
   const nowMs = () => monotonicMs(clock);
   const kept = new LRUCache<string, { readonly untilMs: number; readonly limits: ClientLimits }>({
     max: size,
@@ -60,22 +60,22 @@ export function createOwnership(
     const key = JSON.stringify([clientId, applicationId]);
     const found = kept.get(key);
     if (found && found.untilMs > nowMs()) return found.limits;
-    // Concurrent requests that miss the cache share one lookup. It has its own deadline, and each caller waits until
-    // the caller's own.
+    // Concurrent requests that miss the cache share one lookup. The lookup has its own deadline, and each caller waits
+    // until its own deadline.
     const earlier = asking.get(key);
     if (earlier) {
       try {
         return await untilDeadline(earlier);
       } catch (error) {
         if (!isTooSlow(error)) throw error;
-        // The lookup began before this caller came, so it may have ended before this caller's deadline.
+        // The lookup began before this caller came, so it may end before this caller's deadline.
         requireTime();
       }
     }
     let answer = asking.get(key);
     if (!answer) {
-      // Whoever owned it a while ago does not ask in vain, whatever else the client asks for. What this throws is
-      // nobody else's answer.
+      // A client that owned the application a while ago is not limited, whatever its other lookups. This error is for
+      // this caller only.
       const unauthorizedCaller = kept.has(key) ? undefined : shares.unauthorizedCaller(clientId);
       answer = withoutDeadline(() => ask(key, unauthorizedCaller, clientId, applicationId));
       asking.set(key, answer);

@@ -23,26 +23,25 @@ export interface PipelineOptions {
   readonly tokens: TokenVerifier;
   readonly ownership: Ownership;
   readonly shares: Shares;
-  /** Does a call's work, or throws `unavailable` where its answer would be too late anyway. */
+  /** Runs a call's work, or throws `unavailable` if its answer would be too late. */
   readonly admit: <T>(clientId: string, work: () => Promise<T>) => Promise<T>;
   readonly bodyLimitBytes: number;
   readonly bodies: BodyRoom;
-  /** How long the services may take for one call, all of their calls together. */
+  /** Time limit of one call for all its calls to services; milliseconds. */
   readonly totalMs: number;
   readonly compiler: SchemaCompiler;
-  /** Behind one of these addresses there are many clients. */
+  /** Addresses of proxies, each of which stands for many clients. */
   readonly proxies: BlockList;
   readonly clock: Clock;
 }
 
-/** Runs one call of the API for a request whose path and method are known. */
+/** Runs one API call for a request whose path and method are known. */
 export type CallRunner = (ctx: Context, params: Readonly<Record<string, string>>) => Promise<void>;
 
 /**
- * The checks of rule A3 after path and method, in its order, compiled once for an operation: token 401,
- * scope 403, developer 500, ownership 403, the client's share 429, path parameter 404, the device's share 429,
- * query and body 400, too many calls that are not answered in time 503. Checks that depend on the device are made by
- * the service.
+ * The checks of rule A3 after path and method, in its order, compiled once for an operation: token 401, scope 403,
+ * developer 500, ownership 403, the client's share 429, path parameter 404, the device's share 429, query and body 400,
+ * overload 503. The service makes the checks that depend on the device.
  */
 export function createCallRunner(
   operation: ApiOperation,
@@ -76,8 +75,8 @@ export function createCallRunner(
     }
     const { clientId } = principal;
     const applicationId = params['applicationId'] ?? '';
-    // Without an application in the path the service checks client and device (hardware), but the check
-    // that the developer is registered comes before the checks of path and query.
+    // Without an application in the path the service checks client and device (hardware). The check that the developer
+    // is registered still comes before the checks of path and query.
     const askedAtMs = monotonicMs(clock);
     const limits = await withDeadline(totalMs, () =>
       ownership(clientId, ofApplication ? applicationId : undefined),
@@ -88,7 +87,7 @@ export function createCallRunner(
       giveBack = bodies.take(clientId, bytes);
     };
     try {
-      // The time that the caller takes to send its body does not count.
+      // The time of the caller to send its body does not count.
       const leftMs = totalMs - (monotonicMs(clock) - askedAtMs);
       const path = readPath(params);
       if (isChange && path.deviceId !== '') shares.change(clientId, path.deviceId, limits);
@@ -96,7 +95,7 @@ export function createCallRunner(
       const { body, idempotency } = await readInput(ctx, hold);
       const caller = { clientId, applicationId, idempotency };
       const call = { applicationId, ...path, query, body, scopes: principal.scopes, caller };
-      // Reads leave no record, so their calls carry nobody.
+      // Reads leave no audit record, so their calls have no actor.
       const made = () =>
         isChange
           ? withActor(
@@ -110,8 +109,8 @@ export function createCallRunner(
       const answer = await admit(clientId, () =>
         withDeadline(leftMs, async () => {
           const answered = await made();
-          // The first piece is made before the headers are sent, so that an earlier failure is an ordinary
-          // error answer.
+          // The first piece is created before the headers are sent, so that an early failure is an ordinary error
+          // answer.
           return 'json' in answered ? answered : { ...answered, first: await answered.pieces.next() };
         }),
       );
@@ -132,8 +131,8 @@ function scopeMissing(scope: string): GatewayError {
 type PathValues = Pick<Call, 'deviceId' | 'transactionId' | 'package' | 'webhookId' | 'recoveryId'>;
 
 /**
- * Reads the path parameters other than applicationId. For a wrong one it throws not_found (rule A3), or the
- * code that the document gives; parameters with their own code are checked last.
+ * Reads the path parameters other than applicationId. A wrong one is not_found (rule A3), or the error code of the
+ * document. Parameters with their own error code are checked last.
  */
 function pathReader(
   operation: ApiOperation,

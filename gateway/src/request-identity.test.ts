@@ -10,14 +10,14 @@ describe('the request that an Idempotency-Key is tied to', () => {
     ['a value and none', 'target=all', ''],
     ['one value and two', 'a=1', 'a=1&a=2'],
     ['two values in another order', 'a=1&a=2', 'a=2&a=1'],
-  ])('%s is another query', (_, one, other) => {
+  ])('%s are different queries', (_, one, other) => {
     expect(digest(one)).not.toBe(digest(other));
   });
 
   it.each([
     ['escapes', 'target=all', 'target=%61ll'],
     ['the order of names', 'a=1&b=2', 'b=2&a=1'],
-    ['a parameter that the call does not have', 'target=all', 'target=all&c=1'],
+    ['an unknown parameter', 'target=all', 'target=all&c=1'],
   ])('%s are the same query', (_, one, other) => {
     expect(digest(one)).toBe(digest(other));
   });

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
 /**
- * The digest that ties an Idempotency-Key to its request (rule A19): the bytes of the body, and the call's
- * query parameters, if any, independent of their spelling.
+ * The digest that ties an Idempotency-Key to its request (rule A19): the bytes of the body, and the call's query
+ * parameters, if any, independent of their spelling.
  */
 export function requestDigest(body: Uint8Array, query: string, parameters: readonly string[]): Uint8Array {
   const ofBody = hash('sha256', body, 'buffer');
@@ -13,7 +13,7 @@ export function requestDigest(body: Uint8Array, query: string, parameters: reado
   return hash('sha256', Buffer.concat([hash('sha256', sorted.toString(), 'buffer'), ofBody]), 'buffer');
 }
 
-/** A path in normalised spelling, because an unnecessary escape (`%33` for `3`) names the same resource. */
+/** A path in normalized spelling, because an unnecessary escape (`%33` for `3`) names the same resource. */
 export function spelledPath(path: string): string {
   return path.split('/').map(spelledSegment).join('/');
 }

@@ -23,7 +23,7 @@ const form = (status: number) =>
     'i',
   );
 
-/** A connection whose received text can be watched. */
+/** A connection whose received text a test can watch. */
 function open(port: number, text: string): { socket: Socket; received: () => string; closed: () => boolean } {
   let received = '';
   let closed = false;
@@ -38,7 +38,7 @@ function open(port: number, text: string): { socket: Socket; received: () => str
   return { socket, received: () => received, closed: () => closed };
 }
 
-describe('an invalid request is answered in the form of all errors', () => {
+describe('an invalid request gets an answer in the form of all errors', () => {
   test.each([
     ['nonsense', () => 'HELLO\r\n\r\n', 400],
     ['a bad header', () => `GET ${app} HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n`, 400],
@@ -53,7 +53,7 @@ describe('an invalid request is answered in the form of all errors', () => {
   });
 });
 
-test('an absolute-form target is read as its path', async () => {
+test('the path of an absolute-form request target is used', async () => {
   const request = get('Connection: close\r\n').replace(app, `http://api.example:8080${app}`);
   expect(await gateway.raw(request)).toMatch(/^HTTP\/1.1 200 /);
 });
@@ -65,10 +65,10 @@ describe('slow requests', () => {
   });
   afterAll(() => hurried.stop());
 
-  test('headers that do not end are cut off with 408', async () => {
+  test('headers without an end get 408', async () => {
     expect(await hurried.raw(`GET ${app} HTTP/1.1\r\nHost: a\r\n`)).toMatch(form(408));
   });
-  test('a body that does not come is cut off with 408', async () => {
+  test('a missing body gets 408', async () => {
     expect(await hurried.raw(put('Content-Length: 30\r\n', '{"launch', hurried))).toMatch(form(408));
     expect(hurried.fakes.seen.some((s) => s.rpc === 'sendOperation')).toBe(false);
   });
@@ -78,7 +78,7 @@ describe('slow requests', () => {
     await waitFor('the connection to end', () => socket.destroyed);
     expect((await gateway.request('GET', app)).status).toBe(200);
   });
-  test('a client that continues sending an unwanted body is cut off after its answer', async () => {
+  test('a client that continues sending an unwanted body is disconnected after its answer', async () => {
     const time = createFakeTime();
     const own = await startTestGateway({}, { time });
     try {
@@ -102,7 +102,7 @@ describe('slow requests', () => {
 });
 
 describe('Expect: 100-continue', () => {
-  test('a request that passes is told to send its body', async () => {
+  test('an accepted request gets 100 Continue', async () => {
     const client = open(
       gateway.server.port,
       put('Content-Length: 25\r\nExpect: 100-continue\r\nConnection: close\r\n'),
@@ -112,7 +112,7 @@ describe('Expect: 100-continue', () => {
     await waitFor('the answer', client.closed);
     expect(client.received()).toContain('HTTP/1.1 201 ');
   });
-  test('a body that is too large is refused before it is sent', async () => {
+  test('a body that is too large is rejected before it is sent', async () => {
     const answer = await gateway.raw(
       put('Content-Length: 70000\r\nExpect: 100-continue\r\nConnection: close\r\n'),
     );
@@ -127,7 +127,7 @@ test('one connection serves many requests, also pipelined', async () => {
 });
 
 // protects against rest/slow-reader
-test('a reader that stalls is cut off, and no further page of the list is read', async () => {
+test('a stalled reader is disconnected, and no further page of the list is read', async () => {
   const own = await startTestGateway({ SOCKET_STALL_TIMEOUT_MS: '1500' });
   const wide = 'x'.repeat(1_000_000);
   let pages = 0;
@@ -144,7 +144,7 @@ test('a reader that stalls is cut off, and no further page of the list is read',
   );
   client.socket.pause();
   try {
-    await waitFor('the gateway to give up', () => own.logs.some((l) => l['msg'] === 'answer cut off'));
+    await waitFor('the gateway to give up', () => own.logs.some((l) => l['msg'] === 'answer interrupted'));
     const asked = pages;
     expect((await own.request('GET', app)).status).toBe(200);
     expect(pages).toBe(asked);
@@ -156,7 +156,7 @@ test('a reader that stalls is cut off, and no further page of the list is read',
 });
 
 describe('graceful stop', () => {
-  test('finishes open requests, takes no new connection, and leaves nothing open', async () => {
+  test('finishes open requests, accepts no new connection, and leaves nothing open', async () => {
     const own = await startTestGateway();
     let finish: (() => void) | undefined;
     own.fakes.answers.getSettings = () =>
@@ -166,7 +166,7 @@ describe('graceful stop', () => {
     const idle = open(own.server.port, get('', own).replace(app, '/'));
     await waitFor('an idle connection', () => idle.received().includes('"message"'));
     const busy = open(own.server.port, get('', own));
-    await waitFor('the request in hand', () => finish);
+    await waitFor('the open request', () => finish);
     expect(own.server.notReady?.()).toBeUndefined();
 
     const { port } = own.server;
@@ -174,7 +174,7 @@ describe('graceful stop', () => {
     expect(own.server.notReady?.()).toBe('draining');
     await waitFor('the idle connection to close', idle.closed);
     const refused = open(port, get('', own));
-    await waitFor('the new connection to be refused', refused.closed);
+    await waitFor('the new connection to be rejected', refused.closed);
     expect(refused.received()).toBe('');
     expect(busy.closed()).toBe(false);
 
@@ -184,17 +184,17 @@ describe('graceful stop', () => {
     expect(busy.received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i);
   });
 
-  test('cuts off unfinished requests at the deadline', async () => {
+  test('aborts unfinished requests at the deadline', async () => {
     const own = await startTestGateway();
     own.fakes.answers.getSettings = () => new Promise(() => {});
     const busy = open(own.server.port, get('', own));
-    await waitFor('the request in hand', () => own.fakes.seen.some((s) => s.rpc === 'getSettings'));
+    await waitFor('the open request', () => own.fakes.seen.some((s) => s.rpc === 'getSettings'));
     await own.stop(50);
     await waitFor('the end', busy.closed);
     expect(busy.received()).toBe('');
   });
 
-  test('while it turns away, it serves every call and asks clients to open their next connection elsewhere', async () => {
+  test('while it drains, it serves every call and asks clients to open their next connection elsewhere', async () => {
     const own = await startTestGateway();
     let finish: (() => void) | undefined;
     own.fakes.answers.getSettings = () =>
@@ -205,11 +205,11 @@ describe('graceful stop', () => {
     await waitFor('the first answer', () => kept.received().includes('"message"'));
     expect(kept.received()).not.toMatch(/connection: close/i);
     const busy = open(own.server.port, get('', own));
-    await waitFor('the request in hand', () => finish);
+    await waitFor('the open request', () => finish);
 
     own.server.turnAway();
     finish?.();
-    await waitFor('the end of the request that was in hand', busy.closed);
+    await waitFor('the end of the open request', busy.closed);
     expect(busy.received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i);
     own.fakes.answers.getSettings = async () => ({});
     kept.socket.write(get('', own));
@@ -221,7 +221,7 @@ describe('graceful stop', () => {
     await own.stop();
   });
 
-  test('a port that is taken is a clear message', async () => {
+  test('a port in use causes a clear message', async () => {
     await expect(startTestGateway({ GATEWAY_LISTEN: `127.0.0.1:${gateway.server.port}` })).rejects.toThrow(
       /cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*GATEWAY_LISTEN/,
     );

@@ -12,14 +12,14 @@ import type { GatewayConfig } from './config.ts';
 import { requestId } from './http/request-id.ts';
 
 const maxHeaderBytes = 16 * 1024;
-/** How long an unwanted body may continue arriving after its answer; milliseconds. */
+/** How long an unwanted body may continue to arrive after its answer; milliseconds. */
 const unwantedBodyMs = 2000;
-/** How long open requests may take to finish when nobody says for how long; milliseconds. */
+/** How long open requests may take to finish if the caller gives no time; milliseconds. */
 const defaultDrainMs = 4000;
 
 /** The listening gateway. */
 export interface GatewayServer extends Component {
-  /** Where it listens; throws before `start`. */
+  /** Its port; throws before `start`. */
   readonly port: number;
   turnAway(): void;
 }
@@ -34,8 +34,8 @@ export type GatewayServerConfig = Pick<
 >;
 
 /**
- * Owns the HTTP server: limits of size and time for requests, and the graceful stop (tell clients to
- * open new connections elsewhere → stop accepting → finish open requests → destroy the rest).
+ * Owns the HTTP server: limits of size and time for requests, and the graceful stop (ask clients to open new
+ * connections elsewhere → stop accepting → finish open requests → destroy the rest).
  */
 export function createGatewayServer(
   gateway: Pick<Gateway, 'handler'>,
@@ -44,7 +44,7 @@ export function createGatewayServer(
   listeners: Listeners = defaultListeners,
   time: Time = systemTime,
 ): GatewayServer {
-  const inHand = new Set<ServerResponse>();
+  const openRequests = new Set<ServerResponse>();
   const latest = new WeakMap<Duplex, ServerResponse>();
   let state: 'new' | 'running' | 'turning away' | 'draining' = 'new';
 
@@ -54,16 +54,16 @@ export function createGatewayServer(
     requestTimeout: config.REQUEST_TIMEOUT_MS,
     keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS,
     connectionsCheckingInterval: Math.min(1000, config.HEADERS_TIMEOUT_MS),
-    // Checked below, so that this refusal, too, has the form of all others.
+    // Checked below, so that this error also has the form of all others.
     requireHostHeader: false,
   });
   server.timeout = config.SOCKET_STALL_TIMEOUT_MS;
 
   const serve = (req: IncomingMessage, res: ServerResponse) => {
     latest.set(req.socket, res);
-    inHand.add(res);
+    openRequests.add(res);
     res.once('close', () => {
-      inHand.delete(res);
+      openRequests.delete(res);
       if (state === 'draining') setImmediate(() => server.closeIdleConnections());
     });
     res.once('finish', () => dropUnwantedBody(req, time));
@@ -93,8 +93,8 @@ export function createGatewayServer(
     turnAway() {
       if (state !== 'running') return;
       state = 'turning away';
-      // A client that keeps its connection would continue with this process, whatever a load balancer knows.
-      for (const res of inHand) if (!res.headersSent) res.setHeader('Connection', 'close');
+      // A client with a keep-alive connection would continue with this process, whatever a load balancer does.
+      for (const res of openRequests) if (!res.headersSent) res.setHeader('Connection', 'close');
     },
     async start() {
       const port = await listenOn(server, config.GATEWAY_LISTEN, 'GATEWAY_LISTEN');
@@ -108,7 +108,7 @@ export function createGatewayServer(
       state = 'draining';
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const late = time.setTimeout(() => {
-        logger.warn({ inHand: inHand.size }, 'requests were cut off at the end of the drain');
+        logger.warn({ openRequests: openRequests.size }, 'requests were aborted at the end of the drain');
         server.closeAllConnections();
       }, forMs);
       await closed;
@@ -117,7 +117,7 @@ export function createGatewayServer(
   };
 }
 
-/** An answer may come before its request's body; a client that continues sending is cut off. */
+/** An answer may be sent before its request's body. A client that continues to send is disconnected. */
 function dropUnwantedBody(req: IncomingMessage, time: Time): void {
   if (req.complete) return;
   const timer = time.setTimeout(() => {
@@ -143,7 +143,7 @@ const refusals: Readonly<Record<string, readonly [string, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not arrive in time.'],
 };
 
-/** Answers what is not an HTTP request at all, in the form of all errors. */
+/** Answers input that is not HTTP, in the form of all errors. */
 function refuse(error: NodeJS.ErrnoException, socket: Duplex, midAnswer: boolean): void {
   if (error.code === 'ECONNRESET' || midAnswer || !socket.writable) {
     socket.destroy();

@@ -7,7 +7,7 @@ import { startTestGateway, type TestGateway } from './testing/gateway.ts';
 
 let gateway: TestGateway;
 beforeEach(async () => {
-  // No time passes, so no rate refills while a slow machine runs the calls.
+  // No time passes, so no rate refills during the calls on a slow machine.
   gateway = await startTestGateway({}, { time: createFakeTime() });
 });
 afterEach(() => gateway.stop());
@@ -19,7 +19,7 @@ const limited = (limits: Partial<typeof generous>) => {
 const status = '/v1/applications/app-1/devices/status';
 const reset = `/v1/applications/app-1/devices/${deviceId}/reset`;
 
-test('a client beyond its rate is answered 429, which says when and why; another client is not', async () => {
+test('a client over its rate gets 429 with Retry-After and the reason; another client does not', async () => {
   limited({ callsPerSecond: 1, callsBurst: 2 });
   const answers = await Promise.all(Array.from({ length: 8 }, () => gateway.request('GET', status)));
   const refused = answers.filter((one) => one.status === 429);
@@ -39,7 +39,7 @@ test('a client beyond its rate is answered 429, which says when and why; another
   );
 });
 
-test('a call beyond the limit does not reach a service, nor one without scope the limit', async () => {
+test('a call over the limit does not reach a service, and a call without scope does not count', async () => {
   limited({ callsPerSecond: 1, callsBurst: 1 });
   const authorization = `Bearer ${gateway.token({ scope: '' })}`;
   expect((await gateway.request('GET', status, { headers: { authorization } })).status).toBe(403);
@@ -51,7 +51,7 @@ test('a call beyond the limit does not reach a service, nor one without scope th
 });
 
 // protects against rest/call-flood
-test('calls under way are limited until they end', async () => {
+test('concurrent calls are limited until they end', async () => {
   limited({ callsUnderWay: 2 });
   const held = Promise.withResolvers<void>();
   gateway.fakes.answers.listDeviceStatuses = async () => {
@@ -80,7 +80,7 @@ test('changing calls are limited for each device, reads are not', async () => {
   expect((await gateway.request('GET', `/v1/applications/app-1/devices/${deviceId}`)).status).toBe(200);
 });
 
-test('devices of an older release names no limits: there are none', async () => {
+test('with an older devices service that returns no limits there are none', async () => {
   gateway.fakes.answers = { authorizeApplication: async () => ({}) };
   for (let i = 0; i < 50; i++) expect((await gateway.request('GET', status)).status).toBe(200);
 });
@@ -101,7 +101,7 @@ describe('applications that are not the client’s', () => {
     };
   });
 
-  test('are asked for at a low rate; the client’s own and other clients’ continue', async () => {
+  test('are looked up at a low rate; calls for the client’s own and other clients’ applications continue', async () => {
     expect((await ask('app-1')).status).toBe(200);
     gateway.fakes.seen.length = 0;
     const answers = await Promise.all(Array.from({ length: 500 }, (_, n) => ask(`nope-${n}`)));
@@ -118,13 +118,13 @@ describe('applications that are not the client’s', () => {
   });
 });
 
-describe('every 429 is counted by its policy, and its log line says from where it came', () => {
+describe('every 429 is counted by its policy, and its log line has the source', () => {
   const counted = async (policy: string) => {
     const text = await gateway.metrics.getSingleMetricAsString('headset_gateway_limited_total');
     return Number(new RegExp(`limit="${policy}"\\} (\\d+)`).exec(text)?.[1]);
   };
 
-  test('of a service as well', async () => {
+  test('of a service', async () => {
     const full = (policy: string) => async (): Promise<never> => {
       throw new DomainError('too_many_requests', 'Too many.', { limit: { policy, quota: 7 } });
     };
@@ -136,11 +136,11 @@ describe('every 429 is counted by its policy, and its log line says from where i
     expect(await counted('calls')).toBe(0);
   });
 
-  test('of its own limits, each once', async () => {
+  test('of the gateway’s own limits, each once', async () => {
     limited({ deviceChangesPerSecond: 1 });
     const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.request('PUT', reset)));
     const refused = answers.filter((one) => one.status === 429).length;
-    // A burst is what comes in two seconds of the rate.
+    // A burst is the amount of two seconds of the rate.
     expect(refused).toBe(18);
     expect(await counted('device-changes')).toBe(18);
   });
@@ -151,8 +151,8 @@ describe('the log line of an answer has the address of the caller', () => {
 
   // protects against rest/address-spoofed
   test.each([
-    ['its own, where no proxy is trusted', new BlockList(), '127.0.0.1'],
-    ['what a trusted proxy says', trusted(), '192.0.2.7'],
+    ['its own, if no proxy is trusted', new BlockList(), '127.0.0.1'],
+    ['the address from a trusted proxy', trusted(), '192.0.2.7'],
   ])('401 and 429: %s', async (_, proxies, address) => {
     await gateway.stop();
     gateway = await startTestGateway({}, { proxies, time: createFakeTime() });
@@ -168,7 +168,7 @@ describe('the log line of an answer has the address of the caller', () => {
     expect(many.map((one) => one.status)).toContain(429);
     expect(lineOf(401)).toMatchObject({ address });
     expect(lineOf(429)).toMatchObject({ address, clientId: 'client-1' });
-    // Who is served is known by its client.
+    // The client id identifies successful callers.
     expect(lineOf(200)).not.toHaveProperty('address');
   });
 });

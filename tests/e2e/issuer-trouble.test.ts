@@ -97,7 +97,7 @@ describe('trouble with the issuer', () => {
       warnings: [
         {
           name: 'issuer_unavailable',
-          message: `${issuer.url}: the discovery document names another issuer than ${issuer.url}; no access token can be checked, so that calls get 503`,
+          message: `${issuer.url}: the discovery document names another issuer than ${issuer.url}; no access token can be checked, calls get 503`,
         },
       ],
     });

@@ -1,6 +1,6 @@
 import { AdaptiveLimit } from './adaptive-limit.ts';
 
-/** A call of a client that is done when the service has spent `costMs` on it. */
+/** A call of a client that is finished when the service has spent `costMs` on it. */
 interface Work {
   readonly clientId: string;
   leftMs: number;
@@ -9,14 +9,14 @@ interface Work {
 }
 
 /**
- * A service that does so many calls a second, all of those that are under way at the same time, and gives up what is
- * not done at the deadline; callers that were refused or too late come again after one second. Returns, for each ten
- * seconds, how many calls of each client were done in time.
+ * A service that finishes this many calls per second, working on all running calls at the same time. It gives up calls
+ * that are not finished at the deadline. Callers that were rejected or too late retry after one second. Returns the
+ * number of finished calls of each client, for each ten seconds.
  */
 function simulate(options: {
   readonly seconds: number;
   readonly perSecond: (second: number) => number;
-  /** How many callers each client has. */
+  /** Number of callers of each client. */
   readonly callers: Readonly<Record<string, number>>;
   readonly limit: AdaptiveLimit | undefined;
 }): Record<string, number>[] {
@@ -53,38 +53,38 @@ function simulate(options: {
 const sum = (of: Record<string, number> | undefined) => Object.values(of ?? {}).reduce((a, b) => a + b, 0);
 
 describe('more callers than can be answered before the deadline', () => {
-  // 20 calls a second, so that 100 at the same time are just in time.
-  const jam = { seconds: 120, perSecond: () => 20, callers: { a: 100, b: 100 } };
+  // 20 calls a second, so that 100 concurrent calls finish just in time.
+  const overload = { seconds: 120, perSecond: () => 20, callers: { a: 100, b: 100 } };
 
-  it('without a limit all are given up, again and again', () => {
+  it('without a limit all calls are given up, again and again', () => {
     expect(
-      simulate({ ...jam, limit: undefined })
+      simulate({ ...overload, limit: undefined })
         .slice(2)
         .map(sum),
     ).toEqual(Array(10).fill(0));
   });
 
-  it('with it the service soon does most of what it can, in each ten seconds', () => {
-    const done = simulate({ ...jam, limit: new AdaptiveLimit() }).map(sum);
+  it('with the limit the service soon finishes most of its capacity, in each ten seconds', () => {
+    const done = simulate({ ...overload, limit: new AdaptiveLimit() }).map(sum);
     for (const n of done.slice(2)) expect(n).toBeGreaterThan(200 * 0.5);
     expect(done.slice(2).reduce((a, b) => a + b, 0)).toBeGreaterThan(2000 * 0.7);
   });
 
-  it('also where hardly anything is done, as on a node whose processors start pods', () => {
-    const done = simulate({ ...jam, perSecond: () => 3, limit: new AdaptiveLimit() }).map(sum);
+  it('also with very little capacity, as on a node that is starting pods', () => {
+    const done = simulate({ ...overload, perSecond: () => 3, limit: new AdaptiveLimit() }).map(sum);
     for (const n of done.slice(3)) expect(n).toBeGreaterThan(30 * 0.4);
     expect(done.slice(3).reduce((a, b) => a + b, 0)).toBeGreaterThan(9 * 30 * 0.6);
   });
 
-  it('a client that calls a hundred times as much leaves another one its part', () => {
-    const done = simulate({ ...jam, callers: { many: 1000, few: 10 }, limit: new AdaptiveLimit() });
-    // Each of its calls takes up to the deadline, and ten callers make at least one call in five seconds.
+  it('a client that calls a hundred times as often leaves another client its share', () => {
+    const done = simulate({ ...overload, callers: { many: 1000, few: 10 }, limit: new AdaptiveLimit() });
+    // Each of its calls takes at most the deadline, and ten callers make at least one call in five seconds.
     const few = done.slice(2).map((of) => of['few'] ?? 0);
     expect(few.reduce((a, b) => a + b, 0)).toBeGreaterThan(10 * 20 * 0.7);
   });
 });
 
-it('is as it was soon after the service is', () => {
+it('recovers soon after the service recovers', () => {
   const limit = new AdaptiveLimit();
   const slowUntil = 60;
   const perSecond = (second: number) => (second < slowUntil ? 5 : 200);
@@ -94,18 +94,18 @@ it('is as it was soon after the service is', () => {
   expect(sum(done[11])).toBeGreaterThan(2000 * 0.95);
 });
 
-it('a service that answers nothing is asked a little, all the same', () => {
+it('a service that answers nothing still gets a few calls', () => {
   const limit = new AdaptiveLimit();
   simulate({ seconds: 120, perSecond: () => 0, callers: { a: 300 }, limit });
   expect(limit.most).toBeGreaterThanOrEqual(4);
   expect(limit.most).toBeLessThan(8);
 });
 
-/** Begins as many calls of a client as are admitted of `n`. */
+/** Starts as many of `n` calls of a client as are admitted. */
 const begin = (limit: AdaptiveLimit, n: number, clientId = 'a') =>
   Array.from({ length: n }, () => limit.enter(clientId)).filter((end) => end !== undefined);
 
-it('late answers to few calls are no reason to refuse many', () => {
+it('late answers to few calls do not lower the limit', () => {
   const limit = new AdaptiveLimit();
   for (let i = 0; i < 100; i++) for (const end of begin(limit, 7)) end(true);
   expect(begin(limit, 1000)).toHaveLength(1000);
@@ -121,7 +121,7 @@ it('does not rise while it is not in use', () => {
   expect(limit.most).toBeGreaterThan(32 + 10);
 });
 
-it('many clients with one call each do not exceed it by more than its double', () => {
+it('many clients with one call each exceed it at most by a factor of two', () => {
   const limit = new AdaptiveLimit();
   for (const end of begin(limit, 8)) end(true);
   expect(limit.most).toBe(4);

@@ -1,25 +1,26 @@
-/** The limit of the calls under way, at first and when all goes well, and when nothing is answered in time. */
+/**
+ * Bounds of the limit of running calls: the start value and maximum, and the minimum when nothing is answered in time.
+ */
 const bounds = { most: 1024, least: 4 };
-/** A late answer among fewer calls than this is no sign that they were too many. */
+/** A late answer among fewer calls than this does not show an overload. */
 const few = 2 * bounds.least;
-/** How far the parts of many clients may exceed the limit, as a factor. */
+/** Factor by which the shares of many clients may exceed the limit. */
 const mostExcess = 2;
-/** What remains of the limit after a late answer. */
+/** Factor of the limit after a late answer. */
 const decrease = 0.5;
-/** How much an answer in time adds. */
+/** Increase of the limit by an answer in time. */
 const increase = 1 / 8;
 
 /**
- * A limit of calls under way that follows what can be done: additive increase, multiplicative decrease (AIMD), as
- * in TCP's congestion control. Answers in time raise it, as long as it is in use. A late answer makes it half of the
- * calls that were under way; calls that came before do not halve it again, for they tell of the same jam. Where it
- * is full, a client with less than its part of it is admitted all the same, so that one client's calls do not keep
- * the others out.
+ * A limit of running calls that follows the capacity: additive increase, multiplicative decrease (AIMD), as in TCP's
+ * congestion control. Answers in time raise the limit while it is in use. A late answer sets it to half of the calls
+ * that were running. Late answers of earlier calls do not halve it again, because they show the same overload. At the
+ * limit, a client with less than its share is still admitted, so that one client's calls do not block the others.
  */
 export class AdaptiveLimit {
   #most = bounds.most;
   #underWay = 0;
-  /** Counts the decreases. */
+  /** Number of decreases so far. */
   #era = 0;
   readonly #byClient = new Map<string, number>();
 
@@ -27,11 +28,11 @@ export class AdaptiveLimit {
     return Math.floor(this.#most);
   }
 
-  /** The function that ends the call; undefined: there is no room. `late`: its answer did not come in time. */
+  /** Returns the function that ends the call; undefined if the limit is reached. `late`: the answer was too late. */
   enter(clientId: string): ((late: boolean) => void) | undefined {
     const own = this.#byClient.get(clientId) ?? 0;
     if (this.#underWay >= this.most) {
-      if (own >= this.#part(own) || this.#underWay >= mostExcess * this.most) return undefined;
+      if (own >= this.#shareOf(own) || this.#underWay >= mostExcess * this.most) return undefined;
     }
     const era = this.#era;
     this.#underWay += 1;
@@ -51,8 +52,8 @@ export class AdaptiveLimit {
     };
   }
 
-  /** The calls that each client with calls under way may have in a full limit. */
-  #part(own: number): number {
+  /** Number of calls that each client with running calls may have at the limit. */
+  #shareOf(own: number): number {
     return this.#most / (this.#byClient.size + (own === 0 ? 1 : 0));
   }
 }

@@ -9,8 +9,8 @@ const status = `/v1/applications/app-1/devices/status`;
 const manyCalls = 64;
 
 // protects against rest/overload
-test('of more calls than a service does in time, some are refused at once and the others done', async () => {
-  // The service ends its calls itself, long before the deadline.
+test('if a service gets more calls than it can answer in time, some are rejected at once and the others finish', async () => {
+  // The service itself ends its calls long before the deadline.
   gateway = await startTestGateway({ UPSTREAM_DEADLINE_MS: '60000' });
   let open: PromiseWithResolvers<void>[] = [];
   gateway.fakes.answers.listDeviceStatuses = async () => {
@@ -29,16 +29,16 @@ test('of more calls than a service does in time, some are refused at once and th
   const answers = ask();
   const refused: Awaited<(typeof answers)[number]>[] = [];
   for (const answer of answers) void answer.then((one) => one.status === 503 && refused.push(one));
-  await waitFor('half of the calls to be refused', () => refused.length === manyCalls / 2);
-  // The others are still at the service: no refusal waited for them.
+  await waitFor('half of the calls to be rejected', () => refused.length === manyCalls / 2);
+  // The other calls are still at the service: no rejection waited for them.
   expect(open).toHaveLength(manyCalls / 2);
   for (const { text, headers } of refused) {
-    expect(text).toContain('The platform has too many calls to do.');
+    expect(text).toContain('The platform is overloaded.');
     expect(['1', '2', '3']).toContain(headers['retry-after']);
   }
   const shown = await gateway.metrics.getSingleMetricAsString('headset_gateway_overload_refused_total');
   expect(Number(/service="devices"\} (\d+)/.exec(shown)?.[1])).toBe(refused.length);
-  // Other services are not in the way.
+  // Calls to other services are not affected.
   expect((await gateway.request('GET', '/v1/applications/app-1/transactions')).status).toBe(200);
   for (const call of open) call.resolve();
   const done = (await Promise.all(answers)).filter((answer) => answer.status === 200);

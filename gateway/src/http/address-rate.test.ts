@@ -15,12 +15,12 @@ const taken = (rate: AddressRate, addresses: readonly string[]) =>
     }
   });
 
-test('an address has its burst, and others have theirs', () => {
+test('each address has its own burst', () => {
   const rate = new AddressRate('openapi', { perSecond: 1, burst: 2 }, createFakeTime());
   expect(taken(rate, ['10.0.0.1', '10.0.0.1', '10.0.0.1', '10.0.0.2'])).toEqual([true, true, false, true]);
 });
 
-test('addresses of one /64 of IPv6 count together, those of another do not', () => {
+test('addresses of one /64 of IPv6 count together, and separately from another /64', () => {
   const rate = new AddressRate('openapi', { perSecond: 1, burst: 1 }, createFakeTime());
   const same = ['2001:db8::1', '2001:0db8:0:0:ffff::', '2001:db8:0:0:1:2:3:4'];
   expect(taken(rate, [...same, '2001:db8:0:1::1', '::1'])).toEqual([true, false, false, true, true]);

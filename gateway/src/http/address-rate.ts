@@ -4,10 +4,10 @@ import { networkOf } from '@headset-cloud/kit/listeners/address.ts';
 import { LRUCache } from 'lru-cache';
 import { Bucket, type Rate } from '../shares/bucket.ts';
 
-/** Addresses that are counted at the same time; the one that was idle longest is forgotten. */
+/** Maximum addresses that are counted. When it is reached, the address idle longest is forgotten. */
 const mostAddresses = 10_000;
 
-/** Counts requests without a token by the address that they come from, at this gateway alone. */
+/** Counts requests without a token by their source address, only at this gateway. */
 export class AddressRate {
   readonly #rate: Rate;
   readonly #policy: string;
@@ -20,7 +20,7 @@ export class AddressRate {
     this.#rate = rate;
   }
 
-  /** Takes one request; throws too_many_requests for one beyond the rate. */
+  /** Counts one request. Throws too_many_requests beyond the rate. */
   take(address: string): void {
     const key = networkOf(address);
     let bucket = this.#buckets.get(key);
@@ -32,7 +32,7 @@ export class AddressRate {
     const { perSecond } = this.#rate;
     throw new DomainError(
       'too_many_requests',
-      `Too many requests of this address: at most ${perSecond} a second.`,
+      `Too many requests from this address: at most ${perSecond} a second.`,
       {
         limit: { policy: this.#policy, quota: perSecond, windowSeconds: 1 },
         retryAfterMs: bucket.waitMs,

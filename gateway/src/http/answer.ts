@@ -28,7 +28,7 @@ function retryAfter(error: DomainError): string | undefined {
   return String(Math.max(1, Math.ceil((error.retryAfterMs ?? defaultRetryMs) / 1000)));
 }
 
-/** The headers of draft-ietf-httpapi-ratelimit-headers-10 for a limit that was reached. */
+/** The headers of draft-ietf-httpapi-ratelimit-headers-10 for a reached limit. */
 function limitHeaders(
   { policy, quota, windowSeconds, concurrent }: ReachedLimit,
   seconds: string | undefined,
@@ -41,7 +41,7 @@ function limitHeaders(
   };
 }
 
-/** Answers an error: status by the catalogue, body `{"message"}` and nothing else (rule C12). */
+/** Sends an error: status by the catalogue, body `{"message"}` and nothing else (rule C12). */
 export function sendError(ctx: Context, error: DomainError): void {
   const isBody = error.code === 'invalid_body';
   if (error instanceof GatewayError) ctx.set(error.headers as Record<string, string>);

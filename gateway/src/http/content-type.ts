@@ -1,8 +1,8 @@
 const jsonType = /^application\/json/i;
-/** One `;` with the parameter behind it, which may be missing (RFC 9110, section 5.6.6); or the end. */
+/** Matches one `;` with its parameter, which may be missing (RFC 9110, section 5.6.6), or the end. */
 const parameter = /[ \t]*(?:;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?|$)/y;
 
-/** Whether a Content-Type is JSON in UTF-8, with whatever other parameters (rule A22). */
+/** True if a Content-Type is JSON in UTF-8, with any other parameters (rule A22). */
 export function isUtf8Json(contentType: string): boolean {
   const type = jsonType.exec(contentType);
   if (!type) return false;

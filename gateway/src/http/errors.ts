@@ -1,6 +1,6 @@
 import { DomainError, type ErrorCode } from '@headset-cloud/kit/errors.ts';
 
-/** A refusal by the gateway itself, with the headers of its answer. */
+/** An error of the gateway itself, with the headers of its answer. */
 export class GatewayError extends DomainError {
   readonly headers: Readonly<Record<string, string>>;
 
@@ -16,20 +16,22 @@ export const invalidBodyMessage = 'Invalid request body';
 
 const detailLimit = 256;
 
-/** Printable ASCII of bounded length: safe as a header whatever the request held. */
+/** Printable ASCII of limited length: safe as a header value for any request. */
 export function headerText(text: string): string {
   const ascii = text.replace(/[‘’]/g, "'").replace(/[^ -~]/g, '?');
   return ascii.length <= detailLimit ? ascii : `${ascii.slice(0, detailLimit - 3)}...`;
 }
 
-/** 400 with the JSON pointer and the reason in X-Error-Detail (rule A4); the pointer of the whole body is empty. */
+/**
+ * Error 400 with the JSON pointer and the reason in X-Error-Detail (rule A4). The pointer of the whole body is empty.
+ */
 export function invalidBody(pointer: string, reason: string): GatewayError {
   return new GatewayError('invalid_body', invalidBodyMessage, {
     'X-Error-Detail': headerText(pointer === '' ? reason : `${pointer} ${reason}`),
   });
 }
 
-/** 401 with the challenge of RFC 6750. `reason` names no part of the token. */
+/** Error 401 with the challenge of RFC 6750. `reason` contains no part of the token. */
 export function unauthenticated(reason?: string): GatewayError {
   const challenge = reason ? `Bearer error="invalid_token", error_description="${reason}"` : 'Bearer';
   return new GatewayError(

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { invalidBody } from './errors.ts';
 
-/** Nesting that a request body may have. */
+/** Maximum nesting of a request body. */
 export const maxDepth = 64;
 
-/** Where a member's value stands in the text: from (inclusive), to (exclusive). */
+/** Position of a member's value in the text: from (inclusive), to (exclusive). */
 export interface Span {
   readonly from: number;
   readonly to: number;
@@ -12,7 +12,7 @@ export interface Span {
 
 /** A parsed JSON text that keeps the original text of each top-level member (rule C15). */
 export interface JsonText {
-  /** For validation; numbers are doubles here, so exact values are taken from `text`. */
+  /** For validation. Numbers are doubles here, so exact values are read from `text`. */
   readonly value: unknown;
   readonly text: string;
   /** Top-level members of an object, in order; empty for other values. */
@@ -21,7 +21,7 @@ export interface JsonText {
 
 interface Frame {
   readonly isArray: boolean;
-  /** Names seen so far; arrays have none. */
+  /** Names so far; undefined for arrays. */
   readonly keys: Set<string> | undefined;
   key: string;
   index: number;
@@ -30,9 +30,8 @@ interface Frame {
 }
 
 /**
- * Decodes and parses a request body: UTF-8 without a byte order mark, one JSON value, at most
- * maxDepth deep, no name twice in an object, no unpaired surrogates. Names such as `__proto__` are
- * plain data. Throws invalid_body.
+ * Decodes and parses a request body: UTF-8 without a byte order mark, one JSON value, at most maxDepth deep, no
+ * duplicate name in an object, no unpaired surrogates. Names such as `__proto__` are plain data. Throws invalid_body.
  */
 export function parseBody(bytes: Uint8Array): JsonText {
   if (!isUtf8(bytes)) throw invalidBody('', 'The body is not UTF-8.');
@@ -42,7 +41,7 @@ export function parseBody(bytes: Uint8Array): JsonText {
   return parseText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
 }
 
-/** parseBody for a text. */
+/** Like parseBody, for a text. */
 export function parseText(text: string): JsonText {
   let value: unknown;
   try {
@@ -71,12 +70,12 @@ function endOfString(text: string, from: number): number {
   }
 }
 
-/** A string token's value; refuses unpaired surrogates, which no UTF-8 text can carry on. */
+/** A string token's value. Throws for unpaired surrogates, which UTF-8 text cannot contain. */
 function stringValue(text: string, from: number, end: number, stack: readonly Frame[]): string {
   const inner = text.slice(from + 1, end);
   if (!inner.includes('\\')) return inner;
   const value = JSON.parse(text.slice(from, end + 1)) as string;
-  if (!value.isWellFormed()) throw invalidBody(pointerOf(stack), 'holds an unpaired surrogate.');
+  if (!value.isWellFormed()) throw invalidBody(pointerOf(stack), 'contains an unpaired surrogate.');
   return value;
 }
 
@@ -86,7 +85,7 @@ function pointerOf(stack: readonly Frame[]): string {
     .join('');
 }
 
-/** Walks a text that JSON.parse accepted, once, and makes the checks that JSON.parse omits. */
+/** Reads a text that JSON.parse accepted, once, and makes the checks that JSON.parse omits. */
 function inspect(text: string): Map<string, Span> {
   const members = new Map<string, Span>();
   const stack: Frame[] = [];
@@ -145,7 +144,7 @@ function inspect(text: string): Map<string, Span> {
   return members;
 }
 
-/** Valid JSON text without insignificant white space; everything else stays as it was written. */
+/** Valid JSON text without insignificant white space; everything else is unchanged. */
 export function compact(text: string): string {
   if (!/[ \t\n\r]/.test(text)) return text;
   let out = '';

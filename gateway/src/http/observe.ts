@@ -9,33 +9,33 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import { sendError } from './answer.ts';
 import { requestId } from './request-id.ts';
 
-/** What the checks and handlers record about a request, for its log line, metric and span. */
+/** Data of a request that checks and handlers record for its log line, metric and span. */
 export interface RequestState {
-  /** The document's path; undefined for a path that no document has. */
+  /** The document's path; undefined for an unknown path. */
   route?: string;
   clientId?: string;
   requestId?: string;
 }
 
-/** The limits that answer 429: the gateway's own (ADR 0040; `openapi`: of an address), and those of services. */
+/** Limits that cause 429: of the gateway (ADR 0040; `openapi`: per address), and of services. */
 const policies = [
   ...['calls', 'calls-under-way', 'device-changes', 'refused-calls'],
   ...['device-unprocessed', 'application-unprocessed', 'open-uploads', 'developer-uploads', 'openapi'],
   'test-callbacks',
 ];
-/** Answers of which an operator asks from where the caller came. */
+/** Status codes for which operators need the caller's address. */
 const refusedCaller: ReadonlySet<number> = new Set([401, 429]);
 
 const bucketsS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * The outermost middleware: request id, span, error answers, one log line and one measurement for each
- * request (rule C18). It logs no body, token or query.
+ * The outermost middleware: request id, span, error answers, one log line and one measurement for each request (rule
+ * C18). It logs no body, token or query.
  */
 export function observe(options: {
   logger: Logger;
   metrics: Registry;
-  /** Behind one of these addresses there are many clients. */
+  /** Addresses of proxies, each of which stands for many clients. */
   proxies: BlockList;
   clock: Clock;
 }): Middleware<RequestState> {
@@ -49,7 +49,7 @@ export function observe(options: {
   });
   const limited = new Counter({
     name: 'headset_gateway_limited_total',
-    help: 'Calls answered 429 by this gateway, by the policy of the limit that refused them, as RateLimit-Policy names it: its own limits, and those that a service judges.',
+    help: 'Calls that this gateway answered with 429, by the policy of the limit as named in RateLimit-Policy: limits of the gateway and of services.',
     labelNames: ['limit'],
     registers: [metrics],
   });
@@ -87,7 +87,7 @@ export function observe(options: {
         durationMs: Math.round(seconds * 1e6) / 1000,
         requestId: id,
         clientId: ctx.state.clientId,
-        // Who is refused so may be nobody's client, or somebody else with its token.
+        // The caller may be unknown, or may use a stolen token.
         ...(refusedCaller.has(status) && { address: addressOf(ctx.req, proxies) }),
       };
       if (failure === undefined) logger.info(line, 'request');
@@ -99,7 +99,7 @@ export function observe(options: {
 function logFailure(logger: Logger, line: { status: number }, failure: unknown, cut: boolean): void {
   const error = toDomainError(failure);
   const more = { ...line, code: error.code, internal: error.internal };
-  if (cut) logger.warn({ ...more, err: error }, 'answer cut off');
+  if (cut) logger.warn({ ...more, err: error }, 'answer interrupted');
   else if (line.status >= 500) logger.error({ ...more, err: error.cause ?? error }, 'request failed');
   else logger.info(more, 'request');
 }

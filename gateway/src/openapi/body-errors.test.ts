@@ -14,18 +14,18 @@ function examplesOf({ path, method }: ApiOperation): unknown[] {
   return Object.values(examples as JsonObject).map((one) => resolve(document, one)['value']);
 }
 
-/** What is right at a place, the place's pointer, and a way to put something else there. */
-interface Place {
+/** A valid value, its pointer, and a function that replaces it. */
+interface Location {
   readonly at: string;
   readonly value: unknown;
   put(value: unknown): unknown;
 }
 
-function* places(value: unknown, at = '', put: Place['put'] = (other) => other): Generator<Place> {
+function* locations(value: unknown, at = '', put: Location['put'] = (other) => other): Generator<Location> {
   yield { at, value, put };
   if (typeof value !== 'object' || value === null) return;
   for (const [name, inner] of Object.entries(value)) {
-    yield* places(inner, `${at}/${name}`, (other) =>
+    yield* locations(inner, `${at}/${name}`, (other) =>
       put(Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other }),
     );
   }
@@ -43,13 +43,13 @@ const detailOf = (check: (body: unknown) => void, body: unknown): string | undef
 };
 
 test.each(withBody.map((call) => [call.operationId, call] as const))(
-  '%s: whatever is wrong in its body, the refusal says where, and why in words',
+  '%s: every error in its body is reported with its location and a reason',
   (_, call) => {
     const check = bodyValidator(compiler.ofReference(call.bodyRef as string));
     let refusals = 0;
     for (const example of examplesOf(call)) {
       expect(detailOf(check, example)).toBeUndefined();
-      for (const { at, value, put } of places(example)) {
+      for (const { at, value, put } of locations(example)) {
         const wrong: unknown[] = [1.5, '', 'x '.repeat(3000), '日本', null, true, [], {}];
         const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
         if (isObject) wrong.push({ ...value, unknownField: 1 });
@@ -58,7 +58,7 @@ test.each(withBody.map((call) => [call.operationId, call] as const))(
           if (detail === undefined) continue;
           refusals += 1;
           expect([put(other), detail]).toEqual([put(other), expect.stringMatching(/^[ -~]+\.$/)]);
-          // An empty object lacks its fields: then the place is below.
+          // An empty object lacks its fields, so the reported location is below it.
           expect(detail).toMatch(
             at === '' ? /^(\/|must be|must not be empty|The body must|One of)/ : new RegExp(`^${at}[/ ]`),
           );

@@ -19,11 +19,11 @@ const check = callbackCheck();
 const callbacks = [...examplesOf('cws_notification'), ...examplesOf('cws_extension')];
 const example = (name: string) => callbacks.find(([n]) => n === name)?.[1] as Body;
 
-test('the kind of a callback follows from its body', () => {
+test('the kind of a callback is derived from its body', () => {
   for (const [name, body] of callbacks) expect([name, callbackNameOf(body)]).toEqual([name, name]);
 });
 
-test('each kind of callback has the operationId that its document gives it', () => {
+test('each kind of callback has the operationId of its document', () => {
   const documented = (['cws_notification', 'cws_extension'] as const).flatMap((document) => {
     const webhooks = readDocument(document)['webhooks'] as Record<string, { post: JsonObject }>;
     return Object.entries(webhooks).map(([name, { post }]) => [name, post['operationId']]);
@@ -33,19 +33,19 @@ test('each kind of callback has the operationId that its document gives it', () 
 
 // proves cb/3/common
 test.each(callbacks)('a %s has exactly its documented members', (name, body) => {
-  const judge = (changed: Body) => check(name as CallbackName, changed);
-  expect(judge(body)).toEqual([]);
-  expect(judge({ ...body, other: 1 })).not.toEqual([]);
+  const faultsOf = (changed: Body) => check(name as CallbackName, changed);
+  expect(faultsOf(body)).toEqual([]);
+  expect(faultsOf({ ...body, other: 1 })).not.toEqual([]);
   for (const member of Object.keys(body)) {
     const { [member]: _, ...rest } = body;
-    // A recording without a message is a successful one.
+    // The message is absent for a successful recording.
     if (name === 'recording' && member === 'message') continue;
-    expect([member, judge(rest)]).not.toEqual([member, []]);
-    expect([member, judge({ ...body, [member]: Symbol.for('never') })]).not.toEqual([member, []]);
+    expect([member, faultsOf(rest)]).not.toEqual([member, []]);
+    expect([member, faultsOf({ ...body, [member]: Symbol.for('never') })]).not.toEqual([member, []]);
   }
 });
 
-describe('values that no callback may have', () => {
+describe('values that callbacks must not have', () => {
   test.each<[string, Body]>([
     ['transactionResult', { notificationType: 'in_progress' }],
     ['transactionResult', { transactionId: '1' }],
@@ -100,7 +100,7 @@ describe('values that no callback may have', () => {
   });
 });
 
-test('cancel messages are those of the specification, for every operation', () => {
+test('cancel messages match the specification, for every operation', () => {
   const canceled = example('transactionCanceled');
   for (const operationId of [
     'put-v1-applications-devices-apps',
@@ -141,13 +141,13 @@ test('every operation is accepted in the general form, updates with their progre
 });
 
 // proves cb/7/url-single, cb/7/url-multipart, cb/7/url-file
-test('requests for signed URLs have exactly their documented form', () => {
-  const judge = signedUrlRequestCheck();
+test('requests for signed URLs have exactly the documented form', () => {
+  const faultsOf = signedUrlRequestCheck();
   for (const [name, body] of examplesOf('cws_presigned_url')) {
-    expect(judge(name as 'fileUploadGetUrl', body)).toEqual([]);
-    expect(judge(name as 'fileUploadGetUrl', { ...body, other: 1 })).not.toEqual([]);
+    expect(faultsOf(name as 'fileUploadGetUrl', body)).toEqual([]);
+    expect(faultsOf(name as 'fileUploadGetUrl', { ...body, other: 1 })).not.toEqual([]);
   }
   const [single, multi] = examplesOf('cws_presigned_url').map(([, body]) => body);
-  expect(judge('soraRecGetPresignedUrl', multi)).not.toEqual([]);
-  expect(judge('soraRecGetMultiPresignedUrl', single)).not.toEqual([]);
+  expect(faultsOf('soraRecGetPresignedUrl', multi)).not.toEqual([]);
+  expect(faultsOf('soraRecGetMultiPresignedUrl', single)).not.toEqual([]);
 });

@@ -4,20 +4,22 @@ import { SchemaCompiler } from './validators.ts';
 
 export { type CallbackName, callbackNameOf } from '@headset-cloud/proto/callbacks.ts';
 
-/** Returns the faults of a callback's body; empty when it is as documented. */
+/** Returns the faults of a callback's body; empty if it matches the document. */
 export type CallbackCheck = (name: CallbackName, body: unknown) => readonly string[];
 
-/** Compiles cws_notification.yaml (rule C19) and the notices of cws_extension.yaml, with which tests validate callbacks. */
+/**
+ * Compiles cws_notification.yaml (rule C19) and the notices of cws_extension.yaml, for tests that validate callbacks.
+ */
 export function callbackCheck(): CallbackCheck {
   const [specified, notices] = [webhookCheck('cws_notification'), webhookCheck('cws_extension')];
   const own = readDocument('cws_extension')['webhooks'] as JsonObject;
   return (name, body) => (name in own ? notices : specified)(name, body);
 }
 
-/** The endpoints that the integrator hosts (cws_presigned_url.yaml), named as their settings. */
+/** The endpoints that the integrator hosts (cws_presigned_url.yaml), named like their settings. */
 export type SignedUrlSetting = 'soraRecGetPresignedUrl' | 'soraRecGetMultiPresignedUrl' | 'fileUploadGetUrl';
 
-/** Compiles cws_presigned_url.yaml: the check returns the faults of a request for signed URLs. */
+/** Compiles cws_presigned_url.yaml. The returned function returns the faults of a request for signed URLs. */
 export function signedUrlRequestCheck(): (setting: SignedUrlSetting, body: unknown) => readonly string[] {
   return webhookCheck('cws_presigned_url');
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { ErrorCode } from '@headset-cloud/kit/errors.ts';
 import { parse } from 'yaml';
 
-/** The documents whose calls the gateway serves: those of the specification, and the extensions to it. */
+/** The documents whose calls the gateway serves: of the specification, and of the extensions. */
 export const apiDocuments = ['cws_api', 'cws_extension'] as const;
 /** The documents of rule C19. */
 export const documentNames = ['cws_api', 'cws_notification', 'cws_presigned_url', 'cws_extension'] as const;
@@ -15,36 +15,36 @@ export interface ApiParameter {
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly schema: JsonObject;
-  /** `x-error-code`: the error for a wrong value, if it is not the usual one of its place. */
+  /** `x-error-code`: the error for a wrong value, if it differs from the usual error. */
   readonly errorCode: ErrorCode | undefined;
 }
 
-/** One call of the API, as the document describes it. */
+/** One call of the API in the document. */
 export interface ApiOperation {
   readonly operationId: string;
   /** Upper case. */
   readonly method: string;
-  /** With {parameters}, as in the document. */
+  /** With {parameters}, like in the document. */
   readonly path: string;
   readonly parameters: readonly ApiParameter[];
-  /** `x-refuse-unknown-query` of the document: a filter that is written wrongly must not be left out. */
+  /** `x-refuse-unknown-query` of the document: a misspelled filter must not be ignored. */
   readonly refusesUnknownQuery: boolean;
   /** Reference of the JSON body's schema within the document; undefined when the call has no body. */
   readonly bodyRef: string | undefined;
-  /** `requestBody.required`: false where no body stands for `{}`. */
+  /** `requestBody.required`: false if a missing body means `{}`. */
   readonly bodyRequired: boolean;
-  /** `x-body-limit-bytes`: the largest body, if it is larger than for the other calls. */
+  /** `x-body-limit-bytes`: the body limit, if it is higher than for other calls. */
   readonly bodyLimitBytes: number | undefined;
-  /** `x-deadline-ms`: how long the services may take, if it is longer than for the other calls; milliseconds. */
+  /** `x-deadline-ms`: time limit for services, if it is longer than for other calls; milliseconds. */
   readonly deadlineMs: number | undefined;
   readonly scopes: readonly string[];
-  /** The documented answers by status, references resolved. */
+  /** The documented answers by status, with references resolved. */
   readonly responses: Readonly<Record<string, JsonObject>>;
 }
 
 const documents = new Map<DocumentName, JsonObject>();
 
-/** A document from the gateway's openapi folder, read once; shared, not to be changed. */
+/** A document from the gateway's openapi folder, read once; shared, must not be changed. */
 export function readDocument(name: DocumentName): JsonObject {
   let document = documents.get(name);
   if (!document) {
@@ -54,12 +54,12 @@ export function readDocument(name: DocumentName): JsonObject {
   return document;
 }
 
-/** A document's file as it lies there: YAML. */
+/** A document's file as YAML text. */
 export function readDocumentText(name: DocumentName): string {
   return readFileSync(new URL(`../../openapi/${name}.yaml`, import.meta.url), 'utf8');
 }
 
-/** Follows a local $ref; keywords beside it win over the target's, as OpenAPI 3.1 has it for descriptions. */
+/** Follows a local $ref. Keywords beside it override the target's, as OpenAPI 3.1 defines for descriptions. */
 export function resolve(document: JsonObject, value: unknown): JsonObject {
   const object = value as JsonObject;
   const ref = object['$ref'];
@@ -68,14 +68,14 @@ export function resolve(document: JsonObject, value: unknown): JsonObject {
   for (const part of ref.replace(/^#\//, '').split('/')) {
     target = (target as JsonObject | undefined)?.[part.replaceAll('~1', '/').replaceAll('~0', '~')];
   }
-  if (target === undefined) throw new Error(`the OpenAPI document refers to ${ref}, which is not there`);
+  if (target === undefined) throw new Error(`the OpenAPI document refers to ${ref}, which does not exist`);
   const { $ref: _, ...beside } = object;
   return { ...resolve(document, target), ...beside };
 }
 
 const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
 
-/** The calls of a document, in its order. Throws when an operation lacks what the gateway needs. */
+/** The calls of a document, in its order. Throws if an operation lacks data that the gateway needs. */
 export function operationsOf(document: JsonObject): ApiOperation[] {
   const operations: ApiOperation[] = [];
   for (const [path, item] of Object.entries(document['paths'] as Record<string, JsonObject>)) {
@@ -132,7 +132,7 @@ function describe(
   };
 }
 
-/** The reference of an operation's JSON body schema; undefined without a body. Throws when it is no reference. */
+/** The reference of an operation's JSON body schema; undefined without a body. Throws if it is not a reference. */
 export function bodyRefOf(document: JsonObject, name: string, requestBody: unknown): string | undefined {
   if (!requestBody) return undefined;
   const content = resolve(document, requestBody)['content'] as Record<string, { schema?: JsonObject }>;

@@ -43,7 +43,7 @@ test('all paths start with /v1, and their parameters are the specified ones', ()
 });
 
 // proves api/3/activation-status-null
-test('the contract lets the activation status of a device be null', () => {
+test('the activation status of a device may be null in the contract', () => {
   const { status } = resolve(document, { $ref: '#/components/schemas/Activation' })['properties'] as {
     status: JsonObject;
   };
@@ -51,7 +51,7 @@ test('the contract lets the activation status of a device be null', () => {
 });
 
 // proves ext/contract/document
-test('the extensions add calls of their own below an application, with its scopes, and change none of the specification', () => {
+test('the extensions add calls below an application, with its scopes, and change no call of the specification', () => {
   const keys = operations.map((o) => `${o.method} ${o.path}`);
   for (const { operationId, method, path, scopes } of extensions) {
     expect(keys).not.toContain(`${method} ${path}`);
@@ -70,7 +70,7 @@ test('changing calls of the extensions take an Idempotency-Key', () => {
   }
 });
 
-test('what both documents describe under one name is the same', () => {
+test('components with the same name are equal in both documents', () => {
   type Components = Record<string, Record<string, unknown>>;
   const specified = document['components'] as Components;
   const extension = readDocument('cws_extension')['components'] as Components;
@@ -82,7 +82,7 @@ test('what both documents describe under one name is the same', () => {
   }
 });
 
-test('operationIds are those of rule C8, each once', () => {
+test('operationIds match rule C8, each once', () => {
   expect(operations.map((o) => o.operationId).toSorted()).toEqual([
     'delete-v1-applications-bluetooth-device',
     'delete-v1-applications-connectivity-reset',
@@ -121,7 +121,7 @@ test('operationIds are those of rule C8, each once', () => {
   ]);
 });
 
-test('every documented error status is in the catalogue and says its condition', () => {
+test('every documented error status is in the catalogue and describes its condition', () => {
   const known = new Set<number>(Object.values(errorCatalogue).map((e) => e.http));
   for (const operation of served) {
     for (const [status, response] of Object.entries(operation.responses)) {
@@ -132,7 +132,7 @@ test('every documented error status is in the catalogue and says its condition',
   }
 });
 
-test.each(documentNames)('%s: every reference leads somewhere and every schema compiles', (name) => {
+test.each(documentNames)('%s: every reference exists and every schema compiles', (name) => {
   const each = readDocument(name);
   const compiler = new SchemaCompiler(name, each);
   for (const ref of JSON.stringify(each).matchAll(/"\$ref":"([^"]+)"/g)) {
@@ -152,11 +152,11 @@ function contentsOf(value: unknown, at = ''): [string, JsonObject][] {
   );
 }
 
-/** No call without a device answers 409 today, so there is no real message for an example. */
+/** No call without a device returns 409 today, so there is no real message for an example. */
 const withoutExamples = ['/components/responses/Conflict'];
 
 test.each(documentNames)(
-  '%s: every body has examples, those of errors too, and all fit their schemas',
+  '%s: every body, including errors, has examples, and all match their schemas',
   (name) => {
     const each = readDocument(name);
     const compiler = new SchemaCompiler(name, each);
@@ -172,7 +172,7 @@ test.each(documentNames)(
   },
 );
 
-test('an example of a missing scope names the scope of its call', () => {
+test('an example of a missing scope contains the scope of its call', () => {
   for (const { operationId, scopes, responses, document: its } of served) {
     const content = responses['403']?.['content'] as Record<string, { examples: Record<string, unknown> }>;
     const messages = Object.values(content['application/json']?.examples ?? {}).map((example) => {
@@ -186,7 +186,7 @@ test('an example of a missing scope names the scope of its call', () => {
   }
 });
 
-test.each(apiDocuments)('%s: the examples of parameters fit them', (name) => {
+test.each(apiDocuments)('%s: the examples of parameters match their schemas', (name) => {
   const compiler = new SchemaCompiler(name, readDocument(name));
   const { parameters } = readDocument(name)['components'] as { parameters: Record<string, JsonObject> };
   for (const parameter of Object.values(parameters)) {
@@ -196,7 +196,7 @@ test.each(apiDocuments)('%s: the examples of parameters fit them', (name) => {
   }
 });
 
-test('a parameter with its own error names a code of the catalogue', () => {
+test('a parameter with its own error has a code of the catalogue', () => {
   const codes = operations.flatMap((o) => o.parameters.flatMap((p) => (p.errorCode ? [p.errorCode] : [])));
   expect(new Set(codes)).toEqual(new Set(['invalid_argument']));
   for (const code of codes) expect(errorCatalogue[code].http).toBe(400);
@@ -225,7 +225,7 @@ const withoutTransaction = [
 test.each(documentNames)('%s passes the linter', async (name) => {
   const config = await createConfig({
     extends: ['recommended-strict'],
-    // The integrator chooses the addresses of callbacks and signed URLs.
+    // The integrator chooses the servers of callbacks and signed URLs.
     rules: (apiDocuments as readonly string[]).includes(name) ? {} : { 'no-empty-servers': 'off' },
   });
   const file = fileURLToPath(new URL(`../../openapi/${name}.yaml`, import.meta.url));

@@ -7,7 +7,7 @@ import { eventDocuments, readEventTypes } from './event-types.ts';
 
 const types = readEventTypes();
 
-test('each callback of the documents is a type, once', () => {
+test('each callback of the documents is exactly one type', () => {
   const described = eventDocuments.flatMap((name) =>
     Object.values(readDocument(name)['webhooks'] as Record<string, JsonObject>),
   );
@@ -17,7 +17,7 @@ test('each callback of the documents is a type, once', () => {
 });
 
 // proves cb/7/remote-support
-test('no callback goes to remoteSupportEvent', () => {
+test('no callback is sent to remoteSupportEvent', () => {
   expect([...new Set(types.map(({ destination }) => destination))].toSorted()).toEqual([
     'deviceEvent',
     'fileUploadEvent',
@@ -28,9 +28,9 @@ test('no callback goes to remoteSupportEvent', () => {
 });
 
 test.each(types.map((one) => [one.type, one] as const))(
-  '%s: its schema stands alone and takes its examples; they are of this type; the setting is the documented one',
+  '%s: its schema is self-contained and accepts its examples, which are of this type; the setting matches the document',
   (_, { name, document, schema, examples, destination }) => {
-    // As an integrator's validator would: strict, knowing nothing of OpenAPI.
+    // Like an integrator's validator: strict, without knowledge of OpenAPI.
     const ajv = new Ajv2020({
       strict: true,
       strictTypes: false,

@@ -1,7 +1,7 @@
 import type { CallbackName } from './callbacks.ts';
 import { bodyRefOf, type DocumentName, type JsonObject, readDocument, resolve } from './document.ts';
 
-/** The settings that name where callbacks go. */
+/** The settings that contain callback URLs. */
 export type EventDestination =
   | 'deviceEvent'
   | 'soraEvent'
@@ -9,10 +9,10 @@ export type EventDestination =
   | 'fileUploadEvent'
   | 'noticeEvent';
 
-/** The documents that describe callbacks: those of the specification, and notices. */
+/** The documents that describe callbacks: of the specification, and of notices. */
 export const eventDocuments = ['cws_notification', 'cws_extension'] as const satisfies DocumentName[];
 
-/** A kind of callback, as its document describes it. */
+/** A kind of callback in its document. */
 export interface EventType {
   /** The callback's operationId in the document: `notify-…`. */
   readonly type: string;
@@ -22,13 +22,13 @@ export interface EventType {
   readonly document: (typeof eventDocuments)[number];
   /** Reference of the body's schema within the document. */
   readonly bodyRef: string;
-  /** JSON Schema (2020-12) of the body; refers to nothing outside of itself. */
+  /** JSON Schema (2020-12) of the body, without external references. */
   readonly schema: JsonObject;
   /** At least one. */
   readonly examples: readonly { readonly name: string; readonly body: JsonObject }[];
 }
 
-/** Where callbacks go that do not go to deviceEvent. */
+/** Settings of callbacks that are not sent to deviceEvent. */
 const destinations: Partial<Record<CallbackName, EventDestination>> = {
   soraEvent: 'soraEvent',
   recording: 'soraFileSendEvent',
@@ -40,7 +40,7 @@ const destinations: Partial<Record<CallbackName, EventDestination>> = {
 
 const prefix = '#/components/schemas/';
 
-/** All kinds of callbacks, in the documents' order. Throws when one has no body or no example. */
+/** All kinds of callbacks, in the documents' order. Throws if one has no body or no example. */
 export function readEventTypes(): EventType[] {
   return eventDocuments.flatMap(typesIn);
 }
@@ -70,7 +70,7 @@ function typesIn(documentName: EventType['document']): EventType[] {
   });
 }
 
-/** A schema of the document with all that it refers to as its `$defs`. */
+/** A schema of the document with all referenced schemas as its `$defs`. */
 function schemaAlone(document: JsonObject, ref: string): JsonObject {
   const defs: Record<string, unknown> = {};
   const own = (value: unknown): unknown => {
@@ -83,10 +83,10 @@ function schemaAlone(document: JsonObject, ref: string): JsonObject {
     );
   };
   const pointTo = (target: string): string => {
-    if (!target.startsWith(prefix)) throw new Error(`a schema refers to ${target}, which is no schema`);
+    if (!target.startsWith(prefix)) throw new Error(`a schema refers to ${target}, which is not a schema`);
     const name = target.slice(prefix.length);
     if (!(name in defs)) {
-      // Known before its own references are followed, which may lead back to it.
+      // Set before its own references are followed, which may be recursive.
       defs[name] = undefined;
       defs[name] = own(resolve(document, { $ref: target }));
     }

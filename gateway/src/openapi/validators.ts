@@ -4,7 +4,7 @@ import formats from 'ajv-formats';
 import { type GatewayError, invalidBody } from '../http/errors.ts';
 import type { ApiOperation, ApiParameter, DocumentName, JsonObject } from './document.ts';
 
-/** Compiles schemas of one OpenAPI document. Compiling is slow: once at start. */
+/** Compiles schemas of one OpenAPI document. Compiling is slow, so it is done once at start. */
 export class SchemaCompiler {
   readonly #ajv: Ajv2020;
   readonly #name: DocumentName;
@@ -16,22 +16,21 @@ export class SchemaCompiler {
       allowUnionTypes: true,
       strictRequired: false,
       strictTypes: false,
-      // Errors bear the schema that they break.
+      // Errors contain the schema that they break.
       verbose: true,
     });
     // ajv-formats is CommonJS: its plugin function is the module's `default`.
     formats.default(this.#ajv, ['date-time', 'int32', 'int64']);
-    // The parser would take control characters, which no URI may have (RFC 3986), and escape or remove them.
+    // The parser would accept control characters, which a URI must not have (RFC 3986), and escape or remove them.
     this.#ajv.addFormat('uri', (text) => !/\p{Cc}/u.test(text) && URL.canParse(text));
     for (const word of ['example', 'discriminator', 'xml', 'externalDocs', 'x-error-reason'])
       this.#ajv.addKeyword(word);
-    // The document itself is the schema that references point into; its own keywords are not schema
-    // keywords.
+    // The document itself is the schema that references point to; its own keywords are not schema keywords.
     this.#ajv.addVocabulary(Object.keys(document));
     this.#ajv.addSchema(document, name, undefined, false);
   }
 
-  /** The validator of a schema that the document holds, by its reference (`#/components/schemas/…`). */
+  /** The validator of a schema of the document, by its reference (`#/components/schemas/…`). */
   ofReference(ref: string): ValidateFunction {
     return this.#ajv.compile({ $ref: `${this.#name}${ref}` });
   }
@@ -42,10 +41,10 @@ export class SchemaCompiler {
   }
 }
 
-/** Checks a body; throws invalid_body with the pointer and the reason (rule A4). */
+/** Checks a body. Throws invalid_body with the pointer and the reason (rule A4). */
 export type BodyValidator = (body: unknown) => void;
 
-/** `at`: pointer of what is checked, within the whole body. */
+/** `at`: pointer of the checked value within the whole body. */
 export function bodyValidator(validate: ValidateFunction, at = ''): BodyValidator {
   return (body) => {
     if (validate(body)) return;
@@ -55,7 +54,7 @@ export function bodyValidator(validate: ValidateFunction, at = ''): BodyValidato
 }
 
 function bodyError(errors: readonly ErrorObject[]): GatewayError {
-  // Of the alternatives that a oneOf tried, the error deepest in the body is the most helpful.
+  // Of the alternatives of a oneOf, the error deepest in the body is the most helpful.
   let worst = errors.at(-1);
   for (const e of errors) {
     if (depth(e) > depth(worst)) worst = e;
@@ -85,7 +84,7 @@ function bodyError(errors: readonly ErrorObject[]): GatewayError {
   }
 }
 
-/** A body that has none of the forms of a oneOf, or several; each form tells its first error. */
+/** Error for a body that matches none of the forms of a oneOf, or several; contains the first error of each form. */
 function noForm(oneOf: ErrorObject, errors: readonly ErrorObject[]): GatewayError {
   const forms = oneOf.schema as readonly { properties?: JsonObject }[];
   const [first] = errors;
@@ -111,7 +110,7 @@ const kinds = (types: readonly string[]): string =>
     .join(', ')
     .replace(/, (?=[^,]*$)/, ' or ');
 
-/** What the length of a text or list must be. */
+/** Required length of a text or list. */
 function lengthRule({ keyword, params }: ErrorObject): string | undefined {
   const [, side, what] = /^(min|max)(Length|Items)$/.exec(keyword) ?? [];
   if (side === undefined) return undefined;
@@ -124,7 +123,7 @@ function lengthRule({ keyword, params }: ErrorObject): string | undefined {
 const depth = (e: ErrorObject | undefined) => e?.instancePath.split('/').length ?? 0;
 const escapePointer = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** Reads a parameter's text; undefined when it does not have the documented form. */
+/** Reads a parameter's text; undefined if it does not have the documented form. */
 export type ParameterReader = (text: string) => string | number | undefined;
 
 /** The reader of a path, query or header parameter: integers in plain decimal digits, otherwise text. */
@@ -132,18 +131,18 @@ export function parameterReader(parameter: ApiParameter, compiler: SchemaCompile
   const validate = compiler.ofSchema(parameter.schema);
   const isInteger = parameter.schema['type'] === 'integer';
   return (text) => {
-    // Every safe integer has at most 16 digits; the schema's bounds check the value.
+    // Every safe integer has at most 16 digits. The schema's bounds check the value.
     const value = isInteger && /^\d{1,16}$/.test(text) ? Number(text) : text;
     return validate(value) ? value : undefined;
   };
 }
 
-/** Reads the query parameters of one call. Throws invalid_argument that names the parameter. */
+/** Reads the query parameters of one call. Throws invalid_argument with the name of the wrong parameter. */
 export type QueryReader = (search: string) => Readonly<Record<string, string | number>>;
 
 const noQuery: QueryReader = () => Object.freeze({});
 
-/** Unknown parameters are ignored, or refused where the document says so. */
+/** Unknown parameters are ignored, or rejected if the document says so. */
 export function queryReader(
   { parameters, refusesUnknownQuery }: Pick<ApiOperation, 'parameters' | 'refusesUnknownQuery'>,
   compiler: SchemaCompiler,
@@ -187,7 +186,7 @@ export function queryReader(
 }
 
 function knownNames(names: ReadonlySet<string>): string {
-  return names.size === 0 ? ': this call has none' : `; there are ${[...names].join(', ')}`;
+  return names.size === 0 ? ': this call has none' : `; known parameters: ${[...names].join(', ')}`;
 }
 
 function form(schema: JsonObject): string {

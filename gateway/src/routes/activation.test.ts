@@ -11,7 +11,7 @@ const asked = (rpc: string) =>
 
 describe('activation', () => {
   // proves api/3/activation-status, api/7/get-activation
-  test('reads an activated device and one that never was', async () => {
+  test('reads an activated device and a device that was never activated', async () => {
     expect(JSON.parse((await suite.gateway.request('GET', device)).text)).toEqual({
       deviceId,
       activated: true,
@@ -60,7 +60,7 @@ describe('activation', () => {
     [{ mimiClientId: 'm', 'a/b': 1 }, '/a~1b is not a known field.'],
     [[], 'must be an object.'],
     ['text', 'must be an object.'],
-  ])('%j is 400 that says where and why', async (body, detail) => {
+  ])('%j is 400 with location and reason', async (body, detail) => {
     const answer = await suite.gateway.request('POST', device, { body: JSON.stringify(body) });
     expect([answer.status, answer.text]).toEqual([400, '{"message":"Invalid request body"}']);
     expect(answer.headers['x-error-detail']).toBe(detail);
@@ -68,7 +68,7 @@ describe('activation', () => {
   });
 
   // proves api/7/deactivate
-  test('deactivation answers its transaction; an Idempotency-Key is tied to the received bytes', async () => {
+  test('deactivation returns its transaction; an Idempotency-Key is tied to the received bytes', async () => {
     const answer = await suite.gateway.request('DELETE', device, { headers: { 'idempotency-key': 'k' } });
     expect([answer.status, answer.text]).toEqual([201, '{"transactionId":102}']);
     expect(asked('deactivateDevice')).toMatchObject({

@@ -23,7 +23,7 @@ describe('settings', () => {
   });
 
   // proves api/7/patch-settings
-  test('PATCH sets given fields, removes null fields, leaves the others, and answers the read form', async () => {
+  test('PATCH sets given fields, removes null fields, keeps the others, and returns the read form', async () => {
     const body = '{"deviceEvent":"http://b.test/","soraEvent":null}';
     const answer = await suite.gateway.request('PATCH', app, { body });
     expect(JSON.parse(answer.text)).toMatchObject({
@@ -43,7 +43,7 @@ describe('settings', () => {
   });
 
   // protects against rest/scope
-  test('PATCH by a token that may not read leaves out the key', async () => {
+  test('PATCH with a token without the read scope leaves out the key', async () => {
     const answered = async (scope: string) => {
       const headers = { authorization: `Bearer ${suite.gateway.token({ scope })}` };
       const body = '{"deviceEvent":"http://b.test/"}';
@@ -67,13 +67,13 @@ describe('settings', () => {
       'https://u:p@a.test:8443/',
     ],
     ...['HTTP://a.test/', 'hTTpS://a.test/'],
-  ])('%s is a setting', async (url) => {
+  ])('%s is accepted as a setting', async (url) => {
     expect(
       (await suite.gateway.request('PATCH', app, { body: JSON.stringify({ fileUploadGetUrl: url }) })).status,
     ).toBe(200);
   });
   test.each(['ftp://a.test/', 'a.test', 'https://', 'https://a.test/ b', 'https://a.test:99999/'])(
-    'the refusal of %j says where and why',
+    'the error for %j has location and reason',
     async (url) => {
       const answer = await suite.gateway.request('PATCH', app, { body: JSON.stringify({ soraEvent: url }) });
       expect([answer.status, answer.text, answer.headers['x-error-detail']]).toEqual([
@@ -114,13 +114,13 @@ describe('settings', () => {
     expect(asked('updateSettings')).toBeUndefined();
   });
 
-  test('the detail of a refused setting says what it may be', async () => {
+  test('the detail of a rejected setting contains the allowed values', async () => {
     await suite.refused('PATCH', app, { deviceEvent: 1 }, '/deviceEvent must be a string or null.');
     await suite.refused('PATCH', app, { deviceEvent: '' }, '/deviceEvent must not be empty.');
   });
 
   // proves api/3/authkey-response, api/7/refresh-authkey
-  test('refresh_authkey answers the new key and ignores a body', async () => {
+  test('refresh_authkey returns the new key and ignores a body', async () => {
     const answer = await suite.gateway.request('POST', `${app}/refresh_authkey`, {
       body: '{',
       headers: { 'content-type': 'text/plain' },

@@ -3,7 +3,7 @@ import type { GatewayClients } from '../clients.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Call, Handlers } from './types.ts';
 
-/** The settings that an integrator writes; the same names in JSON and in the messages. */
+/** The settings that an integrator writes, with the same names in JSON and in the messages. */
 const settingNames = [
   'deviceEvent',
   'remoteSupportEvent',
@@ -22,7 +22,7 @@ const readScope = 'cws:application:read';
 
 /**
  * The read form: a setting that is not set is null. The key is absent if it was never issued (rule A1), and for a token
- * that may not read (rule A6).
+ * without the read scope (rule A6).
  */
 function settingsAnswer(settings: Settings | undefined, { scopes }: Pick<Call, 'scopes'>): Answer {
   const json: Record<string, string | null> = {};
@@ -41,7 +41,7 @@ export function applicationHandlers({ applications }: Pick<GatewayClients, 'appl
       return settingsAnswer((await applications.getSettings({ applicationId })).settings, call);
     },
 
-    // Missing: unchanged; null: removed (rule A6).
+    // A missing field is unchanged; null removes the setting (rule A6).
     'patch-v1-applications': async (call) => {
       const { caller, body } = call;
       const set: Partial<Record<SettingName, string>> = {};

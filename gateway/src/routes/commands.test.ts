@@ -21,7 +21,7 @@ const command = () => {
 const withExtras = (extras: string) => `{"launchType":"service","action":"a","extras":${extras}}`;
 
 // proves api/3/command, api/7/commands, api/7/changing
-test('the devices service gets the complete command, and the answer names its transaction', async () => {
+test('the devices service gets the complete command, and the answer contains its transaction', async () => {
   const answer = await put(
     '{"package":"p","classpath":"c","action":"a","launchType":"foregroundservice","extras":{"n":1}}',
   );
@@ -147,15 +147,15 @@ test.each([
   [
     'an unpaired surrogate',
     '{"launchType":"activity","action":"\\ud800"}',
-    '/action holds an unpaired surrogate.',
+    '/action contains an unpaired surrogate.',
   ],
-  ['an unpaired surrogate as a name', withExtras('{"\\udc00":1}'), '/extras/ holds an unpaired surrogate.'],
+  ['an unpaired surrogate as a name', withExtras('{"\\udc00":1}'), '/extras/ contains an unpaired surrogate.'],
   ['a truncated body', '{"launchType":"activ', 'The body is not valid JSON.'],
   ['two values', '{"launchType":"activity"}{}', 'The body is not valid JSON.'],
   ['a comment', '{"launchType":"activity"/**/}', 'The body is not valid JSON.'],
   ['NaN', withExtras('{"a":NaN}'), 'The body is not valid JSON.'],
   ['a leading zero', withExtras('{"a":01}'), 'The body is not valid JSON.'],
-  ['a number that no double holds', withExtras('{"a":1e400}'), '/extras/a must be'],
+  ['a number beyond double', withExtras('{"a":1e400}'), '/extras/a must be'],
   ['nothing', '', 'The body is missing.'],
   ['white space', ' ', 'The body is not valid JSON.'],
   [
@@ -183,7 +183,7 @@ test('nesting of 64 is accepted', async () => {
 });
 
 // protects against rest/header-injection
-test('a long detail is cut to 256 characters', async () => {
+test('a long detail is truncated to 256 characters', async () => {
   const answer = await put(`{"launchType":"activity","${'x'.repeat(5000)}":1}`);
   expect(answer.headers['x-error-detail']).toHaveLength(256);
 });
@@ -270,7 +270,7 @@ test.each([
   ['0.10', ExtraType.DOUBLE],
   ['[1,"a"]', ExtraType.ARRAY],
   ['{"a":1}', ExtraType.OBJECT],
-])('the extra %s keeps its text and has its type', async (text, type) => {
+])('the extra %s keeps its text and gets its type', async (text, type) => {
   expect((await put(withExtras(`{ "k" : ${text} }`))).status).toBe(201);
   expect(command()).toMatchObject({ extrasJson: `{"k":${text}}`, extraTypes: { k: type } });
 });
@@ -283,7 +283,7 @@ test('extras keep the order of their names, their escapes and the spaces in text
   expect(stringifyLossless(parseLossless(json))).toBe(stringifyLossless(parseLossless(extras)));
 });
 
-test('__proto__ and constructor in extras are passed on as data and pollute nothing', async () => {
+test('__proto__ and constructor in extras are passed on as data without side effects', async () => {
   const extras = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toString":"x"}';
   expect((await put(withExtras(extras))).status).toBe(201);
   const received = command();

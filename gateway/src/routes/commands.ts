@@ -38,7 +38,7 @@ interface CommandBody {
 
 type Extras = Required<Pick<MessageInitShape<typeof CommandSchema>, 'extrasJson' | 'extraTypes'>>;
 
-/** Extras as they were written, without insignificant white space, and each entry's type (rule A8). */
+/** Extras as written, without insignificant white space, and each entry's type (rule A8). */
 function readExtras(body: JsonText): Extras {
   const span = body.members.get('extras');
   if (!span) return { extrasJson: '', extraTypes: {} };
@@ -50,11 +50,11 @@ function readExtras(body: JsonText): Extras {
   for (const [name, { from, to }] of parseText(extrasJson).members) {
     entries.push([name, extraTypes[extraKind(extrasJson.slice(from, to))]]);
   }
-  // fromEntries makes own properties of names such as __proto__, too.
+  // fromEntries also creates own properties for names such as __proto__.
   return { extrasJson, extraTypes: Object.fromEntries(entries) };
 }
 
-/** A command request as the services know it. Throws invalid_body when the extras are too long. */
+/** A command request in the services' form. Throws invalid_body when the extras are too long. */
 export function decodeCommand(body: JsonText): MessageInitShape<typeof CommandSchema> {
   const command = body.value as CommandBody;
   const { extrasJson, extraTypes: types } = readExtras(body);
@@ -68,7 +68,7 @@ export function decodeCommand(body: JsonText): MessageInitShape<typeof CommandSc
   };
 }
 
-/** Commands (rule A8). A command without a target is accepted: its failure is a callback. */
+/** Commands (rule A8). A command without a target is accepted; its failure is a callback. */
 export function commandHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'put-v1-applications-devices-commands': async (call) =>

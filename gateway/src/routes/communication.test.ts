@@ -44,7 +44,7 @@ describe('channels', () => {
     await suite.gateway.request('POST', path, { body: '{}', headers: key });
     expect(suite.asked('createChannel', CreateChannelRequestSchema)).toEqual(left);
   });
-  test('a version that the service does not have is a wrong body', async () => {
+  test('a version that the service does not have is an invalid body', async () => {
     suite.fakes.answers.createChannel = async () => {
       throw new DomainError('invalid_body', '/soraVersion "x" is not available.');
     };
@@ -53,7 +53,7 @@ describe('channels', () => {
       ...[400, 'Invalid request body', '/soraVersion "x" is not available.'],
     ]);
   });
-  test('other bodies are refused', async () => {
+  test('other bodies are rejected', async () => {
     await refused('POST', path, { soraVersion: '' }, '/soraVersion must not be empty.');
     await refused(
       'POST',

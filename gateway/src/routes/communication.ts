@@ -2,7 +2,7 @@ import type { GatewayClients } from '../clients.ts';
 import { bodyOf } from './decode.ts';
 import type { Handlers } from './types.ts';
 
-/** Video-call endpoints. A channel is no transaction: 201 without Location (rule A2). */
+/** Video-call endpoints. A channel is not a transaction: 201 without Location (rule A2). */
 export function communicationHandlers({ communication }: Pick<GatewayClients, 'communication'>): Handlers {
   return {
     'post-v1-applications-channels': async (call) => {

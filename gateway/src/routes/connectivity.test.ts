@@ -28,7 +28,7 @@ function expectAsked<D extends DescMessage>(rpc: string, schema: D, more: object
   );
 }
 
-/** Every call makes a transaction: 201 and Location, the GETs included (rule A2). */
+/** Every call creates a transaction: 201 and Location, including the GETs (rule A2). */
 async function expectTransaction(id: number, method: string, at: string, body?: unknown): Promise<void> {
   const answer = await send(method, at, body);
   expect([answer.status, answer.text, answer.headers['location']]).toEqual([
@@ -40,7 +40,7 @@ async function expectTransaction(id: number, method: string, at: string, body?: 
 
 describe('list', () => {
   // proves api/7/connectivity-list
-  test('is by default a list of available Bluetooth devices', async () => {
+  test('lists available Bluetooth devices by default', async () => {
     await expectTransaction(201, 'GET', path);
     expectAsked('listConnectivity', ListConnectivityRequestSchema, {
       networkType: NetworkType.BLUETOOTH,
@@ -124,11 +124,11 @@ describe('state and reset', () => {
     ]);
     expect(answer.headers['x-error-detail']).toBeUndefined();
   });
-  test('a wrong device id is found before an unsupported type', async () => {
+  test('a wrong device id is reported before an unsupported type', async () => {
     const answer = await send('GET', `${app}/devices/x/connectivity/wifi/state`);
     expect([answer.status, message(answer.text)]).toEqual([404, 'The path parameter deviceId is not valid.']);
   });
-  test('an unsupported type is found before a refusal of the devices service', async () => {
+  test('an unsupported type is reported before an error of the devices service', async () => {
     suite.fakes.answers.readState = async () => {
       throw new DomainError('device_not_activated', 'The device is not activated.');
     };
@@ -155,7 +155,7 @@ describe('pairing', () => {
     await expectTransaction(207, 'DELETE', at, { macAddress: mac });
     expectAsked('deletePairing', DeletePairingRequestSchema, { macAddress: mac });
   });
-  test('a DELETE without body is refused', async () => {
+  test('a DELETE without body is rejected', async () => {
     const answer = await send('DELETE', at);
     expect([answer.status, answer.headers['x-error-detail']]).toEqual([
       400,

@@ -8,7 +8,7 @@ const asked = (rpc: string) =>
   suite.gateway.fakes.seen.find((s) => s.rpc === rpc)?.request as Record<string, unknown>;
 
 describe('deliveries', () => {
-  test('filters reach the notifier, and a delivery is answered with its dates', async () => {
+  test('filters reach the notifier, and a delivery is returned with its dates', async () => {
     suite.gateway.fakes.answers.findDeliveries = async () => ({
       deliveries: [
         {
@@ -71,7 +71,7 @@ describe('deliveries', () => {
     });
   });
 
-  test('what cannot be asked for is 400', async () => {
+  test('an invalid request is 400', async () => {
     for (const query of [
       'state=none',
       'destination=x',
@@ -85,7 +85,7 @@ describe('deliveries', () => {
     }
   });
 
-  test('sending again names the caller and whether it is forced', async () => {
+  test('sending again passes on the caller and force', async () => {
     const body = JSON.stringify({ force: true });
     const headers = { 'content-type': 'application/json', 'idempotency-key': 'k' };
     const answer = await suite.gateway.request('POST', `${path}/n-1/redeliver`, { body, headers } as never);
@@ -97,7 +97,7 @@ describe('deliveries', () => {
     });
   });
 
-  test('a recovery is begun or counted, and its progress is read', async () => {
+  test('a recovery is started or counted, and its progress can be read', async () => {
     const body = JSON.stringify({
       since: '2026-01-01T09:00:00+09:00',
       types: ['notify-boot'],
@@ -132,7 +132,7 @@ describe('deliveries', () => {
     for (const wrong of [
       {},
       { since: 'x' },
-      // No calendar has it.
+      // A leap second, which JavaScript does not support.
       { since: '2016-12-31T23:59:60Z' },
       { since: '2026-01-01T00:00:00Z', types: [] },
       { since: '2026-01-01T00:00:00Z', types: ['notify-none'] },
@@ -147,7 +147,7 @@ describe('deliveries', () => {
     }
   });
 
-  test('recover is no delivery: another method than POST is unknown there', async () => {
+  test('recover is not a delivery id: methods other than POST are unknown there', async () => {
     for (const method of ['GET', 'PUT', 'DELETE'])
       expect((await suite.gateway.request(method, `${path}/recover`)).status).toBe(403);
   });

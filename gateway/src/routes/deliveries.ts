@@ -21,7 +21,7 @@ function attemptJson({ atMs, durationMs, statusCode, reason, message, host, answ
 }
 
 function deliveryJson(delivery: OwnDelivery | undefined): object {
-  if (!delivery) throw new Error('the notifier answered no delivery');
+  if (!delivery) throw new Error('the notifier returned no delivery');
   const { deliveryId, type, destination, deviceId, transactionId, state, attempts, lastAttempt } = delivery;
   return {
     ...{ webhookId: deliveryId, type, destination, deviceId: deviceId || null },
@@ -35,7 +35,7 @@ function deliveryJson(delivery: OwnDelivery | undefined): object {
 }
 
 function recoveryJson(recovery: Recovery | undefined): object {
-  if (!recovery) throw new Error('the notifier answered no recovery');
+  if (!recovery) throw new Error('the notifier returned no recovery');
   const { recoveryId, total, done, beganAtMs, endedAtMs } = recovery;
   return {
     ...{ recoveryId, state: endedAtMs === 0n ? 'running' : 'ended', total, done },
@@ -52,7 +52,7 @@ interface RecoverBody {
   readonly dryRun?: boolean;
 }
 
-/** Milliseconds since 1970. Throws invalid_body for what the schema takes and no calendar has: a leap second. */
+/** Milliseconds since 1970. Throws invalid_body for a leap second, which the schema accepts and JavaScript does not. */
 function sinceOf(since: string): bigint {
   const ms = Date.parse(since);
   if (Number.isNaN(ms)) throw invalidBody('/since', 'must be a date and time.');

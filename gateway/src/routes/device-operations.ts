@@ -3,7 +3,7 @@ import { transactionCreated } from './encode.ts';
 import { operate } from './operate.ts';
 import type { Handlers } from './types.ts';
 
-/** Uninstalling an app, and wiping the headset. */
+/** Uninstalling an app, and resetting the headset. */
 export function deviceOperationHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'delete-v1-applications-devices-package': (call) =>

@@ -8,7 +8,7 @@ const path = '/v1/applications/app-1/device_statuses';
 const get = (query = '') => suite.send('GET', `${path}${query}`);
 const asked = () => suite.asked('findDeviceStatuses', FindDeviceStatusesRequestSchema);
 
-test('filters and limit reach the service; what is not known is null', async () => {
+test('filters and limit reach the service; unknown values are null', async () => {
   suite.fakes.answers.findDeviceStatuses = async () => ({
     found: [
       { status: { deviceId }, activatedAtMs: 1_767_225_600_000n, clientVersion: '2.3.1' },
@@ -32,14 +32,14 @@ test('filters and limit reach the service; what is not known is null', async () 
   });
 });
 
-test('a cursor continues behind the device, with the same filters alone', async () => {
+test('a cursor continues after the device, only with the same filters', async () => {
   suite.fakes.answers.findDeviceStatuses = async () => ({ found: [], nextAfterDeviceId: deviceId });
   const { cursor } = JSON.parse((await get('?batteryBelow=20')).text);
   suite.fakes.seen.length = 0;
   expect((await get(`?batteryBelow=20&limit=3&cursor=${cursor}`)).status).toBe(200);
   expect(asked()?.afterDeviceId).toBe(deviceId);
   const message =
-    'The query parameter cursor is not of this list. Repeat the filters of the call that answered it, or leave it out to begin again.';
+    'The query parameter cursor does not belong to this list. Repeat the filters of the call that returned it, or leave it out to start again.';
   for (const query of [
     ...[`?cursor=${cursor}`, `?batteryBelow=21&cursor=${cursor}`, `?batteryBelow=20&cursor=${cursor}x`],
     ...['?cursor=x', '?cursor=..%2f', '?cursor=%00', `?cursor=${'A'.repeat(64)}`],
@@ -68,7 +68,7 @@ test.each([
   ['?clientVersion=', 'The query parameter clientVersion must be text of 1 to 64 characters.'],
   ['?cursor=', 'The query parameter cursor must be text of 1 to 64 characters.'],
   ['?limit=1&limit=2', 'The query parameter limit is given twice.'],
-])('%s is 400 and says why', async (query, message) => {
+])('%s is 400 with the reason', async (query, message) => {
   const answer = await get(query);
   expect([answer.status, JSON.parse(answer.text)]).toEqual([400, { message }]);
   expect(asked()).toBeUndefined();

@@ -8,7 +8,7 @@ import type { Call, Handlers } from './types.ts';
 
 const filterNames = ['activatedSince', 'network', 'batteryBelow', 'clientVersion'] as const;
 
-/** Names the application and the filters that a cursor is of. */
+/** Text of the application and the filters of a list, to which a cursor belongs. */
 function listOf({ applicationId, query }: Pick<Call, 'applicationId' | 'query'>): string {
   const filters = filterNames.map((name) => query[name] ?? null);
   const digest = createHash('sha256').update(JSON.stringify([applicationId, ...filters]));
@@ -21,18 +21,18 @@ function cursorOf(list: string, deviceId: string): string {
   return Buffer.from(`${deviceId}${list}`).toString('base64url');
 }
 
-/** The device behind which a page begins. Throws invalid_argument for what this list did not give. */
+/** The device after which a page begins. Throws invalid_argument for a cursor of another list. */
 function deviceOf(list: string, cursor: string): string {
   const text = Buffer.from(cursor, 'base64url').toString('latin1');
   const [, deviceId, its] = cursorForm.exec(text) ?? [];
   if (deviceId !== undefined && its === list && cursorOf(list, deviceId) === cursor) return deviceId;
   throw new DomainError(
     'invalid_argument',
-    'The query parameter cursor is not of this list. Repeat the filters of the call that answered it, or leave it out to begin again.',
+    'The query parameter cursor does not belong to this list. Repeat the filters of the call that returned it, or leave it out to start again.',
   );
 }
 
-/** The devices' statuses in pages, with filters; beside the specified list, which has neither. */
+/** The devices' statuses in pages, with filters. The specified list has neither pages nor filters. */
 export function deviceStatusHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'get-v1-applications-device-statuses': async (call) => {

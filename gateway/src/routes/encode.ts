@@ -5,7 +5,7 @@ export function dateOf(ms: bigint): string {
   return new Date(Number(ms)).toISOString();
 }
 
-/** dateOf, or null if the time is not known. */
+/** Like dateOf, or null if the time is not known. */
 export function dateOrNull(ms: bigint | undefined): string | null {
   return ms === undefined ? null : dateOf(ms);
 }

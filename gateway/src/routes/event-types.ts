@@ -2,7 +2,7 @@ import type { Answer } from '../http/answer.ts';
 import { readEventTypes } from '../openapi/event-types.ts';
 import type { Handlers } from './types.ts';
 
-/** The kinds of callbacks; answered from the document alone. */
+/** The kinds of callbacks, answered from the document only. */
 export function eventTypeHandlers(): Handlers {
   const answer: Answer = {
     status: 200,

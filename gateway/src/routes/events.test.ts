@@ -10,7 +10,7 @@ const asked = () =>
 
 describe('the event feed', () => {
   // proves ext/feed/form
-  test('events are answered with their bodies as text, byte for byte', async () => {
+  test('events are returned with their bodies as text, byte for byte', async () => {
     const body = '{"deviceId":null, "n":12345678901234567890, "文":"\\u0000"}';
     suite.gateway.fakes.answers.readEvents = async () => ({
       events: [
@@ -53,7 +53,7 @@ describe('the event feed', () => {
   });
 
   // proves ext/feed/resends
-  test('the time to begin with and the wish for resends, too; each has its number', async () => {
+  test('the start time and the request for resends reach the notifier, too; each resend has its number', async () => {
     suite.gateway.fakes.answers.readEvents = async () => ({
       events: [
         {
@@ -70,7 +70,7 @@ describe('the event feed', () => {
   });
 
   // proves ext/feed/cursors
-  test('what cannot be asked for is 400 and says why', async () => {
+  test('an invalid request is 400 with the reason', async () => {
     for (const [query, reason] of [
       ['limit=0', 'limit'],
       ['limit=1001', 'limit'],
@@ -88,7 +88,7 @@ describe('the event feed', () => {
       ['resends=yes', 'resends'],
       [
         'type=notify-boot',
-        'There is no query parameter "type"; there are after, from, limit, types, deviceId, resends.',
+        'There is no query parameter "type"; known parameters: after, from, limit, types, deviceId, resends.',
       ],
       ['from=2026-01-01', 'from must be a date and time (RFC 3339)'],
     ]) {

@@ -9,20 +9,20 @@ import type { Handlers } from './types.ts';
 
 const known: ReadonlySet<string> = new Set(Object.values(callbackTypes));
 
-/** The types of the query parameter `types`, comma-separated. Throws invalid_argument for one that is none. */
+/** The types in the query parameter `types`, comma-separated. Throws invalid_argument for an unknown type. */
 export function typesOf(list: string | number | undefined): string[] {
   const types = list === undefined ? [] : String(list).split(',');
   const wrong = types.find(isNoType);
   if (wrong !== undefined) {
-    throw new DomainError('invalid_argument', `The query parameter types names ${wrong}, which is no type.`);
+    throw new DomainError('invalid_argument', `The query parameter types contains ${wrong}, which is not a type.`);
   }
   return types;
 }
 
-/** The field `types` of a body. Throws invalid_body for one that is none. */
+/** The types in the field `types` of a body. Throws invalid_body for an unknown type. */
 export function typesOfBody(types: readonly string[]): string[] {
   const wrong = types.findIndex(isNoType);
-  if (wrong !== -1) throw invalidBody(`/types/${wrong}`, `names ${types[wrong]}, which is no type.`);
+  if (wrong !== -1) throw invalidBody(`/types/${wrong}`, `is ${types[wrong]}, which is not a type.`);
   return [...types];
 }
 

@@ -9,7 +9,7 @@ const noticeEvent = 'https://b.test/notices';
 const asked = () => suite.asked('updateSettings', UpdateSettingsRequestSchema);
 
 // proves ext/notices/setting
-test('a setting that is not set is null, and none of the specified settings is shown', async () => {
+test('a setting that is not set is null, and no specified setting is returned', async () => {
   expect(JSON.parse((await suite.send('GET', path)).text)).toEqual({ noticeEvent: null });
   suite.fakes.answers.getSettings = async () => ({
     settings: { noticeEvent, deviceEvent: 'https://a.test/', authenticationKey: 'key' },
@@ -17,7 +17,7 @@ test('a setting that is not set is null, and none of the specified settings is s
   expect(JSON.parse((await suite.send('GET', path)).text)).toEqual({ noticeEvent });
 });
 
-test('PATCH sets what is given, removes what is null, leaves what is missing', async () => {
+test('PATCH sets given fields, removes null fields, keeps missing fields', async () => {
   const set = await suite.send('PATCH', path, { noticeEvent });
   expect([set.status, JSON.parse(set.text)]).toEqual([200, { noticeEvent }]);
   expect(asked()).toMatchObject({ caller: { applicationId: 'app-1' }, set: { noticeEvent }, remove: [] });
@@ -38,11 +38,11 @@ test.each([
   [{ noticeEvent: 1 }, '/noticeEvent must be a string or null.'],
   [{ deviceEvent: 'https://a.test/' }, '/deviceEvent is not a known field.'],
   [{ authenticationKey: 'x' }, '/authenticationKey is not a known field.'],
-])('%j is 400 and says why', async (body, detail) => {
+])('%j is 400 with the reason', async (body, detail) => {
   await suite.refused('PATCH', path, body, detail as string);
 });
 
-test('the specified settings know nothing of it', async () => {
+test('the specified settings do not contain it', async () => {
   await suite.refused(
     'PATCH',
     '/v1/applications/app-1',
@@ -53,7 +53,7 @@ test('the specified settings know nothing of it', async () => {
   expect((await suite.send('GET', '/v1/applications/app-1')).text).not.toContain('noticeEvent');
 });
 
-test('what devices refuses is refused with the field; one that does not know it yet is no success', async () => {
+test('an error of devices is returned with the field; an older devices service that ignores the setting is not a success', async () => {
   suite.fakes.answers.updateSettings = async () => {
     throw new DomainError(
       'invalid_body',

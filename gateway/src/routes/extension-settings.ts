@@ -15,7 +15,7 @@ export function extensionSettingsHandlers({ applications }: Pick<GatewayClients,
     'get-v1-applications-extension-settings': async ({ applicationId }) =>
       settingsAnswer((await applications.getSettings({ applicationId })).settings),
 
-    // Missing: unchanged; null: removed (rule A6).
+    // A missing field is unchanged; null removes the setting (rule A6).
     'patch-v1-applications-extension-settings': async (call) => {
       const { noticeEvent } = bodyOf<{ noticeEvent?: string | null }>(call);
       const { settings } = await applications.updateSettings({
@@ -24,7 +24,7 @@ export function extensionSettingsHandlers({ applications }: Pick<GatewayClients,
         remove: noticeEvent === null ? ['noticeEvent'] : [],
       });
       if (noticeEvent && settings?.noticeEvent === undefined) {
-        // While an upgrade is under way, a devices of the release before leaves out what it does not know.
+        // During an upgrade, devices of the previous release ignores unknown settings.
         throw new DomainError('unavailable', 'The settings cannot be changed now.', { retryAfterMs: 5000 });
       }
       return settingsAnswer(settings);

@@ -12,7 +12,7 @@ describe('hardware properties', () => {
   const path = `/v1/devices/${deviceId}/hardware-properties`;
   // proves api/3/hardware-model, api/3/hardware-camera, api/3/hardware-mac, api/3/hardware-destination
   // proves api/7/hardware
-  test('everything that is known', async () => {
+  test('all known fields', async () => {
     suite.fakes.answers.getHardwareProperties = async () => ({
       deviceId,
       model: {
@@ -55,7 +55,7 @@ describe('hardware properties', () => {
     );
   });
   // proves api/3/hardware-model, api/3/hardware-camera
-  test('a model without cameras has none', async () => {
+  test('a model without cameras has an empty list', async () => {
     suite.fakes.answers.getHardwareProperties = async () => ({
       deviceId,
       model: { identifier: 'HB-1', name: 'Box', description: 'd', shape: 'box', cameras: [] },
@@ -65,7 +65,7 @@ describe('hardware properties', () => {
       camera: null,
     });
   });
-  test('needs no application: the devices service judges by the client', async () => {
+  test('needs no application: the devices service checks the client', async () => {
     suite.fakes.answers.getHardwareProperties = async () => {
       throw new DomainError('application_forbidden', 'Not a device of yours.');
     };

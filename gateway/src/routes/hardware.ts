@@ -8,9 +8,7 @@ const cameraJson = (c: Camera) => ({
   resolution: { maxWidth: c.maxWidth, maxHeight: c.maxHeight },
 });
 
-/**
- * The read form; fields that are not registered or reported are null, only specificDestination is absent.
- */
+/** The read form. Fields that are not registered or reported are null; only specificDestination is absent. */
 function hardwareJson({ model, ...h }: GetHardwarePropertiesResponse): object {
   const { specificDestination } = h;
   return {
@@ -25,9 +23,7 @@ function hardwareJson({ model, ...h }: GetHardwarePropertiesResponse): object {
   };
 }
 
-/**
- * Hardware properties: the only device call without an application; devices checks the client (rule A3).
- */
+/** Hardware properties: the only device call without an application. devices checks the client (rule A3). */
 export function hardwareHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'get-v1-devices-hardware-properties': async ({ caller, deviceId }) => ({

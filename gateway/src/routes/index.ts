@@ -21,7 +21,7 @@ import { transactionHandlers } from './transactions.ts';
 import type { Handlers } from './types.ts';
 import { updateHandlers } from './updates.ts';
 
-/** Every handler by operationId, below the service that it asks; the document decides which paths lead to them. */
+/** Every handler by operationId, grouped by the service that it calls. The document defines the paths. */
 export function createHandlers(
   clients: GatewayClients,
   clock: Clock,

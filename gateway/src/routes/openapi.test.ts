@@ -13,7 +13,7 @@ const fileOf = (name: string) => readFileSync(new URL(`../../openapi/${name}.yam
 
 // proves ext/catalogue/documents
 describe.each(documentNames)('%s', (name) => {
-  test('is there as YAML byte for byte, and as JSON with the same content, without a token', async () => {
+  test('is served as YAML byte for byte, and as JSON with the same content, without a token', async () => {
     const yaml = await get(`${name}.yaml`);
     expect([yaml.status, yaml.headers.get('content-type')]).toEqual([200, 'application/yaml']);
     expect(await yaml.text()).toBe(fileOf(name));
@@ -24,7 +24,7 @@ describe.each(documentNames)('%s', (name) => {
     expect(json.headers.get('cache-control')).toBe('public, max-age=300');
   });
 
-  test.each(['yaml', 'json'])('%s: who has it already is answered 304; HEAD has no body', async (form) => {
+  test.each(['yaml', 'json'])('%s: a client with the current version gets 304; HEAD has no body', async (form) => {
     const first = await get(`${name}.${form}`);
     const etag = first.headers.get('etag') ?? '';
     expect(etag).toMatch(/^"[\w-]{43}"$/);
@@ -71,13 +71,13 @@ test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('%s is an unknown method', async
 
 // proves ext/catalogue/documents-limit
 // protects against rest/documents-flood
-test('one address gets 100 at once, then 429 that says when to come back, and calls with a token continue', async () => {
+test('one address gets 100 at once, then 429 with Retry-After, and calls with a token continue', async () => {
   const gateway = await startTestGateway();
   const url = `http://127.0.0.1:${gateway.server.port}/v1/openapi/cws_presigned_url.json`;
   try {
     const answers = await Promise.all(Array.from({ length: 200 }, () => fetch(url, { method: 'HEAD' })));
     const refused = answers.filter((answer) => answer.status === 429);
-    // What drips meanwhile, at 20 a second.
+    // More are refilled in the meantime, at 20 a second.
     expect(answers.filter((answer) => answer.status === 200).length).toBeGreaterThanOrEqual(100);
     expect(refused.length).toBeGreaterThan(0);
     expect(refused[0]?.headers.get('retry-after')).toBe('1');

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
 import { documentNames, readDocument, readDocumentText } from '../openapi/document.ts';
 
-/** A contract document in one of its forms. */
+/** A contract document in one of its formats. */
 interface Published {
   readonly type: string;
   readonly text: Buffer;
   readonly etag: string;
 }
 
-/** How long a reader may go by what it has; seconds. A new release has new documents. */
+/** How long a client may cache a document; seconds. A new release has new documents. */
 const maxAgeSeconds = 300;
 
 function published(type: string, content: string): Published {
@@ -17,7 +17,7 @@ function published(type: string, content: string): Published {
   return { type, text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` };
 }
 
-/** The contract documents as YAML and JSON, by the name of their file. */
+/** The contract documents as YAML and JSON, by file name. */
 export function publishedDocuments(): ReadonlyMap<string, Published> {
   return new Map(
     documentNames.flatMap((name): [string, Published][] => [
@@ -27,7 +27,7 @@ export function publishedDocuments(): ReadonlyMap<string, Published> {
   );
 }
 
-/** Answers GET and HEAD, or 304 where the reader has it already (RFC 9110, section 13.1.2). */
+/** Answers GET and HEAD, or 304 if the client has the document already (RFC 9110, section 13.1.2). */
 export function sendDocument(ctx: Context, { type, text, etag }: Published): void {
   ctx.set('ETag', etag);
   ctx.set('Cache-Control', `public, max-age=${maxAgeSeconds}`);
@@ -38,11 +38,11 @@ export function sendDocument(ctx: Context, { type, text, etag }: Published): voi
   ctx.status = 200;
   ctx.set('Content-Type', type);
   ctx.set('Content-Length', String(text.length));
-  // Of an answer to HEAD, Koa sends the headers alone.
+  // For HEAD, Koa sends only the headers.
   ctx.body = text;
 }
 
-/** Whether If-None-Match names the tag; compared weakly. */
+/** True if If-None-Match contains the tag; weak comparison. */
 function knows(given: string | undefined, etag: string): boolean {
   if (given === undefined) return false;
   return given.split(',').some((one) => {

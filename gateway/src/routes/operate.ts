@@ -4,7 +4,7 @@ import type { Answer } from '../http/answer.ts';
 import { transactionCreated } from './encode.ts';
 import type { Call } from './types.ts';
 
-/** Lets the devices service create an operation's transaction, and answers that transaction. */
+/** Makes the devices service create an operation's transaction, and returns the transaction. */
 export async function operate(
   devices: Pick<GatewayClients['devices'], 'sendOperation'>,
   { applicationId, deviceId, caller }: Call,

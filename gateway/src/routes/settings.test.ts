@@ -107,7 +107,7 @@ describe('APN', () => {
     await refused('PUT', path, [{ ...least, [name]: -2147483649 }], `/0/${name} must be >= -2147483648.`);
   });
 
-  test('other bodies are refused', async () => {
+  test('other bodies are rejected', async () => {
     await refused('PUT', path, [], 'must not be empty.');
     await refused('PUT', path, least, 'must be an array.');
     await refused('PUT', path, { apns: [least] }, 'must be an array.');
@@ -152,7 +152,7 @@ describe('Wi-Fi', () => {
       await refused('PUT', path, [{ ssid: 'a', [name]: 1 }], `/0/${name} must be a string.`);
   });
 
-  test('other bodies are refused', async () => {
+  test('other bodies are rejected', async () => {
     await refused('PUT', path, [], 'must not be empty.');
     await refused('PUT', path, { ssid: 'a' }, 'must be an array.');
     await refused('PUT', path, ['a'], '/0 must be an object.');
@@ -192,7 +192,7 @@ describe('languages', () => {
     for (const wrong of [null, 1, ['ja'], {}]) await refused('PUT', path, [wrong], '/0 must be a string.');
   });
 
-  test('other bodies are refused', async () => {
+  test('other bodies are rejected', async () => {
     await refused('PUT', path, [], 'must not be empty.');
     await refused('PUT', path, '"ja"', 'must be an array.');
     await refused('PUT', path, { lang: ['ja'] }, 'must be an array.');
@@ -212,7 +212,7 @@ describe('launcher keys', () => {
     body({ 'key-action': { 'action-type': 'launch-app', 'action-param': value } });
 
   // proves api/7/launcher-keys
-  test('are passed on as they were written, without insignificant white space', async () => {
+  test('are passed on unchanged, without insignificant white space', async () => {
     const text =
       ' {"key-config" : [{"key-name":"left","key-event":"first-pressed","key-action":{"action-type":"launch-app",\n"action-param":{"package-name":"a b","flags":9007199254740993,"own":1.0}}}] , "own" : null}\n';
     expect(await send('PUT', path, text)).toMatchObject(created);
@@ -303,7 +303,7 @@ describe('launcher keys', () => {
       param({ extras: [{ 'key-name': 'a', 'key-type': 'int', 'key-value': value }] }),
       `${extra}/key-value must be an integer if key-type is int.`,
     ]),
-  ])('%j is refused: %s', (wrong, detail) => refused('PUT', path, wrong, detail));
+  ])('%j is rejected: %s', (wrong, detail) => refused('PUT', path, wrong, detail));
 });
 
 // Rule A22.
@@ -321,7 +321,7 @@ describe('the body of a list of networks', () => {
       '{"message":"The request body is larger than 1048576 bytes."}',
     ]);
   });
-  test('lang: has at most 64 KiB, as every other body', async () => {
+  test('lang: has at most 64 KiB, like every other body', async () => {
     const body = (size: number) => `["ja"${' '.repeat(size - 6)}]`;
     expect((await send('PUT', `${device}/settings/lang`, body(65_536))).status).toBe(201);
     expect((await send('PUT', `${device}/settings/lang`, body(65_537))).status).toBe(413);
@@ -355,7 +355,7 @@ describe('uninstall', () => {
 });
 
 describe('reset', () => {
-  test('is asked of the devices service; a body is ignored', async () => {
+  test('is sent to the devices service; a body is ignored', async () => {
     const answer = await send('PUT', `${device}/reset`, '{', { headers: { 'content-type': 'text/plain' } });
     expect([answer.status, answer.text, answer.headers['location']]).toEqual([
       201,

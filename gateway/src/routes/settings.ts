@@ -18,7 +18,7 @@ interface WifiEntry {
   readonly security?: string;
 }
 
-/** An APN entry as the services know it: the same names in JSON and in the message. */
+/** An APN entry in the services' form, with the same names in JSON and in the message. */
 function decodeApn(entry: ApnEntry): MessageInitShape<typeof ApnSchema> {
   const { authType, bearer, bearerBitmask, ...texts } = entry;
   return {
@@ -39,7 +39,7 @@ interface LauncherKeys {
   }[];
 }
 
-/** Throws invalid_body for an extra of the type int whose value is no integer, also as text. */
+/** Throws invalid_body for an extra of type int whose value is not an integer or its text. */
 function requireIntegers({ 'key-config': keys }: LauncherKeys): void {
   for (const [key, { 'key-action': action }] of keys.entries()) {
     for (const [extra, given] of (action['action-param']?.extras ?? []).entries()) {
@@ -78,7 +78,7 @@ export function settingsHandlers({ devices }: Pick<GatewayClients, 'devices'>): 
       });
     },
 
-    // Passed on unchanged: the cloud checks only its format (specification API 5).
+    // Passed on unchanged: the cloud checks only the format (specification API 5).
     'put-v1-applications-devices-apps-launcher-keys': (call) => {
       requireIntegers(bodyOf<LauncherKeys>(call));
       return operate(devices, call, {

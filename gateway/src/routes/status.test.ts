@@ -9,7 +9,7 @@ const app = '/v1/applications/app-1';
 const device = `${app}/devices/${deviceId}`;
 
 describe('status', () => {
-  test('a device that reported nothing is all null', async () => {
+  test('all fields of a device that reported nothing are null', async () => {
     const { deviceId: id, ...rest } = JSON.parse(
       (await suite.gateway.request('GET', `${device}/status`)).text,
     );
@@ -19,7 +19,7 @@ describe('status', () => {
 
   // proves api/3/status-firmware, api/3/status-apps, api/3/status-lang, api/3/status-location
   // proves api/3/status-battery, api/7/status
-  test('reported values are answered with their dates', async () => {
+  test('reported values are returned with their dates', async () => {
     suite.gateway.fakes.answers.getDeviceStatus = async () => ({
       status: {
         deviceId,
@@ -85,6 +85,6 @@ describe('status', () => {
       return { statuses: [{ deviceId }], more: true };
     };
     await expect(suite.gateway.request('GET', `${app}/devices/status`)).rejects.toThrow();
-    await waitFor('the log line', () => suite.gateway.logs.some((l) => l['msg'] === 'answer cut off'));
+    await waitFor('the log line', () => suite.gateway.logs.some((l) => l['msg'] === 'answer interrupted'));
   });
 });

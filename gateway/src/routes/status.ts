@@ -5,7 +5,7 @@ import type { Handlers } from './types.ts';
 
 const pageSize = 200;
 
-/** The read form of a device's reported state; what is not known is null (rule A1). */
+/** The read form of a device's reported state; unknown values are null (rule A1). */
 export function statusJson(s: DeviceStatus): object {
   return {
     deviceId: s.deviceId,
@@ -47,19 +47,19 @@ async function* statusList(
       yield lead === ',' ? `${text}]}` : '{"devices":[]}';
       return;
     }
-    // A page that does not advance would loop for ever.
-    if (last.deviceId <= afterDeviceId) throw new Error('the list of statuses does not go forward');
+    // A page that does not advance would loop forever.
+    if (last.deviceId <= afterDeviceId) throw new Error('the list of statuses does not advance');
     afterDeviceId = last.deviceId;
     yield text;
   }
 }
 
-/** Reported state of one device, and of all (rule A12: streamed, not paged). */
+/** Reported state of one device, and of all devices (rule A12: streamed, not paged). */
 export function statusHandlers({ devices }: Pick<GatewayClients, 'devices'>): Handlers {
   return {
     'get-v1-applications-devices-status': async ({ applicationId, deviceId }) => {
       const { status } = await devices.getDeviceStatus({ applicationId, deviceId });
-      if (!status) throw new Error('the devices service answered no status');
+      if (!status) throw new Error('the devices service returned no status');
       return { status: 200, json: statusJson(status) };
     },
 

@@ -13,7 +13,7 @@ const asked = () => {
 };
 
 test.each(readEventTypes().flatMap((one) => one.examples.map(({ name }) => [one.type, name, one] as const)))(
-  '%s, example %s: the body is as the document says, of this application and of now',
+  '%s, example %s: the body matches the document, with this application and the current time',
   async (type, example, { destination, name }) => {
     const before = Date.now();
     const answer = await suite.send('POST', path, { type, destination, example });
@@ -34,7 +34,7 @@ test.each(readEventTypes().flatMap((one) => one.examples.map(({ name }) => [one.
   },
 );
 
-test('fields replace those of the example, but never whose it is', async () => {
+test('fields replace fields of the example, except the application', async () => {
   const fields = { deviceId: '350000000000014', applicationId: 'app-2' };
   await suite.send('POST', path, { type: 'notify-custom-data', destination: 'deviceEvent', fields });
   expect(asked()?.body).toMatchObject({ deviceId: '350000000000014', applicationId: 'app-1' });
@@ -53,7 +53,7 @@ test.each([
   [{ ...boot, url: 'http://169.254.169.254/' }, '/url is not a known field.'],
   [{ ...boot, verify: 'yes' }, '/verify must be a boolean.'],
   [{ type: 'notify-boot' }, '/destination is required.'],
-])('%j is 400 and says why', async (body, detail) => {
+])('%j is 400 with the reason', async (body, detail) => {
   await suite.refused('POST', path, body, detail as string);
 });
 
@@ -68,7 +68,7 @@ test.each([5, {}, { file: 1 }, { file: 'a', splitted: 0 }])(
   },
 );
 
-test('what came back is told, a failure as well', async () => {
+test('the result is returned, including a failure', async () => {
   const tls = {
     ...{ protocol: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384', subject: 'a.test', issuer: 'CA' },
     validToMs: 1_767_225_600_000n,
@@ -89,7 +89,7 @@ test('what came back is told, a failure as well', async () => {
   });
 });
 
-test('too many under way is 429 with the limit and the time to come back', async () => {
+test('too many concurrent test callbacks are 429 with the limit and Retry-After', async () => {
   suite.fakes.answers.sendTestCallback = async () => {
     throw new DomainError('too_many_requests', 'Too many.', {
       limit: { policy: 'test-callbacks', quota: 5, concurrent: true },

@@ -35,7 +35,7 @@ function attemptJson(attempt: TestAttempt): object {
   };
 }
 
-/** Test callbacks: the body is a documented example, so that nobody sends what no callback could be. */
+/** Test callbacks. The body is a documented example, so that nobody can send an impossible callback. */
 export function testCallbackHandlers(
   { tests }: Pick<GatewayClients, 'tests'>,
   clock: Clock = systemClock,
@@ -47,7 +47,7 @@ export function testCallbackHandlers(
   const checks = new Map(
     [...types.values()].flatMap((one) => {
       const compiler = compilers.get(one.document);
-      // What is wrong in it came by `fields`.
+      // Errors of the body come from `fields`.
       return compiler
         ? [[one.type, bodyValidator(compiler.ofReference(one.bodyRef), '/fields')] as const]
         : [];
@@ -68,21 +68,21 @@ export function testCallbackHandlers(
         ...{ ...shown.body, applicationId },
         ...('timestamp' in shown.body && { timestamp: clock.now() }),
         ...fields,
-        // Whose it is, nobody chooses.
+        // The caller cannot choose the application.
         applicationId,
       };
       checks.get(type)?.(body);
-      const told = await tests.sendTestCallback({
+      const outcome = await tests.sendTestCallback({
         ...{ caller: call.caller, destination, verify },
         body: Buffer.from(JSON.stringify(body)),
       });
-      const { webhookId, host, attempt, verification } = told;
-      if (!attempt) throw new Error('the notifier answered no attempt');
+      const { webhookId, host, attempt, verification } = outcome;
+      if (!attempt) throw new Error('the notifier returned no attempt');
       return {
         status: 200,
         json: {
           ...{ webhookId, type, destination, host },
-          body: JSON.parse(Buffer.from(told.body).toString()),
+          body: JSON.parse(Buffer.from(outcome.body).toString()),
           ...attemptJson(attempt),
           verification: verification?.attempt
             ? { refused: verification.refused ?? null, ...attemptJson(verification.attempt) }

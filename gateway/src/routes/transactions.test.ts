@@ -15,7 +15,7 @@ const asked = (rpc: string) =>
 
 describe('transactions', () => {
   // proves api/3/transaction, api/7/get-transaction
-  test('one transaction is answered with its dates', async () => {
+  test('one transaction is returned with its dates', async () => {
     expect(
       JSON.parse((await suite.gateway.request('GET', `${app}/transactions/9007199254740991`)).text),
     ).toEqual({
@@ -54,7 +54,7 @@ describe('transactions', () => {
     });
   });
 
-  test('a list says from when on it is complete once something was deleted, and nothing before', async () => {
+  test('a list contains the time since which it is complete, once something was deleted', async () => {
     const path = `${app}/transactions`;
     expect((await suite.gateway.request('GET', path)).headers).not.toHaveProperty('x-complete-from');
     suite.gateway.fakes.answers.listTransactions = async () => ({ transactions: [], completeFromMs: 0n });
@@ -62,7 +62,7 @@ describe('transactions', () => {
     expect(headers['x-complete-from']).toBe('1970-01-01T00:00:00.000Z');
   });
 
-  test('every parameter is passed on and answered', async () => {
+  test('every parameter is passed on and returned', async () => {
     suite.gateway.fakes.answers.listTransactions = async () => ({
       transactions: [
         {
@@ -122,14 +122,14 @@ describe('transactions', () => {
     ['completionStatus=done', 'completionStatus'],
     ['deviceId=1', 'deviceId'],
     ['deviceId=', 'deviceId'],
-  ])('%s is 400 and names %s', async (query, name) => {
+  ])('%s is 400 and the error names %s', async (query, name) => {
     const answer = await suite.gateway.request('GET', `${app}/transactions?${query}`);
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.text).message).toContain(name);
   });
 
   // proves api/3/cancel-result, api/7/cancel
-  test('cancel answers the ids', async () => {
+  test('cancel returns the ids', async () => {
     const answer = await suite.gateway.request('DELETE', `${device}/transactions`);
     expect([answer.status, answer.text]).toEqual([200, '{"canceledTransactions":[7,8]}']);
   });

@@ -44,9 +44,7 @@ function transactionJson(t: Transaction): object {
   };
 }
 
-/**
- * The requested page: both parameters or neither, by default page 1 of 100 (specification API 5, rule A12).
- */
+/** The requested page: both parameters or neither, by default page 1 of 100 (specification API 5, rule A12). */
 function pageOf(query: Call['query']): { perPage: number; page: number } {
   const { perPage, page } = query as { perPage?: number; page?: number };
   if (perPage === undefined && page === undefined) return { perPage: 100, page: 1 };
@@ -93,7 +91,7 @@ export function transactionHandlers({ transactions }: Pick<GatewayClients, 'tran
         applicationId,
         transactionId: BigInt(transactionId),
       });
-      if (!transaction) throw new Error('the transactions service answered no transaction');
+      if (!transaction) throw new Error('the transactions service returned no transaction');
       return { status: 200, json: transactionJson(transaction) };
     },
 

@@ -5,28 +5,28 @@ import type { JsonText } from '../http/json.ts';
 
 /** A request that passed every check of the gateway. */
 export interface Call {
-  /** Empty where the path has none. */
+  /** Empty if the path has none. */
   readonly applicationId: string;
-  /** Empty where the path has none. */
+  /** Empty if the path has none. */
   readonly deviceId: string;
-  /** 0 where the path has none. */
+  /** 0 if the path has none. */
   readonly transactionId: number;
-  /** Empty where the path has none. */
+  /** Empty if the path has none. */
   readonly package: string;
-  /** Empty where the path has none. */
+  /** Empty if the path has none. */
   readonly webhookId: string;
-  /** Empty where the path has none. */
+  /** Empty if the path has none. */
   readonly recoveryId: string;
   readonly query: Readonly<Record<string, string | number>>;
-  /** Present where the call has a body; its value fits the document. */
+  /** Present if the call has a body; its value is valid by the document. */
   readonly body: JsonText | undefined;
   /** The scopes of the caller's token. */
   readonly scopes: ReadonlySet<string>;
-  /** For the services: who calls, and the Idempotency-Key. */
+  /** For the services: the caller, and the Idempotency-Key. */
   readonly caller: MessageInitShape<typeof CallerSchema>;
 }
 
-/** Decodes a call, asks the service, encodes its answer; knows nothing of HTTP. */
+/** Decodes a call, calls the service, and encodes its answer. Independent of HTTP. */
 export type Handler = (call: Call) => Promise<Answer>;
 
 /** Handlers by operationId. */

@@ -18,7 +18,7 @@ const device = `${app}/devices/${deviceId}`;
 const caller = { clientId: 'client-1', applicationId: 'app-1' };
 const message = (text: string) => JSON.parse(text).message as string;
 
-/** `start`: the prefix of a valid value. */
+/** `start`: prefix of a valid value. */
 const textLimits =
   (method: string, path: string, body: Record<string, unknown>, name: string, start = '') =>
   async (): Promise<void> => {
@@ -53,7 +53,7 @@ const wrongForms = [
 describe('update of software now', () => {
   const path = `${device}/apps`;
   const body = { package: 'com.example.app', version: '1.2.0' };
-  test('is asked of the updates service', async () => {
+  test('is sent to the updates service', async () => {
     const answer = await send('PUT', path, body);
     expect([answer.status, answer.text, answer.headers['location']]).toEqual([
       201,
@@ -69,7 +69,7 @@ describe('update of software now', () => {
     refused('PUT', path, { ...body, [name]: wrong }, `/${name} ${forms[name]}.`),
   );
   test('version is required and has 1 to 128 characters', textLimits('PUT', path, body, 'version'));
-  test('an unknown field is refused', () =>
+  test('an unknown field is rejected', () =>
     refused('PUT', path, { ...body, url: 'x' }, '/url is not a known field.'));
 });
 
@@ -77,7 +77,7 @@ describe('update of software now', () => {
 describe('update of firmware now', () => {
   const path = `${device}/firmware`;
   const body = { version: '9.001.0' };
-  test('is asked of the updates service', async () => {
+  test('is sent to the updates service', async () => {
     const answer = await send('PUT', path, body);
     expect([answer.status, answer.text, answer.headers['location']]).toEqual([
       201,
@@ -89,7 +89,7 @@ describe('update of firmware now', () => {
     );
   });
   test('version is required and has 1 to 128 characters', textLimits('PUT', path, body, 'version'));
-  test('an unknown field is refused', () =>
+  test('an unknown field is rejected', () =>
     refused('PUT', path, { ...body, package: 'x' }, '/package is not a known field.'));
   test('a downgrade is 400 with its message', async () => {
     suite.fakes.answers.updateFirmware = async () => {
@@ -108,7 +108,7 @@ describe('upload of software', () => {
   const body = { package: 'com.example.app', version: '1.2.0', fileSize: 1 };
 
   // proves api/3/upload-request, api/3/upload-result, api/3/upload-urls, api/7/upload-app
-  test('answers 201 without Location, the address and its times', async () => {
+  test('returns 201 without Location, the URL and its times', async () => {
     suite.fakes.answers.requestUpload = async () => ({
       appFileExists: false,
       chunkPartSize: 10_485_760n,
@@ -160,10 +160,10 @@ describe('upload of software', () => {
     for (const wrong of [1.5, '1', null, [1]])
       await refused('POST', path, { ...body, fileSize: wrong }, '/fileSize must be an integer.');
   });
-  test('an unknown field is refused', () =>
+  test('an unknown field is rejected', () =>
     refused('POST', path, { ...body, splitted: 2 }, '/splitted is not a known field.'));
   test.each(['invalid_argument', 'unavailable'] as const)(
-    'a refusal (%s) keeps its message',
+    'an error (%s) keeps its message',
     async (code) => {
       suite.fakes.answers.requestUpload = async () => {
         throw new DomainError(code, 'package begins with the reserved prefix.');

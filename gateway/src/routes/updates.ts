@@ -22,7 +22,7 @@ const urlJson = (u: UploadUrl) => ({
   expireIn: u.expireIn,
 });
 
-/** Software and firmware: the catalogue, uploads, updates now. */
+/** Software and firmware: catalogue, uploads, and immediate updates. */
 export function updateHandlers({ updates }: Pick<GatewayClients, 'updates'>): Handlers {
   return {
     'get-v1-applications-apps': async ({ caller, query }) => {

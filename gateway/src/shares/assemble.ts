@@ -9,8 +9,8 @@ import { createPeers, sharesBinding } from './peers.ts';
 import { createShares, type Shares } from './shares.ts';
 
 /**
- * The counts of this gateway and, where there may be others, what tells them (`components`) and what listens to them
- * (`bindings`, for the host's gRPC port).
+ * The counts of this gateway. If there may be other gateways, also the sender of reports (`components`) and the
+ * receiver (`bindings`, for the host's gRPC port).
  */
 export function assembleShares(
   { GATEWAY_PEERS: peers }: { readonly GATEWAY_PEERS: string | undefined },
@@ -18,7 +18,7 @@ export function assembleShares(
     readonly security: RpcSecurity | undefined;
     readonly logger: Logger;
     readonly clock: Clock;
-    /** Timers; absent: the machine's. */
+    /** Timers; default: the machine's. */
     readonly time?: Time;
   },
 ): {

@@ -6,10 +6,10 @@ export interface Rate {
   readonly burst: number;
 }
 
-/** How many bursts others may have taken before they are forgiven. */
-const mostOwedBursts = 4;
+/** Maximum overdraft in bursts; further usage of other gateways is ignored. */
+const maxOverdraftBursts = 4;
 
-/** A token bucket, full at first, that others may overdraw: their calls were made already. */
+/** A token bucket, full at first. Usage of other gateways may overdraw it, because their calls were already made. */
 export class Bucket {
   readonly #clock: Clock;
   #rate: Rate;
@@ -27,16 +27,16 @@ export class Bucket {
     return this.#rate;
   }
 
-  /** A contract was changed. */
+  /** Applies a changed contract. */
   change({ perSecond, burst }: Rate): void {
     if (this.#rate.perSecond === perSecond && this.#rate.burst === burst) return;
-    // What has passed until now counts by the rate that was.
+    // The time until now counts with the old rate.
     this.#refill();
     this.#rate = { perSecond, burst };
     this.#tokens = Math.min(this.#tokens, burst);
   }
 
-  /** Takes one call; false: there is none left. */
+  /** Takes one call. Returns false if none is left. */
   take(): boolean {
     this.#refill();
     if (this.#tokens < 1) return false;
@@ -44,19 +44,19 @@ export class Bucket {
     return true;
   }
 
-  /** Calls that were made elsewhere. */
-  owe(calls: number): void {
+  /** Subtracts calls that were made elsewhere. */
+  overdraw(calls: number): void {
     this.#refill();
-    this.#tokens = Math.max(this.#tokens - calls, -mostOwedBursts * this.#rate.burst);
+    this.#tokens = Math.max(this.#tokens - calls, -maxOverdraftBursts * this.#rate.burst);
   }
 
-  /** When the next call can be taken; milliseconds from now. */
+  /** Time until the next call can be taken; milliseconds. */
   get waitMs(): number {
     this.#refill();
     return Math.max(0, Math.ceil((1 - this.#tokens) / (this.#rate.perSecond / 1000)));
   }
 
-  /** Share of the burst that is left, 0 to 1; below 0 when others have overdrawn it. */
+  /** Remaining share of the burst, 0 to 1; below 0 when other gateways have overdrawn it. */
   get left(): number {
     this.#refill();
     return this.#tokens / this.#rate.burst;

@@ -6,7 +6,7 @@ import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-t
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Registry } from 'prom-client';
 import { assembleShares } from './assemble.ts';
-import { createShares, type Shares, tellEveryMs } from './shares.ts';
+import { createShares, type Shares, reportEveryMs } from './shares.ts';
 
 const limits = { callsPerSecond: 200, callsBurst: 100, callsUnderWay: 40, deviceChangesPerSecond: 100 };
 const unbounded = { ...limits, callsPerSecond: 1_000_000, callsBurst: 1_000_000 };
@@ -24,7 +24,7 @@ afterEach(async () => {
   for (const component of running.splice(0).reverse()) await component.stop(0);
 });
 
-/** Gateways of one platform, as processes have them. */
+/** Gateways of one platform, assembled like in processes. */
 async function startGateways(count: number, time: FakeTime): Promise<Shares[]> {
   const ports = await freePorts(count);
   const peers = ports.map((port) => `127.0.0.1:${port}`).join(',');
@@ -44,10 +44,10 @@ async function startGateways(count: number, time: FakeTime): Promise<Shares[]> {
   return made.map(({ shares }) => shares);
 }
 
-test('gateways report to each other what clients take', async () => {
+test('gateways report the usage of clients to each other', async () => {
   const time = createFakeTime();
   const [first, second, third] = (await startGateways(3, time)) as [Shares, Shares, Shares];
-  /** Whether a client may have all its calls at this gateway. */
+  /** True if a client may make all its calls at this gateway. */
   const isFree = (shares: Shares) => {
     const leave: (() => void)[] = [];
     const all = Array.from({ length: 40 }, () =>
@@ -60,44 +60,44 @@ test('gateways report to each other what clients take', async () => {
   const calls = Array.from({ length: 40 }, () => first.enter('client', 'app', unbounded));
   for (const other of [second, third]) {
     await waitFor('a gateway to know of the calls at another', async () => {
-      await time.advance(tellEveryMs);
+      await time.advance(reportEveryMs);
       return !isFree(other);
     });
   }
   for (const leave of calls) leave();
   for (const other of [second, third]) {
     await waitFor('a gateway to know of their end', async () => {
-      await time.advance(tellEveryMs);
+      await time.advance(reportEveryMs);
       return isFree(other);
     });
   }
 });
 
-/** Gateways that report to each other at each interval. `run` lets seconds pass, and calls `step` every 5 ms. */
+/** Gateways that report to each other at each interval. `run` advances seconds, and calls `step` every 5 ms. */
 function simulate(count: number) {
   const at = { ms: 0 };
   const clock = { now: () => at.ms };
   const gateways = Array.from({ length: count }, () => createShares({ clock, together: count > 1 }));
-  const tellAll = () => {
-    const told = gateways.map((shares) => shares.tell());
+  const reportAll = () => {
+    const reports = gateways.map((shares) => shares.tell());
     for (const [i, shares] of gateways.entries()) {
-      for (const [from, of] of told.entries()) if (from !== i) shares.hear(`gateway-${from}`, of);
+      for (const [from, of] of reports.entries()) if (from !== i) shares.hear(`gateway-${from}`, of);
     }
   };
   const run = (seconds: number, step: () => void) => {
     for (const untilMs = at.ms + seconds * 1000; at.ms < untilMs; ) {
       at.ms += 5;
-      if (at.ms % tellEveryMs === 0 && count > 1) tellAll();
+      if (at.ms % reportEveryMs === 0 && count > 1) reportAll();
       step();
     }
   };
   return { gateways, run };
 }
 
-test.each([1, 2, 4])('a rate holds for %d gateways together', (count) => {
+test.each([1, 2, 4])('a rate applies to %d gateways together', (count) => {
   const { gateways, run } = simulate(count);
   const taken = { calls: 0, changes: 0 };
-  // Ten times the rate, in turns.
+  // Ten times the rate, at alternating gateways.
   const flood = () => {
     for (let i = 0; i < 20; i++) {
       for (const shares of gateways) {
@@ -106,7 +106,7 @@ test.each([1, 2, 4])('a rate holds for %d gateways together', (count) => {
       }
     }
   };
-  // The bursts are used up, and what all gateways took before they knew of each other is paid back.
+  // The bursts are used up, and usage that gateways did not know of is paid back.
   run(10, flood);
   const before = { ...taken };
   run(4, flood);
@@ -117,12 +117,12 @@ test.each([1, 2, 4])('a rate holds for %d gateways together', (count) => {
   expect(rates.changes).toBeLessThan(100 * 1.1);
 });
 
-test('the limit of calls under way holds for four gateways together', () => {
+test('the limit of concurrent calls applies to four gateways together', () => {
   const { gateways, run } = simulate(4);
   const leave: (() => void)[] = [];
   const seen: number[] = [];
   run(1, () => {
-    // A call takes a few turns, and more come than may be under way.
+    // A call takes several rounds, and more calls arrive than may run.
     for (let i = 0; i < leave.length / 10; i++) leave.shift()?.();
     for (const shares of gateways) {
       for (let i = 0; i < 20; i++) admitted(() => leave.push(shares.enter('client', 'app', unbounded)));

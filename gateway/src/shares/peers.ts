@@ -10,20 +10,20 @@ import {
   type RpcBinding,
 } from '@headset-cloud/kit/rpc/types.ts';
 import { SharesService } from '@headset-cloud/proto/gateway/v1/shares_pb.ts';
-import { type Shares, type ToldShare, tellEveryMs } from './shares.ts';
+import { type Shares, type UsageReport, reportEveryMs } from './shares.ts';
 
-/** How often the names are resolved again; milliseconds. */
+/** Interval at which the names are resolved again; milliseconds. */
 const resolveEveryMs = 5000;
-/** A gateway that does not take what it is told within this time is told the next; milliseconds. */
+/** Deadline of a report to a gateway; milliseconds. After it the next report is sent. */
 const deadlineMs = 1000;
-/** Shares that wait for one gateway; more are not told. */
+/** Maximum keys that wait for one gateway; further keys are not reported. */
 const mostWaiting = 20_000;
 
-/** The other gateways' ears: what they tell is counted here, too. */
+/** Receiver of other gateways' reports, which are counted here, too. */
 export function sharesBinding(shares: Shares, instanceId: string): RpcBinding {
   return bind(SharesService, {
-    async tellShares({ instanceId: from, shares: told }) {
-      if (from !== instanceId) shares.hear(from, told);
+    async tellShares({ instanceId: from, shares: reports }) {
+      if (from !== instanceId) shares.hear(from, reports);
       return { instanceId };
     },
   });
@@ -32,17 +32,17 @@ export function sharesBinding(shares: Shares, instanceId: string): RpcBinding {
 interface Peer {
   readonly channel: Channel;
   readonly client: Client<typeof SharesService>;
-  /** What it has not been told yet, by key. */
-  waiting: Map<string, ToldShare>;
-  telling: boolean;
-  /** Undefined: not known yet. */
+  /** Usage that is not reported to it yet, by key. */
+  waiting: Map<string, UsageReport>;
+  sending: boolean;
+  /** Undefined until known. */
   reached: boolean | undefined;
   isSelf: boolean;
 }
 
 /**
- * Tells the other gateways what clients took from this one. The gateways are all addresses of the names in
- * `names` (host:port); this one's own address is found by its answer.
+ * Reports the usage of clients at this gateway to the other gateways. The gateways are all addresses of the names in
+ * `names` (host:port). This gateway's own address is detected by its answer.
  */
 export function createPeers(options: {
   readonly names: readonly string[];
@@ -72,7 +72,7 @@ export function createPeers(options: {
         const channel = open(address);
         const client = createClient(SharesService, channel, { deadlineMs });
         peers.set(address, {
-          ...{ channel, client, waiting: new Map(), telling: false, reached: undefined, isSelf: false },
+          ...{ channel, client, waiting: new Map(), sending: false, reached: undefined, isSelf: false },
         });
       }
       for (const [address, peer] of peers) {
@@ -81,39 +81,39 @@ export function createPeers(options: {
         await peer.channel.close();
       }
     } catch (error) {
-      logger.warn({ err: error, names }, 'the other gateways cannot be found; those that are known are told');
+      logger.warn({ err: error, names }, 'other gateways cannot be resolved, reporting to the known ones');
     }
   }
 
-  async function tell(address: string, peer: Peer): Promise<void> {
-    const told = [...peer.waiting.values()];
+  async function send(address: string, peer: Peer): Promise<void> {
+    const reports = [...peer.waiting.values()];
     peer.waiting = new Map();
-    peer.telling = true;
+    peer.sending = true;
     try {
-      const answer = await peer.client.tellShares({ instanceId, shares: told });
+      const answer = await peer.client.tellShares({ instanceId, shares: reports });
       peer.isSelf = answer.instanceId === instanceId;
-      if (peer.reached === false) logger.info({ address }, 'another gateway is told again what clients take');
+      if (peer.reached === false) logger.info({ address }, 'another gateway gets usage reports again');
       peer.reached = true;
     } catch (error) {
-      // Told late it would be taken from calls of another time.
+      // Not sent again: a late report would count for a later time.
       if (peer.reached !== false)
-        logger.warn({ address, err: error }, 'another gateway does not learn what clients take');
+        logger.warn({ address, err: error }, 'another gateway does not get usage reports');
       peer.reached = false;
     } finally {
-      peer.telling = false;
+      peer.sending = false;
     }
   }
 
   function tick(): void {
-    const told = shares.tell();
+    const reports = shares.tell();
     for (const [address, peer] of peers) {
       if (peer.isSelf) continue;
-      for (const share of told) {
+      for (const share of reports) {
         const before = peer.waiting.get(share.key);
         if (!before && peer.waiting.size >= mostWaiting) continue;
         peer.waiting.set(share.key, { ...share, taken: share.taken + (before?.taken ?? 0) });
       }
-      if (peer.waiting.size > 0 && !peer.telling) void tell(address, peer);
+      if (peer.waiting.size > 0 && !peer.sending) void send(address, peer);
     }
   }
 
@@ -122,7 +122,7 @@ export function createPeers(options: {
     async start() {
       await resolve();
       resolves = time.setInterval(() => void resolve(), resolveEveryMs);
-      ticks = time.setInterval(tick, tellEveryMs);
+      ticks = time.setInterval(tick, reportEveryMs);
     },
     async stop() {
       time.clearTimer(ticks);

@@ -1,13 +1,13 @@
 import { DomainError, type ReachedLimit } from '@headset-cloud/kit/errors.ts';
 
-/** How soon a call may come again when another one has to end first; milliseconds. */
+/** Retry time if another call has to end first; milliseconds. */
 const underWayRetryMs = 1000;
 
 function refused(message: string, limit: ReachedLimit, retryAfterMs: number): DomainError {
   return new DomainError('too_many_requests', message, { limit, retryAfterMs });
 }
 
-/** The refusals of a client that has used up its share (ADR 0040). */
+/** Errors for a client that has used up its share (ADR 0040). */
 export const refusals = {
   calls: (perSecond: number, waitMs: number) =>
     refused(
@@ -23,7 +23,7 @@ export const refusals = {
     ),
   unauthorizedCallers: (perSecond: number, waitMs: number) =>
     refused(
-      `Too many calls that were refused: at most ${perSecond} a second for applications that are not the client's.`,
+      `Too many rejected calls: at most ${perSecond} a second for applications that are not the client's.`,
       { policy: 'refused-calls', quota: perSecond, windowSeconds: 1 },
       waitMs,
     ),

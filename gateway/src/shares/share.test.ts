@@ -3,7 +3,7 @@ import { Share } from './share.ts';
 
 const rate = { perSecond: 10, burst: 20 };
 
-test('a burst is admitted, then nothing until the rate has refilled it', async () => {
+test('a burst is admitted, then nothing until the rate refills it', async () => {
   const time = createFakeTime();
   const share = new Share('c', rate, time);
   const take = (calls: number) => Array.from({ length: calls }, () => share.take()).filter(Boolean).length;
@@ -17,18 +17,18 @@ test('a burst is admitted, then nothing until the rate has refilled it', async (
   expect(take(30)).toBe(20);
 });
 
-test('what other gateways admitted is taken from the rate here, down to a bound', () => {
+test('calls that other gateways admitted are subtracted from the rate here, down to a minimum', () => {
   const share = new Share('c', rate, createFakeTime());
-  share.hear('other', { taken: 30, underWay: 0, asked: 30 }, 1000);
+  share.addUsage('other', { taken: 30, underWay: 0, asked: 30 }, 1000);
   expect(share.take()).toBe(false);
   // The bucket is 10 calls below zero, and the next call needs one more, at 10 a second.
   expect(share.bucket.waitMs).toBe(1100);
-  share.hear('other', { taken: 1_000_000, underWay: 0, asked: 30 }, 1000);
+  share.addUsage('other', { taken: 1_000_000, underWay: 0, asked: 30 }, 1000);
   // The bucket is at most four bursts below zero.
   expect(share.bucket.waitMs).toBe(8100);
 });
 
-test('a changed contract holds at once, without a new burst', () => {
+test('a changed contract applies at once, without a new burst', () => {
   const share = new Share('c', rate, createFakeTime());
   while (share.take()) {
     // Uses up the burst.
@@ -38,35 +38,35 @@ test('a changed contract holds at once, without a new burst', () => {
   expect(share.bucket.waitMs).toBe(1);
 });
 
-test('calls under way at other gateways count, as long as they are told', () => {
+test('running calls at other gateways count as long as they are reported', () => {
   const share = new Share('c', rate);
   share.ask();
   share.underWay = 4;
-  expect(share.hasRoom(10, 0)).toBe(true);
-  share.hear('other', { taken: 0, underWay: 6, asked: 100 }, 1000);
-  expect(share.hasRoom(10, 500)).toBe(false);
-  expect(share.hasRoom(10, 1500)).toBe(true);
+  expect(share.mayStart(10, 0)).toBe(true);
+  share.addUsage('other', { taken: 0, underWay: 6, asked: 100 }, 1000);
+  expect(share.mayStart(10, 500)).toBe(false);
+  expect(share.mayStart(10, 1500)).toBe(true);
 });
 
-test('a gateway may always use the part of the limit that its part of the calls stands for', () => {
+test('a gateway may always use its proportional part of the limit', () => {
   const share = new Share('c', rate);
   for (let i = 0; i < 100; i++) share.ask();
-  share.hear('other', { taken: 0, underWay: 10, asked: 100 }, 1000);
+  share.addUsage('other', { taken: 0, underWay: 10, asked: 100 }, 1000);
   share.underWay = 4;
-  expect(share.hasRoom(10, 0)).toBe(true);
+  expect(share.mayStart(10, 0)).toBe(true);
   share.underWay = 5;
-  expect(share.hasRoom(10, 0)).toBe(false);
+  expect(share.mayStart(10, 0)).toBe(false);
 });
 
-test('little use is not told each time, and an end is told', () => {
+test('low usage is not reported each time, and the end of calls is reported', () => {
   const share = new Share('c', { perSecond: 100, burst: 200 }, createFakeTime());
   share.take();
-  expect(share.tell(100)).toBeUndefined();
+  expect(share.report(100)).toBeUndefined();
   for (let i = 0; i < 20; i++) share.take();
-  expect(share.tell(100)).toMatchObject({ taken: 21, underWay: 0 });
+  expect(share.report(100)).toMatchObject({ taken: 21, underWay: 0 });
   share.underWay = 50;
-  expect(share.tell(100)).toMatchObject({ taken: 0, underWay: 50 });
+  expect(share.report(100)).toMatchObject({ taken: 0, underWay: 50 });
   share.underWay = 0;
-  expect(share.tell(100)).toMatchObject({ underWay: 0 });
-  expect(share.tell(100)).toBeUndefined();
+  expect(share.report(100)).toMatchObject({ underWay: 0 });
+  expect(share.report(100)).toBeUndefined();
 });

@@ -2,9 +2,9 @@ import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { LRUCache } from 'lru-cache';
 import type { Rate } from './bucket.ts';
 import { refusals } from './refusals.ts';
-import { type Heard, Share } from './share.ts';
+import { type Usage, Share } from './share.ts';
 
-/** What one client of an application may take; absent: no limit. */
+/** Limits of one client of an application; an absent limit is not enforced. */
 export interface ClientLimits {
   readonly callsPerSecond?: number;
   readonly callsBurst?: number;
@@ -12,59 +12,59 @@ export interface ClientLimits {
   readonly deviceChangesPerSecond?: number;
 }
 
-/** A share as gateways tell each other. */
-export interface ToldShare extends Heard {
+/** Usage of a key, as gateways report it to each other. */
+export interface UsageReport extends Usage {
   readonly key: string;
   readonly perSecond: number;
   readonly burst: number;
 }
 
-/** An application of which it is not known whether it is the client's, while devices is asked. */
+/** A lookup whether an application belongs to the client, while devices is called. */
 export interface UnauthorizedCaller {
-  /** It is not: this counts. */
+  /** Counts the lookup, because the application does not belong to the client. */
   refused(): void;
-  /** There is an answer. */
+  /** Ends the lookup. */
   end(): void;
 }
 
-/** Counts what clients take (ADR 0040). Throws `too_many_requests` for a call beyond a limit. */
+/** Counts the usage of clients (ADR 0040). Throws `too_many_requests` for a call over a limit. */
 export interface Shares {
   /** Admits a call of a client to an application; the returned function ends it. */
   enter(clientId: string, applicationId: string, limits: ClientLimits): () => void;
-  /** Admits the question whether an application is the client's. */
+  /** Admits the lookup whether an application belongs to the client. */
   unauthorizedCaller(clientId: string): UnauthorizedCaller;
   /** Admits a changing call for a device. */
   change(clientId: string, deviceId: string, limits: ClientLimits): void;
-  /** Ends an interval of `tellEveryMs`: what the other gateways have to know. */
-  tell(): ToldShare[];
-  hear(instanceId: string, shares: readonly ToldShare[]): void;
+  /** Ends an interval of `reportEveryMs`. Returns the reports for the other gateways. */
+  tell(): UsageReport[];
+  hear(instanceId: string, shares: readonly UsageReport[]): void;
 }
 
-/** Interval at which gateways tell each other; milliseconds. */
-export const tellEveryMs = 100;
-/** How long what another gateway told of calls under way holds; milliseconds. */
-const heardHoldsMs = 15 * tellEveryMs;
-/** Keys that are counted at the same time; the one that was idle longest is forgotten. */
+/** Interval at which gateways report to each other; milliseconds. */
+export const reportEveryMs = 100;
+/** How long a report about running calls is valid; milliseconds. */
+const usageValidMs = 15 * reportEveryMs;
+/** Maximum keys that are counted. When it is reached, the key idle longest is forgotten. */
 const mostShares = 100_000;
 /**
- * Questions of a client for applications that turn out not to be its own: each costs devices a call, and the
- * client's share at an application is known only afterwards. One that is set up wrongly does not come near it.
+ * Lookups of a client for applications that do not belong to it. Each costs devices a call, and the client's share at
+ * an application is known only afterwards. A misconfigured client does not reach this limit.
  */
 const unauthorizedCallers = { perSecond: 50, burst: 200 };
-/** Such questions at the same time. */
-const mostStrangers = 200;
-/** Changing calls for a device that may come at once, in seconds of its rate. */
+/** Maximum concurrent lookups of this kind. */
+const mostLookups = 200;
+/** Burst of changing calls for a device, in seconds of its rate. */
 const deviceBurstSeconds = 2;
 
 export function createShares(options: {
   readonly clock: Clock;
-  /** There may be other gateways, which are told. */
+  /** True if there may be other gateways, which get reports. */
   readonly together: boolean;
 }): Shares {
   const { clock, together } = options;
   const nowMs = () => monotonicMs(clock);
   const shares = new LRUCache<string, Share>({ max: mostShares });
-  /** Shares of which the others may have to be told, with the limit of their calls under way. */
+  /** Shares that may have to be reported, with the limit of their running calls. */
   const active = new Map<Share, number>();
 
   function shareOf(key: string, rate: Rate): Share {
@@ -85,7 +85,7 @@ export function createShares(options: {
       const share = shareOf(`c ${clientId} ${applicationId}`, rate);
       share.ask();
       if (together) active.set(share, callsUnderWay);
-      if (!share.hasRoom(callsUnderWay, nowMs())) throw refusals.underWay(callsUnderWay);
+      if (!share.mayStart(callsUnderWay, nowMs())) throw refusals.underWay(callsUnderWay);
       if (!share.take()) throw refusals.calls(callsPerSecond, share.bucket.waitMs);
       share.underWay += 1;
       return () => {
@@ -95,11 +95,11 @@ export function createShares(options: {
     unauthorizedCaller(clientId) {
       const share = shareOf(`r ${clientId}`, unauthorizedCallers);
       share.ask();
-      if (together) active.set(share, mostStrangers);
-      if (!share.hasRoom(mostStrangers, nowMs()) || share.bucket.waitMs > 0) {
+      if (together) active.set(share, mostLookups);
+      if (!share.mayStart(mostLookups, nowMs()) || share.bucket.waitMs > 0) {
         throw refusals.unauthorizedCallers(
           unauthorizedCallers.perSecond,
-          Math.max(share.bucket.waitMs, tellEveryMs),
+          Math.max(share.bucket.waitMs, reportEveryMs),
         );
       }
       share.underWay += 1;
@@ -119,21 +119,21 @@ export function createShares(options: {
       if (!share.take()) throw refusals.deviceChanges(perSecond, share.bucket.waitMs);
     },
     tell() {
-      const told: ToldShare[] = [];
+      const reports: UsageReport[] = [];
       for (const [share, mostUnderWay] of active) {
-        const heard = share.tell(mostUnderWay);
-        if (heard) told.push({ key: share.key, ...heard, ...share.bucket.rate });
+        const usage = share.report(mostUnderWay);
+        if (usage) reports.push({ key: share.key, ...usage, ...share.bucket.rate });
         else if (share.isIdle) active.delete(share);
       }
-      return told;
+      return reports;
     },
-    hear(instanceId, told) {
-      const untilMs = nowMs() + heardHoldsMs;
-      for (const { key, perSecond, burst, ...heard } of told) {
+    hear(instanceId, reports) {
+      const untilMs = nowMs() + usageValidMs;
+      for (const { key, perSecond, burst, ...usage } of reports) {
         if (!(perSecond >= 1 && burst >= 1)) continue;
-        // A contract's change reaches gateways at different times: each goes by what it knows itself.
+        // A contract's change reaches gateways at different times, so each gateway uses the limits that it knows.
         const share = shares.get(key) ?? shareOf(key, { perSecond, burst });
-        share.hear(instanceId, heard, untilMs);
+        share.addUsage(instanceId, usage, untilMs);
       }
     },
   };

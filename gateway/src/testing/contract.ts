@@ -8,19 +8,17 @@ import {
 } from '../openapi/document.ts';
 import { SchemaCompiler } from '../openapi/validators.ts';
 
-/** An HTTP answer as a test received it; header names in lower case. */
+/** An HTTP answer that a test received; header names in lower case. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
-/** Returns an answer's deviations from the document; empty when there are none. */
+/** Returns an answer's deviations from the document; empty if there are none. */
 export type AnswerCheck = (method: string, path: string, answer: HttpAnswer) => string[];
 
-/**
- * Judges answers by cws_api.yaml and cws_extension.yaml: status documented, headers and body of the documented form.
- */
+/** Checks answers against cws_api.yaml and cws_extension.yaml: documented status, headers and body. */
 export function answerCheck(): AnswerCheck {
   const described = apiDocuments.flatMap((name) => {
     const document = readDocument(name);
@@ -84,7 +82,7 @@ function findOperation(described: readonly Described[], method: string, path: st
   const matches = described.filter(({ operation }) =>
     new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(plain),
   );
-  // As in the gateway, a literal path wins over one with a parameter, whatever the method.
+  // Like in the gateway, a literal path takes precedence over a path with a parameter, for every method.
   const paths = matches.map(({ operation }) => operation.path);
   const best = paths.toSorted((a, b) => a.split('{').length - b.split('{').length)[0];
   return matches.find(({ operation }) => operation.path === best && operation.method === method);

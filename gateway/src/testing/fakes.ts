@@ -25,7 +25,7 @@ type AllHandlers = Handlers<typeof ApplicationsService> &
   Handlers<typeof DeliveriesService> &
   Handlers<typeof TestCallbacksService>;
 
-/** A service's call as the gateway made it. */
+/** A call of the gateway to a service. */
 export interface Seen {
   readonly rpc: string;
   readonly request: unknown;
@@ -33,7 +33,7 @@ export interface Seen {
 
 export const deviceId = '350000000000006';
 
-/** Small stand-ins for the services: they record the calls and return fixed answers. */
+/** Fakes of the services: they record the calls and return fixed answers. */
 export interface Fakes {
   readonly seen: Seen[];
   /** Replaces an answer for one test. */

@@ -26,19 +26,19 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The real gateway on a free port over stand-in services; every answer is held against the document. */
+/** The real gateway on a free port, with fake services. Every answer is checked against the document. */
 export interface TestGateway {
   readonly fakes: Fakes;
   readonly issuer: TestIssuer;
   readonly server: GatewayServer;
   readonly metrics: Registry;
-  /** Lines of the log, parsed. */
+  /** Parsed log lines. */
   readonly logs: Record<string, unknown>[];
   token(over?: object): string;
   request(method: string, path: string, options?: RequestOptions): Promise<HttpAnswer>;
-  /** Sends a raw request and returns everything received until the other side closes. */
+  /** Sends a raw request and returns all received text until the connection closes. */
   raw(text: string): Promise<string>;
-  /** `forMs`: how long open requests may take to finish. */
+  /** `forMs`: time for open requests to finish; milliseconds. */
   stop(forMs?: number): Promise<void>;
 }
 

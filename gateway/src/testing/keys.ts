@@ -11,7 +11,7 @@ export interface TestKey {
   readonly publicKey: KeyObject;
 }
 
-/** A key pair that fits the algorithm. */
+/** A key pair for the algorithm. */
 export function testKey(kid: string, alg: jwt.Algorithm, bits = 2048): TestKey {
   const pair = alg.startsWith('ES')
     ? generateKeyPairSync('ec', { namedCurve: alg === 'ES384' ? 'P-384' : 'P-256' })
@@ -23,17 +23,17 @@ export function publicJwk(key: TestKey): Record<string, unknown> {
   return { ...key.publicKey.export({ format: 'jwk' }), kid: key.kid, use: 'sig' };
 }
 
-/** A token issuer's two documents on a real server; counts the fetches of its keys. */
+/** The two documents of a token issuer on a real server; counts the fetches of its keys. */
 export interface TestIssuer {
   readonly url: string;
   keys: Record<string, unknown>[];
-  /** When set, answers instead of both documents. */
+  /** If set, this answer replaces both documents. */
   broken: { status: number; body: string } | undefined;
-  /** When set, no request is answered. */
+  /** If true, no request is answered. */
   silent: boolean;
   jwksFetches: number;
   discoveryIssuer: string;
-  /** The `jwks_uri` of the discovery document; undefined: the right address. */
+  /** The `jwks_uri` of the discovery document; undefined for the correct address. */
   jwksUri: string | undefined;
   close(): Promise<void>;
 }
@@ -73,11 +73,11 @@ export async function startTestIssuer(keys: readonly TestKey[]): Promise<TestIss
 
 /** A signed token with these claims; `header` overrides the header. */
 export function signToken(key: TestKey, claims: object, header: object = {}): string {
-  // Undefined claims are left out, as in JSON.
+  // Undefined claims are left out, like in JSON.
   const payload = JSON.parse(JSON.stringify(claims));
   return jwt.sign(payload, key.privateKey, {
     algorithm: key.alg,
-    // Would delete an `iat` that is given.
+    // The library would otherwise delete a given `iat`.
     noTimestamp: payload.iat === undefined,
     header: { alg: key.alg, kid: key.kid, ...header },
     allowInsecureKeySizes: true,

@@ -4,16 +4,14 @@ import type { HttpAnswer } from './contract.ts';
 import type { Fakes } from './fakes.ts';
 import { type RequestOptions, startTestGateway, type TestGateway } from './gateway.ts';
 
-/** One gateway for a file of tests, its stand-ins reset before each. */
+/** One gateway for a test file. Its fakes are reset before each test. */
 export interface Suite {
   readonly gateway: TestGateway;
   readonly fakes: Fakes;
   send(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<HttpAnswer>;
-  /** The one request that a service got by this call; undefined when it got none. */
+  /** The only request that a service got in this call; undefined if it got none. */
   asked<D extends DescMessage>(rpc: string, schema: D): MessageShape<D> | undefined;
-  /**
-   * Sends a body (a string unchanged, other values as JSON) that must be refused with exactly this detail.
-   */
+  /** Sends a body (a string unchanged, other values as JSON) that must be rejected with exactly this detail. */
   refused(method: string, path: string, body: unknown, detail: string): Promise<void>;
 }
 

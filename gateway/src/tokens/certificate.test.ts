@@ -7,7 +7,7 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { KeySet } from './key-set.ts';
 
-test('an expired certificate of the issuer makes tokens unavailable, and the log says so', async () => {
+test('an expired certificate of the issuer makes tokens unavailable, and the log has the reason', async () => {
   let asked = 0;
   const server = createServer(expiredCertificate, (_, response) => {
     asked++;
@@ -25,7 +25,7 @@ test('an expired certificate of the issuer makes tokens unavailable, and the log
   await expect(keys.find('any', 'ES256')).rejects.toMatchObject({ code: 'unavailable' });
   expect(lines.join()).toContain("the issuer's keys cannot be fetched");
   expect(lines.join()).toContain('certificate has expired');
-  // Nothing was asked over a connection that proves nobody.
+  // No request was sent over an unauthenticated connection.
   expect(asked).toBe(0);
   server.close();
 });

@@ -1,14 +1,14 @@
 import { type GatewayConfig, gatewayConfig } from '../config.ts';
 
-/** Which claims of an access token are read. Issuers differ (docs/operations/issuer.md). */
+/** Claims of an access token that are read. Issuers differ (docs/operations/issuer.md). */
 export interface ClaimRules {
-  /** Claims that may name the client. The first one that a token has counts. */
+  /** Claims that may contain the client. The first claim that a token has counts. */
   readonly clientClaims: readonly string[];
-  /** Claims that may hold scopes. All of them count. */
+  /** Claims that may contain scopes. All of them count. */
   readonly scopeClaims: readonly string[];
-  /** Only scopes that begin with this text count, without it. */
+  /** Only scopes with this prefix count, without the prefix. */
   readonly scopePrefix: string;
-  /** A token without `aud` is accepted. */
+  /** True if a token without `aud` is accepted. */
   readonly acceptsMissingAudience: boolean;
 }
 
@@ -36,14 +36,14 @@ export const defaultClaimRules: ClaimRules = claimRulesOf({
   OIDC_MISSING_AUDIENCE: gatewayConfig.OIDC_MISSING_AUDIENCE.default,
 });
 
-/** The client's id, or undefined if the token names none. */
+/** The client's id; undefined if the token contains none. */
 export function clientOf(claims: Claims, rules: ClaimRules): string | undefined {
   const name = rules.clientClaims.find((claim) => claims[claim] !== undefined);
   const client = name === undefined ? undefined : claims[name];
   return typeof client === 'string' && client !== '' ? client : undefined;
 }
 
-/** The scopes of all scope claims. Each claim is a text with spaces between the scopes, or a list. */
+/** The scopes of all scope claims. Each claim is a space-separated text or a list. */
 export function scopesOf(claims: Claims, { scopeClaims, scopePrefix }: ClaimRules): Set<string> {
   const scopes = scopeClaims.flatMap((claim): unknown[] => {
     const value = claims[claim];
@@ -58,7 +58,7 @@ export function scopesOf(claims: Claims, { scopeClaims, scopePrefix }: ClaimRule
   );
 }
 
-/** Whether a token is for `audience`. */
+/** True if a token is for `audience`. */
 export function isFor(audience: string, { aud }: Claims, rules: ClaimRules): boolean {
   if (aud === undefined) return rules.acceptsMissingAudience;
   return Array.isArray(aud) ? aud.includes(audience) : aud === audience;

@@ -1,7 +1,7 @@
 import { startTestIssuer, testKey } from '../testing/keys.ts';
 import { fetchJson } from './fetch-json.ts';
 
-test('an answer that does not come in time is told with its address and the time', async () => {
+test('a late answer is reported with its address and the time limit', async () => {
   const issuer = await startTestIssuer([testKey('key-1', 'ES256')]);
   issuer.silent = true;
   try {

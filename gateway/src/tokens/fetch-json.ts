@@ -1,6 +1,6 @@
 import { withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
 
-/** Fetches a JSON document of bounded size in bounded time. Redirects are refused: the address is configured. */
+/** Fetches a JSON document with limits of size and time. Redirects are rejected, because the address is configured. */
 export async function fetchJson(
   url: string,
   options: { timeoutMs: number; limitBytes: number; fetch: typeof globalThis.fetch },

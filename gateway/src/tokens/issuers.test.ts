@@ -8,7 +8,7 @@ import { claimRulesOf } from './claims.ts';
 import type { KeySet } from './key-set.ts';
 import { createTokenVerifier } from './verifier.ts';
 
-/** Tokens of common issuers, with the settings that the manual gives for them. */
+/** Tokens of common issuers, with the settings in the manual. */
 const manual = readFileSync(join(import.meta.dirname, '../../../docs/operations/issuer.md'), 'utf8');
 const [, chapter = ''] = manual.split('## Issuers\n');
 const examples: Record<string, Record<string, unknown>> = JSON.parse(
@@ -70,7 +70,7 @@ describe.each(names)('%s', (name) => {
     ['a list of other audiences', { aud: ['https://other.example.com'] }],
     ['an audience that is null', { aud: null }],
     ['another issuer', { iss: 'https://other.example.com' }],
-  ])('a token for %s is refused', async (_, over) => {
+  ])('a token for %s is rejected', async (_, over) => {
     await expect(verify(env, { ...claims, ...over })).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 });
@@ -94,13 +94,13 @@ describe('by default', () => {
 
   test.each([
     ['without an audience', { aud: undefined }],
-    ['whose client stands in another claim', { client_id: undefined, appid: 'c', cid: 'c', sub: 'c' }],
-    ['whose first client claim is no text', { client_id: 7, azp: 'c' }],
-  ])('a token %s is refused', async (_, over) => {
+    ['whose client is in another claim', { client_id: undefined, appid: 'c', cid: 'c', sub: 'c' }],
+    ['whose first client claim is not a text', { client_id: 7, azp: 'c' }],
+  ])('a token %s is rejected', async (_, over) => {
     await expect(verify(env, { ...claims, ...over })).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
-  test('roles are no scopes', async () => {
+  test('roles are not scopes', async () => {
     expect((await verify(env, { ...claims, roles: ['a'] })).scopes).toEqual(new Set());
   });
 });

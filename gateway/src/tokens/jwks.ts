@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, type webcrypto } from 'node:crypto';
 
-/** The signature algorithms that access tokens may use (rule C11): asymmetric ones only. */
+/** Signature algorithms that access tokens may use (rule C11): only asymmetric ones. */
 export const algorithms = [
   'RS256',
   'RS384',
@@ -19,7 +19,7 @@ export type Algorithm = (typeof algorithms)[number];
 export interface SigningKey {
   readonly kid: string | undefined;
   readonly key: KeyObject;
-  /** The algorithms that the key may verify: those of its kind, or the single one that the issuer names. */
+  /** Algorithms that the key may verify: those of its kind, or the single one that the issuer names. */
   readonly algorithms: ReadonlySet<Algorithm>;
 }
 
@@ -33,9 +33,9 @@ const minimumModulusBits = 2048;
 const keyLimit = 100;
 
 /**
- * The usable keys of a JWKS document: public RSA keys of at least 2048 bits and EC keys of the three
- * curves, for signatures. Others are left out: an issuer may publish keys of other uses. Throws when
- * the document is not a JWKS.
+ * The usable keys of a JWKS document: public RSA keys of at least 2048 bits and EC keys of the three curves, for
+ * signatures. Others are ignored, because an issuer may publish keys for other uses. Throws if the document is not a
+ * JWKS.
  */
 export function signingKeys(document: unknown): SigningKey[] {
   const keys = (document as { keys?: unknown } | null)?.keys;

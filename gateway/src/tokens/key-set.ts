@@ -8,33 +8,33 @@ import { type Algorithm, type SigningKey, signingKeys } from './jwks.ts';
 
 export interface KeySetOptions {
   readonly issuer: string;
-  /** Absent: taken from the discovery document. */
+  /** Absent: read from the discovery document. */
   readonly jwksUri?: string | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Unknown key ids and wrong signatures together cause at most one fetch in this time. */
+  /** Minimum time between two fetches because of unknown key ids and wrong signatures; milliseconds. */
   readonly cooldownMs?: number;
   /** Wait after a failed fetch; milliseconds. */
   readonly retryMs?: number;
-  /** Keys older than this are fetched again, while requests continue using the old ones. */
+  /** Age after which keys are fetched again, while requests continue to use the old keys; milliseconds. */
   readonly maxAgeMs?: number;
   readonly timeoutMs?: number;
   readonly limitBytes?: number;
-  /** How the issuer is reached; default: directly. */
+  /** Fetch function for the issuer; default: direct connection. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
 /**
- * The issuer's public keys (rule C11): fetched when first needed (or by `look` before) and cached; fetched
- * again when they are old, and, throttled, when a token names an unknown key or its signature is wrong. While the
- * issuer is unavailable the cached keys are used. Why no library: ADR 0062.
+ * The issuer's public keys (rule C11). They are fetched on first use (or before by `refresh`) and cached. They are
+ * fetched again when they are old, and, with a rate limit, when a token has an unknown key or a wrong signature. While
+ * the issuer is unavailable the cached keys are used. ADR 0062 explains why this is not a library.
  */
 export class KeySet {
   readonly #options: Required<Omit<KeySetOptions, 'jwksUri'>> & Pick<KeySetOptions, 'jwksUri'>;
   #keys: readonly SigningKey[] | undefined;
   #fetchedAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
-  /** Why the last fetch failed. */
+  /** Reason of the last failed fetch. */
   #failure: string | undefined;
   #fetching: Promise<void> | undefined;
   #generation = 0;
@@ -51,44 +51,41 @@ export class KeySet {
     };
   }
 
-  /**
-   * Changes whenever a key may have been withdrawn: tokens that were verified before must be verified
-   * again.
-   */
+  /** Changes whenever a key may have been withdrawn. Tokens that were verified before must then be verified again. */
   get generation(): number {
     this.#refreshWhenOld();
     return this.#generation;
   }
 
-  /** Age of the keys since they were last fetched; undefined before the first time. */
+  /** Age of the keys since the last fetch, in seconds; undefined before the first fetch. */
   get ageSeconds(): number | undefined {
     if (!this.#keys) return undefined;
     return (this.#nowMs() - this.#fetchedAt) / 1000;
   }
 
-  /** Fetches the keys where there are none, they are old, or the last fetch failed. Never rejects. */
-  async look(): Promise<void> {
+  /** Fetches the keys if there are none, they are old, or the last fetch failed. Never rejects. */
+  async refresh(): Promise<void> {
     const { maxAgeMs, retryMs, cooldownMs } = this.#options;
     const fresh = this.#keys && !this.#failure && this.#nowMs() - this.#fetchedAt < maxAgeMs;
-    // Known keys stay in use: then nobody waits for it.
+    // Known keys stay in use during the fetch, so no request waits.
     if (!fresh && this.#mayTry(this.#keys ? cooldownMs : retryMs)) await this.#fetch();
   }
 
-  /** That the last fetch failed, with what follows from it. */
+  /** Warning about a failed fetch, with its effect. */
   get warnings(): readonly Warning[] {
     if (!this.#failure) return [];
     const age = this.ageSeconds;
     const then =
       age === undefined
-        ? 'no access token can be checked, so that calls get 503'
+        ? 'no access token can be checked, calls get 503'
         : `the keys of ${Math.round(age)} s ago stay in use`;
     const message = `${this.#options.issuer}: ${this.#failure}; ${then}`;
     return [{ name: 'issuer_unavailable', message }];
   }
 
   /**
-   * The key for a token's header, or undefined when the issuer has none. Throws unavailable when no keys
-   * can be fetched, or when the last fetch for an unknown key failed.
+   * The key for a token's header; undefined if the issuer has none. Throws unavailable if no keys can be fetched, or
+   * the last fetch for an unknown key failed.
    */
   async find(kid: string | undefined, algorithm: Algorithm): Promise<SigningKey | undefined> {
     if (!this.#keys) {
@@ -105,8 +102,8 @@ export class KeySet {
   }
 
   /**
-   * The key that the issuer publishes now under the key id of `old`, or undefined if it is still `old`. Called when a
-   * signature fails: some issuers replace a key under the same id. Fetches the keys, throttled.
+   * The key that the issuer currently publishes with the key id of `old`; undefined if it is still `old`. Called when a
+   * signature is wrong, because some issuers replace a key with the same id. Fetches the keys, with a rate limit.
    */
   async replacementOf(old: SigningKey, algorithm: Algorithm): Promise<SigningKey | undefined> {
     await this.#fetchThrottled();
@@ -114,7 +111,7 @@ export class KeySet {
     return found?.key.equals(old.key) ? undefined : found;
   }
 
-  /** At most one fetch in `cooldownMs`, or in `retryMs` while fetches fail. Waits for a fetch that is running. */
+  /** Makes at most one fetch in `cooldownMs`, or in `retryMs` while fetches fail. Waits for a running fetch. */
   async #fetchThrottled(): Promise<void> {
     const wait = this.#failure ? this.#options.retryMs : this.#options.cooldownMs;
     if (this.#mayTry(wait)) await this.#fetch();
@@ -124,11 +121,11 @@ export class KeySet {
   #pick(kid: string | undefined, algorithm: Algorithm): SigningKey | undefined {
     const fitting = (this.#keys ?? []).filter((k) => k.algorithms.has(algorithm));
     if (kid !== undefined) return fitting.find((k) => k.kid === kid);
-    // Without a key id exactly one key must fit.
+    // Without a key id exactly one key must match.
     return fitting.length === 1 ? fitting[0] : undefined;
   }
 
-  /** By the monotonic clock: a wall clock that is set back must not prolong the use of old keys. */
+  /** Monotonic clock, because a wall clock that is set back must not prolong the use of old keys. */
   #nowMs(): number {
     return monotonicMs(this.#options.clock);
   }
@@ -143,7 +140,7 @@ export class KeySet {
       void this.#fetch();
   }
 
-  /** Never rejects: a failure is logged and remembered. */
+  /** Never rejects: a failure is logged and stored. */
   #fetch(): Promise<void> {
     this.#triedAt = this.#nowMs();
     this.#fetching = this.#load()
@@ -164,7 +161,7 @@ export class KeySet {
         },
         (error) => {
           const reason = failureReason(error);
-          // It is tried again every second.
+          // The fetch is retried every second.
           if (reason !== this.#failure) {
             this.#options.logger.warn(
               { issuer: this.#options.issuer, err: error },
@@ -192,7 +189,7 @@ export class KeySet {
       }
       uri = String(discovery['jwks_uri']);
       const secure = /^https:\/\//i.test(uri) || (/^http:\/\//i.test(uri) && /^http:\/\//i.test(issuer));
-      if (!secure) throw new Error('the discovery document names no safe address of the keys');
+      if (!secure) throw new Error('the discovery document contains no safe address of the keys');
     }
     const keys = signingKeys(await fetchJson(uri, bounds));
     if (keys.length === 0) throw new Error('the issuer publishes no usable key');

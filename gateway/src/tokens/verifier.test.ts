@@ -59,7 +59,9 @@ beforeEach(async () => {
 afterAll(() => issuer.close());
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-/** The token with more claims, as text, before its own, signed again: the library signs no odd ones. */
+/**
+ * The token with additional claims, as text, before its own, signed again, because the library signs no unusual claims.
+ */
 const resign = (token: string, before: string) => {
   const [header, payload = ''] = token.split('.');
   const text = Buffer.from(payload, 'base64url').toString().replace('{', `{${before}`);
@@ -68,7 +70,7 @@ const resign = (token: string, before: string) => {
 };
 const unsigned = (header: object, payload: object) => `${encode(header)}.${encode(payload)}.`;
 
-describe('a good token', () => {
+describe('a valid token', () => {
   test.each(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const)(
     'signed with %s is accepted',
     async (alg) => {
@@ -112,7 +114,7 @@ describe('a good token', () => {
 // protects against rest/token-altered, rest/token-weak-key
 // protects against rest/token-future
 // rule A24
-describe('a hostile token is refused', () => {
+describe('a hostile token is rejected', () => {
   const pem = () => rsa.publicKey.export({ type: 'spki', format: 'pem' }) as string;
   const hmac = (header: object, secret: string) => {
     const input = `${encode(header)}.${encode(claims())}`;
@@ -135,7 +137,7 @@ describe('a hostile token is refused', () => {
     ['another issuer', () => signToken(rsa, claims({ iss: 'https://evil.test' }))],
     ['no issuer', () => signToken(rsa, claims({ iss: undefined }))],
     ['another audience', () => signToken(rsa, claims({ aud: 'other' }))],
-    ['an audience that only begins alike', () => signToken(rsa, claims({ aud: `${audience}.evil` }))],
+    ['an audience with the same beginning', () => signToken(rsa, claims({ aud: `${audience}.evil` }))],
     ['no audience', () => signToken(rsa, claims({ aud: undefined }))],
     ['expired for 60 s', () => signToken(rsa, claims({ exp: nowS - 60 }))],
     ['no expiry', () => signToken(rsa, claims({ exp: undefined }))],
@@ -145,13 +147,13 @@ describe('a hostile token is refused', () => {
       'issued ahead of the gateway’s clock, with an nbf that has begun',
       () => signToken(rsa, claims({ iat: nowS + 61, nbf: nowS })),
     ],
-    // 1e999, which no JSON library writes, is read as infinite.
+    // 1e999, which no JSON library writes, is read as infinity.
     ...[`"${nowS}"`, 'null', '[]', '1e999'].map((iat): [string, () => string] => [
       `the issue time ${iat}`,
       () => resign(signToken(rsa, claims()), `"iat":${iat},`),
     ]),
     ['no client', () => signToken(rsa, claims({ client_id: undefined }))],
-    ['a client that is no text', () => signToken(rsa, claims({ client_id: { $ne: '' } }))],
+    ['a client that is not a text', () => signToken(rsa, claims({ client_id: { $ne: '' } }))],
     ['a key of another kind by its id', () => signToken(rsa, claims(), { kid: 'ec-1' })],
     ['a key id that is a path', () => signToken(rsa, claims(), { kid: '../../dev/null' })],
     ['a key id that is a property', () => signToken(rsa, claims(), { kid: '__proto__' })],
@@ -166,7 +168,7 @@ describe('a hostile token is refused', () => {
     ['a header that is null', () => `${encode(null)}.e30.e30`],
     ['huge', () => signToken(rsa, claims({ pad: 'x'.repeat(9000) }))],
     [
-      'a payload that is no object',
+      'a payload that is not an object',
       () => {
         const token = signToken(rsa, claims());
         return `${token.split('.')[0]}.${encode('text')}.${token.split('.')[2]}`;
@@ -180,7 +182,7 @@ describe('a hostile token is refused', () => {
     });
   });
 
-  test('a key of 1024 bits is not used although the issuer publishes it', async () => {
+  test('a published key of 1024 bits is not used', async () => {
     issuer.keys.push(publicJwk(small));
     await expect(verifier.verify(signToken(small, claims()))).rejects.toMatchObject({
       code: 'unauthenticated',
@@ -223,7 +225,7 @@ describe('the cache of verified tokens', () => {
     await verifier.verify(token);
     issuer.keys = [publicJwk(ec)];
     nowMs += 600_000;
-    await waitFor('the token to be refused', () =>
+    await waitFor('the token to be rejected', () =>
       verifier.verify(token).then(
         () => false,
         (error) => error.code === 'unauthenticated',
@@ -261,7 +263,7 @@ describe("the issuer's keys", () => {
     expect((await verifier.verify(signToken(next, claims()))).clientId).toBe('client-1');
   });
 
-  test('a key that was replaced under the same id is found, and tokens of the old one are refused', async () => {
+  test('a key that was replaced under the same id is found, and tokens of the old key are rejected', async () => {
     const old = signToken(rsa, claims());
     await verifier.verify(old);
     const next = testKey('rsa-1', 'RS256');
@@ -286,7 +288,7 @@ describe("the issuer's keys", () => {
   });
 
   // protects against rest/key-flood
-  test('a flood of wrong signatures causes one fetch in the cooldown, also while the issuer is away', async () => {
+  test('a flood of wrong signatures causes one fetch in the cooldown, even while the issuer is unavailable', async () => {
     const direct = newVerifier({ jwksUri: `${issuer.url}/jwks` });
     await direct.verify(signToken(rsa, claims()));
     nowMs += 10_000;
@@ -305,7 +307,7 @@ describe("the issuer's keys", () => {
     expect((await direct.verify(signToken(rsa, claims({ jti: 'good' })))).clientId).toBe('client-1');
   });
 
-  test('are found and go out of use although the wall clock was set back by an hour', async () => {
+  test('are found and withdrawn even if the wall clock was set back by an hour', async () => {
     const time = createFakeTime(nowMs);
     const keys = new KeySet({ issuer: issuer.url, logger: pino({ level: 'silent' }), clock: time });
     const stepped = createTokenVerifier({ issuer: issuer.url, audience, clock: time, keys });
@@ -321,12 +323,12 @@ describe("the issuer's keys", () => {
     expect(keys.ageSeconds).toBe(30);
   });
 
-  test('come from an address whose scheme is in capitals, too', async () => {
+  test('are also fetched from an address with an upper-case scheme', async () => {
     issuer.jwksUri = `${issuer.url.replace('http', 'HTTP')}/jwks`;
     expect((await verifier.verify(signToken(rsa, claims()))).clientId).toBe('client-1');
   });
 
-  test('come from OIDC_JWKS_URI without discovery', async () => {
+  test('are fetched from OIDC_JWKS_URI without discovery', async () => {
     issuer.discoveryIssuer = 'https://evil.test';
     const direct = newVerifier({ jwksUri: `${issuer.url}/jwks` });
     expect((await direct.verify(signToken(rsa, claims()))).clientId).toBe('client-1');
@@ -335,11 +337,11 @@ describe("the issuer's keys", () => {
   test.each([
     ['down', () => (issuer.broken = { status: 500, body: '' })],
     ['redirecting', () => (issuer.broken = { status: 302, body: '' })],
-    ['talking nonsense', () => (issuer.broken = { status: 200, body: '<html>' })],
+    ['sending no JSON', () => (issuer.broken = { status: 200, body: '<html>' })],
     ['answering too much', () => (issuer.broken = { status: 200, body: ' '.repeat(300_000) })],
     ['without usable keys', () => (issuer.keys = [])],
     ['another one by its discovery document', () => (issuer.discoveryIssuer = 'https://evil.test')],
-  ])('an issuer that is %s, with nothing cached, gives unavailable until it is back', async (_, spoil) => {
+  ])('an issuer that is %s, without cached keys, causes unavailable until it recovers', async (_, spoil) => {
     const keys = issuer.keys;
     spoil();
     const token = signToken(rsa, claims());
@@ -354,7 +356,7 @@ describe("the issuer's keys", () => {
     expect((await verifier.verify(token)).clientId).toBe('client-1');
   });
 
-  test('an issuer that never answers gives unavailable in bounded time', async () => {
+  test('an issuer that never answers causes unavailable within a limited time', async () => {
     issuer.silent = true;
     const impatient = newVerifier({ timeoutMs: 50 });
     await expect(impatient.verify(signToken(rsa, claims()))).rejects.toMatchObject({ code: 'unavailable' });

@@ -21,11 +21,11 @@ interface Verified {
 export interface TokenVerifierOptions {
   readonly issuer: string;
   readonly audience: string;
-  /** Default: those of the configuration's defaults. */
+  /** Default: the rules of the default configuration. */
   readonly claims?: ClaimRules;
   readonly keys: KeySet;
   readonly clock: Clock;
-  /** How many verified tokens are remembered. */
+  /** Maximum verified tokens in the cache. */
   readonly cacheSize?: number;
 }
 
@@ -35,8 +35,8 @@ interface Header {
 }
 
 /**
- * The header's algorithm and key id. No other field is used, because `jku`, `x5u`, `jwk` and `x5c` would
- * let a token name its own key. Throws unauthenticated.
+ * The header's algorithm and key id. No other field is used, because `jku`, `x5u`, `jwk` and `x5c` would let a token
+ * choose its own key. Throws unauthenticated.
  */
 function readHeader(token: string): Header {
   let header: Record<string, unknown> | null;
@@ -56,10 +56,10 @@ function readHeader(token: string): Header {
 }
 
 /**
- * Refuses a token that was issued in the future, as one whose `nbf` is: RFC 9068 leaves it open, and the issuer's
- * clock is wrong, or the token was made to begin later. `iat` may be absent, as `nbf` may.
+ * Rejects a token that was issued in the future, like a token with a future `nbf`. RFC 9068 leaves it open. Either the
+ * issuer's clock is wrong, or the token was made to begin later. `iat` may be absent, like `nbf`.
  */
-function judgeIssueTime(iat: unknown, nowS: number): void {
+function checkIssueTime(iat: unknown, nowS: number): void {
   if (iat === undefined) return;
   if (typeof iat !== 'number') throw unauthenticated('the token is not valid');
   if (iat > nowS + leewayS) throw unauthenticated('the token was issued in the future');
@@ -77,7 +77,7 @@ function refusal(error: unknown): Error {
   return unauthenticated('the token is not valid');
 }
 
-/** Verifies access tokens (rule C11); verified ones are remembered by hash until they expire. */
+/** Verifies access tokens (rule C11). Verified tokens are cached by hash until they expire. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { keys, clock, claims: rules = defaultClaimRules } = options;
   const verified = new LRUCache<string, Verified>({ max: options.cacheSize ?? 10_000 });
@@ -113,10 +113,10 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       throw unauthenticated('the token has no expiry');
     }
     if (!isFor(options.audience, claims, rules)) throw unauthenticated('the token is for another audience');
-    judgeIssueTime(claims['iat'], nowS);
+    checkIssueTime(claims['iat'], nowS);
     const clientId = clientOf(claims, rules);
     if (clientId === undefined) throw unauthenticated('the token names no client');
-    // Only for the audit records: one that no issuer would write is left out.
+    // Only for the audit records; an implausible id is left out.
     const { jti } = claims;
     const tokenId = typeof jti === 'string' && jti.length <= 256 ? jti : '';
     const principal = { clientId, scopes: scopesOf(claims, rules), tokenId };
@@ -126,7 +126,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   return {
     async verify(token) {
       if (token.length > tokenLimit) throw unauthenticated('the token is too long');
-      // The hash is cached, not the token, so that a memory dump holds no list of valid tokens.
+      // The hash is cached instead of the token, so that a memory dump contains no list of valid tokens.
       const id = hash('sha256', token, 'base64');
       const known = verified.get(id);
       if (known && known.untilMs > clock.now() && known.generation === keys.generation)
