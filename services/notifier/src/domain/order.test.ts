@@ -15,21 +15,21 @@ test('a callback without an order, or that left it, does not wait', () => {
   expect(patienceMs({ order: 'none' }, unlimited, 0)).toBe(0);
 });
 
-test('an earlier one is checked again at its planned time', () => {
+test('an earlier callback is checked again at its planned time', () => {
   expect(nextCheckAtMs({ owner: null, dueAtMs: now + 5000 }, now, unlimited)).toBe(now + 5000);
 });
 
-test('one that an instance works on is checked again soon, whatever its lease', () => {
+test('an earlier callback that an instance works on is checked again soon, whatever its lease', () => {
   const soon = nextCheckAtMs({ owner: 'i-2', dueAtMs: now + minuteMs }, now, unlimited);
   expect(soon).toBeGreaterThan(now);
   expect(soon).toBeLessThan(now + 1000);
 });
 
-test('one that is overdue, for example after a clock step, is not checked without a pause', () => {
+test('an overdue callback, for example after a clock step, is checked only after a pause', () => {
   expect(nextCheckAtMs({ owner: null, dueAtMs: now - 60 * minuteMs }, now, unlimited)).toBeGreaterThan(now);
 });
 
-test('one that is planned far in the future is checked within half a minute, because it may end before', () => {
+test('a callback planned far in the future is checked within half a minute, because it may end before', () => {
   expect(nextCheckAtMs({ owner: null, dueAtMs: now + 60 * minuteMs }, now, unlimited)).toBe(now + 30_000);
 });
 
