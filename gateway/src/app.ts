@@ -30,7 +30,7 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly metrics: Registry;
   readonly shares: Shares;
-  /** Addresses of proxies, each of which stands for many clients; absent if there are none. */
+  /** Addresses of proxies, each of which serves many clients; absent if there are none. */
   readonly proxies?: BlockList;
 }
 

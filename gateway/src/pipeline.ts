@@ -30,7 +30,7 @@ export interface PipelineOptions {
   /** Time limit of one call for all its calls to services; milliseconds. */
   readonly totalMs: number;
   readonly compiler: SchemaCompiler;
-  /** Addresses of proxies, each of which stands for many clients. */
+  /** Addresses of proxies, each of which serves many clients. */
   readonly proxies: BlockList;
   readonly clock: Clock;
 }

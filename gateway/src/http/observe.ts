@@ -35,7 +35,7 @@ const bucketsS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 export function observe(options: {
   logger: Logger;
   metrics: Registry;
-  /** Addresses of proxies, each of which stands for many clients. */
+  /** Addresses of proxies, each of which serves many clients. */
   proxies: BlockList;
   clock: Clock;
 }): Middleware<RequestState> {

@@ -58,7 +58,7 @@ test.each([
 });
 
 test.each([5, {}, { file: 1 }, { file: 'a', splitted: 0 }])(
-  'a field deep inside that has none of its forms (%j) is 400',
+  'a nested field that matches none of its allowed forms (%j) is 400',
   async (webmFile) => {
     const connections = [{ connectionId: 'c', jsonFile: 'd', webmFile }];
     const fields = { channel: { channelId: 'a', metaFile: 'b', connections } };

@@ -81,7 +81,7 @@ describe('a valid token', () => {
     },
   );
 
-  test('signed with ES256 is accepted, and scp and azp stand for scope and client_id', async () => {
+  test('signed with ES256 is accepted, and scp and azp replace scope and client_id', async () => {
     const token = signToken(
       ec,
       claims({ client_id: undefined, scope: undefined, azp: 'client-2', scp: ['x', 1] }),

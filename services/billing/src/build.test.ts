@@ -195,7 +195,7 @@ test('a repeat is the same usage although its corrected start differs', async ()
 // rule A24
 test.each([
   ['no id', { usageId: '' }],
-  ['an application that is no id', { applicationId: 'a/b' }],
+  ['an invalid application id', { applicationId: 'a/b' }],
   ['a device that is no IMEI', { deviceId: '12' }],
   ['no kind', { kind: UsageKind.UNSPECIFIED }],
   ['a duration below zero', { durationMs: -1n }],
@@ -253,7 +253,7 @@ test.each([
   ['an unknown kind', { kind: LifecycleKind.UNSPECIFIED }],
   ['an epoch beyond numbers', { epoch: 2n ** 60n }],
   ['a device that is no IMEI', { deviceId: '12' }],
-  ['an application that is no id', { applicationId: '' }],
+  ['an invalid application id', { applicationId: '' }],
 ])('a change with %s becomes a dead letter and does not block other changes', async (_, wrong) => {
   const right = activated(1, 1n, '2026-11-01T00:00:00');
   await world.change({ ...right, ...wrong }, right);

@@ -66,7 +66,7 @@ test('open recordings are counted by state, with their age; parts and ended reco
   const recording = sora.record(use.studio.connections.slice(0, 1));
   const [available, report] = recording.webhooks;
   await available?.send();
-  await waitFor('the news', async () => (await use.studio.state(recording)) === 'waiting');
+  await waitFor('the recording', async () => (await use.studio.state(recording)) === 'waiting');
   world.nowMs += 5000;
   expect(await samples('headset_recordings_open')).toEqual(open(1, 0));
   expect(await samples('headset_recordings_oldest_open_age_seconds')).toEqual([

@@ -1,6 +1,6 @@
 import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import type { Place } from './domain/places.ts';
-import type { RecordingNews, RecordingState, Setting, UploadFile } from './domain/recording.ts';
+import type { RecordingEvent, RecordingState, Setting, UploadFile } from './domain/recording.ts';
 import type { SignedUrls } from './domain/signed-urls.ts';
 
 /** A Sora endpoint, as configured by operators. */
@@ -177,7 +177,7 @@ export interface RecordingStore {
    * Nothing changes once the upload has begun.
    */
   note(
-    news: RecordingNews,
+    event: RecordingEvent,
     of: { applicationId: string; channelId: string; endpointId: string; traceparent: string },
     nowMs: number,
     waitUntilMs: number,

@@ -45,7 +45,7 @@ test.each([
   ['another version', '01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
   ['no ids', `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`],
   ['anything else', 'hello'],
-])('a webhook with %s is taken all the same, and names none', async (_, header) => {
+])('a webhook with %s is accepted and has no parent trace', async (_, header) => {
   const [connection] = use.studio.connections;
   expect(connection && (await use.studio.sora.created(connection).send({ traceparent: header }))).toBe(200);
   expect(await traceOf(await callbackOf('connection.created'))).toEqual(['', undefined]);

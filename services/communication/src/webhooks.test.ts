@@ -117,7 +117,7 @@ test('all five events are forwarded, no others', async () => {
 });
 
 // protects against sora/other-device
-describe('a device is named only if the connection says so and it is the application’s own', () => {
+describe('a device is named only if the connection contains it and the application has activated it', () => {
   test.each([
     ['the application has it', { deviceId: imei }, imei],
     ['another application has it', { deviceId: '356938035643817' }, null],

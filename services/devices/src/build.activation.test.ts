@@ -216,7 +216,7 @@ describe('cut off by a crash', () => {
   );
 
   test.each(['devices.activated', 'devices.created', 'devices.settled'])(
-    'after %s: the activation stands and the sweeper completes it',
+    'after %s: the activation stays and the sweeper completes it',
     async (point) => {
       await provision(world, { limit: 1 });
       world.cutAt = point;
@@ -233,7 +233,7 @@ describe('cut off by a crash', () => {
   );
 
   test.each(['devices.deactivated', 'devices.created', 'devices.settled'])(
-    'after %s: the deactivation stands and the sweeper completes it',
+    'after %s: the deactivation stays and the sweeper completes it',
     async (point) => {
       await provision(world, { limit: 1 });
       await activate('app', 0);

@@ -158,7 +158,7 @@ test('after concurrent resets, activations and deactivations ids and epochs rise
 
 describe('cut off by a crash', () => {
   test.each(['devices.reset', 'devices.created', 'devices.settled'])(
-    'after %s: the reset stands and the sweeper completes it, once',
+    'after %s: the reset stays and the sweeper completes it, once',
     async (point) => {
       await provision(world);
       await activate();

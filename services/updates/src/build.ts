@@ -71,7 +71,7 @@ export function buildUpdates(
     },
   });
   const { storage } = files;
-  const { onOutcome, onNoRoom, onCheck } = createMetrics(ctx.metrics, { uploads, contents, clock });
+  const { onOutcome, onDiskFull, onCheck } = createMetrics(ctx.metrics, { uploads, contents, clock });
   const watch = watchStorage({
     ...{ storage, logger, onCheck, place: files.place },
     intervalMs: config.UPDATES_STORAGE_WATCH_MS,
@@ -80,7 +80,7 @@ export function buildUpdates(
     ...{ packages, catalogue, uploads, storage, contents, clock, failpoints, logger },
     leaseMs: config.UPDATES_CHECK_LEASE_MS,
     lifetimeMs: config.UPDATES_UPLOAD_URL_SECONDS * 1000,
-    ...{ onOutcome, onNoRoom },
+    ...{ onOutcome, onDiskFull },
   });
   const opener = createOpener({
     ...{ catalogue, uploads, places, storage, clock, failpoints },

@@ -199,7 +199,7 @@ test('while one upload of a package is open, the rejection of another does not f
   await expect(requestUpload('1.0.0', 10, callerOf('b'))).rejects.toMatchObject(othersName);
 });
 
-test('a package of which a version was accepted belongs to its developer for good', async () => {
+test('a package of which a version was accepted permanently belongs to its developer', async () => {
   const { url, bytes } = await upload();
   await put(url, bytes);
   await world.admin.withdrawArtifact({ kind: ArtifactKind.SOFTWARE, package: app, version: '1.0.0' });

@@ -20,7 +20,7 @@ export interface MetricsDependencies {
 export function createMetrics(
   registry: Registry,
   { uploads, contents, clock }: MetricsDependencies,
-): { onOutcome(outcome: CheckOutcome): void; onNoRoom(): void; onCheck(available: boolean): void } {
+): { onOutcome(outcome: CheckOutcome): void; onDiskFull(): void; onCheck(available: boolean): void } {
   const overdue = sharedLook(() => uploads.overdue(clock.now()));
   new Gauge({
     name: 'headset_updates_checks_due',
@@ -93,7 +93,7 @@ export function createMetrics(
       checks.inc({ outcome: outcome.kind });
       if (outcome.kind === 'rejected') rejections.inc({ rule: outcome.rule });
     },
-    onNoRoom: () => noRoom.inc(),
+    onDiskFull: () => noRoom.inc(),
     onCheck: (available) => away.set(available ? 0 : 1),
   };
 }

@@ -20,12 +20,12 @@ export interface LocalCopy {
 export class ObjectChanged extends Error {}
 
 /** The disk of the folder for checks is full; the check is repeated later. */
-export class NoRoomError extends DomainError {
+export class DiskFullError extends DomainError {
   /** `bytes`: the free space that the check needs, if known. */
   constructor(folder: string, bytes: number | undefined, cause?: unknown) {
-    super('unavailable', 'There is no room to check the upload at the moment.', {
+    super('unavailable', 'There is not enough disk space to check the upload now.', {
       cause,
-      internal: `no room in ${folder} (UPDATES_TEMP_DIR)${bytes === undefined ? '' : ` for ${bytes} bytes`}`,
+      internal: `not enough space in ${folder} (UPDATES_TEMP_DIR)${bytes === undefined ? '' : ` for ${bytes} bytes`}`,
       retryAfterMs: 60_000,
     });
   }
@@ -101,7 +101,7 @@ export interface PackageNames {
   /** Claims the package for an upload that is stored afterwards, if it is free; returns the owner. */
   claim(packageName: string, developerId: string, uploadId: string, nowMs: number): Promise<string>;
   /**
-   * Assigns the package to the developer for good if no other developer owns or claims it. Returns the owner.
+   * Permanently assigns the package to the developer if no other developer owns or claims it. Returns the owner.
    * Repeatable.
    */
   accept(packageName: string, developerId: string, nowMs: number): Promise<string>;

@@ -53,7 +53,7 @@ test('a time in the middle of a month touches that month alone', () => {
 });
 
 test.each(['', 'UTC+', 'UTC+15', '-13:00', '+9:60', 'UTC+9:5', 'Mars/Olympus', 'JST+9', '9'])(
-  '%j is no time zone',
+  '%j is not a time zone',
   (text) => {
     expect(() => parseZone(text)).toThrow('is not a time zone such as UTC+9 (-12 to +14) or Asia/Tokyo');
   },

@@ -1,6 +1,6 @@
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { communicationConfig } from '../config.ts';
-import { isComplete, partRange, partsOf, type RecordingState, readRecordingNews } from './recording.ts';
+import { isComplete, partRange, partsOf, type RecordingState, readRecordingEvent } from './recording.ts';
 import { readSoraEvent, type SoraEvent } from './sora-event.ts';
 
 const MiB = 1024 * 1024;
@@ -37,13 +37,13 @@ test.each([
 describe('the content of events about recordings', () => {
   test('archive.available names the files; otherwise they have their default names', () => {
     const data = { recording_id: 'R', connection_id: 'C' };
-    expect(readRecordingNews(event('archive.available', data))).toEqual({ recordingId: 'R', archive });
+    expect(readRecordingEvent(event('archive.available', data))).toEqual({ recordingId: 'R', archive });
     const named = { ...data, filename: 'a.webm', metadata_filename: 'a.json' };
-    expect(readRecordingNews(event('archive.available', named))).toEqual({
+    expect(readRecordingEvent(event('archive.available', named))).toEqual({
       recordingId: 'R',
       archive: { ...archive, webmFile: 'R/a.webm', jsonFile: 'R/a.json' },
     });
-    expect(readRecordingNews(event('archive.failed', data))).toEqual({
+    expect(readRecordingEvent(event('archive.failed', data))).toEqual({
       recordingId: 'R',
       archive: { ...archive, failed: true },
     });
@@ -51,10 +51,10 @@ describe('the content of events about recordings', () => {
 
   test('recording.report contains its file name and the archives', () => {
     const data = { recording_id: 'R', filename: 'report.json', archives: [{ connection_id: 'C' }, 7, {}] };
-    expect(readRecordingNews(event('recording.report', data))).toEqual({
+    expect(readRecordingEvent(event('recording.report', data))).toEqual({
       ...{ recordingId: 'R', reportFile: 'R/report.json', expected: [archive] },
     });
-    expect(readRecordingNews(event('recording.report', { recording_id: 'R' }))).toEqual({
+    expect(readRecordingEvent(event('recording.report', { recording_id: 'R' }))).toEqual({
       ...{ recordingId: 'R', reportFile: 'R/report-R.json', expected: null },
     });
   });
@@ -67,19 +67,19 @@ describe('the content of events about recordings', () => {
     ['a.webm', 'a.webm'],
   ])('a file name that leads to another folder is not used: %s', (filename, used) => {
     const data = { recording_id: 'R', connection_id: 'C', filename };
-    expect(readRecordingNews(event('archive.available', data))).toMatchObject({
+    expect(readRecordingEvent(event('archive.available', data))).toMatchObject({
       archive: { webmFile: `R/${used}` },
     });
   });
 
   test('nor is such an id', () => {
-    expect(readRecordingNews(event('archive.available', { recording_id: '../R', connection_id: 'C' }))).toBe(
+    expect(readRecordingEvent(event('archive.available', { recording_id: '../R', connection_id: 'C' }))).toBe(
       undefined,
     );
-    expect(readRecordingNews(event('archive.available', { recording_id: 'R', connection_id: 'C/..' }))).toBe(
+    expect(readRecordingEvent(event('archive.available', { recording_id: 'R', connection_id: 'C/..' }))).toBe(
       undefined,
     );
-    expect(readRecordingNews(event('connection.created', { recording_id: 'R' }))).toBe(undefined);
+    expect(readRecordingEvent(event('connection.created', { recording_id: 'R' }))).toBe(undefined);
   });
 });
 

@@ -65,7 +65,7 @@ export const failures = {
 } as const;
 
 /** Content of an event about a recording. */
-export type RecordingNews =
+export type RecordingEvent =
   | { readonly recordingId: string; readonly archive: Archive }
   | { readonly recordingId: string; readonly reportFile: string; readonly expected: Archive[] | null };
 
@@ -73,7 +73,7 @@ export type RecordingNews =
  * Reads the events that make up a recording: archive.available and archive.failed for each connection, recording.report
  * at the end. Undefined for any other event, and for an event whose names cannot be parts of a URL.
  */
-export function readRecordingNews({ type, data, connectionId }: SoraEvent): RecordingNews | undefined {
+export function readRecordingEvent({ type, data, connectionId }: SoraEvent): RecordingEvent | undefined {
   const recordingId = text(data['recording_id']);
   if (!recordingId || !isName(recordingId)) return undefined;
   if (type === 'archive.available' || type === 'archive.failed') {

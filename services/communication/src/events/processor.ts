@@ -6,7 +6,7 @@ import type { Implausible } from '@headset-cloud/kit/outside-time.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import { Destination } from '@headset-cloud/proto/notifier/v1/events_pb.ts';
 import { soraEventBody } from '../domain/callbacks.ts';
-import { isComplete, readRecordingNews } from '../domain/recording.ts';
+import { isComplete, readRecordingEvent } from '../domain/recording.ts';
 import {
   meetingTime,
   notBilled,
@@ -133,13 +133,13 @@ export class EventProcessor {
 
   async #noteRecording(stored: StoredEvent, event: SoraEvent): Promise<void> {
     const { recordings, clock, recordingWaitMs, onRecordingReady } = this.#deps;
-    const news = readRecordingNews(event);
-    if (!news) return;
+    const recordingEvent = readRecordingEvent(event);
+    if (!recordingEvent) return;
     const { applicationId, channelId, endpointId } = stored;
     const nowMs = clock.now();
     const traceparent = traceOf(stored);
     const of = { applicationId, channelId, endpointId, traceparent };
-    const recording = await recordings.note(news, of, nowMs, nowMs + recordingWaitMs);
+    const recording = await recordings.note(recordingEvent, of, nowMs, nowMs + recordingWaitMs);
     if (recording && isComplete(recording)) onRecordingReady();
   }
 

@@ -1,5 +1,5 @@
 import type { StoreCollection } from '@headset-cloud/kit/store/types.ts';
-import { readRecordingNews } from '../domain/recording.ts';
+import { readRecordingEvent } from '../domain/recording.ts';
 import { emptiedBody, readSoraEvent } from '../domain/sora-event.ts';
 import type { ConnectionOfDevice, ForgetStore } from '../ports.ts';
 import type { ConnectionDocument, EventDocument } from './documents.ts';
@@ -23,8 +23,8 @@ export function createForgetStore(
       if (!body.includes(connectionId) && !body.includes(deviceId)) continue;
       notificationIds.add(`sora-${_id}`);
       const read = readSoraEvent(JSON.parse(body), { arrivedAtMs });
-      const news = read && readRecordingNews(read);
-      if (news) notificationIds.add(`recording-${news.recordingId}`);
+      const recordingEvent = read && readRecordingEvent(read);
+      if (recordingEvent) notificationIds.add(`recording-${recordingEvent.recordingId}`);
       if (dueAtMs === undefined) done.push(_id);
       else held += 1;
     }

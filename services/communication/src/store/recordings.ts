@@ -45,8 +45,8 @@ export function createRecordingStore(
   }
 
   return {
-    async note(news, { traceparent, ...of }, nowMs, waitUntilMs) {
-      const _id = news.recordingId;
+    async note(recordingEvent, { traceparent, ...of }, nowMs, waitUntilMs) {
+      const _id = recordingEvent.recordingId;
       const blank: RecordingDocument = {
         ...{
           _id,
@@ -69,13 +69,13 @@ export function createRecordingStore(
       }
       const common = { dueAtMs: waitUntilMs, heardAtMs: nowMs, ...(traceparent && { traceparent }) };
       const open: Filter<RecordingDocument> = { _id, channelId: of.channelId, state: 'waiting' };
-      if ('archive' in news) {
+      if ('archive' in recordingEvent) {
         await recordings.updateOne(
-          { ...open, 'archives.connectionId': { $ne: news.archive.connectionId } },
-          { $push: { archives: news.archive }, $set: common },
+          { ...open, 'archives.connectionId': { $ne: recordingEvent.archive.connectionId } },
+          { $push: { archives: recordingEvent.archive }, $set: common },
         );
       } else {
-        const { reportFile, expected } = news;
+        const { reportFile, expected } = recordingEvent;
         await recordings.updateOne(
           { ...open, reportFile: null },
           { $set: { reportFile, expected, ...common } },

@@ -126,7 +126,7 @@ function summary(letter: DeadLetter | undefined): [string, string][] {
     ['group', letter.group],
     ['kind', letter.kind],
     ['state', letter.state],
-    ['set aside', time(letter.atMs)],
+    ['created', time(letter.atMs)],
     ['error', letter.error],
     ['reason', letter.reason],
   ];

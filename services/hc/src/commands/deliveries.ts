@@ -187,7 +187,7 @@ Example:
 /** Replaces the API's "force" in an error by the name of the option. */
 function explainForce(error: unknown): never {
   if (error instanceof ApiError && error.message.includes('"force": true')) {
-    const message = error.message.replace('give "force": true', 'give --force');
+    const message = error.message.replace('set "force": true', 'use --force');
     throw new CliError(error.exitCode, message, { cause: error });
   }
   throw error;

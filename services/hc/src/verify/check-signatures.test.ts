@@ -133,7 +133,7 @@ describe('a stored callback', () => {
     ['a body that was parsed', '{"headers":{},"body":{"a":1}}', /a body that was parsed cannot be verified/],
     ['no headers', '{"body":"{}"}', /it has no "headers"/],
     ['no empty line', 'POST / HTTP/1.1\r\nwebhook-id: x', /no empty line/],
-    ['something else', 'hello world\n\nbody', /"hello world" is no header/],
+    ['something else', 'hello world\n\nbody', /"hello world" is not a header/],
     ['broken JSON', '{"headers":', /it is not JSON/],
   ])('with %s is rejected with the reason', (_, text, reason) => {
     expect(() => parseStored(Buffer.from(text))).toThrow(reason);

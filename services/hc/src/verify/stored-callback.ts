@@ -57,7 +57,7 @@ function parseRequest(content: Buffer): StoredCallback {
   const [end, gap] = endOfHeaders(content);
   if (end < 0) {
     throw new Error(
-      'it has no empty line between headers and body (or is no JSON with "headers" and "body")',
+      'it has no empty line between headers and body (or is not JSON with "headers" and "body")',
     );
   }
   const lines = content.toString('latin1', 0, end).split(/\r?\n/);

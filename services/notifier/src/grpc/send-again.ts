@@ -61,7 +61,7 @@ function refuse(delivery: Delivery, force: boolean): void {
   if (!hasFailed && !force) {
     throw new DomainError(
       'conflict',
-      'The delivery never failed. To send it again all the same, give "force": true.',
+      'The delivery never failed. To send it again anyway, set "force": true.',
     );
   }
 }

@@ -21,7 +21,7 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { createNodeAgents } from '@headset-cloud/kit/outbound/node-agents.ts';
 import { NoAnswerError, withinTime } from '@headset-cloud/kit/outbound/time-limit.ts';
 import type { EgressProxy } from '@headset-cloud/kit/outbound/tunnel.ts';
-import { type ArtifactStorage, NoRoomError, ObjectChanged } from '../ports.ts';
+import { type ArtifactStorage, DiskFullError, ObjectChanged } from '../ports.ts';
 
 export interface S3Options {
   readonly endpoint: string | undefined;
@@ -153,9 +153,9 @@ export function createS3Storage(options: S3Options): S3Storage {
       } catch (error) {
         await dispose();
         stop?.throwIfAborted();
-        if (error instanceof NoRoomError) throw error;
+        if (error instanceof DiskFullError) throw error;
         if (fullCodes.has((error as NodeJS.ErrnoException).code))
-          throw new NoRoomError(folder, undefined, error);
+          throw new DiskFullError(folder, undefined, error);
         throw changedOrAway(error);
       }
     },
@@ -238,8 +238,8 @@ function unavailable(error: unknown, place: string): DomainError {
 /** Error codes of the operating system for a full disk or an exhausted quota. */
 const fullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 
-/** Throws NoRoomError if the folder's disk has less free space than that. */
+/** Throws DiskFullError if the folder's disk has less free space than that. */
 async function requireRoom(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
-  if (bavail * bsize < bytes) throw new NoRoomError(folder, bytes);
+  if (bavail * bsize < bytes) throw new DiskFullError(folder, bytes);
 }

@@ -11,7 +11,7 @@ import { artifactId, uploadKey } from '../domain/artifact.ts';
 import {
   type ArtifactStorage,
   type Catalogue,
-  NoRoomError,
+  DiskFullError,
   type PackageNames,
   type UploadStore,
 } from '../ports.ts';
@@ -131,7 +131,7 @@ function checkerOf({ keeping = false, storage = {} as Partial<ArtifactStorage> }
       },
       ...storage,
     },
-    onNoRoom: () => {
+    onDiskFull: () => {
       noRoom += 1;
     },
     onOutcome: (outcome) => {
@@ -169,7 +169,7 @@ describe.each([
 
   test('while the disk for checks is full, the check is postponed and counted, and runs when space is free', async () => {
     await put(good);
-    const storage = { fetch: () => Promise.reject(new NoRoomError('/tmp', good.length)) };
+    const storage = { fetch: () => Promise.reject(new DiskFullError('/tmp', good.length)) };
     await expect(checkerOf({ keeping, storage })(id)).rejects.toMatchObject({ code: 'unavailable' });
     expect([noRoom, await state()]).toEqual([1, 'uploading']);
     expect(await checkerOf({ keeping })(id)).toMatchObject({ kind: 'deliverable' });

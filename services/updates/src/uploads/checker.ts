@@ -10,7 +10,7 @@ import {
   type ArtifactStorage,
   type Catalogue,
   type ContentChecks,
-  NoRoomError,
+  DiskFullError,
   ObjectChanged,
   type PackageNames,
   type UploadStore,
@@ -51,7 +51,7 @@ export interface CheckerDependencies {
   /** How long a URL is valid. The upload stays open for the same time after that. */
   readonly lifetimeMs: number;
   readonly onOutcome: (outcome: CheckOutcome) => void;
-  readonly onNoRoom: () => void;
+  readonly onDiskFull: () => void;
   readonly time?: Time;
 }
 
@@ -201,7 +201,7 @@ export function createChecker(deps: CheckerDependencies): Checker {
       return outcome;
     } catch (error) {
       time.clearTimer(renewal);
-      if (error instanceof NoRoomError) deps.onNoRoom();
+      if (error instanceof DiskFullError) deps.onDiskFull();
       const looks = upload.looks + 1;
       const atMs = nextLookMs({ ...upload, looks }, clock.now(), deps.lifetimeMs);
       await uploads.release(uploadId, { atMs, looks, settled: false });
