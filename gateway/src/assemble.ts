@@ -69,7 +69,7 @@ export function assembleGateway(
     shares: host.shares ?? createShares({ clock, together: false }),
   });
   const server = createGatewayServer(gateway, config, logger, host.listeners, host.time);
-  const watch = repeat("the refresh at the issuer's keys", issuerWatchMs, logger, async () => {
+  const watch = repeat("the refresh of the issuer's keys", issuerWatchMs, logger, async () => {
     await keys.refresh();
     return 0;
   });

@@ -35,7 +35,7 @@ export interface NoticesOptions {
   readonly everyMs: number;
 }
 
-const mostBetweenLooksMs = 15_000;
+const mostBetweenChecksMs = 15_000;
 /** Number of intervals whose dead deliveries a starting process reads. */
 const intervalsAtStart = 60;
 
@@ -62,7 +62,7 @@ export class Notices implements HealthWatch {
     const { afterMs, everyMs, logger, time } = options;
     this.#checkedAtMs = time.now();
     this.#deadUntilMs = this.#intervalOf(this.#checkedAtMs - intervalsAtStart * everyMs);
-    const checkEveryMs = Math.max(10, Math.min(mostBetweenLooksMs, afterMs / 4, everyMs / 4));
+    const checkEveryMs = Math.max(10, Math.min(mostBetweenChecksMs, afterMs / 4, everyMs / 4));
     this.#repetition = repeat('making notices', checkEveryMs, logger, () => this.check());
   }
 
