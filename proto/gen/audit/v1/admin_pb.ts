@@ -17,13 +17,13 @@ export const file_audit_v1_admin: GenFile = /*@__PURE__*/
   fileDesc("ChRhdWRpdC92MS9hZG1pbi5wcm90bxIQaGVhZHNldC5hdWRpdC52MSK4AQoXTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QSDQoFYWN0b3IYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkSFAoMZGV2ZWxvcGVyX2lkGAMgASgJEhEKCWRldmljZV9pZBgEIAEoCRIOCgZhY3Rpb24YBSABKAkSDwoHZnJvbV9tcxgGIAEoAxINCgV0b19tcxgHIAEoAxINCgVsaW1pdBgIIAEoDRIOCgZjdXJzb3IYCSABKAkiYAoYTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlEi8KB3JlY29yZHMYASADKAsyHi5oZWFkc2V0LmNvbW1vbi52MS5BdWRpdFJlY29yZBITCgtuZXh0X2N1cnNvchgCIAEoCTKJAQoRQXVkaXRBZG1pblNlcnZpY2USdAoQTGlzdEF1ZGl0UmVjb3JkcxIpLmhlYWRzZXQuYXVkaXQudjEuTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QaKi5oZWFkc2V0LmF1ZGl0LnYxLkxpc3RBdWRpdFJlY29yZHNSZXNwb25zZSIJkrUYAQqYtRgBYgZwcm90bzM", [file_common_v1_audit, file_common_v1_callers, file_common_v1_repeatable]);
 
 /**
- * An empty filter lets everything through.
+ * Filters of the list. An empty filter matches all records.
  *
  * @generated from message headset.audit.v1.ListAuditRecordsRequest
  */
 export type ListAuditRecordsRequest = Message<"headset.audit.v1.ListAuditRecordsRequest"> & {
   /**
-   * A client id or an operator's name.
+   * A client id or the name of an operator.
    *
    * @generated from field: string actor = 1;
    */
@@ -52,14 +52,14 @@ export type ListAuditRecordsRequest = Message<"headset.audit.v1.ListAuditRecords
   action: string;
 
   /**
-   * From this time on; milliseconds since 1970.
+   * Start of the time range, inclusive. Milliseconds since 1970.
    *
    * @generated from field: int64 from_ms = 6;
    */
   fromMs: bigint;
 
   /**
-   * Before this time; 0: no end.
+   * End of the time range, exclusive. 0: no end.
    *
    * @generated from field: int64 to_ms = 7;
    */
@@ -73,7 +73,7 @@ export type ListAuditRecordsRequest = Message<"headset.audit.v1.ListAuditRecords
   limit: number;
 
   /**
-   * `next_cursor` of the page before; empty: the first page.
+   * `next_cursor` of the previous response. Empty: the first page.
    *
    * @generated from field: string cursor = 9;
    */
@@ -97,7 +97,7 @@ export type ListAuditRecordsResponse = Message<"headset.audit.v1.ListAuditRecord
   records: AuditRecord[];
 
   /**
-   * Where the next page begins; empty: there is none.
+   * Start of the next page. Empty: this is the last page.
    *
    * @generated from field: string next_cursor = 2;
    */
@@ -112,7 +112,7 @@ export const ListAuditRecordsResponseSchema: GenMessage<ListAuditRecordsResponse
   messageDesc(file_audit_v1_admin, 1);
 
 /**
- * The operators' view of the audit store, which billing keeps in a database of its own (ADR 0044).
+ * The operators' API of the audit store. The service billing keeps it in its own database (ADR 0044).
  *
  * @generated from service headset.audit.v1.AuditAdminService
  */

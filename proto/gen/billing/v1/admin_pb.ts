@@ -136,7 +136,7 @@ export const AddUsageRequestSchema: GenMessage<AddUsageRequest> = /*@__PURE__*/
  */
 export type AddUsageResponse = Message<"headset.billing.v1.AddUsageResponse"> & {
   /**
-   * False: the record was already known.
+   * False: the record exists already.
    *
    * @generated from field: bool added = 1;
    */
@@ -259,7 +259,7 @@ export const ShowBillResponseSchema: GenMessage<ShowBillResponse> = /*@__PURE__*
  */
 export const BillingAdminService: GenService<{
   /**
-   * Sets the plans of a device with an application, from now on.
+   * Sets the plans of a device with an application. They apply from the time of the call.
    *
    * @generated from rpc headset.billing.v1.BillingAdminService.PutPlans
    */
@@ -277,7 +277,7 @@ export const BillingAdminService: GenService<{
     output: typeof ListPlansResponseSchema;
   },
   /**
-   * Idempotent by usage_id.
+   * Adds a usage record. Idempotent by usage_id.
    *
    * @generated from rpc headset.billing.v1.BillingAdminService.AddUsage
    */

@@ -13,14 +13,14 @@ export const file_billing_v1_events: GenFile = /*@__PURE__*/
   fileDesc("ChdiaWxsaW5nL3YxL2V2ZW50cy5wcm90bxISaGVhZHNldC5iaWxsaW5nLnYxIuIBCgpVc2FnZUV2ZW50EhAKCHVzYWdlX2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEhEKCWRldmljZV9pZBgDIAEoCRIrCgRraW5kGAQgASgOMh0uaGVhZHNldC5iaWxsaW5nLnYxLlVzYWdlS2luZBIVCg1zdGFydGVkX2F0X21zGAUgASgDEhMKC2R1cmF0aW9uX21zGAYgASgDEiMKFnJlcG9ydGVkX3N0YXJ0ZWRfYXRfbXMYByABKANIAIgBAUIZChdfcmVwb3J0ZWRfc3RhcnRlZF9hdF9tcypoCglVc2FnZUtpbmQSGgoWVVNBR0VfS0lORF9VTlNQRUNJRklFRBAAEhwKGFVTQUdFX0tJTkRfVklERU9fTUVFVElORxABEiEKHVVTQUdFX0tJTkRfU1BFRUNIX1JFQ09HTklUSU9OEAJiBnByb3RvMw");
 
 /**
- * Topic usage, key = device id (application id where there is no device). Published by communication
- * (video) and devices (speech); idempotent by usage_id (rule B11).
+ * Topic usage, key = device id (application id if there is no device). Published by communication (video) and devices
+ * (speech). Idempotent by usage_id (rule B11).
  *
  * @generated from message headset.billing.v1.UsageEvent
  */
 export type UsageEvent = Message<"headset.billing.v1.UsageEvent"> & {
   /**
-   * Unique and stable over repeats.
+   * Unique, and the same for repeats.
    *
    * @generated from field: string usage_id = 1;
    */
@@ -32,7 +32,7 @@ export type UsageEvent = Message<"headset.billing.v1.UsageEvent"> & {
   applicationId: string;
 
   /**
-   * Empty: not known; counted under "others" (rule A17).
+   * Empty: not known. The usage is counted under "others" (rule A17).
    *
    * @generated from field: string device_id = 3;
    */
@@ -44,7 +44,7 @@ export type UsageEvent = Message<"headset.billing.v1.UsageEvent"> & {
   kind: UsageKind;
 
   /**
-   * Milliseconds since 1970. Usage that crosses the end of a month is split there.
+   * Milliseconds since 1970. Usage over the end of a month is split at the end of the month.
    *
    * @generated from field: int64 started_at_ms = 5;
    */
@@ -56,9 +56,9 @@ export type UsageEvent = Message<"headset.billing.v1.UsageEvent"> & {
   durationMs: bigint;
 
   /**
-   * The start that the source reported, if the publisher replaced it in started_at_ms because it was after
-   * the arrival; otherwise absent. A repeat arrives at another time and gets another replacement; it is
-   * recognised by this value.
+   * The start time that the source reported. Only present if the reported time was after the arrival, so that the
+   * publisher replaced it in started_at_ms. A repeat arrives later and gets another replacement. This field identifies
+   * the repeat.
    *
    * @generated from field: optional int64 reported_started_at_ms = 7;
    */

@@ -57,7 +57,7 @@ export type GetBillResponse = Message<"headset.billing.v1.GetBillResponse"> & {
   numberOfDevices: number;
 
   /**
-   * Devices activated now; absent for months other than the current one.
+   * Devices that are activated now. Absent for other months than the current one.
    *
    * @generated from field: optional uint32 activate_devices = 2;
    */
@@ -69,7 +69,7 @@ export type GetBillResponse = Message<"headset.billing.v1.GetBillResponse"> & {
   devices: DeviceBill[];
 
   /**
-   * Usage of unknown devices; hours.
+   * Hours of usage without a known device.
    *
    * @generated from field: uint32 others_video_meeting_hours = 4;
    */
@@ -103,7 +103,7 @@ export type DeviceBill = Message<"headset.billing.v1.DeviceBill"> & {
   plans?: Plans | undefined;
 
   /**
-   * Rounded up once.
+   * Hours of the whole month, rounded up.
    *
    * @generated from field: uint32 video_meeting_hours = 3;
    */
@@ -127,14 +127,14 @@ export const DeviceBillSchema: GenMessage<DeviceBill> = /*@__PURE__*/
  */
 export type Plans = Message<"headset.billing.v1.Plans"> & {
   /**
-   * "lite", "basic 100" or "basic 200"; absent: none.
+   * "lite", "basic 100" or "basic 200". Absent: none.
    *
    * @generated from field: optional string video_meeting = 1;
    */
   videoMeeting?: string | undefined;
 
   /**
-   * "ja"; absent: none.
+   * "ja". Absent: none.
    *
    * @generated from field: optional string speech_recognition = 2;
    */

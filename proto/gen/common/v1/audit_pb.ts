@@ -13,36 +13,36 @@ export const file_common_v1_audit: GenFile = /*@__PURE__*/
   fileDesc("ChVjb21tb24vdjEvYXVkaXQucHJvdG8SEWhlYWRzZXQuY29tbW9uLnYxInIKBUFjdG9yEhEKCWNsaWVudF9pZBgBIAEoCRIQCgh0b2tlbl9pZBgCIAEoCRIQCghvcGVyYXRvchgDIAEoCRIPCgdhZGRyZXNzGAQgASgJEhIKCnJlcXVlc3RfaWQYBSABKAkSDQoFcm91dGUYBiABKAkiyQEKC0F1ZGl0UmVjb3JkEhEKCXJlY29yZF9pZBgBIAEoCRINCgVhdF9tcxgCIAEoAxInCgVhY3RvchgDIAEoCzIYLmhlYWRzZXQuY29tbW9uLnYxLkFjdG9yEg4KBmFjdGlvbhgEIAEoCRIWCg5hcHBsaWNhdGlvbl9pZBgFIAEoCRIUCgxkZXZlbG9wZXJfaWQYBiABKAkSEQoJZGV2aWNlX2lkGAcgASgJEg4KBnRhcmdldBgIIAEoCRIOCgZmaWVsZHMYCSADKAliBnByb3RvMw");
 
 /**
- * Who makes a change, and from where. The listener that let the caller in fills it (the gateway, a process's admin
- * port), and it travels with the calls that are made for the caller, as metadata `actor-bin` (ADR 0044). A
- * service of release 0.1.0 ignores it.
+ * Who makes a change, and from where. The listener of the caller's request fills it: the gateway, or the admin port of
+ * a process. All calls for this request send it as metadata `actor-bin` (ADR 0044). A service of release 0.1.0 ignores
+ * it.
  *
  * @generated from message headset.common.v1.Actor
  */
 export type Actor = Message<"headset.common.v1.Actor"> & {
   /**
-   * The access token's client; empty: an operator.
+   * The client of the access token. Empty: an operator.
    *
    * @generated from field: string client_id = 1;
    */
   clientId: string;
 
   /**
-   * The access token's `jti`; empty: it has none.
+   * The `jti` of the access token. Empty: the token has none.
    *
    * @generated from field: string token_id = 2;
    */
   tokenId: string;
 
   /**
-   * The name that the operator gives; a claim, since what proves an operator is the admin token.
+   * The name that the operator gives. It is not verified: only the admin token authenticates an operator.
    *
    * @generated from field: string operator = 3;
    */
   operator: string;
 
   /**
-   * The address that the call came from; behind TRUSTED_PROXIES the one that they name.
+   * The source address of the call. Behind TRUSTED_PROXIES, the address that the proxies name.
    *
    * @generated from field: string address = 4;
    */
@@ -54,7 +54,7 @@ export type Actor = Message<"headset.common.v1.Actor"> & {
   requestId: string;
 
   /**
-   * Method and path of the API's document; empty: an operator.
+   * Method and path in the API document. Empty: an operator.
    *
    * @generated from field: string route = 6;
    */
@@ -69,13 +69,13 @@ export const ActorSchema: GenMessage<Actor> = /*@__PURE__*/
   messageDesc(file_common_v1_audit, 0);
 
 /**
- * One change, as the audit store keeps it. Names only: never a value, a key or a secret.
+ * One change, as the audit store keeps it. It contains only names, never a value, a key or a secret.
  *
  * @generated from message headset.common.v1.AuditRecord
  */
 export type AuditRecord = Message<"headset.common.v1.AuditRecord"> & {
   /**
-   * Names the change; a record that comes twice is stored once.
+   * Id of the change. A repeated record is stored once.
    *
    * @generated from field: string record_id = 1;
    */
@@ -87,21 +87,21 @@ export type AuditRecord = Message<"headset.common.v1.AuditRecord"> & {
   atMs: bigint;
 
   /**
-   * Absent fields are not known: a gateway of release 0.1.0 tells the client only.
+   * Absent fields are not known. A gateway of release 0.1.0 sends only the client.
    *
    * @generated from field: headset.common.v1.Actor actor = 3;
    */
   actor?: Actor | undefined;
 
   /**
-   * The package's name and the rpc: devices.UpdateSettings.
+   * The package and the RPC: devices.UpdateSettings.
    *
    * @generated from field: string action = 4;
    */
   action: string;
 
   /**
-   * What was changed; empty where it does not apply.
+   * The changed object. Empty fields do not apply.
    *
    * @generated from field: string application_id = 5;
    */
@@ -118,7 +118,7 @@ export type AuditRecord = Message<"headset.common.v1.AuditRecord"> & {
   deviceId: string;
 
   /**
-   * The id of what is none of them: a hardware model, a delivery, a key.
+   * The id of another object: a hardware model, a delivery, a key.
    *
    * @generated from field: string target = 8;
    */

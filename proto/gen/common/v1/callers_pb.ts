@@ -15,7 +15,7 @@ export const file_common_v1_callers: GenFile = /*@__PURE__*/
   fileDesc("Chdjb21tb24vdjEvY2FsbGVycy5wcm90bxIRaGVhZHNldC5jb21tb24udjEqnQIKCUNvbXBvbmVudBIZChVDT01QT05FTlRfVU5TUEVDSUZJRUQQABIVChFDT01QT05FTlRfR0FURVdBWRABEhUKEUNPTVBPTkVOVF9ERVZJQ0VTEAISGgoWQ09NUE9ORU5UX1RSQU5TQUNUSU9OUxADEhUKEUNPTVBPTkVOVF9VUERBVEVTEAQSGgoWQ09NUE9ORU5UX0NPTk5FQ1RJVklUWRAFEhsKF0NPTVBPTkVOVF9DT01NVU5JQ0FUSU9OEAYSFQoRQ09NUE9ORU5UX0JJTExJTkcQBxIZChVDT01QT05FTlRfREVWSUNFX0xJTksQCBIWChJDT01QT05FTlRfTk9USUZJRVIQCRIRCg1DT01QT05FTlRfQ1RMEAo6WAoHY2FsbGVycxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyADKA4yHC5oZWFkc2V0LmNvbW1vbi52MS5Db21wb25lbnRSB2NhbGxlcnNiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
- * A component of the platform that calls others.
+ * A component of the platform that calls other components.
  *
  * @generated from enum headset.common.v1.Component
  */
@@ -71,7 +71,7 @@ export const Component = {
   NOTIFIER: 9,
 
   /**
-   * An operator with ctl, at a service's admin port.
+   * An operator with ctl, at the admin port of a service.
    *
    * @generated from enum value: COMPONENT_CTL = 10;
    */
@@ -79,7 +79,7 @@ export const Component = {
 } as const;
 
 /**
- * A component of the platform that calls others.
+ * A component of the platform that calls other components.
  *
  * @generated from enum headset.common.v1.Component
  */

@@ -13,27 +13,27 @@ export const file_common_v1_common: GenFile = /*@__PURE__*/
   fileDesc("ChZjb21tb24vdjEvY29tbW9uLnByb3RvEhFoZWFkc2V0LmNvbW1vbi52MSJrCgZDYWxsZXISEQoJY2xpZW50X2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEjYKC2lkZW1wb3RlbmN5GAMgASgLMiEuaGVhZHNldC5jb21tb24udjEuSWRlbXBvdGVuY3lLZXkiUAoOSWRlbXBvdGVuY3lLZXkSCwoDa2V5GAEgASgJEg4KBm1ldGhvZBgCIAEoCRIMCgRwYXRoGAMgASgJEhMKC2JvZHlfc2hhMjU2GAQgASgMYgZwcm90bzM");
 
 /**
- * The caller, which the gateway determined from the access token. Services trust the gateway.
+ * The caller. The gateway gets it from the access token, and the services trust the gateway.
  *
  * @generated from message headset.common.v1.Caller
  */
 export type Caller = Message<"headset.common.v1.Caller"> & {
   /**
-   * The token's client (OIDC client id).
+   * The OIDC client id of the token.
    *
    * @generated from field: string client_id = 1;
    */
   clientId: string;
 
   /**
-   * The application in the path; the gateway has checked that the client's developer owns it.
+   * The application id in the path. The gateway has checked that the client's developer owns the application.
    *
    * @generated from field: string application_id = 2;
    */
   applicationId: string;
 
   /**
-   * Absent when the call has no Idempotency-Key.
+   * Absent: the call has no Idempotency-Key.
    *
    * @generated from field: headset.common.v1.IdempotencyKey idempotency = 3;
    */
@@ -48,7 +48,8 @@ export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
   messageDesc(file_common_v1_common, 0);
 
 /**
- * The scope of an Idempotency-Key (rule A19): client, method and path. The same body gets the same response.
+ * The scope of an Idempotency-Key (rule A19): client, method and path. A repeat with the same body gets the same
+ * response.
  *
  * @generated from message headset.common.v1.IdempotencyKey
  */

@@ -13,13 +13,13 @@ export const file_common_v1_forget: GenFile = /*@__PURE__*/
   fileDesc("ChZjb21tb24vdjEvZm9yZ2V0LnByb3RvEhFoZWFkc2V0LmNvbW1vbi52MSI4CglGb3Jnb3R0ZW4SDAoEd2hhdBgBIAEoCRIPCgdyZW1vdmVkGAIgASgNEgwKBGxlZnQYAyABKA1iBnByb3RvMw");
 
 /**
- * How much of one kind of data an operator's forgetting removed, or would remove (ADR 0047).
+ * How much of one kind of data a forget command removed, or would remove (ADR 0047).
  *
  * @generated from message headset.common.v1.Forgotten
  */
 export type Forgotten = Message<"headset.common.v1.Forgotten"> & {
   /**
-   * For people: transactions, headset keys, dead letters.
+   * Name of the data for people: transactions, headset keys, dead letters.
    *
    * @generated from field: string what = 1;
    */
@@ -31,7 +31,7 @@ export type Forgotten = Message<"headset.common.v1.Forgotten"> & {
   removed: number;
 
   /**
-   * What may not be removed yet; running the command again later removes it.
+   * Number of objects that cannot be removed yet. A later run of the command removes them.
    *
    * @generated from field: uint32 left = 3;
    */

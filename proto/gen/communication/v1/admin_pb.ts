@@ -26,7 +26,7 @@ export type Endpoint = Message<"headset.communication.v1.Endpoint"> & {
   endpointId: string;
 
   /**
-   * The address that integrators connect to: wss://…/signaling.
+   * The URL that integrators connect to: wss://…/signaling.
    *
    * @generated from field: string signaling_url = 2;
    */
@@ -43,21 +43,21 @@ export type Endpoint = Message<"headset.communication.v1.Endpoint"> & {
   connectionLimit: number;
 
   /**
-   * Where recorded files are read from (HTTP, ranges); empty: no recordings.
+   * The URL of the recorded files (HTTP with ranges). Empty: no recordings.
    *
    * @generated from field: string archive_url = 5;
    */
   archiveUrl: string;
 
   /**
-   * Sent by the endpoint's webhooks as a bearer token. Write only.
+   * The bearer token of the endpoint's webhooks. Write only.
    *
    * @generated from field: string webhook_secret = 6;
    */
   webhookSecret: string;
 
   /**
-   * Response only: places used by reservations and connections.
+   * Response only: connections that reservations and clients use.
    *
    * @generated from field: uint32 taken = 7;
    */
@@ -312,35 +312,35 @@ export type ForgetDeviceRequest = Message<"headset.communication.v1.ForgetDevice
   deviceId: string;
 
   /**
-   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   * Id of the deletion request, for the audit record. Never a name or an address.
    *
    * @generated from field: string reference = 2;
    */
   reference: string;
 
   /**
-   * The same in all calls of one run of the command, which leaves one record.
+   * Id of one run of the command, the same in all its calls. One run writes one audit record.
    *
    * @generated from field: string run = 3;
    */
   run: string;
 
   /**
-   * Nothing is removed, only counted.
+   * Removes nothing, only counts.
    *
    * @generated from field: bool dry_run = 4;
    */
   dryRun: boolean;
 
   /**
-   * Those of an earlier answer whose callbacks are removed, to be forgotten now.
+   * Connections of an earlier response whose callbacks are removed. The call removes the data of these connections.
    *
    * @generated from field: repeated string connection_ids = 5;
    */
   connectionIds: string[];
 
   /**
-   * `next` of the answer before; empty: from the beginning.
+   * `next` of the previous response. Empty: start at the beginning.
    *
    * @generated from field: string after = 6;
    */
@@ -364,14 +364,14 @@ export type ForgetDeviceResponse = Message<"headset.communication.v1.ForgetDevic
   forgotten: Forgotten[];
 
   /**
-   * The next page.
+   * The connections of the next page.
    *
    * @generated from field: repeated headset.communication.v1.ConnectionOfDevice connections = 2;
    */
   connections: ConnectionOfDevice[];
 
   /**
-   * Empty: there are no more.
+   * Empty: this is the last page.
    *
    * @generated from field: string next = 3;
    */
@@ -395,7 +395,7 @@ export type ConnectionOfDevice = Message<"headset.communication.v1.ConnectionOfD
   connectionId: string;
 
   /**
-   * The callbacks of its events and recordings.
+   * The callbacks of the connection's events and recordings.
    *
    * @generated from field: repeated string notification_ids = 2;
    */
@@ -407,7 +407,7 @@ export type ConnectionOfDevice = Message<"headset.communication.v1.ConnectionOfD
   events: number;
 
   /**
-   * Events that are not processed yet: it may not be forgotten now.
+   * Number of events that are not processed yet. If it is not 0, the connection's data cannot be removed yet.
    *
    * @generated from field: uint32 held = 4;
    */
@@ -431,28 +431,28 @@ export type ForgetApplicationRequest = Message<"headset.communication.v1.ForgetA
   applicationId: string;
 
   /**
-   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   * Id of the deletion request, for the audit record. Never a name or an address.
    *
    * @generated from field: string reference = 2;
    */
   reference: string;
 
   /**
-   * The same in all calls of one run of the command, which leaves one record.
+   * Id of one run of the command, the same in all its calls. One run writes one audit record.
    *
    * @generated from field: string run = 3;
    */
   run: string;
 
   /**
-   * Nothing is removed, only counted.
+   * Removes nothing, only counts.
    *
    * @generated from field: bool dry_run = 4;
    */
   dryRun: boolean;
 
   /**
-   * `next` of the answer before; empty: from the beginning.
+   * `next` of the previous response. Empty: start at the beginning.
    *
    * @generated from field: string after = 5;
    */
@@ -476,7 +476,7 @@ export type ForgetApplicationResponse = Message<"headset.communication.v1.Forget
   forgotten: Forgotten[];
 
   /**
-   * Empty: there are no more.
+   * Empty: this is the last page.
    *
    * @generated from field: string next = 2;
    */
@@ -515,7 +515,7 @@ export const CommunicationAdminService: GenService<{
     output: typeof ListEndpointsResponseSchema;
   },
   /**
-   * No new channels are opened on the endpoint; existing ones continue.
+   * Opens no new channels on the endpoint. Existing channels continue.
    *
    * @generated from rpc headset.communication.v1.CommunicationAdminService.RemoveEndpoint
    */
@@ -541,8 +541,8 @@ export const CommunicationAdminService: GenService<{
     output: typeof ListRecordingsResponseSchema;
   },
   /**
-   * Empties Sora's events of a device's connections and takes the device off them, and tells its next
-   * connections, in pages (ADR 0047).
+   * Removes the contents of Sora's events for a device's connections, and removes the device from the connections.
+   * Returns the next connections, in pages (ADR 0047).
    *
    * @generated from rpc headset.communication.v1.CommunicationAdminService.ForgetDevice
    */
@@ -552,8 +552,8 @@ export const CommunicationAdminService: GenService<{
     output: typeof ForgetDeviceResponseSchema;
   },
   /**
-   * Empties the events of an application's channels, takes the application off them, and removes its recordings'
-   * records, in pages (ADR 0047).
+   * Removes the contents of the events of an application's channels, and removes the application from the channels.
+   * Removes the records of its recordings. Works in pages (ADR 0047).
    *
    * @generated from rpc headset.communication.v1.CommunicationAdminService.ForgetApplication
    */

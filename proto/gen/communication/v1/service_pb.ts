@@ -50,7 +50,7 @@ export type CreateChannelResponse = Message<"headset.communication.v1.CreateChan
   endpointUrl: string;
 
   /**
-   * 10 random characters, an underscore, creation time in milliseconds.
+   * 10 random characters, an underscore, and the creation time in milliseconds.
    *
    * @generated from field: string channel_id = 2;
    */
@@ -129,8 +129,8 @@ export const SoraVersionSchema: GenMessage<SoraVersion> = /*@__PURE__*/
  */
 export const CommunicationService: GenService<{
   /**
-   * Reserves a place on the endpoint with the fewest connections. RESOURCE_EXHAUSTED (503) when all
-   * suitable endpoints are full.
+   * Creates a channel and reserves a connection on the endpoint with the fewest connections. RESOURCE_EXHAUSTED (503)
+   * if all suitable endpoints are full.
    *
    * @generated from rpc headset.communication.v1.CommunicationService.CreateChannel
    */

@@ -225,7 +225,7 @@ export type Contract = Message<"headset.devices.v1.Contract"> & {
   activationLimit: number;
 
   /**
-   * The first 1000 of the IMEIs that the contract names, in order; ListContractDevices has the rest.
+   * The first 1000 IMEIs of the contract, in order. ListContractDevices returns all of them.
    *
    * @generated from field: repeated string device_ids = 3;
    */
@@ -239,7 +239,7 @@ export type Contract = Message<"headset.devices.v1.Contract"> & {
   activated: number;
 
   /**
-   * The contract's own limits; the platform's defaults hold for the others.
+   * The limits that the contract sets. For all other limits the defaults of the platform apply.
    *
    * @generated from field: headset.devices.v1.Limits limits = 5;
    */
@@ -268,35 +268,35 @@ export type PutContractRequest = Message<"headset.devices.v1.PutContractRequest"
   activationLimit: number;
 
   /**
-   * Added to the contract.
+   * IMEIs to add to the contract.
    *
    * @generated from field: repeated string add_device_ids = 3;
    */
   addDeviceIds: string[];
 
   /**
-   * Removed from the contract.
+   * IMEIs to remove from the contract.
    *
    * @generated from field: repeated string remove_device_ids = 4;
    */
   removeDeviceIds: string[];
 
   /**
-   * Those that are present are changed.
+   * Limits to set. Absent limits do not change.
    *
    * @generated from field: headset.devices.v1.Limits limits = 5;
    */
   limits?: Limits | undefined;
 
   /**
-   * The contract's own limits are dropped before `limits` are set.
+   * Removes all limits of the contract before `limits` are set.
    *
    * @generated from field: bool default_limits = 6;
    */
   defaultLimits: boolean;
 
   /**
-   * The contract's activation limit stays, whatever activation_limit says; there must be a contract.
+   * Keeps the activation limit of the contract and ignores activation_limit. The contract must exist.
    *
    * @generated from field: bool keep_activation_limit = 7;
    */
@@ -371,7 +371,7 @@ export type ListContractDevicesRequest = Message<"headset.devices.v1.ListContrac
   applicationId: string;
 
   /**
-   * Exclusive; empty: from the first one.
+   * Exclusive. Empty: from the first IMEI.
    *
    * @generated from field: string after_device_id = 2;
    */
@@ -397,7 +397,7 @@ export const ListContractDevicesRequestSchema: GenMessage<ListContractDevicesReq
  */
 export type ListContractDevicesResponse = Message<"headset.devices.v1.ListContractDevicesResponse"> & {
   /**
-   * Fewer than the limit: there are no more.
+   * Fewer than the limit: this is the last page.
    *
    * @generated from field: repeated string device_ids = 1;
    */
@@ -447,7 +447,7 @@ export type Device = Message<"headset.devices.v1.Device"> & {
   specificDestination: string;
 
   /**
-   * Response only: the state that the headset reported last; absent before its first session.
+   * Response only: the state that the headset reported last. Absent before its first session.
    *
    * @generated from field: headset.devices.v1.DeviceStatus status = 6;
    */
@@ -461,7 +461,8 @@ export type Device = Message<"headset.devices.v1.Device"> & {
   clientVersion: string;
 
   /**
-   * Response only: the network state that the headset reported last, and when; the status has the cloud's view.
+   * Response only: the network state that the headset reported last, and the time of that report. `status` has the
+   * network state that the platform determined.
    *
    * @generated from field: optional string headset_network = 8;
    */
@@ -473,8 +474,8 @@ export type Device = Message<"headset.devices.v1.Device"> & {
   headsetNetworkAtMs?: bigint | undefined;
 
   /**
-   * Response only: two headsets probably use the identity of this device: newer sessions have ended ten open ones
-   * within an hour before its newest session.
+   * Response only: two headsets probably use the identity of this device. In the hour before its newest session, new
+   * sessions ended ten open sessions.
    *
    * @generated from field: bool shared_identity = 10;
    */
@@ -632,7 +633,7 @@ export const GetDeviceResponseSchema: GenMessage<GetDeviceResponse> = /*@__PURE_
  */
 export type ListDevicesRequest = Message<"headset.devices.v1.ListDevicesRequest"> & {
   /**
-   * Exclusive; empty: from the first one.
+   * Exclusive. Empty: from the first device.
    *
    * @generated from field: string after_device_id = 1;
    */
@@ -687,7 +688,7 @@ export type AddHeadsetKeyRequest = Message<"headset.devices.v1.AddHeadsetKeyRequ
   publicKeyPem: string;
 
   /**
-   * Free text of the operator, at most 100 characters; empty: none. A key that is registered keeps its own.
+   * Free text of the operator, at most 100 characters. Empty: none. A registered key keeps its name.
    *
    * @generated from field: string name = 3;
    */
@@ -706,7 +707,7 @@ export const AddHeadsetKeyRequestSchema: GenMessage<AddHeadsetKeyRequest> = /*@_
  */
 export type AddHeadsetKeyResponse = Message<"headset.devices.v1.AddHeadsetKeyResponse"> & {
   /**
-   * RFC 7638 thumbprint of the key; it is the kid of the JWT.
+   * RFC 7638 thumbprint of the key, which is the `kid` of the JWT.
    *
    * @generated from field: string key_id = 1;
    */
@@ -770,14 +771,15 @@ export type HeadsetKey = Message<"headset.devices.v1.HeadsetKey"> & {
   name: string;
 
   /**
-   * Milliseconds since 1970; 0: registered by 0.1.0, which did not note it.
+   * Milliseconds since 1970. 0: registered by release 0.1.0, which did not store the time.
    *
    * @generated from field: int64 created_at_ms = 3;
    */
   createdAtMs: bigint;
 
   /**
-   * When a session with it was last seen, at most an hour before the truth; 0: never, or not since 0.1.0.
+   * The last known use of the key in a session. The actual last use is at most one hour later. 0: never used, or not
+   * since release 0.1.0.
    *
    * @generated from field: int64 last_used_at_ms = 4;
    */
@@ -801,14 +803,14 @@ export type ListHeadsetKeysRequest = Message<"headset.devices.v1.ListHeadsetKeys
   deviceId: string;
 
   /**
-   * In place of a device: those that this application has activated now, in pages.
+   * Instead of device_id: the devices that this application has activated now, in pages.
    *
    * @generated from field: string application_id = 2;
    */
   applicationId: string;
 
   /**
-   * Exclusive; empty: from the first device.
+   * Exclusive. Empty: from the first device.
    *
    * @generated from field: string after_device_id = 3;
    */
@@ -827,21 +829,21 @@ export const ListHeadsetKeysRequestSchema: GenMessage<ListHeadsetKeysRequest> = 
  */
 export type ListHeadsetKeysResponse = Message<"headset.devices.v1.ListHeadsetKeysResponse"> & {
   /**
-   * Of the device, in the order of their registration.
+   * Keys of the device, in the order of their registration.
    *
    * @generated from field: repeated headset.devices.v1.HeadsetKey keys = 1;
    */
   keys: HeadsetKey[];
 
   /**
-   * Of the application, by device id; also those that have no keys.
+   * Devices of the application, by device id. Includes devices without keys.
    *
    * @generated from field: repeated headset.devices.v1.HeadsetKeysOfDevice devices = 2;
    */
   devices: HeadsetKeysOfDevice[];
 
   /**
-   * Where the next page begins; empty: there is none.
+   * Start of the next page. Empty: this is the last page.
    *
    * @generated from field: string next_after_device_id = 3;
    */
@@ -892,7 +894,7 @@ export type RemoveAllHeadsetKeysRequest = Message<"headset.devices.v1.RemoveAllH
     case: "deviceId";
   } | {
     /**
-     * Of the devices that it has activated now.
+     * The devices that this application has activated now.
      *
      * @generated from field: string application_id = 2;
      */
@@ -901,14 +903,14 @@ export type RemoveAllHeadsetKeysRequest = Message<"headset.devices.v1.RemoveAllH
   } | { case: undefined; value?: undefined };
 
   /**
-   * Exclusive; empty: from the first device.
+   * Exclusive. Empty: from the first device.
    *
    * @generated from field: string after_device_id = 3;
    */
   afterDeviceId: string;
 
   /**
-   * Only tells what would be removed.
+   * Removes nothing, only returns the keys that would be removed.
    *
    * @generated from field: bool dry_run = 4;
    */
@@ -932,7 +934,7 @@ export type RemoveAllHeadsetKeysResponse = Message<"headset.devices.v1.RemoveAll
   devices: DeviceKeys[];
 
   /**
-   * Where the next page begins; empty: there is none.
+   * Start of the next page. Empty: this is the last page.
    *
    * @generated from field: string next_after_device_id = 2;
    */
@@ -947,7 +949,7 @@ export const RemoveAllHeadsetKeysResponseSchema: GenMessage<RemoveAllHeadsetKeys
   messageDesc(file_devices_v1_admin, 37);
 
 /**
- * The keys of a device that were removed.
+ * The removed keys of a device.
  *
  * @generated from message headset.devices.v1.DeviceKeys
  */
@@ -980,14 +982,14 @@ export type ForgetDeviceRequest = Message<"headset.devices.v1.ForgetDeviceReques
   deviceId: string;
 
   /**
-   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   * Id of the deletion request, for the audit record. Never a name or an address.
    *
    * @generated from field: string reference = 2;
    */
   reference: string;
 
   /**
-   * Nothing is removed, only counted.
+   * Removes nothing, only counts.
    *
    * @generated from field: bool dry_run = 3;
    */
@@ -1028,21 +1030,21 @@ export type ForgetApplicationRequest = Message<"headset.devices.v1.ForgetApplica
   applicationId: string;
 
   /**
-   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   * Id of the deletion request, for the audit record. Never a name or an address.
    *
    * @generated from field: string reference = 2;
    */
   reference: string;
 
   /**
-   * The same in all calls of one run of the command, which leaves one record.
+   * Id of one run of the command, the same in all its calls. One run writes one audit record.
    *
    * @generated from field: string run = 3;
    */
   run: string;
 
   /**
-   * Nothing is removed, only counted.
+   * Removes nothing, only counts.
    *
    * @generated from field: bool dry_run = 4;
    */
@@ -1066,7 +1068,7 @@ export type ForgetApplicationResponse = Message<"headset.devices.v1.ForgetApplic
   forgotten: Forgotten[];
 
   /**
-   * There may be more.
+   * True: call again to remove the rest.
    *
    * @generated from field: bool more = 2;
    */
@@ -1081,13 +1083,13 @@ export const ForgetApplicationResponseSchema: GenMessage<ForgetApplicationRespon
   messageDesc(file_devices_v1_admin, 42);
 
 /**
- * What ctl tells of one device or application (`ctl devices forget`, `ctl applications forget`).
+ * The output of ctl for one device or application (`ctl devices forget`, `ctl applications forget`).
  *
  * @generated from message headset.devices.v1.ForgetReport
  */
 export type ForgetReport = Message<"headset.devices.v1.ForgetReport"> & {
   /**
-   * Empty: of an application.
+   * Empty in the report of an application.
    *
    * @generated from field: string device_id = 1;
    */
@@ -1104,7 +1106,7 @@ export type ForgetReport = Message<"headset.devices.v1.ForgetReport"> & {
   parts: ForgottenPart[];
 
   /**
-   * Empty: of a device.
+   * Empty in the report of a device.
    *
    * @generated from field: string application_id = 4;
    */
@@ -1133,7 +1135,7 @@ export type ForgottenPart = Message<"headset.devices.v1.ForgottenPart"> & {
   forgotten: Forgotten[];
 
   /**
-   * Why the service was not asked, or not to its end; empty: it was.
+   * Why ctl did not call the service, or did not finish. Empty: success.
    *
    * @generated from field: string failed = 3;
    */
@@ -1148,13 +1150,13 @@ export const ForgottenPartSchema: GenMessage<ForgottenPart> = /*@__PURE__*/
   messageDesc(file_devices_v1_admin, 44);
 
 /**
- * The operators' API of devices (rule C17): developers, applications, contracts, devices, keys.
+ * The operators' API of the service devices (rule C17): developers, applications, contracts, devices, keys.
  *
  * @generated from service headset.devices.v1.DevicesAdminService
  */
 export const DevicesAdminService: GenService<{
   /**
-   * Creates or changes a developer: the OIDC clients that belong to it. A client belongs to one developer.
+   * Creates or changes a developer and the list of its OIDC clients. A client belongs to one developer.
    *
    * @generated from rpc headset.devices.v1.DevicesAdminService.PutDeveloper
    */
@@ -1188,7 +1190,7 @@ export const DevicesAdminService: GenService<{
     output: typeof ListApplicationsResponseSchema;
   },
   /**
-   * Sets how many devices an application may have activated at once, and which IMEIs the contract names.
+   * Sets the maximum number of activated devices of an application, and the IMEIs of its contract.
    *
    * @generated from rpc headset.devices.v1.DevicesAdminService.PutContract
    */
@@ -1206,7 +1208,7 @@ export const DevicesAdminService: GenService<{
     output: typeof GetContractResponseSchema;
   },
   /**
-   * Lists the IMEIs that a contract names, in order and in pages.
+   * Lists the IMEIs of a contract, in order and in pages.
    *
    * @generated from rpc headset.devices.v1.DevicesAdminService.ListContractDevices
    */
@@ -1240,7 +1242,7 @@ export const DevicesAdminService: GenService<{
     output: typeof ListDevicesResponseSchema;
   },
   /**
-   * Registers the properties of a hardware model; replaces those registered before.
+   * Registers the properties of a hardware model. Replaces the properties that were registered before.
    *
    * @generated from rpc headset.devices.v1.DevicesAdminService.PutHardwareModel
    */
@@ -1266,7 +1268,7 @@ export const DevicesAdminService: GenService<{
     output: typeof AddHeadsetKeyResponseSchema;
   },
   /**
-   * The sessions of a removed key end within 5 s.
+   * Removes a key. Sessions that use the key end within 5 s.
    *
    * @generated from rpc headset.devices.v1.DevicesAdminService.RemoveHeadsetKey
    */
@@ -1276,7 +1278,7 @@ export const DevicesAdminService: GenService<{
     output: typeof RemoveHeadsetKeyResponseSchema;
   },
   /**
-   * The keys of a device, or of the devices that an application has activated now.
+   * Lists the keys of a device, or of the devices that an application has activated now.
    *
    * @generated from rpc headset.devices.v1.DevicesAdminService.ListHeadsetKeys
    */
@@ -1296,8 +1298,8 @@ export const DevicesAdminService: GenService<{
     output: typeof RemoveAllHeadsetKeysResponseSchema;
   },
   /**
-   * Removes what is personal of a device that is not activated (ADR 0047): its keys, what its headset reported
-   * and who had it activated. Reports that come later are dropped until it gets a key again.
+   * Removes the personal data of a device that is not activated (ADR 0047): its keys, the reports of its headset, and
+   * the applications that activated it. Later reports are dropped until the device gets a new key.
    *
    * @generated from rpc headset.devices.v1.DevicesAdminService.ForgetDevice
    */
@@ -1307,8 +1309,8 @@ export const DevicesAdminService: GenService<{
     output: typeof ForgetDeviceResponseSchema;
   },
   /**
-   * Removes what is personal or secret of an application that has no device (ADR 0047): settings, keys, names,
-   * owner and contract. Its id stays taken. In pages: the IMEIs that its contract names may be many.
+   * Removes the personal and secret data of an application without devices (ADR 0047): settings, keys, names, owner and
+   * contract. The application id stays reserved. Works in pages, because a contract may have many IMEIs.
    *
    * @generated from rpc headset.devices.v1.DevicesAdminService.ForgetApplication
    */

@@ -13,8 +13,9 @@ export const file_devices_v1_events: GenFile = /*@__PURE__*/
   fileDesc("ChdkZXZpY2VzL3YxL2V2ZW50cy5wcm90bxISaGVhZHNldC5kZXZpY2VzLnYxIqABChREZXZpY2VMaWZlY3ljbGVFdmVudBIRCglkZXZpY2VfaWQYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkSDQoFZXBvY2gYAyABKAQSLwoEa2luZBgEIAEoDjIhLmhlYWRzZXQuZGV2aWNlcy52MS5MaWZlY3ljbGVLaW5kEg0KBWF0X21zGAUgASgDEg4KBnVuZG9uZRgGIAEoCCptCg1MaWZlY3ljbGVLaW5kEh4KGkxJRkVDWUNMRV9LSU5EX1VOU1BFQ0lGSUVEEAASHAoYTElGRUNZQ0xFX0tJTkRfQUNUSVZBVEVEEAESHgoaTElGRUNZQ0xFX0tJTkRfREVBQ1RJVkFURUQQAmIGcHJvdG8z");
 
 /**
- * Topic device-lifecycle, key = device id. Published by devices when an activation or deactivation
- * has taken effect. May come twice: (device_id, epoch, kind) makes it idempotent; epochs rise.
+ * Topic device-lifecycle, key = device id. The service devices publishes the event when an activation or a deactivation
+ * has taken effect. An event may arrive more than once. Consumers use (device_id, epoch, kind) to handle it once.
+ * Epochs increase.
  *
  * @generated from message headset.devices.v1.DeviceLifecycleEvent
  */
@@ -40,14 +41,14 @@ export type DeviceLifecycleEvent = Message<"headset.devices.v1.DeviceLifecycleEv
   kind: LifecycleKind;
 
   /**
-   * Server's clock, milliseconds since 1970.
+   * Time by the server's clock, milliseconds since 1970.
    *
    * @generated from field: int64 at_ms = 5;
    */
   atMs: bigint;
 
   /**
-   * Only with DEACTIVATED: the activation was canceled and is undone, so it does not count (ADR 0063).
+   * Only with DEACTIVATED: the activation was canceled and undone, so it is not counted (ADR 0063).
    *
    * @generated from field: bool undone = 6;
    */

@@ -52,7 +52,7 @@ export type AuthorizeApplicationResponse = Message<"headset.devices.v1.Authorize
   developerId: string;
 
   /**
-   * What the client may take by the application's contract. Absent: from an older release; no limit.
+   * Limits of the client in the application's contract. Absent: from an older release, no limit.
    *
    * @generated from field: headset.devices.v1.Limits limits = 2;
    */
@@ -67,8 +67,8 @@ export const AuthorizeApplicationResponseSchema: GenMessage<AuthorizeApplication
   messageDesc(file_devices_v1_service, 1);
 
 /**
- * What one client of an application may take, platform-wide (ADR 0040). Each is at least 1. In an answer of
- * AuthorizeApplication or AuthorizeDeveloper all are there; in a contract, only those of its own.
+ * Limits of one client of an application on the whole platform (ADR 0040). Each limit is at least 1. Responses of
+ * AuthorizeApplication and AuthorizeDeveloper contain all limits. A contract contains only the limits that it sets.
  *
  * @generated from message headset.devices.v1.Limits
  */
@@ -79,7 +79,7 @@ export type Limits = Message<"headset.devices.v1.Limits"> & {
   callsPerSecond?: number | undefined;
 
   /**
-   * Calls that may come at once after a pause.
+   * Maximum number of calls at once after a pause.
    *
    * @generated from field: optional uint32 calls_burst = 2;
    */
@@ -91,21 +91,21 @@ export type Limits = Message<"headset.devices.v1.Limits"> & {
   callsUnderWay?: number | undefined;
 
   /**
-   * Calls that change something, for one device.
+   * Calls per second that change one device.
    *
    * @generated from field: optional uint32 device_changes_per_second = 4;
    */
   deviceChangesPerSecond?: number | undefined;
 
   /**
-   * Unprocessed transactions of one device.
+   * Maximum number of unprocessed transactions of one device.
    *
    * @generated from field: optional uint32 device_unprocessed = 5;
    */
   deviceUnprocessed?: number | undefined;
 
   /**
-   * Unprocessed transactions of the application.
+   * Maximum number of unprocessed transactions of the application.
    *
    * @generated from field: optional uint32 application_unprocessed = 6;
    */
@@ -146,7 +146,7 @@ export type AuthorizeDeveloperResponse = Message<"headset.devices.v1.AuthorizeDe
   developerId: string;
 
   /**
-   * What the client may take in calls without an application. Absent: from an older release; no limit.
+   * Limits of the client for calls without an application. Absent: from an older release, no limit.
    *
    * @generated from field: headset.devices.v1.Limits limits = 2;
    */
@@ -161,7 +161,7 @@ export const AuthorizeDeveloperResponseSchema: GenMessage<AuthorizeDeveloperResp
   messageDesc(file_devices_v1_service, 4);
 
 /**
- * Absent: not set. Field names as in the specification (API 3).
+ * Settings of an application. Absent: not set. The specification has the same field names (API 3).
  *
  * @generated from message headset.devices.v1.Settings
  */
@@ -212,7 +212,7 @@ export type Settings = Message<"headset.devices.v1.Settings"> & {
   fileUploadGetUrl?: string | undefined;
 
   /**
-   * Beyond the specification (ADR 0055).
+   * Not in the specification (ADR 0055).
    *
    * @generated from field: optional string notice_event = 10;
    */
@@ -270,7 +270,7 @@ export type UpdateSettingsRequest = Message<"headset.devices.v1.UpdateSettingsRe
   caller?: Caller | undefined;
 
   /**
-   * Only set fields are written. authentication_key must be absent.
+   * Fields to write. Absent fields do not change. authentication_key must be absent.
    *
    * @generated from field: headset.devices.v1.Settings set = 2;
    */
@@ -585,7 +585,7 @@ export type SendOperationRequest = Message<"headset.devices.v1.SendOperationRequ
   deviceId: string;
 
   /**
-   * Only services of 0.1.0 read it: the kind of the operation decides (proto/operations.ts).
+   * Only services of release 0.1.0 read this field. The kind of the operation replaces it (proto/operations.ts).
    *
    * @generated from field: string operation_id = 3;
    */
@@ -597,7 +597,7 @@ export type SendOperationRequest = Message<"headset.devices.v1.SendOperationRequ
   operation?: Operation | undefined;
 
   /**
-   * Only services of 0.1.0 read it, as operation_id.
+   * Only services of release 0.1.0 read this field.
    *
    * @generated from field: string subject = 5;
    */
@@ -737,7 +737,7 @@ export const GetHardwarePropertiesResponseSchema: GenMessage<GetHardwareProperti
  */
 export type HardwareModel = Message<"headset.devices.v1.HardwareModel"> & {
   /**
-   * What headsets report; unique.
+   * Unique identifier that headsets report.
    *
    * @generated from field: string identifier = 1;
    */
@@ -838,7 +838,7 @@ export type GetAssociationResponse = Message<"headset.devices.v1.GetAssociationR
   applicationId: string;
 
   /**
-   * The epoch since which this application has had the device activated without a break.
+   * Since this epoch, the application has had the device activated without interruption.
    *
    * @generated from field: uint64 since_epoch = 2;
    */
@@ -949,7 +949,7 @@ export type DeviceStatus = Message<"headset.devices.v1.DeviceStatus"> & {
   locationUpdatedAtMs?: bigint | undefined;
 
   /**
-   * False until apps and languages were reported under the device's activation (rule A7).
+   * False until the headset has reported apps and languages under the current activation (rule A7).
    *
    * @generated from field: bool reported = 18;
    */
@@ -1012,7 +1012,7 @@ export type ListDeviceStatusesRequest = Message<"headset.devices.v1.ListDeviceSt
   applicationId: string;
 
   /**
-   * Exclusive; empty: from the first one.
+   * Exclusive. Empty: from the first device.
    *
    * @generated from field: string after_device_id = 2;
    */
@@ -1063,7 +1063,7 @@ export type FindDeviceStatusesRequest = Message<"headset.devices.v1.FindDeviceSt
   applicationId: string;
 
   /**
-   * Exclusive; empty: from the first one.
+   * Exclusive. Empty: from the first device.
    *
    * @generated from field: string after_device_id = 2;
    */
@@ -1077,7 +1077,7 @@ export type FindDeviceStatusesRequest = Message<"headset.devices.v1.FindDeviceSt
   limit: number;
 
   /**
-   * Activated at this time or later. A device whose time is not known does not match.
+   * Activated at this time or later. A device with an unknown activation time does not match.
    *
    * @generated from field: optional int64 activated_since_ms = 4;
    */
@@ -1091,7 +1091,7 @@ export type FindDeviceStatusesRequest = Message<"headset.devices.v1.FindDeviceSt
   network?: string | undefined;
 
   /**
-   * The battery was reported, below this percentage.
+   * The reported battery level is below this percentage. A device without a report does not match.
    *
    * @generated from field: optional uint32 battery_below = 6;
    */
@@ -1122,7 +1122,7 @@ export type FindDeviceStatusesResponse = Message<"headset.devices.v1.FindDeviceS
   found: FoundDeviceStatus[];
 
   /**
-   * The last device that was looked at, where there may be more; empty: there are none.
+   * The last checked device, for the next page. Empty: this is the last page.
    *
    * @generated from field: string next_after_device_id = 2;
    */
@@ -1146,7 +1146,7 @@ export type FoundDeviceStatus = Message<"headset.devices.v1.FoundDeviceStatus"> 
   status?: DeviceStatus | undefined;
 
   /**
-   * Since when the application has it; absent: it was activated before release 0.2.0.
+   * When the application activated the device. Absent: before release 0.2.0.
    *
    * @generated from field: optional int64 activated_at_ms = 2;
    */
@@ -1168,7 +1168,7 @@ export const FoundDeviceStatusSchema: GenMessage<FoundDeviceStatus> = /*@__PURE_
   messageDesc(file_devices_v1_service, 39);
 
 /**
- * A key that an open session has signed in with.
+ * A key that an open session uses.
  *
  * @generated from message headset.devices.v1.HeadsetKeyInUse
  */
@@ -1203,7 +1203,7 @@ export type CheckHeadsetKeysRequest = Message<"headset.devices.v1.CheckHeadsetKe
   keys: HeadsetKeyInUse[];
 
   /**
-   * Also answer which devices have just lost a key.
+   * Also return the devices that recently lost a key.
    *
    * @generated from field: bool with_recent = 2;
    */
@@ -1222,15 +1222,16 @@ export const CheckHeadsetKeysRequestSchema: GenMessage<CheckHeadsetKeysRequest> 
  */
 export type CheckHeadsetKeysResponse = Message<"headset.devices.v1.CheckHeadsetKeysResponse"> & {
   /**
-   * Positions in the request of the keys that are not registered.
+   * Indexes of the keys in the request that are not registered.
    *
    * @generated from field: repeated uint32 removed = 1;
    */
   removed: number[];
 
   /**
-   * With with_recent: the devices that lost a key in the last minute, the latest first, at most 10,000. A hint of whom
-   * to ask about next: what release 0.1.0, or a process with a wrong clock, removed may be missing.
+   * If with_recent is set: the devices that lost a key in the last minute, the latest first, at most 10,000.
+   * device-link checks these devices first. The list may be incomplete: it does not contain keys that release 0.1.0 or
+   * a process with a wrong clock removed.
    *
    * @generated from field: repeated string recent_device_ids = 2;
    */
@@ -1363,14 +1364,14 @@ export const GetUploadUrlResponseSchema: GenMessage<GetUploadUrlResponse> = /*@_
   messageDesc(file_devices_v1_service, 48);
 
 /**
- * Application settings and ownership, for the gateway and the notifier.
+ * Settings and ownership of applications, for the gateway, the notifier and other services.
  *
  * @generated from service headset.devices.v1.ApplicationsService
  */
 export const ApplicationsService: GenService<{
   /**
-   * Checks that the client's developer owns the application. Otherwise the errors are
-   * developer_not_registered (INTERNAL, 500) and application_forbidden (PERMISSION_DENIED, 403).
+   * Checks that the client's developer owns the application. Errors: developer_not_registered (INTERNAL, 500) and
+   * application_forbidden (PERMISSION_DENIED, 403).
    *
    * @generated from rpc headset.devices.v1.ApplicationsService.AuthorizeApplication
    */
@@ -1380,7 +1381,7 @@ export const ApplicationsService: GenService<{
     output: typeof AuthorizeApplicationResponseSchema;
   },
   /**
-   * For a call without an application: checks that the token's client belongs to a developer.
+   * Checks that the token's client belongs to a developer. For calls without an application.
    *
    * @generated from rpc headset.devices.v1.ApplicationsService.AuthorizeDeveloper
    */
@@ -1414,7 +1415,7 @@ export const ApplicationsService: GenService<{
     output: typeof RefreshAuthenticationKeyResponseSchema;
   },
   /**
-   * For the notifier, read at each attempt (rule A18): the address and the current key.
+   * Returns the URL and the current key of a destination. The notifier reads both for each attempt (rule A18).
    *
    * @generated from rpc headset.devices.v1.ApplicationsService.GetDestination
    */
@@ -1457,8 +1458,8 @@ export const DevicesService: GenService<{
     output: typeof DeactivateDeviceResponseSchema;
   },
   /**
-   * Undoes an activation whose transaction was canceled (ADR 0063). Returns when its slot is free. Changes nothing
-   * if the activation has ended, or if a later change of the device has replaced it.
+   * Undoes an activation whose transaction was canceled (ADR 0063). Returns when the slot of the activation is free.
+   * Changes nothing if the activation has ended, or if a later change of the device has replaced it.
    *
    * @generated from rpc headset.devices.v1.DevicesService.UndoActivation
    */
@@ -1468,8 +1469,8 @@ export const DevicesService: GenService<{
     output: typeof UndoActivationResponseSchema;
   },
   /**
-   * Any operation except activation, deactivation and reset: checks that the application may operate
-   * the device now (activated, destination set, client version), then creates its transaction.
+   * Sends any operation except activation, deactivation and reset. Checks that the application may operate the device
+   * now (activated, destination set, client version), then creates the transaction.
    *
    * @generated from rpc headset.devices.v1.DevicesService.SendOperation
    */
@@ -1479,7 +1480,7 @@ export const DevicesService: GenService<{
     output: typeof SendOperationResponseSchema;
   },
   /**
-   * Wipes the headset. Raises the device's epoch, so that all earlier transactions are canceled.
+   * Wipes the headset. Increases the device's epoch, so that all earlier transactions are canceled.
    *
    * @generated from rpc headset.devices.v1.DevicesService.ResetDevice
    */
@@ -1489,7 +1490,7 @@ export const DevicesService: GenService<{
     output: typeof ResetDeviceResponseSchema;
   },
   /**
-   * Needs no application (rule A3): the device must be activated by one of the client's.
+   * Needs no application id (rule A3). An application of the client must have activated the device.
    *
    * @generated from rpc headset.devices.v1.DevicesService.GetHardwareProperties
    */
@@ -1499,7 +1500,7 @@ export const DevicesService: GenService<{
     output: typeof GetHardwarePropertiesResponseSchema;
   },
   /**
-   * Returns the application that has the device activated now; for other services' notifications.
+   * Returns the application that has activated the device now. Other services use it for their notifications.
    *
    * @generated from rpc headset.devices.v1.DevicesService.GetAssociation
    */
@@ -1527,8 +1528,8 @@ export const DevicesService: GenService<{
     output: typeof ListDeviceStatusesResponseSchema;
   },
   /**
-   * Returns those of them that match, by device id. Each call looks through a bounded number of devices, so there may
-   * be more without a match in this answer.
+   * Like ListDeviceStatuses, but returns only devices that match the filters. Each call checks a limited number of
+   * devices. A response without a match may therefore have a next page.
    *
    * @generated from rpc headset.devices.v1.DevicesService.FindDeviceStatuses
    */
@@ -1541,13 +1542,13 @@ export const DevicesService: GenService<{
   serviceDesc(file_devices_v1_service, 1);
 
 /**
- * For device-link: files from headsets to the integrator.
+ * Uploads of files from headsets to the integrator, for device-link.
  *
  * @generated from service headset.devices.v1.HeadsetFilesService
  */
 export const HeadsetFilesService: GenService<{
   /**
-   * Checks path, size and association, and asks the integrator for a signed URL.
+   * Checks the path, the size and the application of the device. Requests a signed URL from the integrator.
    *
    * @generated from rpc headset.devices.v1.HeadsetFilesService.GetUploadUrl
    */
@@ -1560,7 +1561,7 @@ export const HeadsetFilesService: GenService<{
   serviceDesc(file_devices_v1_service, 2);
 
 /**
- * For device-link.
+ * Keys and activations of headsets, for device-link.
  *
  * @generated from service headset.devices.v1.HeadsetKeysService
  */
@@ -1574,8 +1575,8 @@ export const HeadsetKeysService: GenService<{
     output: typeof GetHeadsetKeysResponseSchema;
   },
   /**
-   * Which of these keys are no longer registered: their sessions end. Asked again and again for every open session;
-   * a key that is told to be in use gets its last use noted, at most once an hour.
+   * Returns which of these keys are no longer registered. device-link ends the sessions of these keys, and calls this
+   * repeatedly for all open sessions. For keys in use, the call stores the time of the last use, at most once an hour.
    *
    * @generated from rpc headset.devices.v1.HeadsetKeysService.CheckHeadsetKeys
    */
@@ -1585,7 +1586,7 @@ export const HeadsetKeysService: GenService<{
     output: typeof CheckHeadsetKeysResponseSchema;
   },
   /**
-   * For Welcome (rule A7). Carries a client secret: never logged.
+   * Returns the activation for the Welcome message (rule A7). Contains a client secret, so it is never logged.
    *
    * @generated from rpc headset.devices.v1.HeadsetKeysService.GetCurrentActivation
    */

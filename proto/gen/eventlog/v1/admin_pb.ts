@@ -19,14 +19,14 @@ export const file_eventlog_v1_admin: GenFile = /*@__PURE__*/
  */
 export type ListDeadLettersRequest = Message<"headset.eventlog.v1.ListDeadLettersRequest"> & {
   /**
-   * Number of the newest dead letters; at most 1000, default 100.
+   * Maximum number of dead letters. The newest ones are returned. At most 1000, default 100.
    *
    * @generated from field: uint32 limit = 1;
    */
   limit: number;
 
   /**
-   * Includes those that were replayed or discarded; they are kept for 30 days.
+   * Includes replayed and discarded dead letters. They are stored for 30 days.
    *
    * @generated from field: bool ended = 2;
    */
@@ -45,7 +45,7 @@ export const ListDeadLettersRequestSchema: GenMessage<ListDeadLettersRequest> = 
  */
 export type ListDeadLettersResponse = Message<"headset.eventlog.v1.ListDeadLettersResponse"> & {
   /**
-   * For all topics and groups of the service, oldest first.
+   * Dead letters of all topics and groups of the service, oldest first.
    *
    * @generated from field: repeated headset.eventlog.v1.DeadLetter dead_letters = 1;
    */
@@ -74,14 +74,14 @@ export type DeadLetter = Message<"headset.eventlog.v1.DeadLetter"> & {
   key: string;
 
   /**
-   * Consumer group that set it aside.
+   * The consumer group that skipped the event.
    *
    * @generated from field: string group = 3;
    */
   group: string;
 
   /**
-   * Why the last try to handle it failed.
+   * Error of the last attempt to handle the event.
    *
    * @generated from field: string error = 4;
    */
@@ -95,7 +95,7 @@ export type DeadLetter = Message<"headset.eventlog.v1.DeadLetter"> & {
   position: string;
 
   /**
-   * When it was set aside; milliseconds since 1970.
+   * When the group skipped the event. Milliseconds since 1970.
    *
    * @generated from field: int64 at_ms = 6;
    */
@@ -114,8 +114,8 @@ export type DeadLetter = Message<"headset.eventlog.v1.DeadLetter"> & {
   id: string;
 
   /**
-   * poison; newer-version: it is replayed automatically after the upgrade; behind: it waits behind such an
-   * event of the same key.
+   * poison: the event cannot be handled. newer-version: it is replayed automatically after the upgrade. behind: it
+   * waits for an earlier event of the same key with the kind newer-version.
    *
    * @generated from field: string kind = 9;
    */
@@ -129,7 +129,7 @@ export type DeadLetter = Message<"headset.eventlog.v1.DeadLetter"> & {
   state: string;
 
   /**
-   * Why an operator replayed or discarded it.
+   * The reason that an operator gave for the replay or the discard.
    *
    * @generated from field: string reason = 11;
    */
@@ -175,14 +175,14 @@ export type GetDeadLetterResponse = Message<"headset.eventlog.v1.GetDeadLetterRe
   headers: { [key: string]: string };
 
   /**
-   * When it was published; milliseconds since 1970.
+   * When the event was published. Milliseconds since 1970.
    *
    * @generated from field: int64 published_at_ms = 3;
    */
   publishedAtMs: bigint;
 
   /**
-   * The event as JSON, secrets masked; empty when it cannot be decoded.
+   * The event as JSON, with masked secrets. Empty if it cannot be decoded.
    *
    * @generated from field: string content = 4;
    */
@@ -196,7 +196,7 @@ export type GetDeadLetterResponse = Message<"headset.eventlog.v1.GetDeadLetterRe
   sha256: string;
 
   /**
-   * Its history, oldest first; the last 20 entries.
+   * The history of the dead letter: the last 20 entries, oldest first.
    *
    * @generated from field: repeated headset.eventlog.v1.DeadLetterStep steps = 6;
    */
@@ -242,7 +242,7 @@ export type ReplayDeadLetterRequest = Message<"headset.eventlog.v1.ReplayDeadLet
   id: string;
 
   /**
-   * Kept and shown; must not be empty.
+   * Stored and shown. Must not be empty.
    *
    * @generated from field: string reason = 2;
    */
@@ -283,7 +283,7 @@ export type DiscardDeadLetterRequest = Message<"headset.eventlog.v1.DiscardDeadL
   id: string;
 
   /**
-   * Kept and shown; must not be empty.
+   * Stored and shown. Must not be empty.
    *
    * @generated from field: string reason = 2;
    */
@@ -315,8 +315,8 @@ export const DiscardDeadLetterResponseSchema: GenMessage<DiscardDeadLetterRespon
   messageDesc(file_eventlog_v1_admin, 9);
 
 /**
- * The operators' API for dead letters (rule C4, ADR 0020): events that a consumer group could not
- * handle and set aside, so that it can continue. Each service serves those of its own groups.
+ * The operators' API for dead letters (rule C4, ADR 0020). A dead letter is an event that a consumer group could not
+ * handle, so the group skipped it. Each service handles the dead letters of its own groups.
  *
  * @generated from service headset.eventlog.v1.DeadLettersAdminService
  */
@@ -338,9 +338,9 @@ export const DeadLettersAdminService: GenService<{
     output: typeof GetDeadLetterResponseSchema;
   },
   /**
-   * Hands the event to the group that set it aside, and to no other group. Takes effect once: a second
-   * replay, or a replay after a discard, is refused (ABORTED). If the process dies meanwhile, the service
-   * completes the replay by itself.
+   * Gives the event to the consumer group that skipped it, and to no other group. Takes effect once: a second replay,
+   * or a replay after a discard, is rejected (ABORTED). If the process stops during the replay, the service completes
+   * it later.
    *
    * @generated from rpc headset.eventlog.v1.DeadLettersAdminService.ReplayDeadLetter
    */
@@ -350,7 +350,7 @@ export const DeadLettersAdminService: GenService<{
     output: typeof ReplayDeadLetterResponseSchema;
   },
   /**
-   * Closes the dead letter without handling the event.
+   * Closes the dead letter. The event is not handled.
    *
    * @generated from rpc headset.eventlog.v1.DeadLettersAdminService.DiscardDeadLetter
    */

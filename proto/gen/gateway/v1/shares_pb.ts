@@ -18,7 +18,7 @@ export const file_gateway_v1_shares: GenFile = /*@__PURE__*/
  */
 export type TellSharesRequest = Message<"headset.gateway.v1.TellSharesRequest"> & {
   /**
-   * The gateway that tells; new at each start.
+   * Id of the reporting gateway, new at each start.
    *
    * @generated from field: string instance_id = 1;
    */
@@ -42,35 +42,35 @@ export const TellSharesRequestSchema: GenMessage<TellSharesRequest> = /*@__PURE_
  */
 export type Share = Message<"headset.gateway.v1.Share"> & {
   /**
-   * Names what is counted, the same at every gateway.
+   * Key of the counted usage, the same at all gateways.
    *
    * @generated from field: string key = 1;
    */
   key: string;
 
   /**
-   * Calls admitted since the last time.
+   * Calls admitted since the last report.
    *
    * @generated from field: uint32 taken = 2;
    */
   taken: number;
 
   /**
-   * Calls under way now.
+   * Calls that run now.
    *
    * @generated from field: uint32 under_way = 3;
    */
   underWay: number;
 
   /**
-   * Calls that came lately, admitted or not: a smoothed number for one interval.
+   * Smoothed number of arrived calls per interval, whether admitted or not.
    *
    * @generated from field: double asked = 4;
    */
   asked: number;
 
   /**
-   * The limit, for a gateway that has not seen the key yet.
+   * The limit of the key. A gateway that does not know the key uses it.
    *
    * @generated from field: uint32 per_second = 5;
    */
@@ -94,7 +94,7 @@ export const ShareSchema: GenMessage<Share> = /*@__PURE__*/
  */
 export type TellSharesResponse = Message<"headset.gateway.v1.TellSharesResponse"> & {
   /**
-   * The gateway that was told: one that reads its own id has told itself.
+   * Id of the gateway that received the report. If it is the id of the sender, the sender has called itself.
    *
    * @generated from field: string instance_id = 1;
    */
@@ -109,13 +109,13 @@ export const TellSharesResponseSchema: GenMessage<TellSharesResponse> = /*@__PUR
   messageDesc(file_gateway_v1_shares, 2);
 
 /**
- * Gateways tell each other what clients took from them, so that a limit holds for all of them together (ADR 0040).
+ * Gateways report the usage of each client to each other, so that a limit applies to all gateways together (ADR 0040).
  *
  * @generated from service headset.gateway.v1.SharesService
  */
 export const SharesService: GenService<{
   /**
-   * Told every 100 ms while there is something to tell. What is lost is not told again.
+   * Called every 100 ms if there is usage to report. A lost report is not repeated.
    *
    * @generated from rpc headset.gateway.v1.SharesService.TellShares
    */

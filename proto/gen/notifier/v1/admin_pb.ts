@@ -58,29 +58,29 @@ export type Delivery = Message<"headset.notifier.v1.Delivery"> & {
   createdAtMs: bigint;
 
   /**
-   * 0 when none is planned.
+   * 0: no attempt is planned.
    *
    * @generated from field: int64 next_attempt_at_ms = 8;
    */
   nextAttemptAtMs: bigint;
 
   /**
-   * 0 while undelivered.
+   * 0: not delivered.
    *
    * @generated from field: int64 delivered_at_ms = 9;
    */
   deliveredAtMs: bigint;
 
   /**
-   * Status code or error of the last attempt.
+   * HTTP status or error of the last attempt.
    *
    * @generated from field: string last_outcome = 10;
    */
   lastOutcome: string;
 
   /**
-   * Host, with a port that is not the scheme's own, of the last attempt; of one that waits for its first attempt,
-   * where it is to go. Empty: not known.
+   * Host of the last attempt, or of the next attempt if there was none. With the port, unless it is the default port of
+   * the scheme. Empty: not known.
    *
    * @generated from field: string host = 11;
    */
@@ -109,7 +109,7 @@ export type Attempt = Message<"headset.notifier.v1.Attempt"> & {
   durationMs: number;
 
   /**
-   * HTTP status, 0 when there was no answer.
+   * HTTP status. 0: no response.
    *
    * @generated from field: uint32 status_code = 3;
    */
@@ -121,7 +121,7 @@ export type Attempt = Message<"headset.notifier.v1.Attempt"> & {
   error: string;
 
   /**
-   * Host that it went to; empty for an attempt of an earlier version.
+   * Host of the attempt. Empty for an attempt of an earlier release.
    *
    * @generated from field: string host = 5;
    */
@@ -159,7 +159,7 @@ export type ListDeliveriesRequest = Message<"headset.notifier.v1.ListDeliveriesR
   limit: number;
 
   /**
-   * By creation; otherwise newest first.
+   * Sorts by creation, oldest first. Default: newest first.
    *
    * @generated from field: bool oldest_first = 4;
    */
@@ -217,14 +217,14 @@ export type GetDeliveryResponse = Message<"headset.notifier.v1.GetDeliveryRespon
   delivery?: Delivery | undefined;
 
   /**
-   * The last 20, oldest first.
+   * The last 20 attempts, oldest first.
    *
    * @generated from field: repeated headset.notifier.v1.Attempt recent_attempts = 2;
    */
   recentAttempts: Attempt[];
 
   /**
-   * The body that is sent.
+   * The body of the callback.
    *
    * @generated from field: string body = 3;
    */
@@ -282,28 +282,28 @@ export type ForgetDeviceRequest = Message<"headset.notifier.v1.ForgetDeviceReque
   deviceId: string;
 
   /**
-   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   * Id of the deletion request, for the audit record. Never a name or an address.
    *
    * @generated from field: string reference = 2;
    */
   reference: string;
 
   /**
-   * The same in all calls of one run of the command, which leaves one record.
+   * Id of one run of the command, the same in all its calls. One run writes one audit record.
    *
    * @generated from field: string run = 3;
    */
   run: string;
 
   /**
-   * Nothing is removed, only counted.
+   * Removes nothing, only counts.
    *
    * @generated from field: bool dry_run = 4;
    */
   dryRun: boolean;
 
   /**
-   * At most 1000 of both.
+   * At most 1000 ids in transaction_ids and notification_ids together.
    *
    * @generated from field: repeated int64 transaction_ids = 5;
    */
@@ -332,7 +332,8 @@ export type ForgetDeviceResponse = Message<"headset.notifier.v1.ForgetDeviceResp
   forgotten: Forgotten[];
 
   /**
-   * Of the named ones, those that have deliveries that are pending, or owe a record.
+   * The ids of the request with deliveries that cannot be removed yet: pending ones, and ones with an unsent audit
+   * record.
    *
    * @generated from field: repeated int64 held_transaction_ids = 2;
    */
@@ -344,7 +345,7 @@ export type ForgetDeviceResponse = Message<"headset.notifier.v1.ForgetDeviceResp
   heldNotificationIds: string[];
 
   /**
-   * Of what the headset reported there may be more.
+   * True: call again to remove the rest of the deliveries for reports.
    *
    * @generated from field: bool more = 4;
    */
@@ -368,21 +369,21 @@ export type ForgetApplicationRequest = Message<"headset.notifier.v1.ForgetApplic
   applicationId: string;
 
   /**
-   * The id of the request that is fulfilled, for the audit record: never a name or an address.
+   * Id of the deletion request, for the audit record. Never a name or an address.
    *
    * @generated from field: string reference = 2;
    */
   reference: string;
 
   /**
-   * The same in all calls of one run of the command, which leaves one record.
+   * Id of one run of the command, the same in all its calls. One run writes one audit record.
    *
    * @generated from field: string run = 3;
    */
   run: string;
 
   /**
-   * Nothing is removed, only counted.
+   * Removes nothing, only counts.
    *
    * @generated from field: bool dry_run = 4;
    */
@@ -406,14 +407,14 @@ export type ForgetApplicationResponse = Message<"headset.notifier.v1.ForgetAppli
   forgotten: Forgotten[];
 
   /**
-   * In a dry run: how many of them are still to be delivered.
+   * In a dry run: number of the deliveries that are still pending.
    *
    * @generated from field: uint32 pending = 2;
    */
   pending: number;
 
   /**
-   * There may be more, now or in the next seconds.
+   * True: call again in a few seconds to remove the rest.
    *
    * @generated from field: bool more = 3;
    */
@@ -428,7 +429,7 @@ export const ForgetApplicationResponseSchema: GenMessage<ForgetApplicationRespon
   messageDesc(file_notifier_v1_admin, 11);
 
 /**
- * The operators' API of notifier (rule C17).
+ * The operators' API of the notifier (rule C17).
  *
  * @generated from service headset.notifier.v1.NotifierAdminService
  */
@@ -450,7 +451,7 @@ export const NotifierAdminService: GenService<{
     output: typeof GetDeliveryResponseSchema;
   },
   /**
-   * Sends a delivery again, with the same body and notification id and a new budget of attempts.
+   * Sends a delivery again, with the same body and notification id. The number of attempts starts again at 0.
    *
    * @generated from rpc headset.notifier.v1.NotifierAdminService.RedeliverDelivery
    */
@@ -460,8 +461,8 @@ export const NotifierAdminService: GenService<{
     output: typeof RedeliverDeliveryResponseSchema;
   },
   /**
-   * Removes deliveries of a device that are not pending (ADR 0047): those of the named transactions and
-   * notifications, or, where none is named, the next ones of what its headset reported.
+   * Removes the deliveries of a device that are not pending (ADR 0047). With ids: the deliveries of these transactions
+   * and notifications. Without ids: the next page of deliveries for reports of the headset.
    *
    * @generated from rpc headset.notifier.v1.NotifierAdminService.ForgetDevice
    */
@@ -471,8 +472,8 @@ export const NotifierAdminService: GenService<{
     output: typeof ForgetDeviceResponseSchema;
   },
   /**
-   * Removes the next deliveries of an application, whatever their state (ADR 0047): devices has forgotten where they
-   * would go. Notifications that are still in the log are dropped from then on.
+   * Removes the next page of deliveries of an application, in any state (ADR 0047). The service devices has removed
+   * their destinations before. Notifications of the application that are still in the log are dropped.
    *
    * @generated from rpc headset.notifier.v1.NotifierAdminService.ForgetApplication
    */

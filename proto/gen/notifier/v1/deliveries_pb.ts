@@ -42,14 +42,14 @@ export type OwnDelivery = Message<"headset.notifier.v1.OwnDelivery"> & {
   destination: string;
 
   /**
-   * Empty: it names none.
+   * Empty: the callback has no device.
    *
    * @generated from field: string device_id = 4;
    */
   deviceId: string;
 
   /**
-   * 0: it is of none.
+   * 0: the callback has no transaction.
    *
    * @generated from field: int64 transaction_id = 5;
    */
@@ -68,28 +68,28 @@ export type OwnDelivery = Message<"headset.notifier.v1.OwnDelivery"> & {
   createdAtMs: bigint;
 
   /**
-   * Attempts since it was made, or was last sent again.
+   * Attempts since the delivery was created or last sent again.
    *
    * @generated from field: uint32 attempts = 8;
    */
   attempts: number;
 
   /**
-   * 0: none is planned.
+   * 0: no attempt is planned.
    *
    * @generated from field: int64 next_attempt_at_ms = 9;
    */
   nextAttemptAtMs: bigint;
 
   /**
-   * 0: it has not ended.
+   * 0: the delivery has not ended.
    *
    * @generated from field: int64 ended_at_ms = 10;
    */
   endedAtMs: bigint;
 
   /**
-   * The last attempt; absent: there was none.
+   * Absent: no attempt yet.
    *
    * @generated from field: headset.notifier.v1.OwnAttempt last_attempt = 11;
    */
@@ -118,35 +118,35 @@ export type OwnAttempt = Message<"headset.notifier.v1.OwnAttempt"> & {
   durationMs: number;
 
   /**
-   * HTTP status; 0: there was no answer.
+   * HTTP status. 0: no response.
    *
    * @generated from field: uint32 status_code = 3;
    */
   statusCode: number;
 
   /**
-   * A word for why it failed; empty: it did not.
+   * Code of the reason of the failure. Empty: success.
    *
    * @generated from field: string reason = 4;
    */
   reason: string;
 
   /**
-   * The same for people.
+   * The reason as a sentence.
    *
    * @generated from field: string message = 5;
    */
   message: string;
 
   /**
-   * Where it went; empty: not known.
+   * Host of the attempt. Empty: not known.
    *
    * @generated from field: string host = 6;
    */
   host: string;
 
   /**
-   * The beginning of an answer that was no success, at most 1 KiB.
+   * The beginning of a response that is not a success, at most 1 KiB.
    *
    * @generated from field: string answer = 7;
    */
@@ -170,42 +170,42 @@ export type FindDeliveriesRequest = Message<"headset.notifier.v1.FindDeliveriesR
   applicationId: string;
 
   /**
-   * Empty: every state.
+   * Empty: all states.
    *
    * @generated from field: string state = 2;
    */
   state: string;
 
   /**
-   * JSON name of a settings field; empty: every one.
+   * JSON name of a settings field. Empty: all destinations.
    *
    * @generated from field: string destination = 3;
    */
   destination: string;
 
   /**
-   * operationIds of the notification document; empty: every type.
+   * operationIds of the notification document. Empty: all types.
    *
    * @generated from field: repeated string types = 4;
    */
   types: string[];
 
   /**
-   * Empty: every device.
+   * Empty: all devices.
    *
    * @generated from field: string device_id = 5;
    */
   deviceId: string;
 
   /**
-   * 0: every transaction, and deliveries of none.
+   * 0: all deliveries, with or without a transaction.
    *
    * @generated from field: int64 transaction_id = 6;
    */
   transactionId: bigint;
 
   /**
-   * By creation, both included; absent: no bound.
+   * Range of the creation time, inclusive. Absent: no limit.
    *
    * @generated from field: optional int64 from_ms = 7;
    */
@@ -217,7 +217,7 @@ export type FindDeliveriesRequest = Message<"headset.notifier.v1.FindDeliveriesR
   toMs?: bigint | undefined;
 
   /**
-   * As an earlier response gave it; empty: from the newest one.
+   * Cursor of an earlier response. Empty: start with the newest delivery.
    *
    * @generated from field: string after = 9;
    */
@@ -248,7 +248,7 @@ export type FindDeliveriesResponse = Message<"headset.notifier.v1.FindDeliveries
   deliveries: OwnDelivery[];
 
   /**
-   * Empty: there are no more.
+   * Empty: this is the last page.
    *
    * @generated from field: string cursor = 2;
    */
@@ -294,7 +294,7 @@ export type ReadDeliveryResponse = Message<"headset.notifier.v1.ReadDeliveryResp
   delivery?: OwnDelivery | undefined;
 
   /**
-   * The first one and the last 19, oldest first.
+   * The first attempt and the last 19 attempts, oldest first.
    *
    * @generated from field: repeated headset.notifier.v1.OwnAttempt attempts = 2;
    */
@@ -328,7 +328,7 @@ export type SendAgainRequest = Message<"headset.notifier.v1.SendAgainRequest"> &
   deliveryId: string;
 
   /**
-   * Also one that never failed.
+   * Also sends a delivery that never failed.
    *
    * @generated from field: bool force = 3;
    */
@@ -369,42 +369,42 @@ export type RecoverRequest = Message<"headset.notifier.v1.RecoverRequest"> & {
   caller?: Caller | undefined;
 
   /**
-   * By creation.
+   * Creation time of the oldest delivery to send.
    *
    * @generated from field: int64 since_ms = 2;
    */
   sinceMs: bigint;
 
   /**
-   * JSON name of a settings field; empty: every one.
+   * JSON name of a settings field. Empty: all destinations.
    *
    * @generated from field: string destination = 3;
    */
   destination: string;
 
   /**
-   * operationIds of the notification document; empty: every type.
+   * operationIds of the notification document. Empty: all types.
    *
    * @generated from field: repeated string types = 4;
    */
   types: string[];
 
   /**
-   * Empty: every device.
+   * Empty: all devices.
    *
    * @generated from field: string device_id = 5;
    */
   deviceId: string;
 
   /**
-   * Also what was delivered.
+   * Also sends delivered callbacks.
    *
    * @generated from field: bool delivered = 6;
    */
   delivered: boolean;
 
   /**
-   * Only counts.
+   * Sends nothing, only counts.
    *
    * @generated from field: bool dry_run = 7;
    */
@@ -423,7 +423,7 @@ export const RecoverRequestSchema: GenMessage<RecoverRequest> = /*@__PURE__*/
  */
 export type RecoverResponse = Message<"headset.notifier.v1.RecoverResponse"> & {
   /**
-   * How many deliveries there are to be sent.
+   * Number of deliveries to send.
    *
    * @generated from field: uint32 count = 1;
    */
@@ -445,7 +445,7 @@ export const RecoverResponseSchema: GenMessage<RecoverResponse> = /*@__PURE__*/
   messageDesc(file_notifier_v1_deliveries, 9);
 
 /**
- * Deliveries that are sent again together.
+ * A group of deliveries that are sent again.
  *
  * @generated from message headset.notifier.v1.Recovery
  */
@@ -461,7 +461,7 @@ export type Recovery = Message<"headset.notifier.v1.Recovery"> & {
   total: number;
 
   /**
-   * So many of them are handed over for sending, or needed it no more.
+   * Number of deliveries that are handed over for sending, or that do not need it any more.
    *
    * @generated from field: uint32 done = 3;
    */
@@ -473,7 +473,7 @@ export type Recovery = Message<"headset.notifier.v1.Recovery"> & {
   beganAtMs: bigint;
 
   /**
-   * 0: it runs.
+   * 0: the recovery still runs.
    *
    * @generated from field: int64 ended_at_ms = 5;
    */
@@ -527,13 +527,13 @@ export const ReadRecoveryResponseSchema: GenMessage<ReadRecoveryResponse> = /*@_
   messageDesc(file_notifier_v1_deliveries, 12);
 
 /**
- * An application's deliveries, as its integrator sees them: without what is the platform's own.
+ * Deliveries of an application for its integrator. Without the internal data of the platform.
  *
  * @generated from service headset.notifier.v1.DeliveriesService
  */
 export const DeliveriesService: GenService<{
   /**
-   * Newest first. INVALID_ARGUMENT for a cursor that is not of this application and these filters.
+   * Lists deliveries, newest first. INVALID_ARGUMENT if the cursor belongs to another application or to other filters.
    *
    * @generated from rpc headset.notifier.v1.DeliveriesService.FindDeliveries
    */
@@ -543,7 +543,7 @@ export const DeliveriesService: GenService<{
     output: typeof FindDeliveriesResponseSchema;
   },
   /**
-   * NOT_FOUND for one of another application.
+   * NOT_FOUND for a delivery of another application.
    *
    * @generated from rpc headset.notifier.v1.DeliveriesService.ReadDelivery
    */
@@ -553,8 +553,8 @@ export const DeliveriesService: GenService<{
     output: typeof ReadDeliveryResponseSchema;
   },
   /**
-   * Sends a delivery again, with the same body and id. ABORTED (conflict) while it is still to be sent, for a
-   * replaced one, and without `force` for one that never failed.
+   * Sends a delivery again, with the same body and id. ABORTED (conflict) if the delivery is pending or replaced.
+   * ABORTED without `force` if the delivery never failed.
    *
    * @generated from rpc headset.notifier.v1.DeliveriesService.SendAgain
    */
@@ -564,8 +564,8 @@ export const DeliveriesService: GenService<{
     output: typeof SendAgainResponseSchema;
   },
   /**
-   * Sends many again, at a pace. INVALID_ARGUMENT, with the number, where they are too many; ABORTED (conflict) while
-   * another recovery of the application runs.
+   * Sends many deliveries again, at a limited rate. INVALID_ARGUMENT with their number if there are too many. ABORTED
+   * (conflict) while another recovery of the application runs.
    *
    * @generated from rpc headset.notifier.v1.DeliveriesService.Recover
    */
@@ -575,7 +575,7 @@ export const DeliveriesService: GenService<{
     output: typeof RecoverResponseSchema;
   },
   /**
-   * NOT_FOUND for one of another application.
+   * NOT_FOUND for a recovery of another application.
    *
    * @generated from rpc headset.notifier.v1.DeliveriesService.ReadRecovery
    */

@@ -13,8 +13,8 @@ export const file_notifier_v1_events: GenFile = /*@__PURE__*/
   fileDesc("Chhub3RpZmllci92MS9ldmVudHMucHJvdG8SE2hlYWRzZXQubm90aWZpZXIudjEiggIKEU5vdGlmaWNhdGlvbkV2ZW50EhcKD25vdGlmaWNhdGlvbl9pZBgBIAEoCRIWCg5hcHBsaWNhdGlvbl9pZBgCIAEoCRI1CgtkZXN0aW5hdGlvbhgDIAEoDjIgLmhlYWRzZXQubm90aWZpZXIudjEuRGVzdGluYXRpb24SEQoJb3JkZXJfa2V5GAQgASgJEhAKCHNlcXVlbmNlGAUgASgNEgwKBGJvZHkYBiABKAwSFQoNY3JlYXRlZF9hdF9tcxgHIAEoAxITCgt0cmFjZXBhcmVudBgIIAEoCRITCgtyZXBsYWNlYWJsZRgJIAEoCBIRCglyZXBvcnRfaWQYCiABKAQqrQEKC0Rlc3RpbmF0aW9uEhsKF0RFU1RJTkFUSU9OX1VOU1BFQ0lGSUVEEAASHAoYREVTVElOQVRJT05fREVWSUNFX0VWRU5UEAESGgoWREVTVElOQVRJT05fU09SQV9FVkVOVBACEiQKIERFU1RJTkFUSU9OX1NPUkFfRklMRV9TRU5EX0VWRU5UEAMSIQodREVTVElOQVRJT05fRklMRV9VUExPQURfRVZFTlQQBGIGcHJvdG8z");
 
 /**
- * Topic notifications, key = device id (application id where there is no device). One callback to
- * an integrator. May come twice: notification_id makes it idempotent.
+ * Topic notifications, key = device id (application id if there is no device). One callback to an integrator. An event
+ * may arrive more than once. Consumers use notification_id to handle it once.
  *
  * @generated from message headset.notifier.v1.NotificationEvent
  */
@@ -37,8 +37,8 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
   destination: Destination;
 
   /**
-   * Callbacks with the same order key are sent in the order of sequence, each after the one before has
-   * ended (rule B10). Empty: no order.
+   * Callbacks with the same order key are sent in the order of sequence. Each callback waits until the callback before
+   * it has ended (rule B10). Empty: no order.
    *
    * @generated from field: string order_key = 4;
    */
@@ -50,15 +50,15 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
   sequence: number;
 
   /**
-   * The JSON body, UTF-8, exactly as it will be signed and sent.
+   * The JSON body, UTF-8. It is signed and sent unchanged.
    *
    * @generated from field: bytes body = 6;
    */
   body: Uint8Array;
 
   /**
-   * When the cloud received the content of the callback, by the cloud's clock, never a headset's. The time
-   * limit for its attempts counts from here (rule B10).
+   * When the cloud received the content of the callback, by the clock of the cloud. The time limit for the attempts
+   * starts at this time (rule B10).
    *
    * @generated from field: int64 created_at_ms = 7;
    */
@@ -70,16 +70,17 @@ export type NotificationEvent = Message<"headset.notifier.v1.NotificationEvent">
   traceparent: string;
 
   /**
-   * An undelivered progress is replaced by a later event of the same order key (rule B10).
+   * A later event of the same order key replaces the callback if it is undelivered (rule B10). For progress.
    *
    * @generated from field: bool replaceable = 9;
    */
   replaceable: boolean;
 
   /**
-   * Not 0: a headset's report of its own state. Callbacks with the same order key, application and
-   * destination are sent in the order of report_id, then of sequence, each after the one before has had
-   * its first attempt (rule A20). They are published in this order, under the same key of the topic.
+   * Not 0: the callback is for a report of the headset about its own state. Callbacks with the same order key,
+   * application and destination are sent in the order of report_id, then of sequence. Each callback waits until the
+   * callback before it has had its first attempt (rule A20). They are published in the same order, under the same key
+   * of the topic.
    *
    * @generated from field: uint64 report_id = 10;
    */
@@ -94,7 +95,7 @@ export const NotificationEventSchema: GenMessage<NotificationEvent> = /*@__PURE_
   messageDesc(file_notifier_v1_events, 0);
 
 /**
- * The address in the application's settings that receives it (rule C9).
+ * The setting of the application with the URL that receives the callback (rule C9).
  *
  * @generated from enum headset.notifier.v1.Destination
  */
@@ -126,7 +127,7 @@ export const Destination = {
 } as const;
 
 /**
- * The address in the application's settings that receives it (rule C9).
+ * The setting of the application with the URL that receives the callback (rule C9).
  *
  * @generated from enum headset.notifier.v1.Destination
  */

@@ -24,7 +24,7 @@ export type ReadEventsRequest = Message<"headset.notifier.v1.ReadEventsRequest">
   applicationId: string;
 
   /**
-   * As an earlier response gave it; empty: from the oldest event that is kept.
+   * Cursor of an earlier response. Empty: start with the oldest stored event.
    *
    * @generated from field: string after = 2;
    */
@@ -38,28 +38,29 @@ export type ReadEventsRequest = Message<"headset.notifier.v1.ReadEventsRequest">
   limit: number;
 
   /**
-   * operationIds of the notification document; empty: every type.
+   * operationIds of the notification document. Empty: all types.
    *
    * @generated from field: repeated string types = 4;
    */
   types: string[];
 
   /**
-   * Empty: every device, and events without one.
+   * Empty: all events, with or without a device.
    *
    * @generated from field: string device_id = 5;
    */
   deviceId: string;
 
   /**
-   * Without after: no event that was created then or later is left out, milliseconds since 1970. Some may be older.
+   * Only without `after`. Milliseconds since 1970. Returns all events that were created at this time or later, and maybe
+   * some older ones.
    *
    * @generated from field: optional int64 from_ms = 6;
    */
   fromMs?: bigint | undefined;
 
   /**
-   * Shows also what was sent again.
+   * Also returns resends.
    *
    * @generated from field: bool with_resends = 7;
    */
@@ -83,14 +84,14 @@ export type ReadEventsResponse = Message<"headset.notifier.v1.ReadEventsResponse
   events: Event[];
 
   /**
-   * Stands behind the last event that was looked at, whether it is in the response or a filter left it out.
+   * Position after the last checked event, even if a filter excluded that event.
    *
    * @generated from field: string cursor = 2;
    */
   cursor: string;
 
   /**
-   * There are more now.
+   * True: there are more events now.
    *
    * @generated from field: bool more = 3;
    */
@@ -105,7 +106,7 @@ export const ReadEventsResponseSchema: GenMessage<ReadEventsResponse> = /*@__PUR
   messageDesc(file_notifier_v1_feed, 1);
 
 /**
- * One callback, whether it was delivered, is still to be, or never will.
+ * One callback in any state.
  *
  * @generated from message headset.notifier.v1.Event
  */
@@ -132,28 +133,28 @@ export type Event = Message<"headset.notifier.v1.Event"> & {
   destination: string;
 
   /**
-   * When the cloud took it in, by the cloud's clock.
+   * When the cloud received the content of the callback, by the clock of the cloud.
    *
    * @generated from field: int64 created_at_ms = 4;
    */
   createdAtMs: bigint;
 
   /**
-   * Empty: it names none.
+   * Empty: the callback has no device.
    *
    * @generated from field: string device_id = 5;
    */
   deviceId: string;
 
   /**
-   * The JSON text that is signed and sent.
+   * The JSON body, which is signed and sent unchanged.
    *
    * @generated from field: string body = 6;
    */
   body: string;
 
   /**
-   * 0: the callback's first position. Otherwise it was sent again, for so many times.
+   * 0: the first position of the callback. Otherwise the number of the resend.
    *
    * @generated from field: uint32 resends = 7;
    */
@@ -168,14 +169,14 @@ export const EventSchema: GenMessage<Event> = /*@__PURE__*/
   messageDesc(file_notifier_v1_feed, 2);
 
 /**
- * What an application was told, or would be, for integrators who read it (ADR 0053).
+ * The event feed: all callbacks of an application, for integrators who read them (ADR 0053).
  *
  * @generated from service headset.notifier.v1.FeedService
  */
 export const FeedService: GenService<{
   /**
-   * The events behind a cursor. INVALID_ARGUMENT for a cursor that is unknown, another application's, of other
-   * filters, or expired; the message says how to continue.
+   * Returns the events after a cursor. INVALID_ARGUMENT if the cursor is unknown, has expired, or belongs to another
+   * application or to other filters. The message says how to continue.
    *
    * @generated from rpc headset.notifier.v1.FeedService.ReadEvents
    */

@@ -23,22 +23,21 @@ export type RequestSignedUrlsRequest = Message<"headset.notifier.v1.RequestSigne
   applicationId: string;
 
   /**
-   * JSON name of the settings field: soraRecGetPresignedUrl, soraRecGetMultiPresignedUrl or
-   * fileUploadGetUrl.
+   * JSON name of the settings field: soraRecGetPresignedUrl, soraRecGetMultiPresignedUrl or fileUploadGetUrl.
    *
    * @generated from field: string setting = 2;
    */
   setting: string;
 
   /**
-   * JSON, signed and sent unchanged.
+   * JSON. It is signed and sent unchanged.
    *
    * @generated from field: bytes body = 3;
    */
   body: Uint8Array;
 
   /**
-   * Maximum size of the response; at most 1 MiB, which is the default.
+   * Maximum size of the response. At most 1 MiB, which is also the default.
    *
    * @generated from field: uint32 max_answer_bytes = 4;
    */
@@ -57,7 +56,7 @@ export const RequestSignedUrlsRequestSchema: GenMessage<RequestSignedUrlsRequest
  */
 export type RequestSignedUrlsResponse = Message<"headset.notifier.v1.RequestSignedUrlsResponse"> & {
   /**
-   * The integrator's response, a JSON object.
+   * The response of the integrator, a JSON object.
    *
    * @generated from field: bytes body = 1;
    */
@@ -72,15 +71,15 @@ export const RequestSignedUrlsResponseSchema: GenMessage<RequestSignedUrlsRespon
   messageDesc(file_notifier_v1_service, 1);
 
 /**
- * Asks the integrator for signed URLs (specification Callbacks 7), with the same
- * signature, address rules and time-outs as callbacks.
+ * Requests signed URLs from the integrator (specification Callbacks 7). With the same signature, address rules and
+ * time-outs as callbacks.
  *
  * @generated from service headset.notifier.v1.SignedUrlsService
  */
 export const SignedUrlsService: GenService<{
   /**
-   * Makes one POST without retries; the caller decides on retries. NOT_FOUND destination_not_set when the
-   * setting or the key is missing; UNAVAILABLE when the response is not 200, too large, not JSON, or missing.
+   * Makes one POST request without retries. NOT_FOUND destination_not_set if the setting or the key is missing.
+   * UNAVAILABLE if there is no response, or if the response is not 200, not JSON or too large.
    *
    * @generated from rpc headset.notifier.v1.SignedUrlsService.RequestSignedUrls
    */

@@ -32,14 +32,14 @@ export type SendTestCallbackRequest = Message<"headset.notifier.v1.SendTestCallb
   destination: string;
 
   /**
-   * JSON, signed and sent unchanged.
+   * JSON. It is signed and sent unchanged.
    *
    * @generated from field: bytes body = 3;
    */
   body: Uint8Array;
 
   /**
-   * Also send it with a wrong signature, to see whether the receiver refuses it.
+   * Also sends the body with a wrong signature, to check that the receiver rejects it.
    *
    * @generated from field: bool verify = 4;
    */
@@ -58,14 +58,14 @@ export const SendTestCallbackRequestSchema: GenMessage<SendTestCallbackRequest> 
  */
 export type SendTestCallbackResponse = Message<"headset.notifier.v1.SendTestCallbackResponse"> & {
   /**
-   * The webhook-id that was sent.
+   * The webhook-id of the request.
    *
    * @generated from field: string webhook_id = 1;
    */
   webhookId: string;
 
   /**
-   * Host, with a port that is not the scheme's own.
+   * Host of the destination. With the port, unless it is the default port of the scheme.
    *
    * @generated from field: string host = 2;
    */
@@ -77,14 +77,14 @@ export type SendTestCallbackResponse = Message<"headset.notifier.v1.SendTestCall
   attempt?: TestAttempt | undefined;
 
   /**
-   * Absent: not asked for.
+   * Absent: not requested.
    *
    * @generated from field: headset.notifier.v1.TestVerification verification = 4;
    */
   verification?: TestVerification | undefined;
 
   /**
-   * The body that was sent; of a repeat under its Idempotency-Key that of the first call.
+   * The body that was sent. For a repeated Idempotency-Key, the body of the first call.
    *
    * @generated from field: bytes body = 5;
    */
@@ -99,7 +99,7 @@ export const SendTestCallbackResponseSchema: GenMessage<SendTestCallbackResponse
   messageDesc(file_notifier_v1_test_callbacks, 1);
 
 /**
- * What came of one request.
+ * The result of one request.
  *
  * @generated from message headset.notifier.v1.TestAttempt
  */
@@ -115,35 +115,35 @@ export type TestAttempt = Message<"headset.notifier.v1.TestAttempt"> & {
   durationMs: number;
 
   /**
-   * 0 when there was no answer.
+   * HTTP status. 0: no response.
    *
    * @generated from field: uint32 status_code = 3;
    */
   statusCode: number;
 
   /**
-   * In words; empty when the receiver took it.
+   * The reason of the failure as a sentence. Empty: success.
    *
    * @generated from field: string reason = 4;
    */
   reason: string;
 
   /**
-   * Absent: the connection did not get so far, or the URL is http.
+   * Absent: there was no TLS connection, or the URL is http.
    *
    * @generated from field: headset.notifier.v1.TestTls tls = 5;
    */
   tls?: TestTls | undefined;
 
   /**
-   * First 1 KiB of the answer, as text.
+   * The first 1 KiB of the response, as text.
    *
    * @generated from field: string answer = 6;
    */
   answer: string;
 
   /**
-   * There was more.
+   * True: the response was longer.
    *
    * @generated from field: bool answer_cut = 7;
    */
@@ -158,7 +158,7 @@ export const TestAttemptSchema: GenMessage<TestAttempt> = /*@__PURE__*/
   messageDesc(file_notifier_v1_test_callbacks, 2);
 
 /**
- * The connection as TLS made it.
+ * The TLS connection of a request.
  *
  * @generated from message headset.notifier.v1.TestTls
  */
@@ -197,13 +197,13 @@ export const TestTlsSchema: GenMessage<TestTls> = /*@__PURE__*/
   messageDesc(file_notifier_v1_test_callbacks, 3);
 
 /**
- * Whether the receiver refused a wrong signature.
+ * Whether the receiver rejects a wrong signature.
  *
  * @generated from message headset.notifier.v1.TestVerification
  */
 export type TestVerification = Message<"headset.notifier.v1.TestVerification"> & {
   /**
-   * Absent: neither a 2xx nor a 4xx came.
+   * Absent: the response was neither 2xx nor 4xx, or there was none.
    *
    * @generated from field: optional bool refused = 1;
    */
@@ -223,16 +223,15 @@ export const TestVerificationSchema: GenMessage<TestVerification> = /*@__PURE__*
   messageDesc(file_notifier_v1_test_callbacks, 4);
 
 /**
- * Test callbacks for integrators: sent now, kept nowhere as an event.
+ * Test callbacks for integrators. They are sent at once and are not stored as events.
  *
  * @generated from service headset.notifier.v1.TestCallbacksService
  */
 export const TestCallbacksService: GenService<{
   /**
-   * Sends a body to a registered destination of the application, signed with its key, by the same way and address
-   * rules as callbacks; within 13 s in all. A receiver that fails is an answer, no error. NOT_FOUND
-   * destination_not_set when the setting or the key is missing; RESOURCE_EXHAUSTED while too many of the
-   * application are under way.
+   * Sends a body to a destination of the application within 13 s. With the key, address rules and connection settings
+   * of normal callbacks. A receiver that fails is not an error of the call. NOT_FOUND destination_not_set if the
+   * setting or the key is missing. RESOURCE_EXHAUSTED if too many test callbacks of the application run.
    *
    * @generated from rpc headset.notifier.v1.TestCallbacksService.SendTestCallback
    */

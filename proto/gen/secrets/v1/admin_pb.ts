@@ -54,7 +54,7 @@ export type ServiceSecrets = Message<"headset.secrets.v1.ServiceSecrets"> & {
   service: string;
 
   /**
-   * Id of SECRET_KEY in the process that answers.
+   * Id of SECRET_KEY in the process that responds.
    *
    * @generated from field: string sealing_key = 2;
    */
@@ -68,14 +68,14 @@ export type ServiceSecrets = Message<"headset.secrets.v1.ServiceSecrets"> & {
   otherKeys: string[];
 
   /**
-   * Ids of the keys by which values of this database are sealed, as far as processes have noted them.
+   * Ids of the keys that values of this database may need. Processes store the id of each key that they seal with.
    *
    * @generated from field: repeated string noted_keys = 4;
    */
   notedKeys: string[];
 
   /**
-   * What of this database is sealed, for LookThroughSecrets.
+   * The places of this database with sealed values, for LookThroughSecrets.
    *
    * @generated from field: repeated string places = 5;
    */
@@ -104,7 +104,7 @@ export type LookThroughSecretsRequest = Message<"headset.secrets.v1.LookThroughS
   place: string;
 
   /**
-   * `next` of the answer before; empty: from the beginning.
+   * `next` of the previous response. Empty: start at the beginning.
    *
    * @generated from field: string after = 3;
    */
@@ -128,14 +128,14 @@ export const LookThroughSecretsRequestSchema: GenMessage<LookThroughSecretsReque
  */
 export type LookThroughSecretsResponse = Message<"headset.secrets.v1.LookThroughSecretsResponse"> & {
   /**
-   * Where to continue; empty: this was the end.
+   * Where to continue. Empty: the call has reached the end.
    *
    * @generated from field: string next = 1;
    */
   next: string;
 
   /**
-   * How many values each key opens, after they were moved.
+   * Number of values that each key opens, after the move.
    *
    * @generated from field: repeated headset.secrets.v1.KeyCount keys = 2;
    */
@@ -147,7 +147,7 @@ export type LookThroughSecretsResponse = Message<"headset.secrets.v1.LookThrough
   moved: number;
 
   /**
-   * Values that changed while they were being moved; another run finds them.
+   * Number of values that changed during the move. Another run moves them.
    *
    * @generated from field: uint32 changed = 4;
    */
@@ -195,14 +195,14 @@ export const KeyCountSchema: GenMessage<KeyCount> = /*@__PURE__*/
  */
 export type UnopenedSecret = Message<"headset.secrets.v1.UnopenedSecret"> & {
   /**
-   * Id of the document.
+   * Id of the document with the value.
    *
    * @generated from field: string of = 1;
    */
   of: string;
 
   /**
-   * The key that sealed it, where the value names it.
+   * Id of the key that sealed the value, if the value contains it.
    *
    * @generated from field: string key = 2;
    */
@@ -252,7 +252,7 @@ export const ForgetSecretKeyResponseSchema: GenMessage<ForgetSecretKeyResponse> 
   messageDesc(file_secrets_v1_admin, 8);
 
 /**
- * What ctl shows of a run over all places.
+ * The output of ctl for a run over all places.
  *
  * @generated from message headset.secrets.v1.SecretsReport
  */
@@ -313,8 +313,8 @@ export const PlaceReportSchema: GenMessage<PlaceReport> = /*@__PURE__*/
   messageDesc(file_secrets_v1_admin, 10);
 
 /**
- * The operators' API for what SECRET_KEY seals (ADR 0039). Each service serves its own database; where several
- * services share a process, it answers for all of them.
+ * The operators' API for values that are sealed with SECRET_KEY (ADR 0039). Each service handles its own database. In a
+ * process with several services, the API handles all of them.
  *
  * @generated from service headset.secrets.v1.SecretsAdminService
  */
@@ -328,8 +328,8 @@ export const SecretsAdminService: GenService<{
     output: typeof GetSecretsResponseSchema;
   },
   /**
-   * Looks through the next values of a place, and moves them to the key that seals if that is asked. May be
-   * interrupted and repeated at any time: each value is replaced by a conditional update.
+   * Checks the next values of a place. With `reseal`, it moves them to the sealing key. The call may be interrupted and
+   * repeated at any time, because it replaces each value by a conditional update.
    *
    * @generated from rpc headset.secrets.v1.SecretsAdminService.LookThroughSecrets
    */
@@ -339,8 +339,8 @@ export const SecretsAdminService: GenService<{
     output: typeof LookThroughSecretsResponseSchema;
   },
   /**
-   * The service's database has no value of the key any more, or its values are given up: processes without the
-   * key are ready again.
+   * Removes a key from the list of keys that the service needs. Processes without the key become ready again. Only for
+   * a key that no value uses, or whose values are given up.
    *
    * @generated from rpc headset.secrets.v1.SecretsAdminService.ForgetSecretKey
    */

@@ -49,7 +49,7 @@ export type ArtifactInfo = Message<"headset.updates.v1.ArtifactInfo"> & {
   sizeBytes: bigint;
 
   /**
-   * Hexadecimal; empty until it was checked.
+   * Hexadecimal. Empty until the file is checked.
    *
    * @generated from field: string sha256 = 7;
    */
@@ -114,7 +114,7 @@ export type PutFirmwareResponse = Message<"headset.updates.v1.PutFirmwareRespons
   artifact?: ArtifactInfo | undefined;
 
   /**
-   * Empty if the file is already there.
+   * Empty if the file exists already.
    *
    * @generated from field: string upload_url = 2;
    */
@@ -263,7 +263,7 @@ export const ArtifactState = {
   UNSPECIFIED: 0,
 
   /**
-   * A URL was issued; nothing has been checked yet.
+   * A URL was issued. Nothing has been checked yet.
    *
    * @generated from enum value: ARTIFACT_STATE_UPLOADING = 1;
    */
@@ -275,7 +275,7 @@ export const ArtifactState = {
   DELIVERABLE: 2,
 
   /**
-   * The upload failed a check; reason says which.
+   * The upload failed a check. The field reason says which one.
    *
    * @generated from enum value: ARTIFACT_STATE_REJECTED = 3;
    */
@@ -299,13 +299,14 @@ export const ArtifactStateSchema: GenEnum<ArtifactState> = /*@__PURE__*/
   enumDesc(file_updates_v1_admin, 1);
 
 /**
- * The operators' API of updates (rule C17): the firmware catalogue, and the states of uploads.
+ * The operators' API of updates (rule C17): the firmware catalogue and the states of uploads.
  *
  * @generated from service headset.updates.v1.UpdatesAdminService
  */
 export const UpdatesAdminService: GenService<{
   /**
-   * Begins a firmware: returns the URL for the PUT of its file. The same call again returns a new URL.
+   * Registers a firmware version and returns the URL for the PUT request with its file. A repeated call returns a new
+   * URL.
    *
    * @generated from rpc headset.updates.v1.UpdatesAdminService.PutFirmware
    */
@@ -315,7 +316,7 @@ export const UpdatesAdminService: GenService<{
     output: typeof PutFirmwareResponseSchema;
   },
   /**
-   * Withdraws a firmware or a software version: it is no longer deliverable.
+   * Withdraws a firmware version or a software version. It can no longer be delivered.
    *
    * @generated from rpc headset.updates.v1.UpdatesAdminService.WithdrawArtifact
    */

@@ -55,7 +55,7 @@ export const RequestUploadRequestSchema: GenMessage<RequestUploadRequest> = /*@_
  */
 export type RequestUploadResponse = Message<"headset.updates.v1.RequestUploadResponse"> & {
   /**
-   * True: there is nothing to upload, and urls is empty.
+   * True: no upload is needed, and urls is empty.
    *
    * @generated from field: bool app_file_exists = 1;
    */
@@ -114,7 +114,7 @@ export const UploadUrlSchema: GenMessage<UploadUrl> = /*@__PURE__*/
   messageDesc(file_updates_v1_service, 2);
 
 /**
- * Takes back a version with which no update was ever sent.
+ * Withdraws a version that was never sent to a device.
  *
  * @generated from message headset.updates.v1.WithdrawAppRequest
  */
@@ -405,7 +405,7 @@ export const GetDownloadUrlRequestSchema: GenMessage<GetDownloadUrlRequest> = /*
  */
 export type GetDownloadUrlResponse = Message<"headset.updates.v1.GetDownloadUrlResponse"> & {
   /**
-   * Empty when refused.
+   * Empty: refused.
    *
    * @generated from field: string url = 1;
    */
@@ -444,7 +444,7 @@ export const UpdatesService: GenService<{
     output: typeof RequestUploadResponseSchema;
   },
   /**
-   * Not repeatable: a late repeat would withdraw what was uploaded after the first call.
+   * Not repeatable: a late repeat would withdraw a file that was uploaded after the first call.
    *
    * @generated from rpc headset.updates.v1.UpdatesService.WithdrawApp
    */
@@ -489,7 +489,7 @@ export const UpdatesService: GenService<{
   serviceDesc(file_updates_v1_service, 0);
 
 /**
- * For device-link: returns the URL from which a headset loads an artifact.
+ * For device-link: returns the URL from which a headset downloads an artifact.
  *
  * @generated from service headset.updates.v1.DownloadsService
  */
