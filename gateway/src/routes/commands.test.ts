@@ -149,7 +149,11 @@ test.each([
     '{"launchType":"activity","action":"\\ud800"}',
     '/action contains an unpaired surrogate.',
   ],
-  ['an unpaired surrogate as a name', withExtras('{"\\udc00":1}'), '/extras/ contains an unpaired surrogate.'],
+  [
+    'an unpaired surrogate as a name',
+    withExtras('{"\\udc00":1}'),
+    '/extras/ contains an unpaired surrogate.',
+  ],
   ['a truncated body', '{"launchType":"activ', 'The body is not valid JSON.'],
   ['two values', '{"launchType":"activity"}{}', 'The body is not valid JSON.'],
   ['a comment', '{"launchType":"activity"/**/}', 'The body is not valid JSON.'],

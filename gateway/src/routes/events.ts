@@ -14,7 +14,10 @@ export function typesOf(list: string | number | undefined): string[] {
   const types = list === undefined ? [] : String(list).split(',');
   const wrong = types.find(isNoType);
   if (wrong !== undefined) {
-    throw new DomainError('invalid_argument', `The query parameter types contains ${wrong}, which is not a type.`);
+    throw new DomainError(
+      'invalid_argument',
+      `The query parameter types contains ${wrong}, which is not a type.`,
+    );
   }
   return types;
 }

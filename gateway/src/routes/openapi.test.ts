@@ -24,27 +24,30 @@ describe.each(documentNames)('%s', (name) => {
     expect(json.headers.get('cache-control')).toBe('public, max-age=300');
   });
 
-  test.each(['yaml', 'json'])('%s: a client with the current version gets 304; HEAD has no body', async (form) => {
-    const first = await get(`${name}.${form}`);
-    const etag = first.headers.get('etag') ?? '';
-    expect(etag).toMatch(/^"[\w-]{43}"$/);
-    const bytes = (await first.arrayBuffer()).byteLength;
-    for (const given of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const again = await get(`${name}.${form}`, { headers: { 'if-none-match': given } });
-      expect([given, again.status, again.headers.get('etag'), await again.text()]).toEqual([
-        ...[given, 304],
-        ...[etag, ''],
+  test.each(['yaml', 'json'])(
+    '%s: a client with the current version gets 304; HEAD has no body',
+    async (form) => {
+      const first = await get(`${name}.${form}`);
+      const etag = first.headers.get('etag') ?? '';
+      expect(etag).toMatch(/^"[\w-]{43}"$/);
+      const bytes = (await first.arrayBuffer()).byteLength;
+      for (const given of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+        const again = await get(`${name}.${form}`, { headers: { 'if-none-match': given } });
+        expect([given, again.status, again.headers.get('etag'), await again.text()]).toEqual([
+          ...[given, 304],
+          ...[etag, ''],
+        ]);
+      }
+      const other = await get(`${name}.${form}`, { headers: { 'if-none-match': '"other"' } });
+      expect([other.status, (await other.arrayBuffer()).byteLength]).toEqual([200, bytes]);
+      const head = await get(`${name}.${form}`, { method: 'HEAD' });
+      expect([head.status, head.headers.get('content-length'), head.headers.get('etag')]).toEqual([
+        ...[200, String(bytes)],
+        etag,
       ]);
-    }
-    const other = await get(`${name}.${form}`, { headers: { 'if-none-match': '"other"' } });
-    expect([other.status, (await other.arrayBuffer()).byteLength]).toEqual([200, bytes]);
-    const head = await get(`${name}.${form}`, { method: 'HEAD' });
-    expect([head.status, head.headers.get('content-length'), head.headers.get('etag')]).toEqual([
-      ...[200, String(bytes)],
-      etag,
-    ]);
-    expect(await head.text()).toBe('');
-  });
+      expect(await head.text()).toBe('');
+    },
+  );
 });
 
 // protects against rest/path-unknown

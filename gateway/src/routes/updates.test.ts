@@ -162,19 +162,16 @@ describe('upload of software', () => {
   });
   test('an unknown field is rejected', () =>
     refused('POST', path, { ...body, splitted: 2 }, '/splitted is not a known field.'));
-  test.each(['invalid_argument', 'unavailable'] as const)(
-    'an error (%s) keeps its message',
-    async (code) => {
-      suite.fakes.answers.requestUpload = async () => {
-        throw new DomainError(code, 'package begins with the reserved prefix.');
-      };
-      const answer = await send('POST', path, body);
-      expect([answer.status, message(answer.text)]).toEqual([
-        code === 'unavailable' ? 503 : 400,
-        'package begins with the reserved prefix.',
-      ]);
-    },
-  );
+  test.each(['invalid_argument', 'unavailable'] as const)('an error (%s) keeps its message', async (code) => {
+    suite.fakes.answers.requestUpload = async () => {
+      throw new DomainError(code, 'package begins with the reserved prefix.');
+    };
+    const answer = await send('POST', path, body);
+    expect([answer.status, message(answer.text)]).toEqual([
+      code === 'unavailable' ? 503 : 400,
+      'package begins with the reserved prefix.',
+    ]);
+  });
 });
 
 describe('list of software', () => {

@@ -6,7 +6,7 @@ import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-t
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { Registry } from 'prom-client';
 import { assembleShares } from './assemble.ts';
-import { createShares, type Shares, reportEveryMs } from './shares.ts';
+import { createShares, reportEveryMs, type Shares } from './shares.ts';
 
 const limits = { callsPerSecond: 200, callsBurst: 100, callsUnderWay: 40, deviceChangesPerSecond: 100 };
 const unbounded = { ...limits, callsPerSecond: 1_000_000, callsBurst: 1_000_000 };

@@ -10,7 +10,7 @@ import {
   type RpcBinding,
 } from '@headset-cloud/kit/rpc/types.ts';
 import { SharesService } from '@headset-cloud/proto/gateway/v1/shares_pb.ts';
-import { type Shares, type UsageReport, reportEveryMs } from './shares.ts';
+import { reportEveryMs, type Shares, type UsageReport } from './shares.ts';
 
 /** Interval at which the names are resolved again; milliseconds. */
 const resolveEveryMs = 5000;

@@ -94,6 +94,8 @@ export class Share {
 
   /** True if it is unused and nothing must be reported. */
   get isIdle(): boolean {
-    return this.underWay === 0 && this.#reportedUnderWay === 0 && this.#smoothed < 0.01 && this.bucket.left >= 1;
+    return (
+      this.underWay === 0 && this.#reportedUnderWay === 0 && this.#smoothed < 0.01 && this.bucket.left >= 1
+    );
   }
 }

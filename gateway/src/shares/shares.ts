@@ -2,7 +2,7 @@ import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { LRUCache } from 'lru-cache';
 import type { Rate } from './bucket.ts';
 import { refusals } from './refusals.ts';
-import { type Usage, Share } from './share.ts';
+import { Share, type Usage } from './share.ts';
 
 /** Limits of one client of an application; an absent limit is not enforced. */
 export interface ClientLimits {

@@ -51,12 +51,15 @@ test.each([
     'the egress proxy demands other credentials (407)',
   ],
   ['never answers', { conduct: 'silent' }, 'the egress proxy opened no tunnel within'],
-] as const)('a proxy that %s makes tokens unavailable, and the log has the reason', async (_, trouble, reason) => {
-  // Only a proxy that never answers needs a short time-out.
-  const silent = 'conduct' in trouble && trouble.conduct === 'silent';
-  const { keys, lines } = behindProxy(silent ? 200 : 2500);
-  Object.assign(proxy, trouble);
-  await expect(keys.find(key.kid, 'ES256')).rejects.toMatchObject({ code: 'unavailable' });
-  expect(lines.join()).toContain("the issuer's keys cannot be fetched");
-  expect(lines.join()).toContain(reason);
-});
+] as const)(
+  'a proxy that %s makes tokens unavailable, and the log has the reason',
+  async (_, trouble, reason) => {
+    // Only a proxy that never answers needs a short time-out.
+    const silent = 'conduct' in trouble && trouble.conduct === 'silent';
+    const { keys, lines } = behindProxy(silent ? 200 : 2500);
+    Object.assign(proxy, trouble);
+    await expect(keys.find(key.kid, 'ES256')).rejects.toMatchObject({ code: 'unavailable' });
+    expect(lines.join()).toContain("the issuer's keys cannot be fetched");
+    expect(lines.join()).toContain(reason);
+  },
+);

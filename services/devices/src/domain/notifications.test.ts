@@ -166,7 +166,10 @@ test.each<[string, Body]>([
   ],
   ['an unknown charging state', { case: 'stateChange', value: { charging: 'full' } }],
   ['a battery of 101 percent', { case: 'stateChange', value: { batteryPercentage: 101 } }],
-  ['a location outside the valid range', { case: 'stateChange', value: { location: { latitude: 90.1, longitude: 0 } } }],
+  [
+    'a location outside the valid range',
+    { case: 'stateChange', value: { location: { latitude: 90.1, longitude: 0 } } },
+  ],
   [
     'a location that is not a number',
     { case: 'stateChange', value: { location: { latitude: 0, longitude: Number.NaN } } },

@@ -16,13 +16,16 @@ test('the previous delivery is known while the partition is read without a gap',
   expect(neighbours.before('3:14', of('d-1', 12))).toBe(9);
 });
 
-test.each(['3:12', '3:10', '3:9'])('after a gap or a repeat (%s) the previous delivery is not known', (position) => {
-  const neighbours = new Neighbours();
-  neighbours.before('3:10', of('d-1', 5));
-  expect(neighbours.before(position, of('d-1', 9))).toBeNull();
-  const next = `3:${Number(position.slice(2)) + 1}`;
-  expect(neighbours.before(next, of('d-1', 12))).toBe(9);
-});
+test.each(['3:12', '3:10', '3:9'])(
+  'after a gap or a repeat (%s) the previous delivery is not known',
+  (position) => {
+    const neighbours = new Neighbours();
+    neighbours.before('3:10', of('d-1', 5));
+    expect(neighbours.before(position, of('d-1', 9))).toBeNull();
+    const next = `3:${Number(position.slice(2)) + 1}`;
+    expect(neighbours.before(next, of('d-1', 12))).toBe(9);
+  },
+);
 
 test('a repeated event does not hide a later one', () => {
   const neighbours = new Neighbours();

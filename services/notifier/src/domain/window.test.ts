@@ -1,4 +1,4 @@
-import { claimCount, isCrowded, windowUnitsOf, windowOf } from './window.ts';
+import { claimCount, isCrowded, windowOf, windowUnitsOf } from './window.ts';
 
 const memory = (free: number, max = 10_000) => ({ max, free: () => free });
 

@@ -204,19 +204,16 @@ test('a process that dies before it removes an outage: later failures are anothe
   expect(await types()).toEqual(['failing', 'recovered', 'failing', 'recovered']);
 });
 
-test.each(['failed', 'insert', 'end'] as const)(
-  'the database fails at %s: it is retried',
-  async (write) => {
-    const { state, wrapped } = broken('refuses', write);
-    start(wrapped);
-    await fail(2 * hourMs);
-    await succeed();
-    await check();
-    expect(state.met).toBe(true);
-    expect(await types()).toEqual(['failing', 'recovered']);
-    expect(await outages()).toBe(0);
-  },
-);
+test.each(['failed', 'insert', 'end'] as const)('the database fails at %s: it is retried', async (write) => {
+  const { state, wrapped } = broken('refuses', write);
+  start(wrapped);
+  await fail(2 * hourMs);
+  await succeed();
+  await check();
+  expect(state.met).toBe(true);
+  expect(await types()).toEqual(['failing', 'recovered']);
+  expect(await outages()).toBe(0);
+});
 
 test('dead callbacks of a minute are one notice of two instances, also with an instance that starts later', async () => {
   running = [start(), start()];

@@ -4,7 +4,7 @@ import type { QueueEntry } from '../domain/chain.ts';
 import { type Delivery, laneParts } from '../domain/delivery.ts';
 import { lanePauseMs, type TryOutcome } from '../domain/next-step.ts';
 import { type TimeLimit, whileNotTaken } from '../domain/time-limit.ts';
-import { claimCount, isCrowded, type Memory, windowUnitsOf, windowOf } from '../domain/window.ts';
+import { claimCount, isCrowded, type Memory, windowOf, windowUnitsOf } from '../domain/window.ts';
 import type { Admission, Attempts } from './attempts.ts';
 import type { Claims } from './claims.ts';
 import type { DestinationHealth, DestinationHealths, DestinationUser } from './destination-health.ts';
@@ -246,10 +246,7 @@ export class Lane implements DestinationUser {
       outcome = await this.#try(taken.entry, entered);
     } catch (error) {
       // The database or devices is unavailable, so this is not an attempt. #try has left the circuit breaker.
-      this.#c.logger.warn(
-        { err: error, lane: this.name },
-        'destination not readable, callbacks wait',
-      );
+      this.#c.logger.warn({ err: error, lane: this.name }, 'destination not readable, callbacks wait');
       outcome = { kind: 'unknown' };
     }
     this.#active--;
