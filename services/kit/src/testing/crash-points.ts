@@ -1,0 +1,128 @@
+import type { Channel } from '../rpc/types.ts';
+import type { ServiceContext } from '../service.ts';
+import type { Store } from '../store/types.ts';
+
+/** The ports of a service through which it changes anything outside its process. */
+type Ports = Partial<Pick<ServiceContext, 'store' | 'database' | 'log' | 'channel' | 'channelToPeer'>>;
+
+/**
+ * The next place where a service crashes: `before|after store|log|rpc SERVICE.NAME[.PART] [COUNT]`. NAME is a
+ * collection, a topic or a method of another service. PART, of a write to a collection: its method, or a field that it
+ * changes; default: any write. COUNT: the how manieth since the place was set; default 1.
+ */
+export interface Crash {
+  /** Undefined: nowhere; so it becomes when the service crashes. */
+  cutAt: string | undefined;
+}
+
+const form = /^(before|after) (store|log|rpc) ([a-z-]+)\.([\w-]+)(?:\.(\w+))?(?: (\d+))?$/;
+
+const writes: ReadonlySet<unknown> = new Set([
+  ...['insertOne', 'insertMany', 'updateOne', 'updateMany', 'findOneAndUpdate'],
+  ...['deleteOne', 'deleteMany', 'bulkWrite', 'createIndexes'],
+]);
+
+/** Reads a place; throws a RangeError when the text is none. */
+export function parseCrashPoint(text: string) {
+  const [, when, port, service = '', name, part, count = '1'] = form.exec(text) ?? [];
+  if (!when) throw new RangeError(`not a place of a crash: ${text}`);
+  return { when, port, service, name, part, count: Number(count) };
+}
+
+/** The ports of a service; `crash` is called where `next` says, and what it throws comes out of the write. */
+export function withCrashes<P extends Ports>(
+  service: string,
+  ports: P,
+  next: () => Crash,
+  crash: (cutAt: string) => void,
+): P {
+  let counted = { cutAt: '', times: 0 };
+  const reach = (when: string, port: string, name: string, parts: () => ReadonlySet<string>): void => {
+    const { cutAt } = next();
+    if (cutAt === undefined) return;
+    const point = parseCrashPoint(cutAt);
+    if (point.when !== when || point.port !== port || point.service !== service || point.name !== name)
+      return;
+    if (point.part && !parts().has(point.part)) return;
+    if (counted.cutAt !== cutAt) counted = { cutAt, times: 0 };
+    counted.times += 1;
+    if (counted.times < point.count) return;
+    counted = { cutAt: '', times: 0 };
+    next().cutAt = undefined;
+    crash(cutAt);
+  };
+  const watch = <T extends object>(
+    target: T,
+    port: string,
+    nameOf: (method: string, args: readonly never[]) => string | undefined,
+  ): T =>
+    replace(target, (method, call, args) => {
+      const name = nameOf(method, args as never[]);
+      if (name === undefined) return call();
+      const parts = () => new Set([method, ...changedFields(method, args as never[])]);
+      return (async () => {
+        reach('before', port, name, parts);
+        const result = await call();
+        reach('after', port, name, parts);
+        return result;
+      })();
+    });
+  const ofStore = (store: Store): Store =>
+    replace(store, (method, call, args) => {
+      if (method === 'collection') {
+        return watch(call() as object, 'store', (write) => (writes.has(write) ? String(args[0]) : undefined));
+      }
+      if (method !== 'forLongWork') return call();
+      return store.forLongWork?.((within) =>
+        (args[0] as (store: Store) => Promise<unknown>)(ofStore(within)),
+      );
+    });
+  const ofChannel = (channel: Channel): Channel =>
+    watch(channel, 'rpc', (call, [method]: readonly { name: string }[]) =>
+      call === 'unary' ? method?.name : undefined,
+    );
+  const { store, database, log, channel, channelToPeer } = ports;
+  return {
+    ...ports,
+    ...(store && { store: ofStore(store) }),
+    ...(database && { database: (name: string) => ofStore(database(name)) }),
+    ...(log && {
+      log: watch(log, 'log', (call, [topic]: readonly string[]) => (call === 'publish' ? topic : undefined)),
+    }),
+    ...(channel && { channel: (to: never) => ofChannel(channel(to)) }),
+    ...(channelToPeer && { channelToPeer: (address: string) => ofChannel(channelToPeer(address)) }),
+  };
+}
+
+/** The object, with `run` in place of each of its methods. */
+function replace<T extends object>(
+  target: T,
+  run: (method: string, call: () => unknown, args: readonly unknown[]) => unknown,
+): T {
+  return new Proxy(target, {
+    get(of, key) {
+      const value = Reflect.get(of, key) as unknown;
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]) => run(String(key), () => value.apply(of, args) as unknown, args);
+    },
+  });
+}
+
+/** The fields that a write to a collection inserts or changes; of a dotted path each part. */
+function changedFields(method: string, [first, second]: readonly unknown[]): string[] {
+  const changes = (update: unknown) =>
+    Object.values(update as object).flatMap((fields) => Object.keys(fields));
+  const fields =
+    method === 'bulkWrite'
+      ? (first as object[]).flatMap((operation) =>
+          Object.values(operation).flatMap(({ document, update }) =>
+            document ? Object.keys(document) : changes(update ?? {}),
+          ),
+        )
+      : method.startsWith('insert')
+        ? [first].flat().flatMap((document) => Object.keys(document as object))
+        : /update/i.test(method)
+          ? changes(second)
+          : [];
+  return fields.flatMap((field) => field.split('.'));
+}
