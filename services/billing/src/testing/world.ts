@@ -27,7 +27,7 @@ export interface World {
   readonly log: EventLog;
   /** Time, for the service; milliseconds since 1970. */
   nowMs: number;
-  /** Where the service crashes next (kit/testing/crash-points.ts). */
+  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
   cutAt: string | undefined;
   /** What the audit store refuses new records with; undefined: it takes them. */
   recordsFailure: Error | undefined;

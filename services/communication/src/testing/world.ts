@@ -81,7 +81,7 @@ export interface World {
   nowMs: number;
   /** Decides when a transfer has stalled. */
   readonly stallTime: FakeTime;
-  /** Where the service crashes next (kit/testing/crash-points.ts). */
+  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
   cutAt: string | undefined;
   webhookUrl(): string;
   turnAway(): void;

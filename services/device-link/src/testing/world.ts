@@ -160,7 +160,7 @@ export class World {
   keyChecks = 0;
   /** Devices that are told to have just lost a key. */
   recentRemovals: string[] = [];
-  /** Where the service crashes next (kit/testing/crash-points.ts). */
+  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
   cutAt: string | undefined;
   /** While true, publishing fails as if the log were away. */
   logAway = false;

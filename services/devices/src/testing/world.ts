@@ -50,7 +50,7 @@ export interface World {
   readonly publishedBytes: number[];
   /** Time, for the service; milliseconds since 1970. */
   nowMs: number;
-  /** Where the service crashes next (kit/testing/crash-points.ts). */
+  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
   cutAt: string | undefined;
   /** How many documents queries have examined so far. */
   documentsExamined(): number;

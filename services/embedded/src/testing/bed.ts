@@ -28,8 +28,8 @@ export interface TestBed {
   /** How many documents queries have looked at so far; counted by the embedded store only. */
   documentsExamined(): number;
   /**
-   * What a host would give the service; `own` says what is special in the test. Its ports throw a CutOff where `world`
-   * says.
+   * What a host would give the service; `own` says what is special in the test. A write that `world` names rejects with
+   * a CutOff.
    */
   context(
     own: Pick<SealingContext, 'channel'> & Partial<SealingContext>,
@@ -102,7 +102,7 @@ export function openTestBed(
 /** Thrown where a process would have died. */
 export class CutOff extends Error {}
 
-/** Ports of a service that throw a CutOff where `world` says. */
+/** Ports of a service of which the write that `world` names rejects with a CutOff. */
 export function cutOffAt<P extends object>(service: string, ports: P, world: () => Crash): P {
   return withCrashes(service, ports, world, (cutAt) => {
     throw new CutOff(cutAt);

@@ -33,7 +33,7 @@ let nowMs: number;
 let db: EmbeddedDatabase;
 let stores: EmbeddedStoreConnection;
 let base: EventLog;
-/** Where the process dies. */
+/** The write at which the process dies. */
 let world: Crash;
 
 /** A process of the service: its log, its dead letters, and the events that its handler was given. */

@@ -6,12 +6,12 @@ import type { Store } from '../store/types.ts';
 type Ports = Partial<Pick<ServiceContext, 'store' | 'database' | 'log' | 'channel' | 'channelToPeer'>>;
 
 /**
- * The next place where a service crashes: `before|after store|log|rpc SERVICE.NAME[.PART] [COUNT]`. NAME is a
- * collection, a topic or a method of another service. PART, of a write to a collection: its method, or a field that it
- * changes; default: any write. COUNT: the how manieth since the place was set; default 1.
+ * The write at which a service crashes next: `before|after store|log|rpc SERVICE.NAME[.PART] [COUNT]`. NAME is a
+ * collection, a topic, or a method of another service. PART, for a collection: the write's method, or a field that the
+ * write changes; default: any write. COUNT: the number of the write among those that fit; default 1.
  */
 export interface Crash {
-  /** Undefined: nowhere; so it becomes when the service crashes. */
+  /** Undefined: there is none. The crash sets it to undefined. */
   cutAt: string | undefined;
 }
 
@@ -22,14 +22,14 @@ const writes: ReadonlySet<unknown> = new Set([
   ...['deleteOne', 'deleteMany', 'bulkWrite', 'createIndexes'],
 ]);
 
-/** Reads a place; throws a RangeError when the text is none. */
+/** Reads the text of `cutAt`; throws a RangeError when it has another form. */
 export function parseCrashPoint(text: string) {
   const [, when, port, service = '', name, part, count = '1'] = form.exec(text) ?? [];
-  if (!when) throw new RangeError(`not a place of a crash: ${text}`);
+  if (!when) throw new RangeError(`not a write at which a service can crash: ${text}`);
   return { when, port, service, name, part, count: Number(count) };
 }
 
-/** The ports of a service; `crash` is called where `next` says, and what it throws comes out of the write. */
+/** Ports that call `crash` at the write that `next` names; what `crash` throws, the write rejects with. */
 export function withCrashes<P extends Ports>(
   service: string,
   ports: P,
@@ -109,20 +109,13 @@ function replace<T extends object>(
 }
 
 /** The fields that a write to a collection inserts or changes; of a dotted path each part. */
-function changedFields(method: string, [first, second]: readonly unknown[]): string[] {
-  const changes = (update: unknown) =>
-    Object.values(update as object).flatMap((fields) => Object.keys(fields));
-  const fields =
+function changedFields(method: string, [first, second = {}]: readonly unknown[]): string[] {
+  const updates =
     method === 'bulkWrite'
-      ? (first as object[]).flatMap((operation) =>
-          Object.values(operation).flatMap(({ document, update }) =>
-            document ? Object.keys(document) : changes(update ?? {}),
-          ),
-        )
-      : method.startsWith('insert')
-        ? [first].flat().flatMap((document) => Object.keys(document as object))
-        : /update/i.test(method)
-          ? changes(second)
-          : [];
-  return fields.flatMap((field) => field.split('.'));
+      ? (first as object[]).flatMap((one) => Object.values(one)).map(({ update = {} }) => update)
+      : [second];
+  const documents = method.startsWith('insert')
+    ? [first].flat()
+    : updates.flatMap((one) => Object.values(one));
+  return documents.flatMap((one) => Object.keys(one as object)).flatMap((path) => path.split('.'));
 }

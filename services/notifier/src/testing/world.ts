@@ -72,7 +72,7 @@ export async function openWorld() {
   const start = async (
     env: Record<string, string> = {},
     overrides: NotifierOverrides & {
-      /** Where it crashes. */
+      /** The write at which the service crashes. */
       crash?: Crash;
       log?: (log: EventLog) => EventLog;
     } = {},

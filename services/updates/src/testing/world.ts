@@ -29,7 +29,7 @@ export class World {
   readonly admin: Client<typeof UpdatesAdminService>;
   /** Time, for the service; milliseconds since 1970. */
   nowMs = Date.now();
-  /** Where the service crashes next (kit/testing/crash-points.ts). */
+  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
   cutAt: string | undefined;
   bed!: TestBed;
   readonly #channel = new LocalChannel();
