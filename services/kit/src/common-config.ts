@@ -62,11 +62,6 @@ export const commonConfig = {
     min: 1,
     max: 3650,
   }),
-  FAILPOINTS: text({
-    doc: 'Test only, refused in production: steps at which the process kills itself.',
-    example: 'transactions.inserted=3',
-    refusedInProduction: true,
-  }),
 } as const;
 
 /** Keys of the services that seal what they store (`defineSealingService`). */

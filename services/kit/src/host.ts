@@ -3,14 +3,12 @@ import { inspect } from 'node:util';
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { stdSerializers } from 'pino';
 import { createOperatorsOutbox, outboxComponent } from './audit/operators-outbox.ts';
-import { auditFailpoints } from './audit/outbox.ts';
 import { systemClock } from './clock.ts';
 import { type addressConfig, commonConfig, distributedConfig, sealingConfig } from './common-config.ts';
 import { ConfigError, type ConfigOf, readConfig } from './config.ts';
 import { deadLettersAdmin } from './dead-letters/admin.ts';
-import { deadLetterFailpoints, registerDeadLetters, withDeadLetters } from './dead-letters/log.ts';
+import { registerDeadLetters, withDeadLetters } from './dead-letters/log.ts';
 import { withMetrics } from './eventlog/metrics.ts';
-import { createFailpoints } from './failpoints.ts';
 import { createLogger, flushLogs, type Logger } from './logger.ts';
 import { createProcess } from './process.ts';
 import { withoutPassword } from './redact.ts';
@@ -141,15 +139,10 @@ export async function hostService(
   const channels = createChannels(addressesOf(common), keepaliveOf(common), security);
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
   const store = mongo.database(databaseOf(name));
-  const failpoints = createFailpoints(
-    common.FAILPOINTS,
-    [...definition.failpoints, ...deadLetterFailpoints, ...auditFailpoints],
-    env,
-  );
   const log = withMetrics(kafka, metrics);
-  const audit = createOperatorsOutbox({ ...{ store, log, logger, failpoints, metrics }, clock: systemClock });
+  const audit = createOperatorsOutbox({ ...{ store, log, logger, metrics }, clock: systemClock });
   const keeping = withDeadLetters(log, {
-    ...{ store, logger, failpoints },
+    ...{ store, logger },
     keepMs: common.DEAD_LETTERS_KEEP_DAYS * dayMs,
   });
   registerDeadLetters(metrics, [keeping.deadLetters]);
@@ -167,7 +160,6 @@ export async function hostService(
     channelToPeer: (address) => new GrpcChannel(address, {}, security && { security, service: name }),
     secrets,
     metrics,
-    failpoints,
     instanceId: `${name}-${randomUUID().slice(0, 8)}`,
     schema: common.SCHEMA,
     listeners,

@@ -235,12 +235,10 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(help).toEqual({ code: 0, output: expect.stringContaining('Usage: ctl') });
   });
 
-  it.each(Object.keys(switches))('%s refuses test switches and short leases in production', async (name) => {
+  it.each(Object.keys(switches))('%s refuses short leases in production', async (name) => {
     const entry = `services/${name}/src/main.ts`;
-    const common = { FAILPOINTS: 'devices.none=1', KAFKA_SESSION_TIMEOUT_MS: '5999' };
-    const first = await runStaged(one, [entry], { ...stores, ...common });
-    expect(first.code).toBe(2);
-    for (const key of Object.keys(common)) expect(first.output).toContain(key);
+    const first = await runStaged(one, [entry], { ...stores, KAFKA_SESSION_TIMEOUT_MS: '5999' });
+    expect(first).toEqual({ code: 2, output: expect.stringContaining('KAFKA_SESSION_TIMEOUT_MS') });
 
     const own = Object.entries(switches[name] ?? {}).flatMap(([key, { productionMin }]) =>
       productionMin === undefined ? [] : [[key, String(productionMin - 1)]],
