@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { fillCompileCache } from '@headset-cloud/demo/headset/testing/headset-process.ts';
 import { type Sabotage, sabotages } from './can-fail.ts';
+import { faults } from './faults/all.ts';
 import { type Judgement, judge, judgeAll } from './judge.ts';
 import { rules } from './rules/all.ts';
 import { simulator } from './simulator.ts';
@@ -71,10 +72,17 @@ async function canFail(): Promise<void> {
   for (const { id } of rules) {
     if (!sabotages.some(({ rule }) => rule === id)) count(false, `${id} has no sabotage that makes it fail`);
   }
+  for (const name of Object.keys(faults)) {
+    if (!sabotages.some(({ defect }) => defect.fault === name))
+      count(false, `no rule finds the fault ${name}`);
+  }
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
-fillCompileCache();
+// Loads both programs once, because a killed process writes nothing to the compile cache.
+for (const defect of [{}, { fault: 'no-ready' }] as const) {
+  execFileSync('/bin/sh', ['-c', simulator({ ...defect, options: '--help' })], { stdio: 'ignore' });
+}
 const part = process.env['CAN_FAIL'];
 await Promise.all([part !== 'only' && holds(), part !== '0' && canFail()]);
 say(`\n${passed} passed, ${failed} failed`);
