@@ -1,4 +1,4 @@
-import { LineFile } from '@headset-cloud/demo/headset/memory.ts';
+import { LineFile } from '@headset-cloud/demo/headset/line-file.ts';
 import { ExtraType, type Offer } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import {
   type Fault,

@@ -17,7 +17,7 @@ interface Draft {
   readonly details: ReportDetails;
 }
 
-/** What a headset stores when its activation changes; undefined when it does not change. */
+/** The change of an activation, and the reports that it causes. */
 export interface Change {
   readonly change: ActivationChange;
   readonly drafts: readonly Draft[];
@@ -29,7 +29,7 @@ export function mustErase(stored: Activation, applicationId: string): boolean {
 }
 
 /**
- * What an ended `activate`, `deactivate` or `reset` changes (protocol page, "Activations" and "Reset"); undefined
+ * The change by an ended `activate`, `deactivate` or `reset` (protocol page, "Activations" and "Reset"); undefined
  * for every other operation, and for one of an earlier activation.
  */
 export function changeByTransaction(offer: Offer, journal: Journal, state: DeviceState): Change | undefined {

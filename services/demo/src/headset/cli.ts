@@ -9,7 +9,7 @@ import { allDeathPoints, type Behaviour, checkedBehaviour, type DeathPoint } fro
 import { listenForControl } from './control.ts';
 import { Headset, type HeadsetOptions } from './headset.ts';
 import { readIdentities } from './identity.ts';
-import type { Durability } from './memory.ts';
+import type { Durability } from './line-file.ts';
 import { runScript, type Step } from './script.ts';
 
 const usage = `Simulated headsets. Usage:

@@ -25,7 +25,7 @@ export interface StreamEnd {
   readonly retryAfterMs: number;
 }
 
-/** What happens on a stream. Both are called after `open` has returned. */
+/** Events of a stream. Both are called after `open` has returned. */
 export interface StreamEvents {
   received(message: ConnectResponse): void;
   ended(end: StreamEnd): void;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { Journal } from './journal.ts';
-import { LineFile } from './memory.ts';
+import { LineFile } from './line-file.ts';
 import { Outbox } from './outbox.ts';
 
 const nowMs = 1_767_225_600_000;

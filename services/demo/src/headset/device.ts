@@ -1,6 +1,6 @@
 import { type DeviceContent, type DeviceState, factoryContent } from './content.ts';
 import type { Outcome } from './kept.ts';
-import type { LineFile } from './memory.ts';
+import type { LineFile } from './line-file.ts';
 
 /** One line of the file; the newest line holds the whole state. */
 interface Line {

@@ -48,8 +48,8 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
       signal: AbortSignal.any([signal, stalled.signal]),
     });
     if (!response) return 'refused';
-    const judged = judge(response, have, sizeBytes);
-    if (judged !== 'read') return judged;
+    const ended = endOf(response, have, sizeBytes);
+    if (ended !== 'read') return ended;
     if (response.status === 200 && have > 0) {
       await truncate(path, 0);
       have = 0;
@@ -91,7 +91,7 @@ async function follow(http: Http, url: string, options: GetOptions): Promise<Res
   return undefined;
 }
 
-function judge({ status, headers }: Response, have: number, sizeBytes: number): LoadEnd | 'read' {
+function endOf({ status, headers }: Response, have: number, sizeBytes: number): LoadEnd | 'read' {
   if (status === 206) {
     const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get('content-range') ?? '') ?? [];
     return Number(start) === have && (total === '*' || Number(total) === sizeBytes) ? 'read' : 'wrong';

@@ -1,4 +1,4 @@
-import type { LineFile } from './memory.ts';
+import type { LineFile } from './line-file.ts';
 
 /** One line of the effects file: an effect that has taken place on the headset. */
 export interface Effect {

@@ -19,7 +19,7 @@ import { type Http, http } from './http.ts';
 import { mintToken } from './identity.ts';
 import { Installer } from './installer.ts';
 import { Journal } from './journal.ts';
-import { type Durability, LineFile } from './memory.ts';
+import { type Durability, LineFile } from './line-file.ts';
 import { simulatedNetwork } from './network.ts';
 import { Outbox, type ReportBody, type ReportDetails } from './outbox.ts';
 import { connectionNotice, inventory, inventoryChanged } from './results.ts';
@@ -166,7 +166,7 @@ export class Headset extends EventEmitter<HeadsetEvents> {
     this.#session.connect();
   }
 
-  /** Drops the connection without ending the stream; the headset reconnects by itself. */
+  /** Drops the stream; the headset connects again. */
   disconnect(): void {
     this.#session.disconnect();
   }

@@ -14,7 +14,7 @@ import {
   type Outcome,
   type PendingUpload,
 } from './kept.ts';
-import type { LineFile } from './memory.ts';
+import type { LineFile } from './line-file.ts';
 
 /** One step, as it is written. Bytes are base64. */
 type Entry =
@@ -58,7 +58,7 @@ const rememberedMs = 30 * 86_400_000;
 const compactAboveLines = 1000;
 
 /**
- * What a headset must remember over restarts (protocol page, "What a headset keeps"): each step is written
+ * The memory that survives restarts (protocol page, "What a headset keeps"): each step is written
  * before the headset acts on it. It is separate from the effects, because a reset wipes only the area of
  * the effects (rule B7).
  */

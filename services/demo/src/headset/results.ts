@@ -25,9 +25,9 @@ export function inventory(state: DeviceState): ReportBody {
 
 /** Whether the inventories of two states differ. */
 export function inventoryChanged(before: DeviceState, after: DeviceState): boolean {
-  const told = ({ firmwareVersion, apps, languages }: DeviceState) =>
+  const text = ({ firmwareVersion, apps, languages }: DeviceState) =>
     JSON.stringify([firmwareVersion, apps, languages]);
-  return before !== after && told(before) !== told(after);
+  return before !== after && text(before) !== text(after);
 }
 
 /**
@@ -90,7 +90,7 @@ export function resultReports(end: {
   }
   const isPairing = kind === 'addPairing' || kind === 'changePairing' || kind === 'deletePairing';
   const notice = connectionNotice(end.before, state, isPairing ? id : 0);
-  // What an erasure or a wipe disconnects has names that belong to the former application.
+  // An erasure or a wipe disconnects devices whose names belong to the former application.
   const erases = kind === 'reset' || kind === 'activate' || kind === 'deactivate';
   if (notice && !erases) bodies.push(notice);
   return [...first, ...bodies.map((body, further) => end.draft(body, first.length + further))];

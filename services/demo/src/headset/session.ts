@@ -51,7 +51,7 @@ export class Session {
     this.#schedule(0);
   }
 
-  /** Drops the stream; the headset reconnects by itself. */
+  /** Drops the stream; the headset connects again. */
   disconnect(): void {
     this.#stream?.cancel();
   }
@@ -104,7 +104,7 @@ export class Session {
       ended: (end) => void (this.#stream === stream && this.#ended(end)),
     });
     this.#stream = stream;
-    // A connection that was accepted and then stays silent never ends by itself.
+    // A connection that was accepted and then stays silent has no other end.
     this.#welcomeTimeout = setTimeout(() => {
       connection.renew();
       stream.cancel();

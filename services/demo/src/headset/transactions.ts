@@ -7,9 +7,9 @@ import type { Effects } from './effects.ts';
 import type { Installer } from './installer.ts';
 import type { Journal } from './journal.ts';
 import type { Held, Outcome } from './kept.ts';
+import { beginsEndlessCall, operate, refusal } from './operations.ts';
 import type { Outbox } from './outbox.ts';
 import { endReport, resultReports } from './results.ts';
-import { beginsEndlessCall, refusal, work } from './work.ts';
 
 /** The parts of a headset that its transactions use. */
 export interface TransactionParts {
@@ -30,12 +30,10 @@ export interface TransactionParts {
   activationChanged(): void;
 }
 
-/** Started work of this process: waiting for its turn, loading, or having its effect. */
-interface InHand {
+/** Work that this process was told to start: it waits for its turn, loads, or has its effect. */
+interface StartedWork {
   /** True once its effect has begun: it cannot be given up any more. */
-  begun: boolean;
-  /** True if it was dropped or revoked: no more work, and no report. */
-  gone: boolean;
+  hasBegun: boolean;
   /** Ends a load. */
   readonly stop: AbortController;
 }
@@ -43,7 +41,8 @@ interface InHand {
 /** The transactions of one headset, from offer to result (protocol page, "Transactions"). */
 export class Transactions {
   readonly #parts: TransactionParts;
-  readonly #inHand = new Map<number, InHand>();
+  /** Work that has not ended, and that no drop or revoke has ended. */
+  readonly #started = new Map<number, StartedWork>();
   #working: Promise<void> = Promise.resolve();
 
   constructor(parts: TransactionParts) {
@@ -69,9 +68,9 @@ export class Transactions {
     for (const [id, held] of journal.held) {
       const isOld = Number(held.offer.activationEpoch) < journal.activationEpoch;
       if (!isOld || !isUpdate(held) || held.state === 'finished') continue;
-      const hand = this.#inHand.get(id);
-      if (hand?.begun) continue;
-      hand?.stop.abort();
+      const work = this.#started.get(id);
+      if (work?.hasBegun) continue;
+      work?.stop.abort();
       installer.discard(id);
     }
   }
@@ -101,7 +100,7 @@ export class Transactions {
       if (!held) this.#repeatEnd(id, outcome);
       return;
     }
-    if (!held || this.#inHand.has(id)) return;
+    if (!held || this.#started.has(id)) return;
     if (held.state === 'offered') journal.started(id);
     this.#take(id, held);
   }
@@ -110,7 +109,7 @@ export class Transactions {
     const { journal, installer } = this.#parts;
     const held = journal.held.get(id);
     // Work whose effect has begun cannot be stopped, and a stored report is still sent.
-    if (!held || held.state === 'finished' || this.#inHand.get(id)?.begun) return;
+    if (!held || held.state === 'finished' || this.#started.get(id)?.hasBegun) return;
     this.#giveUp(id);
     if (isUpdate(held)) installer.discard(id);
     journal.dropped(id);
@@ -123,7 +122,7 @@ export class Transactions {
     const { journal, installer, outbox, point } = this.#parts;
     const held = journal.held.get(id);
     // Its report is on its way, or its effect has begun: then its result is the answer.
-    if (held?.state === 'finished' || this.#inHand.get(id)?.begun) return;
+    if (held?.state === 'finished' || this.#started.get(id)?.hasBegun) return;
     const known = journal.outcomes.get(id);
     if (known) {
       this.#repeatEnd(id, known);
@@ -141,41 +140,39 @@ export class Transactions {
 
   /** Queues the work: transactions run one after the other, in the order of their starts. */
   #take(id: number, held: Held): void {
-    const hand: InHand = { begun: false, gone: false, stop: new AbortController() };
-    this.#inHand.set(id, hand);
-    this.#working = this.#working.then(() => this.#perform(id, held, hand));
+    const work: StartedWork = { hasBegun: false, stop: new AbortController() };
+    this.#started.set(id, work);
+    this.#working = this.#working.then(() => this.#perform(id, held, work));
   }
 
   #giveUp(id: number): void {
-    const hand = this.#inHand.get(id);
-    if (!hand) return;
-    hand.gone = true;
-    hand.stop.abort();
-    this.#inHand.delete(id);
+    this.#started.get(id)?.stop.abort();
+    this.#started.delete(id);
   }
 
-  async #perform(id: number, held: Held, hand: InHand): Promise<void> {
+  async #perform(id: number, held: Held, work: StartedWork): Promise<void> {
     const { behaviour, closed, installer, point } = this.#parts;
-    if (hand.gone || closed.aborted) return;
+    const isGivenUp = () => this.#started.get(id) !== work;
+    if (isGivenUp() || closed.aborted) return;
     point('started', id);
     let failure: string | undefined;
     try {
-      failure = await this.#prepare(id, held, hand);
+      failure = await this.#prepare(id, held, work);
     } catch (error) {
       // The headset was closed: the journal has it as started, and an update's file keeps its progress.
       if (closed.aborted) return;
-      if (!hand.stop.signal.aborted) throw error;
+      if (!work.stop.signal.aborted) throw error;
       // Also deletes bytes that were being written when it was stopped.
       installer.discard(id);
     }
-    if (hand.gone) return;
-    hand.begun = true;
+    if (isGivenUp()) return;
+    work.hasBegun = true;
     if (behaviour.answersStarts) this.#finish(id, held, failure);
-    if (this.#inHand.get(id) === hand) this.#inHand.delete(id);
+    this.#started.delete(id);
   }
 
   /** The part of the work that takes time. Returns why the work cannot be done. */
-  async #prepare(id: number, held: Held, hand: InHand): Promise<string | undefined> {
+  async #prepare(id: number, held: Held, work: StartedWork): Promise<string | undefined> {
     const { offer } = held;
     const { behaviour, installer, point } = this.#parts;
     const { kind } = offer.operation ?? { kind: { case: undefined } };
@@ -183,14 +180,14 @@ export class Transactions {
       const reason = refusal(offer, this.#parts);
       if (reason !== undefined) return reason;
       const begins = () => {
-        hand.begun = true;
+        work.hasBegun = true;
         point('installing', id);
       };
       const { artifact } = kind.value;
       const ticket = () => ticketOf(held) ?? new Uint8Array();
-      return installer.prepare({ transactionId: id, artifact, ticket }, hand.stop.signal, begins);
+      return installer.prepare({ transactionId: id, artifact, ticket }, work.stop.signal, begins);
     }
-    hand.begun = true;
+    work.hasBegun = true;
     if (beginsEndlessCall(offer, this.#parts)) await untilAborted(this.#parts.closed);
     if (behaviour.effectMs > 0) await new Promise((resolve) => setTimeout(resolve, behaviour.effectMs));
     return undefined;
@@ -203,7 +200,7 @@ export class Transactions {
     const before = device.state;
     const { tookPlace, ...outcome } =
       failure === undefined
-        ? work(held.offer, this.#parts)
+        ? operate(held.offer, this.#parts)
         : { success: false, message: failure, tookPlace: false };
     if (tookPlace) this.#parts.onEffect(id, held.offer.operationId);
     this.#parts.point('effect-done', id);
@@ -218,7 +215,7 @@ export class Transactions {
   #keepResult(id: number, held: Held, outcome: Outcome, before: Device['state']): void {
     const { behaviour, journal, device, outbox } = this.#parts;
     const changed = outcome.success ? changeByTransaction(held.offer, journal, device.state) : undefined;
-    // What is stored with a change of the activation belongs to the new one.
+    // Reports that are stored with a change of the activation belong to the new activation.
     const activationEpoch = changed && Math.max(changed.change.epoch, journal.takenEpoch);
     const reports = resultReports({
       ...{ id, held, outcome, behaviour, device, before, first: reportsOf(changed, outbox) },

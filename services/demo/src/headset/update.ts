@@ -18,7 +18,7 @@ const wrongLoads = 3;
 const refusedUrls = 5;
 const longestRetryMs = 30_000;
 
-/** What loading an update needs. */
+/** An update to load, and the parts of the headset that load it. */
 export interface Loading {
   readonly artifact: Artifact;
   /** The newest ticket of the artifact. */

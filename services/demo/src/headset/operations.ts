@@ -26,8 +26,8 @@ interface Done extends Outcome {
   readonly state?: DeviceState;
 }
 
-/** The parts of a headset that its work uses. */
-export interface Workplace {
+/** The parts of a headset that its operations use. */
+export interface OperationParts {
   readonly journal: Journal;
   readonly behaviour: Behaviour;
   readonly device: Device;
@@ -35,9 +35,9 @@ export interface Workplace {
 }
 
 /** Why a started transaction must fail before its work begins; undefined when it may continue. */
-export function refusal(offer: Offer, { journal, behaviour, device }: Workplace): string | undefined {
+export function refusal(offer: Offer, { journal, behaviour, device }: OperationParts): string | undefined {
   const kind = offer.operation?.kind ?? { case: undefined };
-  // Rule A7; protocol page, "Activations". A deactivation has nothing left to end, see `work`.
+  // Rule A7; protocol page, "Activations". A deactivation has nothing left to end, see `operate`.
   const isOld = Number(offer.activationEpoch) < journal.activationEpoch;
   if (isOld && kind.case !== 'deactivate') {
     return 'The transaction belongs to an earlier activation.';
@@ -55,7 +55,7 @@ export function refusal(offer: Offer, { journal, behaviour, device }: Workplace)
  * operation of an older activation epoch than the headset's newest has no effect. An update's file must be
  * there.
  */
-export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlace: boolean } {
+export function operate(offer: Offer, at: OperationParts): Outcome & { readonly tookPlace: boolean } {
   const { journal, device, effects } = at;
   const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
   // After a death between the change and its effect line, the change is recorded.
@@ -85,7 +85,7 @@ export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlac
  * Begins the call of an app of `endlessPackage`: its effect takes place now, and it never returns. False
  * for every other operation, and for a call that must fail.
  */
-export function beginsEndlessCall(offer: Offer, at: Workplace): boolean {
+export function beginsEndlessCall(offer: Offer, at: OperationParts): boolean {
   const { effects } = at;
   const kind = offer.operation?.kind;
   if (kind?.case !== 'command' || kind.value.package !== endlessPackage) return false;
@@ -105,7 +105,7 @@ function failure(kind: Operation['kind'], message: string): Outcome {
   };
 }
 
-function perform(kind: Operation['kind'], { journal, device }: Workplace): Done {
+function perform(kind: Operation['kind'], { journal, device }: OperationParts): Done {
   const { state } = device;
   const done = (message: string, after?: Partial<DeviceState>): Done => ({
     ...{ success: true, message },
