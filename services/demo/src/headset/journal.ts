@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import {
   type Offer,
@@ -15,7 +14,7 @@ import {
   type Outcome,
   type PendingUpload,
 } from './kept.ts';
-import { type Durability, LineFile } from './memory.ts';
+import type { LineFile } from './line-file.ts';
 
 /** One step, as it is written. Bytes are base64. */
 type Entry =
@@ -59,7 +58,7 @@ const rememberedMs = 30 * 86_400_000;
 const compactAboveLines = 1000;
 
 /**
- * What a headset must remember over restarts (protocol page, "What a headset keeps"): each step is written
+ * The memory that survives restarts (protocol page, "What a headset keeps"): each step is written
  * before the headset acts on it. It is separate from the effects, because a reset wipes only the area of
  * the effects (rule B7).
  */
@@ -83,11 +82,9 @@ export class Journal {
   takenEpoch = 0;
   activation: Activation = noActivation;
   readonly #file: LineFile;
-  readonly #durable: boolean;
 
-  constructor(directory: string, deviceId: string, durability: Durability) {
-    this.#durable = durability !== 'none';
-    this.#file = new LineFile(join(directory, `${deviceId}.journal.jsonl`), durability);
+  constructor(file: LineFile) {
+    this.#file = file;
     const entries = this.#file.read() as Entry[];
     for (const entry of entries) this.#apply(entry);
     if (entries.length > compactAboveLines) this.#file.rewrite([this.#snapshot()]);
@@ -168,7 +165,7 @@ export class Journal {
   }
 
   #append(entry: () => Entry): void {
-    if (this.#durable) this.#file.append(entry());
+    if (this.#file.isDurable) this.#file.append(entry());
   }
 
   #apply(entry: Entry): void {
