@@ -90,6 +90,8 @@ describe('front matter', () => {
       '---\ntitle: T\nposition: one\ndescription: d\n---\n',
       /^f:3: "position" must be a number/,
     ],
+    ['a list of keywords', front('keywords: [a, b]\n'), /^f:5: "keywords" must be a map of texts/],
+    ['a number as keyword', front('keywords:\n  page: 400\n'), /^f:5: "keywords" must be a map of texts/],
     ['no YAML', '---\ntitle: "T\nposition: 1\n---\n', /^f:\d+: /],
   ];
   for (const [name, source, expected] of cases) {
@@ -318,6 +320,13 @@ describe('drafts and unlisted pages', () => {
     await assert.rejects(
       buildSite({ root, settings, drafts: false, content: join(folder, 'clash') }),
       /^Error: docs\/b\.mdx:3: position 1 is taken by docs\/a\.mdx$/,
+    );
+  });
+  test('keywords without a place stop with file and line', async () => {
+    write('keywords/docs/a.mdx', `${front('keywords:\n  page: 別名\n  nowhere: 語\n')}文\n`);
+    await assert.rejects(
+      buildSite({ root, settings, drafts: false, content: join(folder, 'keywords') }),
+      /^Error: docs\/a\.mdx:7: "keywords" are for \/docs\/a#nowhere, which the search does not have$/,
     );
   });
   test('an unknown component stops with the file', async () => {

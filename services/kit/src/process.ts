@@ -1,26 +1,14 @@
 import type { Registry } from 'prom-client';
 import { adminTokensOf, createAdminServer } from './admin-server.ts';
-import { commonConfig } from './common-config.ts';
 import type { ConfigOf } from './config.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
-import { listenerConfig, listenerLimits } from './listeners/config.ts';
+import { listenerLimits } from './listeners/config.ts';
 import { type Listeners, openListeners } from './listeners/http-listener.ts';
 import { createLogger, type Logger } from './logger.ts';
+import type { processConfig } from './process-config.ts';
 import { createMetrics, showReadiness } from './process-metrics.ts';
 import type { RpcBinding } from './rpc/types.ts';
 import { createStartUp, StartStoppedError, type StartUp } from './start-up.ts';
-
-/** What `createProcess` reads: the keys of a process without stores; commonConfig has them, too. */
-export const processConfig = {
-  LOG_LEVEL: commonConfig.LOG_LEVEL,
-  ADMIN_LISTEN: commonConfig.ADMIN_LISTEN,
-  ADMIN_TOKEN: commonConfig.ADMIN_TOKEN,
-  ADMIN_TOKEN_BEFORE: commonConfig.ADMIN_TOKEN_BEFORE,
-  METRICS_TOKEN: commonConfig.METRICS_TOKEN,
-  TURN_AWAY_MS: commonConfig.TURN_AWAY_MS,
-  STOP_GRACE_MS: commonConfig.STOP_GRACE_MS,
-  ...listenerConfig,
-} as const;
 
 /** What every process of the platform has around its work: log, metrics, listeners, start and end. */
 export interface PlatformProcess {

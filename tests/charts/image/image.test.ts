@@ -15,10 +15,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { billingConfig } from '@headset-cloud/billing/config.ts';
 import { communicationConfig } from '@headset-cloud/communication/config.ts';
 import { orDemanded } from '@headset-cloud/demo/stack/demand.ts';
+import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { devicesConfig } from '@headset-cloud/devices/config.ts';
 import type { ConfigSpec } from '@headset-cloud/kit/config.ts';
 import { notifierConfig } from '@headset-cloud/notifier/config.ts';
@@ -474,14 +476,19 @@ describeUnless(missing ?? noSite, "the site's image", () => {
   }, 600_000);
 
   it('serves the site from its staging', async () => {
+    const [port, adminPort] = await freePorts(2);
     const server = spawn(join(folder, 'node/local/bin/node'), image.config.Cmd as string[], {
       cwd: join(folder, 'app'),
-      env: { NODE_ENV: 'production', SITE_LISTEN: '127.0.0.1:0', ADMIN_LISTEN: '127.0.0.1:0' },
+      env: {
+        NODE_ENV: 'production',
+        SITE_LISTEN: `127.0.0.1:${port}`,
+        ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+      },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     try {
-      const [line] = await once(server.stdout, 'data');
-      const { port, adminPort } = JSON.parse(line.toString());
+      for await (const line of createInterface(server.stdout))
+        if (JSON.parse(line).message === 'ready') break;
       const page = await fetch(`http://127.0.0.1:${port}/`);
       expect(page.status).toBe(200);
       expect(await page.text()).toContain('<html lang="ja"');
