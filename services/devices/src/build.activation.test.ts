@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { callerOf, imei, openWorld, provision, type World, writesOfChange } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -215,11 +215,7 @@ describe('cut off by a crash', () => {
     },
   );
 
-  test.each([
-    'after store devices.devices.activation',
-    'after rpc devices.CreateTransaction',
-    'after store devices.devices.pending 2',
-  ])('%s: the activation stands and the sweeper completes it', async (point) => {
+  test.each(writesOfChange)('%s: the activation stands and the sweeper completes it', async (point) => {
     await provision(world, { limit: 1 });
     world.cutAt = point;
     await expect(activate('app', 0)).rejects.toMatchObject({ code: 'internal' });
@@ -233,11 +229,7 @@ describe('cut off by a crash', () => {
     expect(await slots()).toBe(1);
   });
 
-  test.each([
-    'after store devices.devices.activation',
-    'after rpc devices.CreateTransaction',
-    'after store devices.devices.pending 2',
-  ])('%s: the deactivation stands and the sweeper completes it', async (point) => {
+  test.each(writesOfChange)('%s: the deactivation stands and the sweeper completes it', async (point) => {
     await provision(world, { limit: 1 });
     await activate('app', 0);
     world.cutAt = point;
@@ -253,11 +245,7 @@ describe('cut off by a crash', () => {
     expect(await code(activate('app', 2))).toBe('activation_limit');
   });
 
-  test.each([
-    'after store devices.devices.activation',
-    'after rpc devices.CreateTransaction',
-    'after store devices.devices.pending 2',
-  ])('%s a repeat with the Idempotency-Key continues where it stopped: one transaction', async (point) => {
+  test.each(writesOfChange)('%s a repeat with the Idempotency-Key continues where it stopped: one transaction', async (point) => {
     await provision(world, { limit: 1 });
     world.cutAt = point;
     await expect(activate('app', 0, 'c', 'key')).rejects.toMatchObject({ code: 'internal' });

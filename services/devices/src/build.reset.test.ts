@@ -1,7 +1,7 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { callerOf, imei, openWorld, provision, type World, writesOfChange } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -157,11 +157,7 @@ test('resets, activations and deactivations at once: ids and epochs rise togethe
 });
 
 describe('cut off by a crash', () => {
-  test.each([
-    'after store devices.devices.activation',
-    'after rpc devices.CreateTransaction',
-    'after store devices.devices.pending 2',
-  ])('%s: the reset stands and the sweeper completes it, once', async (point) => {
+  test.each(writesOfChange)('%s: the reset stands and the sweeper completes it, once', async (point) => {
     await provision(world);
     await activate();
     await atRest();
@@ -176,11 +172,7 @@ describe('cut off by a crash', () => {
     ]);
   });
 
-  test.each([
-    'after store devices.devices.activation',
-    'after rpc devices.CreateTransaction',
-    'after store devices.devices.pending 2',
-  ])('%s a repeat with the Idempotency-Key answers the same reset', async (point) => {
+  test.each(writesOfChange)('%s a repeat with the Idempotency-Key answers the same reset', async (point) => {
     await provision(world);
     await activate();
     world.cutAt = point;

@@ -154,6 +154,13 @@ export async function atRest(world: Pick<World, 'store'>): Promise<void> {
   await recordsPublished(world);
 }
 
+/** The writes of an activation, a deactivation or a reset: the change, its transaction, the end of the pending work. */
+export const writesOfChange = [
+  'after store devices.devices.activation',
+  'after rpc devices.CreateTransaction',
+  'after store devices.devices.pending 2',
+];
+
 /** The n-th test device's IMEI. */
 export function imei(n: number): string {
   return String(356_938_035_000_000 + n);
