@@ -39,7 +39,7 @@ export interface Fault {
   readonly usesOldStreams?: true;
 }
 
-/** What a hook may do beside changing its message. */
+/** The headset and its stream, for a hook. */
 export interface Tap {
   readonly headset: Headset;
   /** Sends a message on the newest stream. */

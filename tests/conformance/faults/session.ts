@@ -63,8 +63,9 @@ export const sessionFaults = {
     hello.held = [];
   }),
   'says-interrupted-is-finished': sends('hello', (hello, at) => {
-    for (const held of hello.held)
+    for (const held of hello.held) {
       if (heldAs(at, held.transactionId) === 'started') held.state = HeldState.FINISHED;
+    }
   }),
   'older-counter-in-hello': sends('hello', (hello) => {
     hello.lastReportId = 0n;

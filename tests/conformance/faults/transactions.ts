@@ -30,7 +30,7 @@ const ofCommand = (
     if (operation?.kind.case === 'command') change(operation.kind.value);
   });
 
-/** What happens without the headset: an effect and its result. */
+/** Records an effect and reports its result, without the headset. */
 function doAtOnce(at: Tap, id: bigint): void {
   at.headset.effects.apply({ transactionId: Number(id), operation: 'at once' });
   reportEnd(at, id, true);

@@ -408,7 +408,7 @@ describe('connectivity', () => {
     );
   });
 
-  it('reports connections by itself, with the pairing that caused them', async () => {
+  it('reports connections, with the pairing that caused them', async () => {
     await run({ case: 'addPairing', value: { macAddress: speaker.address } });
     const pairing = BigInt(lastId);
     await run({ case: 'setConnectivityState', value: { networkType: bluetooth, enabled: false } });

@@ -30,7 +30,7 @@ export interface TransactionParts {
   activationChanged(): void;
 }
 
-/** Work that this process was told to start: it waits for its turn, loads, or has its effect. */
+/** Work whose start has come to this process: it waits for its turn, loads, or has its effect. */
 interface StartedWork {
   /** True once its effect has begun: it cannot be given up any more. */
   hasBegun: boolean;
