@@ -5,7 +5,6 @@ import type { Source } from './check-links.ts';
 import { ContentError } from './front-matter.ts';
 import { type Guide, loadGuides, twinOf } from './guides.ts';
 import { createHighlight } from './highlight.ts';
-import { renderMarkdown } from './markdown.ts';
 import { type LoadedApi, loadApis, located } from './openapi.ts';
 import { type OwnPage, ownPages } from './own-pages.ts';
 import { loadRenderer } from './renderer.ts';
@@ -192,7 +191,6 @@ function apiPage(
         .filter((one) => one !== api)
         .map((one) => ({ name: one.name, route: one.route, document: one.document })),
       highlight: (code, language) => highlight(code, language),
-      markdown: (text, shift = 1) => renderMarkdown(text, shift),
     });
   const { page, html } = located(api, render);
   const index = apis.indexOf(api);
