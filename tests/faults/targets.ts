@@ -72,7 +72,11 @@ export function targetsOf({ stack, headsets, network, tenants }: World): Targets
     groups: backing?.kafka ? groups : [],
     tenants: tenants.length,
     headsets: headsets.map((h) => h.process.name),
-    writes: Object.entries(writes).map(([name, most]) => ({ process: processOf(name, processes), name, most })),
+    writes: Object.entries(writes).map(([name, most]) => ({
+      process: processOf(name, processes),
+      name,
+      most,
+    })),
     backing: [
       ...(backing?.mongo ? (['mongo'] as const) : []),
       ...(backing?.kafka ? (['kafka'] as const) : []),

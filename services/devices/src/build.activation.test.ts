@@ -245,15 +245,18 @@ describe('cut off by a crash', () => {
     expect(await code(activate('app', 2))).toBe('activation_limit');
   });
 
-  test.each(writesOfChange)('%s a repeat with the Idempotency-Key continues where it stopped: one transaction', async (point) => {
-    await provision(world, { limit: 1 });
-    world.cutAt = point;
-    await expect(activate('app', 0, 'c', 'key')).rejects.toMatchObject({ code: 'internal' });
-    const { transactionId } = await activate('app', 0, 'c', 'key');
-    expect(world.transactions.created.map((t) => t.id)).toEqual([Number(transactionId)]);
-    expect(await slots()).toBe(1);
-    await waitFor('rest', async () => (await document(0))?.dueAtMs === undefined);
-  });
+  test.each(writesOfChange)(
+    '%s a repeat with the Idempotency-Key continues where it stopped: one transaction',
+    async (point) => {
+      await provision(world, { limit: 1 });
+      world.cutAt = point;
+      await expect(activate('app', 0, 'c', 'key')).rejects.toMatchObject({ code: 'internal' });
+      const { transactionId } = await activate('app', 0, 'c', 'key');
+      expect(world.transactions.created.map((t) => t.id)).toEqual([Number(transactionId)]);
+      expect(await slots()).toBe(1);
+      await waitFor('rest', async () => (await document(0))?.dueAtMs === undefined);
+    },
+  );
 
   test('a new activation first frees the slot that a deactivation left', async () => {
     await provision(world, { limit: 1 });

@@ -1,9 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import {
-  type Offer,
-  OfferSchema,
-  type Report,
-} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { type Offer, OfferSchema, type Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { decodeOffer, decodeReport, type Entry, encodeOffer, encodeReport } from './journal-entry.ts';
 import {
   type Activation,
