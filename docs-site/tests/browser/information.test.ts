@@ -322,8 +322,8 @@ describe('announcements', () => {
       '<a href="https://quote.example/"',
       '<a href="https://first.example/"',
       '<img src="/announcements/pic.png" alt="代わりの文"',
-      '<tr><th>列</th><th>値</th></tr>',
-      '<tr><td>a | b</td><td><code>c</code></td></tr>',
+      '<tr><th>列</th><th align="center">値</th></tr>',
+      '<tr><td>a | b</td><td align="center"><code>c</code></td></tr>',
       '<code class="language-json">{ "a":  1 }\n</code>',
       '<hr>',
     ])
