@@ -1,6 +1,5 @@
 import { readConfig } from '@headset-cloud/kit/config.ts';
-import { main } from '@headset-cloud/kit/main.ts';
-import { createProcess } from '@headset-cloud/kit/process.ts';
+import { createProcess, main } from '@headset-cloud/kit/process.ts';
 import { createSiteServer } from './app.ts';
 import { siteConfig } from './config.ts';
 import { readContent } from './content.ts';

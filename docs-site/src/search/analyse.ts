@@ -48,9 +48,16 @@ export interface Word {
   readonly text: string;
   /** A record has the word if it has all of these terms. */
   readonly terms: readonly string[];
-  /** The same for its parts, if no record has the word. */
-  readonly parts: readonly string[];
+  /** Words to search instead, if no record has this one. */
+  readonly parts: readonly Word[];
 }
+
+/** A word, of several parts or of one. */
+const wordOf = (text: string, parts: readonly string[], termsOf: (part: string) => string[]): Word => ({
+  text,
+  terms: termsOf(text),
+  parts: parts.length > 1 ? parts.map((part) => wordOf(part, [], termsOf)) : [],
+});
 
 const hiragana = /^\p{Script=Hiragana}+$/u;
 const katakana = /^[\p{Script=Katakana}ー]+$/u;
@@ -69,10 +76,9 @@ function japaneseWords(run: string): Word[] {
     }
     before = hiragana.test(segment) ? '' : segment;
   }
-  return (words.length > 0 ? words : [segments]).map((parts) => {
-    const text = parts.join('').replace(/(?<=\p{Script=Han})\p{Script=Hiragana}+$/u, '');
-    return { text, terms: bigrams(text), parts: parts.flatMap(bigrams) };
-  });
+  return (words.length > 0 ? words : [segments]).map((parts) =>
+    wordOf(parts.join('').replace(/(?<=\p{Script=Han})\p{Script=Hiragana}+$/u, ''), parts, bigrams),
+  );
 }
 
 /** The words of a query, apart for each part between spaces. */
@@ -81,7 +87,7 @@ export const queryParts = (query: string): Word[][] =>
     .split(/\s+/)
     .map((part) =>
       runsOf(part).flatMap((run) =>
-        isIdentifier(run) ? [{ text: run, terms: [whole(run)], parts: partsOf(run) }] : japaneseWords(run),
+        isIdentifier(run) ? [wordOf(run, partsOf(run), (part) => [whole(part)])] : japaneseWords(run),
       ),
     )
     .filter((words) => words.length > 0);
@@ -91,8 +97,8 @@ export const isPrefix = (term: string): boolean => isIdentifier(term) || term.le
 
 /** Finds a word as it may stand in a text: `wifi` as `Wi-Fi`, `サーバ` as `サーバー`. */
 export function patternOf({ text }: Word): RegExp {
-  const letters = [...(isIdentifier(text) ? whole(text) : folded(text))].map((letter) => {
-    return `[${variants.find((one) => one.startsWith(letter)) ?? letter}]`;
-  });
+  const letters = [...(isIdentifier(text) ? whole(text) : folded(text))].map(
+    (letter) => `[${variants.find((one) => one.startsWith(letter)) ?? letter}]`,
+  );
   return new RegExp(isIdentifier(text) ? letters.join('[-_. ]?') : `${letters.join('')}ー?`, 'gi');
 }

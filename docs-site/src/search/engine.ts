@@ -65,24 +65,21 @@ export async function createEngine(records: readonly SearchRecord[]): Promise<En
   await index.addAllAsync(documents, { chunkSize: batch });
 
   /** Records that have all of the words, by id, with their scores. */
-  function search(words: readonly Word[]): Map<number, number> {
-    const terms = words.flatMap(({ terms, parts }) =>
-      index.search(terms.join(' ')).length === 0 ? parts : terms,
-    );
+  const search = (words: readonly Word[]): Map<number, number> => {
+    const terms = words.flatMap((word) => word.terms);
     return new Map(index.search(terms.join(' ')).map(({ id, score }) => [id as number, score]));
-  }
+  };
+  const known = (word: Word): readonly Word[] =>
+    word.parts.length > 0 && search([word]).size === 0 ? word.parts : [word];
 
-  /** Records that have at least half of the parts of a query, those with most of them first. */
+  /** Records that have the most parts of a query, if none has all. */
   function searchSome(parts: readonly Word[][]): Map<number, number> {
     const results = parts.map(search);
-    const ids = new Set(results.flatMap((one) => [...one.keys()]));
-    const scored = [...ids].map((id) => {
-      const scores = results.flatMap((one) => one.get(id) ?? []);
-      return { id, count: scores.length, score: 1000 ** scores.length + Math.max(...scores) };
-    });
-    return new Map(
-      scored.filter(({ count }) => count >= parts.length / 2).map(({ id, score }) => [id, score]),
-    );
+    const counts = new Map<number, number>();
+    for (const id of results.flatMap((one) => [...one.keys()])) counts.set(id, (counts.get(id) ?? 0) + 1);
+    const most = Math.max(...counts.values());
+    const best = [...counts.keys()].filter((id) => counts.get(id) === most);
+    return new Map(best.map((id) => [id, Math.max(...results.map((one) => one.get(id) ?? 0))]));
   }
 
   /** The best first; of records that would look the same, the first. */
@@ -113,11 +110,13 @@ export async function createEngine(records: readonly SearchRecord[]): Promise<En
 
   return {
     find(query) {
-      const parts = queryParts(query).slice(0, mostParts);
+      const parts = queryParts(query)
+        .slice(0, mostParts)
+        .map((words) => words.flatMap(known));
       if (parts.length === 0) return { hits: [], total: 0, partial: false };
-      const whole = search(parts.flat());
-      const partial = whole.size === 0 && parts.length > 1;
-      const ranked = rank(partial ? searchSome(parts) : whole, query);
+      const all = search(parts.flat());
+      const partial = all.size === 0 && parts.length > 1;
+      const ranked = rank(partial ? searchSome(parts) : all, query);
       const marker = createMarker(parts.flat());
       const hits = ranked.slice(0, mostHits).map((record): Hit => {
         const { href, title, path, kind, text, names } = record;

@@ -99,7 +99,7 @@ itOnFullDisk.each([
     1,
   ],
 ])('a process whose log is on a full disk %s', (_, then, status) => {
-  const [logger, main] = ['./logger.ts', './main.ts'].map((name) => new URL(name, import.meta.url).href);
+  const [logger, main] = ['./logger.ts', './process.ts'].map((name) => new URL(name, import.meta.url).href);
   const script = `
     import { createLogger } from ${JSON.stringify(logger)};
     import { main } from ${JSON.stringify(main)};

@@ -167,7 +167,7 @@ describeWith(['helm'], 'workloads', () => {
       const tokens = all ? ['ADMIN_TOKEN', 'ADMIN_TOKEN_BEFORE', 'METRICS_TOKEN'] : ['ADMIN_TOKEN'];
       const secretsOf: Record<string, string[]> = {
         gateway: tokens,
-        site: tokens.filter((name) => name !== 'ADMIN_TOKEN_BEFORE'),
+        site: tokens,
         operator: ['ADMIN_TOKEN'],
         'core-loop': ['ADMIN_TOKEN'],
         prepare: ['MONGODB_URI', ...kafka],
