@@ -78,6 +78,7 @@ describeWith(['helm'], 'workloads', () => {
     expect(pause + setting('TURN_AWAY_MS') + setting('STOP_GRACE_MS')).toBeLessThan(60);
     for (const probe of ['startupProbe', 'livenessProbe'])
       expect(container[probe].httpGet).toEqual({ path: '/livez', port: 'admin' });
+    expect(container.startupProbe.periodSeconds * container.startupProbe.failureThreshold).toBe(300);
     expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'admin' });
     expect(named(all, 'PodDisruptionBudget', component)['spec'].maxUnavailable).toBe(1);
     const keys = spec.topologySpreadConstraints.map((c: { topologyKey: string }) => c.topologyKey);
