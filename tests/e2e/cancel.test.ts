@@ -35,7 +35,7 @@ describeOnStack('cancelling', () => {
   // proves api/4/cancel-not-reachable
   it('refuses to cancel what a reachable headset has been told', async () => {
     const device = tenant.devices[1];
-    const headset = tenant.headset(device, { behaviour: { ready: 'never' } });
+    const headset = tenant.headset(device, { behaviour: { answersOffers: false } });
     headset.connect();
     await waitFor('the session', () => headset.sessionEpoch > 0);
     const id = await tenant.activate(device);
@@ -80,12 +80,12 @@ describeOnStack('cancelling', () => {
   // proves api/4/resend-limit, api/8/retry-limit, api/9/retry-limit, cb/8/cancel-retry
   it('gives up a transaction that one session after another loses', async () => {
     const device = tenant.devices[3];
-    const headset = tenant.headset(device, { behaviour: { ready: 'never' }, durability: 'none' });
+    const headset = tenant.headset(device, { behaviour: { answersOffers: false }, durability: 'none' });
     const id = await tenant.activate(device);
     // Each session is offered it and forgets it: a new headset without memory each time.
     await headset.close();
     for (let i = 0; i < 7; i++) {
-      const forgetful = tenant.headset(device, { behaviour: { ready: 'never' }, durability: 'none' });
+      const forgetful = tenant.headset(device, { behaviour: { answersOffers: false }, durability: 'none' });
       const epoch = new Promise((resolve) => forgetful.once('online', resolve));
       forgetful.connect();
       await epoch;

@@ -158,8 +158,8 @@ test('repeats with an Idempotency-Key create one channel', async () => {
   expect(await endpointCounts(world)).toEqual({ a: 1 });
 });
 
-test.each(['communication.reserved', 'communication.channel-stored'])(
-  'a call that crashed at %s is completed by its repeat, with one place',
+test.each(['after store communication.endpoints.places', 'after store communication.channels'])(
+  'a call that crashed %s is completed by its repeat, with one place',
   async (cutAt) => {
     await world.admin.putEndpoint(endpoint('a'));
     await world.admin.putEndpoint(endpoint('b'));

@@ -66,7 +66,6 @@ beforeEach(async () => {
       log,
       channel: () => channel,
       metrics: registry,
-      failpoints: () => {},
       instanceId: 'test',
     },
     {},

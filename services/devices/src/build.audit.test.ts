@@ -111,7 +111,7 @@ test('while the log is unavailable the changed document keeps the record; afterw
 });
 
 test('a call that is interrupted right after its change still leaves the record', async () => {
-  world.cutAt = 'audit.owed';
+  world.cutAt = 'after store devices.applications.audit';
   await expect(
     withActor(integrator, () =>
       world.applications.updateSettings({ caller, set: { soraEvent: 'https://a.test/1' } }),

@@ -83,7 +83,7 @@ test('an application with a device, or with an unpublished deactivation, is reje
     code: 'conflict',
     message: expect.stringContaining('has 1 devices activated'),
   });
-  world.cutAt = 'devices.deactivated';
+  world.cutAt = 'after store devices.devices.activation';
   await expect(world.devices.deactivateDevice({ caller, deviceId })).rejects.toBeDefined();
   await expect(forget()).rejects.toMatchObject({
     code: 'conflict',

@@ -1,3 +1,4 @@
+import type { Crash } from '@headset-cloud/kit/testing/crash-points.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ago, seen, status, useWorld } from './testing/fixture.ts';
 import { createManualClocks, type ManualClocks } from './testing/manual-clocks.ts';
@@ -85,21 +86,14 @@ test('more than the limit are rejected with their number', async () => {
 });
 
 test('if a process dies in the middle another one sends the rest, and nothing is sent twice', async () => {
-  let died = 0;
   const { server, ids } = await givenUp(12, { NOTIFIER_RECOVER_PER_SECOND: '5' });
   await use.world.newest.stop();
-  const dying = await use.world.start(
-    { NOTIFIER_RECOVER_PER_SECOND: '5' },
-    {
-      failpoints: (name) => {
-        // The resends are stored, the progress is not.
-        if (name === 'notifier.recovered' && died++ === 0) throw new Error('killed');
-      },
-    },
-  );
+  // The resends are stored, the progress is not.
+  const crash: Crash = { cutAt: 'before store notifier.recoveries.next 2' };
+  const dying = await use.world.start({ NOTIFIER_RECOVER_PER_SECOND: '5' }, { crash });
   const { recovery } = await dying.deliveries.recover({ caller: caller(), sinceMs: 0n });
   const recoveryId = recovery?.recoveryId ?? '';
-  await waitFor('its death', () => died > 0);
+  await waitFor('its death', () => crash.cutAt === undefined);
   await dying.stop();
   // Another instance continues when the lease has expired.
   await use.world.store.collection('recoveries').updateMany({}, { $set: { dueAtMs: 0 } });

@@ -141,7 +141,7 @@ export class RecordingWorker {
   }
 
   async #end(claim: Claim, outcome: Exclude<RunOutcome, { end: 'pause' }>): Promise<void> {
-    const { recordings, clock, failpoints, onEnd, logger } = this.#o;
+    const { recordings, clock, onEnd, logger } = this.#o;
     const message = outcome.end === 'failed' ? outcome.message : outcome.end === 'unset' ? unsetMessage : '';
     const held = await recordings.change(claim, {
       state: outcome.end === 'saved' ? 'saved' : 'failed',
@@ -152,7 +152,6 @@ export class RecordingWorker {
     if (!held) throw new ClaimLostError();
     onEnd(outcome.end);
     logger.info({ recordingId: claim.recordingId, outcome: outcome.end, message }, 'a recording has ended');
-    failpoints('communication.recording-ended');
   }
 
   /**
@@ -160,7 +159,7 @@ export class RecordingWorker {
    * integrator.
    */
   async #notify(claim: Claim): Promise<void> {
-    const { recordings, connections, log, clock, failpoints } = this.#o;
+    const { recordings, connections, log, clock } = this.#o;
     const { recordingId } = claim;
     const recording = await recordings.get(recordingId);
     if (recording?.owed) {
@@ -177,7 +176,6 @@ export class RecordingWorker {
           ...{ createdAtMs: endedAtMs, traceparent: currentTraceparent() || recording.traceparent },
         }),
       ]);
-      failpoints('communication.recording-published');
     }
     await recordings.finished(claim, clock.now());
   }
