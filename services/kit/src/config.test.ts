@@ -20,7 +20,7 @@ describe('a lease in the configuration', () => {
     expect(readConfig(spec, { LEASE_MS: '2000', NODE_ENV: 'test' })).toEqual({ LEASE_MS: 2000 });
   });
 
-  it('is refused below its floor in production, with the reason', () => {
+  it('is rejected in production below its minimum, with the reason', () => {
     const read = () => readConfig(spec, { LEASE_MS: '4999', NODE_ENV: 'production' });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(
@@ -28,7 +28,7 @@ describe('a lease in the configuration', () => {
     );
   });
 
-  it('may be its floor in production, and is its default where nothing is given', () => {
+  it('may be its minimum in production, and is the default if it is not set', () => {
     expect(readConfig(spec, { LEASE_MS: '5000', NODE_ENV: 'production' })).toEqual({ LEASE_MS: 5000 });
     expect(readConfig(spec, { NODE_ENV: 'production' })).toEqual({ LEASE_MS: 15_000 });
   });
@@ -45,7 +45,7 @@ describe('a switch of tests in the configuration', () => {
     expect(readConfig(switches, { NODE_ENV: 'production' }).BREAK).toBeUndefined();
   });
 
-  it('is refused in production, beside what else is wrong', () => {
+  it('is rejected in production, together with the other problems', () => {
     const read = () => readConfig(switches, { BREAK: 'now', LEASE_MS: '1', NODE_ENV: 'production' });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow('BREAK is set, but NODE_ENV is production: unset it. Breaks it.');
@@ -73,7 +73,7 @@ describe('in production', () => {
   };
 
   // protects against services/production
-  it('a value that is for trials is refused, with the reason and an example', () => {
+  it('a value for trials is rejected, with the reason and an example', () => {
     expect(problem({ ISSUER: 'http://id.example.com' })).toContain(
       'ISSUER: "http://id.example.com" is refused in production: it must begin with https:. The issuer. Example: ISSUER=https://id.example.com',
     );
@@ -122,13 +122,13 @@ describe('a secret', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('given by itself and as a file is refused by name, and not shown', () => {
+  it('set both directly and as a file is rejected by name, and not shown', () => {
     const TOKEN_FILE = join(folder, 'token');
     writeFileSync(TOKEN_FILE, 'of-the-file\n');
     expect(readConfig(keys, { TOKEN_FILE }).TOKEN).toBe('of-the-file');
     writeFileSync(TOKEN_FILE, '\uFEFFof-the-file\r\n');
     expect(readConfig(keys, { TOKEN_FILE }).TOKEN).toBe('of-the-file');
-    // Its bytes as a text would be a secret that nobody has.
+    // UTF-16 bytes read as text would be a secret that nobody knows.
     writeFileSync(TOKEN_FILE, '\uFEFFof-the-file\r\n', 'utf16le');
     expect(() => readConfig(keys, { TOKEN_FILE })).toThrow('TOKEN_FILE cannot be read (it is UTF-16.');
     writeFileSync(TOKEN_FILE, 'of-the-file\n');

@@ -51,7 +51,7 @@ export function keepaliveOf(config: ConfigOf<typeof addressConfig>): ChannelOpti
   };
 }
 
-/** Channels to the services, opened on first use; with `security`, each proves to be the service that is meant. */
+/** Channels to the services, opened on first use; with `security`, each server must prove its identity. */
 export function createChannels(
   addresses: Record<ServiceName, string>,
   options: ChannelOptions = {},
@@ -77,13 +77,13 @@ export function createChannels(
 }
 
 /**
- * Runs a process of the platform and ends it. What `run` throws is one more line of the process's log, so that
- * whoever collects the logs has it: a wrong configuration ends with status 2, anything else with 1.
+ * Runs a process of the platform and ends it. Logs an error of `run` as a fatal line of the process's log.
+ * Exit status: 2 for a wrong configuration, 1 for any other error.
  */
 export async function main(service: string, run: () => Promise<void>): Promise<void> {
   const fail = async (error: unknown): Promise<never> => {
-    // The level may be what is wrong, and no level hides a fatal line.
-    const logger = createLogger({ service, level: 'fatal' }).child({}, { serializers: { err: toldOf } });
+    // The configured level may be invalid; every level shows fatal lines.
+    const logger = createLogger({ service, level: 'fatal' }).child({}, { serializers: { err: loggable } });
     if (error instanceof ConfigError) {
       logger.fatal({ problems: error.problems }, 'wrong configuration');
       return end(2);
@@ -93,7 +93,7 @@ export async function main(service: string, run: () => Promise<void>): Promise<v
   };
   let failed = false;
   process.on('uncaughtException', (error) => {
-    // Node.js would print a second one as it is.
+    // Node.js would print a second error unformatted.
     if (failed) return;
     failed = true;
     fail(error).catch(() => process.exit(1));
@@ -114,15 +114,15 @@ async function end(status: number): Promise<never> {
   }
 }
 
-/** What a log may hold of an error: drivers name whole connection strings in theirs. */
-function toldOf(error: unknown): { type: string; message: string; stack: string } {
+/** The parts of an error that a log may contain, without passwords: drivers put connection strings in their errors. */
+function loggable(error: unknown): { type: string; message: string; stack: string } {
   const { type, message, stack } = stdSerializers.err(
     error instanceof Error ? error : new Error(inspect(error)),
   );
   return { type, message: withoutPassword(message), stack: withoutPassword(stack) };
 }
 
-/** Runs one service as a process of its own on MongoDB and Kafka, until SIGINT or SIGTERM. */
+/** Runs one service as a separate process on MongoDB and Kafka, until SIGINT or SIGTERM. */
 export async function hostService(
   definition: ServiceDefinition,
   env: Record<string, string | undefined> = process.env,
@@ -190,7 +190,7 @@ export async function hostService(
     registerRpcMetrics(metrics),
     security,
   );
-  // Starts before the service: calls are answered 'unavailable' while the service waits for its stores.
+  // Starts before the service: calls get 'unavailable' while the service waits for its stores.
   await lifecycle.start({
     name: 'gRPC port',
     start: async () => {
@@ -199,13 +199,13 @@ export async function hostService(
     stop: () => server.stop(0),
   });
   await own.run(async () => {
-    // Needed even by a service that stores nothing but dead letters.
+    // Also for a service that stores nothing but dead letters.
     await store.whenReachable?.('the database', async () => {});
     // Before the service: without a key it could not answer, and its callers use other instances.
     if (sealed) await startUp.retry('the secret keys', () => sealed.noted.check());
     await lifecycle.start(service);
     await lifecycle.start(outboxComponent(audit));
-    // Starts after the service and so stops before it: open calls finish while the service still runs.
+    // Starts after the service and therefore stops before it: open calls finish while the service runs.
     await lifecycle.start({
       name: 'gRPC',
       start: async () => server.serve(),

@@ -6,7 +6,7 @@ import type { SecretBox } from './secrets.ts';
 import type { Filter, IndexDescription } from './store/operations.ts';
 import type { StoreCollection } from './store/types.ts';
 
-/** Who calls, with the scope of an Idempotency-Key where one came (rule A19); a proto `Caller` is one. */
+/** Caller of an operation, with the scope of its Idempotency-Key if it sent one (rule A19); a proto `Caller` is one. */
 export interface IdempotentCaller {
   readonly clientId: string;
   readonly idempotency?: {
@@ -18,7 +18,7 @@ export interface IdempotentCaller {
   };
 }
 
-/** Data that can be stored: plain data; bigints, absent fields and texts come back unchanged. */
+/** Data that can be stored: plain data; bigints, absent fields and texts survive unchanged. */
 export type Keepable =
   | string
   | number
@@ -29,9 +29,9 @@ export type Keepable =
   | readonly Keepable[]
   | { readonly [key: string]: Keepable };
 
-/** One call: the values that must be the same on a repeat, and the work, which is idempotent by them. */
+/** One call: the values that must be equal in a repeat, and the work, which is idempotent by these values. */
 export interface IdempotentCall<D extends Keepable, A extends Keepable> {
-  /** Draws ids and secrets. Nothing may depend on it until `work` has them. */
+  /** Draws ids and secrets. They must have no effect before `work` has them. */
   draw(): Promise<D>;
   /**
    * Does the work. Called again with the same `drawn` when the outcome of an earlier run is unknown (it
@@ -81,7 +81,7 @@ export const idempotencyIndexes: IndexDescription[] = [
 const keepForMs = 24 * 60 * 60 * 1000;
 const purpose = (id: string) => `idempotency ${id}`;
 
-/** What the collection has sealed; it is gone after 24 hours, moved or not. */
+/** The sealed values of the collection; they expire after 24 hours, whether re-encrypted or not. */
 export function sealedAnswers(collection: StoreCollection<IdempotencyDocument>): SealedPlace {
   return sealedFields(collection, {
     name: 'kept answers',
@@ -95,12 +95,12 @@ export function sealedAnswers(collection: StoreCollection<IdempotencyDocument>):
 
 type Reservation = Pick<IdempotencyDocument, '_id' | 'drawn' | 'reservation'>;
 
-/** The document while it is of this reservation; `drawn` changes when it is moved to another key. */
+/** Filter for the document of this reservation; `drawn` changes when it is re-encrypted. */
 function sameReservation({ _id, drawn, reservation }: Reservation): Filter<IdempotencyDocument> {
   return reservation === undefined ? { _id, drawn } : { _id, reservation };
 }
 
-/** Answers each Idempotency-Key once, over crashes and concurrent callers (rules A19, B8). */
+/** Answers each Idempotency-Key once, despite crashes and concurrent callers (rules A19, B8). */
 export function createIdempotency(options: {
   collection: StoreCollection<IdempotencyDocument>;
   secrets: SecretBox;
@@ -145,13 +145,13 @@ export function createIdempotency(options: {
         await collection.insertOne(document);
         return document;
       } catch (error) {
-        // Another caller with the same key was first: continue with the values that it drew.
+        // Another caller with the same key was first: use the values that it drew.
         if (!isDuplicateKey(error)) throw error;
       }
     }
   }
 
-  /** This run has failed for good: it cannot take effect later. */
+  /** Stores that this run has failed permanently: it cannot take effect later. */
   async function withdraw(reservation: Reservation): Promise<void> {
     const unanswered = { ...sameReservation(reservation), answer: { $exists: false } };
     await collection.updateOne(unanswered, { $inc: { runs: -1 } });
@@ -202,7 +202,7 @@ export function createIdempotency(options: {
   };
 }
 
-/** True if the work certainly has no effect, now or later; after any other error it may have one. */
+/** True if the work certainly has no effect, now or later; after any other error it may have an effect. */
 function isFinal(error: unknown): boolean {
   return error instanceof DomainError && errorCatalogue[error.code].http < 500;
 }

@@ -10,7 +10,7 @@ import { createMetrics, showReadiness } from './process-metrics.ts';
 import type { RpcBinding } from './rpc/types.ts';
 import { createStartUp, StartStoppedError, type StartUp } from './start-up.ts';
 
-/** What `createProcess` reads: the keys of a process without stores; commonConfig has them, too. */
+/** Configuration keys of `createProcess`, for a process without stores; part of commonConfig. */
 export const processConfig = {
   LOG_LEVEL: commonConfig.LOG_LEVEL,
   ADMIN_LISTEN: commonConfig.ADMIN_LISTEN,
@@ -22,27 +22,27 @@ export const processConfig = {
   ...listenerConfig,
 } as const;
 
-/** What every process of the platform has around its work: log, metrics, listeners, start and end. */
+/** Common parts of every process of the platform: log, metrics, listeners, start and stop. */
 export interface PlatformProcess {
   readonly metrics: Registry;
-  /** Without the name of a service. */
+  /** Logger without the name of a service. */
   readonly rootLogger: Logger;
   readonly logger: Logger;
   readonly listeners: Listeners;
   readonly startUp: StartUp;
   readonly lifecycle: Lifecycle;
-  /** The process cannot continue: it stops, and `run` throws this. */
+  /** Stops a process that cannot continue; `run` throws the error. */
   fail(error: Error): void;
-  /** Opens the port of operators and monitoring, with these calls of ctl. */
+  /** Opens the admin port for operators and monitoring, with these calls of ctl. */
   serveAdmin(bindings: readonly RpcBinding[]): Promise<void>;
   /**
-   * Starts the rest by `start`, is ready then, and stops everything after SIGTERM or SIGINT; a start that waits for a
-   * store ends then, too. Throws what `start` throws, and what `fail` was called with.
+   * Runs `start`, reports ready, and stops everything after SIGTERM or SIGINT, also during a start that waits for a
+   * store. Throws the error of `start`, or the error given to `fail`.
    */
   run(start: () => Promise<void>): Promise<void>;
 }
 
-/** Signals count from here on. `service`: its name in the log and in the metrics. */
+/** Creates the process and handles signals from now on. `service`: its name in logs and metrics. */
 export function createProcess(service: string, config: ConfigOf<typeof processConfig>): PlatformProcess {
   const metrics = createMetrics(service);
   const rootLogger = createLogger({ level: config.LOG_LEVEL, metrics });
@@ -56,7 +56,7 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
   });
   showReadiness(metrics, lifecycle);
   const fatal = Promise.withResolvers<never>();
-  // Resolves when the process is told to stop, or fails for good, while the start still waits for a store.
+  // Resolves on a stop signal or a permanent failure while the start still waits for a store.
   const ended = Promise.race([untilSignal(), fatal.promise]);
   ended.catch(() => {}).finally(() => startUp.stop());
   return {
@@ -79,7 +79,7 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
         logger.info('ready');
       } catch (error) {
         if (!(error instanceof StartStoppedError)) throw error;
-        logger.info('told to stop before the start was complete');
+        logger.info('stopped before the start was complete');
       }
       try {
         logger.info({ signal: await ended }, 'stopping');

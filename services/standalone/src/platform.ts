@@ -13,7 +13,7 @@ import { type AuditOutbox, auditFailpoints } from '@headset-cloud/kit/audit/outb
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import type { commonConfig } from '@headset-cloud/kit/common-config.ts';
 import { ConfigError, type ConfigOf, type ConfigProblem, readConfig } from '@headset-cloud/kit/config.ts';
-import { type AuditedLetters, deadLettersAdmin } from '@headset-cloud/kit/dead-letters/admin.ts';
+import { type AuditedDeadLetters, deadLettersAdmin } from '@headset-cloud/kit/dead-letters/admin.ts';
 import {
   deadLetterFailpoints,
   registerDeadLetters,
@@ -137,7 +137,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     ],
     given,
   );
-  const deadLetters: AuditedLetters[] = [];
+  const deadLetters: AuditedDeadLetters[] = [];
   const outboxes = new Map<ServiceName, AuditOutbox>();
   const partOf = (name: ServiceName) => ({
     store: backing.storeOf(name),

@@ -9,7 +9,7 @@ export type LetterKind = 'poison' | 'newer-version' | 'behind';
 export type LetterState = 'waiting' | 'replaying' | 'replayed' | 'discarded';
 
 /** One event that a consumer group has set aside, in the database of the service that the group belongs to. */
-export interface LetterDocument extends OwingDocument {
+export interface DeadLetterDocument extends OwingDocument {
   /** topic/partition:offset/group; unique, so that setting the event aside again changes nothing. */
   _id: string;
   topic: string;
@@ -52,12 +52,12 @@ export const letterIndexes: IndexDescription[] = [
   { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
 ];
 
-export function letterId(event: Pick<LogEvent, 'topic' | 'position'>, group: string): string {
+export function deadLetterId(event: Pick<LogEvent, 'topic' | 'position'>, group: string): string {
   return `${event.topic}/${event.position}/${group}`;
 }
 
 /** The event as it was. */
-export function eventOf(letter: LetterDocument): LogEvent {
+export function eventOf(letter: DeadLetterDocument): LogEvent {
   const { value } = letter;
   return {
     topic: letter.topic,

@@ -8,9 +8,9 @@ import { type Failpoints, noFailpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
 import { setOrLeaveOut } from '../set-or-leave-out.ts';
 import type { Store } from '../store/types.ts';
-import type { LetterDocument } from './documents.ts';
+import type { DeadLetterDocument } from './documents.ts';
 import { Replays, refusal } from './replays.ts';
-import { LetterStore } from './store.ts';
+import { DeadLetterStore } from './store.ts';
 
 const dayMs = 86_400_000;
 
@@ -31,12 +31,12 @@ export interface DeadLettersOptions {
 
 /** Operators' actions on the events that a service's groups have set aside (admin.ts). */
 export interface DeadLetters {
-  list(limit: number, ended: boolean): Promise<LetterDocument[]>;
-  get(id: string): Promise<LetterDocument | null>;
+  list(limit: number, ended: boolean): Promise<DeadLetterDocument[]>;
+  get(id: string): Promise<DeadLetterDocument | null>;
   /** The claim that comes before the event is handed over stores the record. */
-  replay(id: string, reason: string, record: OwedRecord): Promise<LetterDocument | null>;
+  replay(id: string, reason: string, record: OwedRecord): Promise<DeadLetterDocument | null>;
   /** The write that ends it stores the record. */
-  discard(id: string, reason: string, record: OwedRecord): Promise<LetterDocument | null>;
+  discard(id: string, reason: string, record: OwedRecord): Promise<DeadLetterDocument | null>;
   /** Number of dead letters that are neither replayed nor discarded. */
   countOpen(): Promise<number>;
 }
@@ -64,7 +64,7 @@ export function withDeadLetters(
   options: DeadLettersOptions,
 ): { readonly log: EventLog; readonly deadLetters: DeadLetters } {
   const { store, logger, clock = systemClock, failpoints = noFailpoints, replayEveryMs = 10_000 } = options;
-  const letters = new LetterStore(store, clock, options.keepMs ?? 30 * dayMs);
+  const letters = new DeadLetterStore(store, clock, options.keepMs ?? 30 * dayMs);
   const all = new Set<Replays>();
   return {
     log: {

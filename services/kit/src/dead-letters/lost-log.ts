@@ -1,6 +1,6 @@
 import { isDuplicateKey } from '../errors.ts';
 import type { Store } from '../store/types.ts';
-import { type LetterDocument, letterId, lettersCollection } from './documents.ts';
+import { type DeadLetterDocument, deadLetterId, lettersCollection } from './documents.ts';
 
 /** More than a topic ever has events. */
 const below = 2 ** 44;
@@ -10,14 +10,14 @@ const below = 2 ** 44;
  * event of the new log in such a place would count as set aside already. Answers how many; may be repeated.
  */
 export async function leaveLostLog(store: Store, dryRun: boolean): Promise<number> {
-  const letters = store.collection<LetterDocument>(lettersCollection);
+  const letters = store.collection<DeadLetterDocument>(lettersCollection);
   const ofLostLog = { offset: { $gte: 0 } };
   if (dryRun) return letters.countDocuments(ofLostLog);
   let moved = 0;
   for await (const letter of letters.find(ofLostLog)) {
     const { _id, topic, partition, group } = letter;
     const offset = letter.offset - below;
-    const place = letterId({ topic, position: `${partition}:${offset}` }, group);
+    const place = deadLetterId({ topic, position: `${partition}:${offset}` }, group);
     try {
       await letters.insertOne({ ...letter, _id: place, offset });
     } catch (error) {

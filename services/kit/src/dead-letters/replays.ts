@@ -6,11 +6,11 @@ import { NewerVersionError, PoisonEventError, type Subscription } from '../event
 import type { Failpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
 import { type Repetition, repeat } from '../repeat.ts';
-import { eventOf, type LetterDocument } from './documents.ts';
-import type { Asked, LetterStore } from './store.ts';
+import { type DeadLetterDocument, eventOf } from './documents.ts';
+import type { Asked, DeadLetterStore } from './store.ts';
 
 export interface ReplaysOptions {
-  readonly letters: LetterStore;
+  readonly letters: DeadLetterStore;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
   /** How often replays whose process has died are looked for; milliseconds. */
@@ -83,7 +83,7 @@ export class Replays {
   }
 
   /** Hands the event to the handler. Returns the failure, if there is one; the event then waits again. */
-  async #attempt(letter: LetterDocument, claim: string, reason: string): Promise<unknown> {
+  async #attempt(letter: DeadLetterDocument, claim: string, reason: string): Promise<unknown> {
     const { letters, failpoints } = this.#options;
     const event = eventOf(letter);
     for (let tries = 1; ; tries++) {
@@ -108,7 +108,7 @@ export class Replays {
 }
 
 /** Why an event cannot be claimed. */
-export async function refusal(letters: LetterStore, id: string): Promise<DomainError> {
+export async function refusal(letters: DeadLetterStore, id: string): Promise<DomainError> {
   const letter = await letters.get(id);
   if (!letter) return new DomainError('not_found', `There is no dead letter ${id}.`);
   if (letter.open)

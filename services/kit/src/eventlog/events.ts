@@ -37,7 +37,7 @@ export function deadLetterOf(event: LogEvent, group: string, error: unknown): Ou
   };
 }
 
-/** What publish rejects with when the log cannot be reached or cannot store. */
+/** Error of `publish` if the log cannot be reached or cannot store. */
 export function unavailable(message: string, cause?: unknown): DomainError {
   return new DomainError('unavailable', 'The event log is not available.', {
     internal: message,

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 
-/** What is signed. */
+/** Input of a signature. */
 export interface SigningInput {
   readonly notificationId: string;
-  /** The application's key that is current at this attempt, as it was issued. */
+  /** The application's current key at this attempt, as it was issued. */
   readonly authenticationKey: string;
-  /** The bytes that are sent. */
+  /** The bytes of the request body. */
   readonly body: Uint8Array;
   /** Seconds since 1970. */
   readonly timestampSeconds: number;
