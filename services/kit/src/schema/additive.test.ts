@@ -37,7 +37,7 @@ test('the suggested number is the next free one', () => {
 
 test('reports a gap or a repeated number', () => {
   expect(judged(first, { ...second, number: 3 })).toEqual(['billing: step 3 is at position 2']);
-  expect(judged(first, { ...second, number: 1 })).toEqual(['billing: step 1 stands in place 2']);
+  expect(judged(first, { ...second, number: 1 })).toEqual(['billing: step 1 is at position 2']);
 });
 
 test('reports a removed service', () => {
