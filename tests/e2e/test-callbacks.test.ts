@@ -16,14 +16,14 @@ describeOnStack('test callbacks', () => {
     (await tenant.call(200, 'POST', '/test_callbacks', body, headers)).body;
 
   // proves ext/test-callbacks/sent, ext/test-callbacks/verify
-  it('arrives verified at the registered address, leaves no delivery, and a wrong signature is refused', async () => {
-    const told = await send({ ...boot, verify: true });
+  it('arrives verified at the registered URL, leaves no delivery, and a wrong signature is rejected', async () => {
+    const result = await send({ ...boot, verify: true });
     const [right, wrong] = tenant.integrator.arrivals;
     expect(tenant.integrator.arrivals).toHaveLength(2);
-    expect(right).toMatchObject({ verified: true, webhookId: told.webhookId, body: told.body });
+    expect(right).toMatchObject({ verified: true, webhookId: result.webhookId, body: result.body });
     expect(right?.applicationId).toBe(tenant.applicationId);
     expect(wrong).toMatchObject({ verified: false, answered: 401 });
-    expect(told).toMatchObject({ statusCode: 204, reason: null, verification: { refused: true } });
+    expect(result).toMatchObject({ statusCode: 204, reason: null, verification: { refused: true } });
     const { deliveries } = await admin().notifier.listDeliveries({ applicationId: tenant.applicationId });
     expect(deliveries).toEqual([]);
   });
@@ -37,13 +37,13 @@ describeOnStack('test callbacks', () => {
     const { eventTypes } = (await tenant.call(200, 'GET', '/event_types')).body;
     for (const type of ['notify-sora-event', 'notify-recording', 'notify-file-upload']) {
       const { destination } = eventTypes.find((one: { type: string }) => one.type === type);
-      const told = await send({ type, destination });
-      expect(told.statusCode).toBe(204);
+      const result = await send({ type, destination });
+      expect(result.statusCode).toBe(204);
       expect(tenant.integrator.arrivals.at(-1)).toMatchObject({ verified: true, path: `/${destination}` });
     }
   });
 
-  it('a setting that is not set is 404', async () => {
+  it('an unset setting is 404', async () => {
     await tenant.call(404, 'POST', '/test_callbacks', {
       type: 'notify-sora-event',
       destination: 'soraEvent',
@@ -63,12 +63,12 @@ describeOnStack('test callbacks', () => {
 
   // proves ext/test-callbacks/limit
   // protects against callbacks/test-flood
-  it('six at the same time: at least one is 429 with Retry-After, and another application is served', async () => {
+  it('of six concurrent calls at least one is 429 with Retry-After, and another application is served', async () => {
     const open: (() => void)[] = [];
     const slow = await startReceiver(() => (response) => void open.push(() => response.end()));
     receivers.push(slow);
     await tenant.call(200, 'PATCH', '', { deviceEvent: slow.url });
-    // As many more as other instances would let in.
+    // More calls, for the capacity of the other instances.
     const most = 5 * Number(process.env['INSTANCES'] ?? 1);
     const answers = Array.from({ length: most + 1 }, () => tenant.api.app('POST', '/test_callbacks', boot));
     const refused = await Promise.any(
