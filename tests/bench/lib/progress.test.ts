@@ -27,7 +27,7 @@ const open = () =>
 const takes = (ms: number) => async () => {
   clock += ms;
 };
-const turns = (ms: number, runs: number) => () => interleave(runs, { floor: takes(ms), ours: takes(ms) });
+const turns = (ms: number, runs: number) => () => interleave(runs, { baseline: takes(ms), ours: takes(ms) });
 
 test('prints each turn, and the time so far of the expected time of the whole run, which stays the same', async () => {
   const first = open();
@@ -60,7 +60,7 @@ test('a measure that never ran is expected to take the mean of the others', asyn
   expect(lines).toEqual(['1 of 2, embedded: idle: begins; 0 s of about 2 min']);
 });
 
-test('a file that cannot be read is like none, and a measure that fails is not remembered', async () => {
+test('an unreadable file counts as missing, and a failed measure is not remembered', async () => {
   const broken = join(folder, 'broken.json');
   writeFileSync(broken, '{"embedded jobs": "soon"');
   file = broken;
