@@ -268,7 +268,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     ['a network that is none', { headsets: { sourceRanges: ['everywhere'] } }, "'/headsets/sourceRanges/0'"],
   ]);
 
-  it('all at once, each with its path', () => {
+  it('are all reported at once, each with its path', () => {
     const refused = () => render({});
     for (const path of [
       'image.repository',
@@ -313,7 +313,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     },
   );
 
-  /** What Helm says to values; nothing where it takes them. */
+  /** Helm's error for the values; empty if it accepts them. */
   const saidTo = (values: unknown) => {
     try {
       render({ ...scenarios['production'], values });
@@ -323,12 +323,12 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     }
   };
 
-  describe('room for uploads while they are checked', () => {
+  describe('disk space for the check of uploads', () => {
     const { UPDATES_CHECKS_AT_ONCE: atOnce, UPDATES_MAX_BYTES: maxBytes } = updatesConfig;
     const updates = (tempSize: string, settings: object = {}) => ({
       components: { updates: { tempSize, settings } },
     });
-    /** What a file system adds to a file of the largest size. */
+    /** Overhead of a file system for a file of the maximum size. */
     const own = 2 ** 20;
 
     it.each([
@@ -345,13 +345,13 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       );
     });
 
-    it('is not judged where files lie on the disk already', () => {
+    it('is not checked if files already lie on the disk', () => {
       const values = updates('100Mi');
       expect(() => render({ ...scenarios['trial'], values })).not.toThrow();
     });
   });
 
-  it('a switch may be written as one', () => {
+  it('a boolean setting may be a YAML boolean', () => {
     const values = {
       components: { 'device-link': { settings: { DEVICE_LINK_PROXY_PROTOCOL: true } } },
     };
@@ -411,7 +411,7 @@ describeWith(['helm'], 'wrong values stop a trial', () => {
     ],
   ]);
 
-  it('workload identity may stand in place of S3 credentials', () => {
+  it('workload identity may replace S3 credentials', () => {
     const values = {
       secrets: { s3Credentials: { name: '' } },
       components: { updates: { serviceAccountAnnotations: { 'example.com/role': 'updates' } } },
@@ -447,7 +447,7 @@ describeWith(['helm'], 'a value that was removed by null', () => {
   };
 
   // A section whose lines are all commented out is null.
-  it.each(depths)('is named with its path, not by a template that fails (depth %i)', (depth) => {
+  it.each(depths)('is reported with its path, not as a template error (depth %i)', (depth) => {
     const removed = all.filter(({ length }) => length === depth);
     expect(removed.length).toBeGreaterThan(5);
     const said = () => {
@@ -467,9 +467,9 @@ describeWith(['helm'], 'a value that was removed by null', () => {
   });
 });
 
-test("device-link's memory is enough for as many headsets as it takes", () => {
+test('device-link’s memory is enough for its maximum number of headsets', () => {
   const { limits } = chartYaml('values.yaml').components['device-link'].resources;
-  // Measured: an idle process at most, and a headset with TLS (docs/sizing.md).
+  // Measured: the maximum of an idle process, and a headset with TLS (docs/sizing.md).
   const [idleKiB, headsetKiB] = [218 * 1024, 105];
   const needsKiB = idleKiB + deviceLinkConfig.DEVICE_LINK_MAX_SESSIONS.default * headsetKiB;
   expect(limits.memory).toMatch(/^\d+Mi$/);

@@ -114,12 +114,12 @@ describeUnless(missing, 'the image of all processes', () => {
   const made: Made[] = [];
 
   beforeAll(async () => {
-    // Read once: a commit while this runs is another version.
+    // Read once: a commit during the test would be another version.
     const settings = settingsOf('platform');
     one = await staged('one', settings);
     app = join(one, 'app');
     files = filesBelow(app);
-    // The tests on a cluster take the first one.
+    // The tests on a cluster use the first image.
     made.push(await buildStaged(settings, one, base, builder));
     if (isLong) {
       const two = await staged('in/another/folder/two', settings);
@@ -138,7 +138,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(sources.filter((file) => !/\.(ts|json|yaml)$/.test(file))).toEqual([]);
     const packages = readdirSync(join(app, 'node_modules'));
     const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    // Named at the top for tests, and used by the gateway too.
+    // Listed as a development package for tests, but the gateway uses it, too.
     const used = ['lru-cache'];
     expect(packages.filter((name) => name in devDependencies && !used.includes(name))).toEqual([]);
     expect(packages).toEqual(expect.arrayContaining(['mongodb', 'kafkajs', 'koa', 'pino']));
@@ -182,7 +182,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(lacking).toEqual([]);
   });
 
-  /** Switches that a test may set, and leases that are too short for a live platform. */
+  /** Test settings, and leases that are too short for a production platform. */
   const switches: Record<string, ConfigSpec> = {
     billing: billingConfig,
     communication: communicationConfig,
@@ -194,7 +194,7 @@ describeUnless(missing, 'the image of all processes', () => {
     updates: updatesConfig,
   };
 
-  it('knows the switches of each service', () => {
+  it('knows the test settings of each service', () => {
     const services = stagedWorkspaces(root, 'platform')
       .filter((place) => existsSync(join(app, place, 'src/config.ts')) && place !== 'gateway')
       .filter((place) => existsSync(join(app, place, 'src/definition.ts')))
@@ -235,7 +235,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(help).toEqual({ code: 0, output: expect.stringContaining('Usage: ctl') });
   });
 
-  it.each(Object.keys(switches))('%s refuses test switches and short leases in production', async (name) => {
+  it.each(Object.keys(switches))('%s rejects test settings and short leases in production', async (name) => {
     const entry = `services/${name}/src/main.ts`;
     const common = { FAILPOINTS: 'devices.none=1', KAFKA_SESSION_TIMEOUT_MS: '5999' };
     const first = await runStaged(one, [entry], { ...stores, ...common });
@@ -253,7 +253,7 @@ describeUnless(missing, 'the image of all processes', () => {
     for (const [key] of own) expect(short.output).toContain(key);
   });
 
-  it('device-link without an address for other instances is refused in production', async () => {
+  it('device-link without an address for other instances is rejected in production', async () => {
     const { code, output } = await runStaged(one, ['services/device-link/src/main.ts'], stores);
     expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining('ADVERTISE_ADDRESS') });
   });
@@ -294,7 +294,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(writable.map(({ path }) => path)).toEqual(['tmp']);
   });
 
-  /** Runs a program of the image, on its files alone, as its user and in its environment. */
+  /** Runs a program of the image, on its files only, as its user and in its environment. */
   const inImage = (...args: string[]) => {
     const folder = join(work, 'root');
     if (!existsSync(folder)) unpack(inside, folder);
@@ -333,7 +333,7 @@ describeUnless(missing, 'the image of all processes', () => {
     }
   });
 
-  it('names its own files in stack traces, not those of where it was staged', () => {
+  it('names its own files in stack traces, not those of the staging folder', () => {
     const stripped = [...inside.values()].filter(
       ({ path, type }) => type === 'file' && path.startsWith(`app/${compileCacheFolder}/`),
     );
@@ -424,7 +424,7 @@ describeUnless(missing, 'the image for development', () => {
     });
   const archived = (path: string, text: string): Buffer =>
     writeTar([{ path, type: 'file', mode: 0o644, data: Buffer.from(text), target: '' }]);
-  // What Skaffold runs in a pod.
+  // The command that Skaffold runs in a pod.
   const unpacked = (into: string, archive: Buffer) =>
     runProgram('tar', ['xmf', '-', '-C', into, '--no-same-owner'], archive);
 
@@ -433,12 +433,12 @@ describeUnless(missing, 'the image for development', () => {
     for (const name of ['tar', 'rm']) {
       const first = readFileSync(join(folder, 'node/local/bin', name), 'utf8').split('\n')[0];
       expect(first).toBe('#!/usr/local/bin/node');
-      // A program that may be run, also without its image's own owner.
+      // Executable programs, also for other users than the image's owner.
       expect(statSync(join(folder, 'node/local/bin', name)).mode & 0o111).toBe(0o111);
     }
   });
 
-  it('takes changed and new files in place, so that whoever watches a file sees its change', () => {
+  it('writes changed and new files in place, so that file watches see the change', () => {
     const into = join(work, 'pod');
     mkdirSync(join(into, 'app/services'), { recursive: true });
     const file = join(into, 'app/services/a.ts');
@@ -453,7 +453,7 @@ describeUnless(missing, 'the image for development', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('refuses what it does not do, and says so', () => {
+  it('rejects unsupported options with a message', () => {
     const made = runProgram('tar', ['cf', '-', '/app']);
     expect(made.status).toBe(2);
     expect(made.stderr).toContain('tar: unpacks standard input only');
