@@ -29,14 +29,14 @@ function withoutShared(spec: ConfigSpec): ConfigSpec {
   return Object.fromEntries(Object.entries(spec).filter(([key]) => !(key in shared)));
 }
 
-/** Every key that a process reads, by those who read it. */
+/** Every configuration key, by the processes that read it. */
 export const parts: readonly [string, ConfigSpec][] = [
   ['Every process', commonConfig],
   ['A process of one service, or of all, on MongoDB and Kafka', distributedConfig],
   ['Devices, transactions, updates, communication: what they seal at rest', sealingConfig],
   ['Gateway, updates, communication, notifier: calls to the outside', egressConfig],
   ['Devices, notifier: where callbacks may go', callbackAddressesConfig],
-  ['Transactions, devices, billing: deleting what has had its time', retentionConfig],
+  ['Transactions, devices, billing: deletion of expired records', retentionConfig],
   ['Gateway', withoutShared(gatewayConfig)],
   ['Devices', withoutShared(devicesConfig)],
   ['Transactions', withoutShared(transactionsConfig)],
@@ -57,7 +57,7 @@ function shown(value: unknown): string {
   return `\`${String(value)}\``;
 }
 
-/** The ports that keys for listening have by default, of all processes; those that both stacks have once each. */
+/** Default ports of all listening keys, of all processes; keys of both stacks count once each. */
 export function defaultPorts(): Map<number, string[]> {
   const ports = new Map<number, string[]>();
   for (const [key, k] of parts.flatMap(([, spec]) => Object.entries(spec))) {
@@ -67,14 +67,14 @@ export function defaultPorts(): Map<number, string[]> {
   return ports;
 }
 
-/** docs/configuration.md, from the specifications that the processes read. */
+/** docs/configuration.md, from the specifications of the processes. */
 export function configurationDocument(): string {
   const sections = parts.map(([title, spec]) => {
     const rows = Object.entries(spec).map(([key, k]) => {
       const fallback = k.required && k.default === undefined ? 'required' : shown(k.default);
       const secret = k.secret ? ` Secret: may be given as the file \`${key}_FILE\` names.` : '';
-      const floor = k.productionMin === undefined ? '' : ` In production at least ${k.productionMin}.`;
-      return `| \`${key}\` | ${fallback} | \`${k.example}\` | ${k.doc}${floor}${secret} |`;
+      const minimum = k.productionMin === undefined ? '' : ` In production at least ${k.productionMin}.`;
+      return `| \`${key}\` | ${fallback} | \`${k.example}\` | ${k.doc}${minimum}${secret} |`;
     });
     return `## ${title}\n\n| key | default | example | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
   });

@@ -15,7 +15,7 @@ const leastFixedCharacters = 10;
 
 const quoted = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** What a file's literals may become: the fixed parts of its strings and templates, with anything between them. */
+/** Messages that a file's literals can form: the fixed parts of its strings and templates, with anything between them. */
 function literalsOf(file: string): RegExp[] {
   const found = readFileSync(join(root, file), 'utf8').matchAll(/`((?:[^`\\]|\\.)*)`|'((?:[^'\\\n]|\\.)*)'/g);
   return [...found].flatMap(([, template, text]) => {

@@ -50,7 +50,7 @@ describeOnStack('test callbacks', () => {
     });
   });
 
-  // proves ext/test-callbacks/told
+  // proves ext/test-callbacks/result
   // protects against callbacks/test-endless
   it('a receiver answers 10 MB: the result has the beginning of the answer', async () => {
     const large = await startReceiver(() => (response) => response.end(Buffer.alloc(10_485_760, 'z')));

@@ -91,7 +91,7 @@ describeOnStack('peers that never answer', () => {
     expect(cut?.durationMs).toBeGreaterThanOrEqual(attemptMs);
   });
 
-  // proves ext/test-callbacks/told
+  // proves ext/test-callbacks/result
   // protects against callbacks/test-endless
   it('a test callback to a server that never answers ends at the time limit, and the result has the reason', async () => {
     const never = await own.receiver(() => () => {});

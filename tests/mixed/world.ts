@@ -16,7 +16,7 @@ import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
 import { createNetwork } from '../faults/network/network.ts';
 import { withoutLimits } from '../support/limits.ts';
-import type { Findings, SetAside } from './findings.ts';
+import type { DeadLetter, Findings } from './findings.ts';
 
 /** The parts that are replaced, in this order. */
 export const parts = [...serviceNames, 'gateway'] as const;
@@ -37,7 +37,7 @@ export interface World {
   /** Starts the part's other version, does `meanwhile` while both run, then stops the former one. */
   swap(part: Part, to: Version, meanwhile?: () => Promise<void>, env?: Record<string, string>): Promise<void>;
   /** The dead letters of all consumer groups now. */
-  setAside(): Promise<SetAside[]>;
+  deadLetters(): Promise<DeadLetter[]>;
   stop(): Promise<void>;
 }
 
@@ -136,7 +136,7 @@ export async function startWorld(options: {
       const how = await old.exited;
       if (!went || how !== '0') findings.add('processes', `${from} got SIGTERM and ended with ${how}`);
     },
-    async setAside() {
+    async deadLetters() {
       const lists = admin().deadLetters.map((listener) => listener.listDeadLetters({ limit: 1000 }));
       return (await Promise.all(lists)).flatMap((list) => list.deadLetters);
     },

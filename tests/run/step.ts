@@ -34,7 +34,7 @@ export interface Failure {
   readonly file?: string;
 }
 
-/** What a step showed. */
+/** Results of a step. */
 export interface Outcome {
   readonly step: Step;
   readonly tally: Tally;
