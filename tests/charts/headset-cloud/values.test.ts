@@ -249,7 +249,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
             site: { host: 'api.example.com', tlsSecret: 'api-tls' },
           },
         },
-        'expose.site.host and expose.api.host are both api.example.com, and both take every path: give the site a host of its own',
+        'expose.site.host and expose.api.host are both api.example.com, and both serve every path: give the site a separate host',
       ],
     ),
     ...(['api', 'site'] as const).map(
