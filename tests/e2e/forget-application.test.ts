@@ -185,7 +185,7 @@ describeOnStack('an application that is forgotten', () => {
     expect([created.exitCode, created.err]).toEqual([1, expect.stringContaining('is forgotten')]);
 
     for (const value of personal) expect([value, await inDocuments(own, value)]).toEqual([value, []]);
-    const kept = documented("What still names the application's id");
+    const kept = documented('Remaining references to the application id');
     expect(kept.length).toBeGreaterThan(8);
     // Frozen bills are packed; the test has none.
     expect([...(await inDocuments(own, applicationId)), 'billing.bills'].sort()).toEqual([...kept].sort());

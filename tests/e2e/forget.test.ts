@@ -146,7 +146,7 @@ describeOnStack('a device that is forgotten', () => {
     late.connect();
     late.report({ case: 'customData', value: { customData: 'words of a person' } });
 
-    const kept = documented('What still names the IMEI');
+    const kept = documented('Remaining references to the IMEI');
     expect(kept.length).toBeGreaterThan(8);
     // The end of a session is published a moment later.
     for (const value of personal) expect([value, await inDocuments(own, value)]).toEqual([value, []]);
