@@ -8,7 +8,7 @@ import { defaultListeners } from './listeners/http-listener.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { createMetrics } from './process-metrics.ts';
 
-/** Which names the admin listener answers to (docs/rules.md, rule C17). */
+/** Host names that the admin listener accepts (docs/rules.md, rule C17). */
 
 const listeners: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -63,7 +63,7 @@ it('shows the other values while one of them hangs', async () => {
 });
 
 // protects against operators/host
-it('without a token it answers to names of this machine only', async () => {
+it('without a token it accepts names of this machine only', async () => {
   const call = await listener(undefined);
   for (const host of [
     'localhost',
@@ -112,7 +112,7 @@ function logged() {
 }
 
 // protects against operators/token, operators/host, operators/log-flood
-it('counts each refusal by its reason, and logs from where, the first at once and no flood', async () => {
+it('counts each rejection by its reason, and logs the client address, at once for the first and at a limited rate', async () => {
   const [metrics, others] = [createMetrics('test'), createMetrics('test')];
   const { lines, logger } = logged();
   const proxies = new BlockList();
@@ -143,7 +143,7 @@ it('counts each refusal by its reason, and logs from where, the first at once an
 });
 
 // protects against operators/metrics-token
-it('takes the token before its own everywhere, and that of the metrics for them only', async () => {
+it('accepts the former token everywhere, and the metrics token for metrics only', async () => {
   const call = await listener('a-token-of-the-test', {
     tokenBefore: 'the-token-until-now',
     metricsToken: 'for-prometheus-only',

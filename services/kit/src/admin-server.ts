@@ -19,12 +19,12 @@ import type { Logger } from './logger.ts';
 import { createRefusals } from './refusals.ts';
 import type { RpcBinding } from './rpc/types.ts';
 
-/** Longer than a slow command pauses between two calls: a connection that closes as one is sent fails it. */
+/** Longer than a slow command pauses between two calls: a call fails if its connection closes at the same moment. */
 const idleMs = 65_000;
 
 /**
- * Time limit for a metric whose value comes from a store; without an answer the metric is left out. Prometheus drops
- * the whole scrape of a process after 10 s by default.
+ * Time limit for reading a metric's value from a store. A metric without a value is left out. By default, Prometheus
+ * drops the whole scrape of a process after 10 s.
  */
 const defaultScrapeMs = 3000;
 
@@ -37,9 +37,9 @@ export interface AdminServerOptions {
    * Bearer token for every path except the health checks; required when the listener is not on loopback.
    */
   readonly token: string | undefined;
-  /** The token that `token` replaces: accepted as well. */
+  /** The former token, which is also accepted. */
   readonly tokenBefore?: string | undefined;
-  /** Reads /metrics and nothing else. */
+  /** Token that permits /metrics only. */
   readonly metricsToken?: string | undefined;
   readonly bindings: readonly RpcBinding[];
   readonly metrics: Registry;
@@ -56,7 +56,7 @@ export interface AdminServerOptions {
 /** State of a process as JSON, for operators. */
 export interface ProcessStatus {
   readonly service: string;
-  /** The platform's version that it runs. */
+  /** Version of the platform. */
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
@@ -213,7 +213,7 @@ export function adminTokensOf(config: {
   return { token: ADMIN_TOKEN, tokenBefore: ADMIN_TOKEN_BEFORE, metricsToken: METRICS_TOKEN };
 }
 
-/** Whether a Host header names this machine, with any port. HTTP/1.1 demands the header. */
+/** True if a Host header names this machine, with any port. HTTP/1.1 requires the header. */
 function isOfThisMachine(host: string | undefined): boolean {
   return host !== undefined && /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i.test(host);
 }

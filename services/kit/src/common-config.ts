@@ -69,7 +69,7 @@ export const commonConfig = {
   }),
 } as const;
 
-/** Keys of the services that seal what they store (`defineSealingService`). */
+/** Keys of the services that encrypt stored values (`defineSealingService`). */
 export const sealingConfig = {
   SECRET_KEY: text({
     doc: 'Key that encrypts authentication keys and client secrets at rest. If the key is lost, they are lost.',
@@ -101,7 +101,7 @@ export const addressConfig = {
     max: 600_000,
   }),
   RPC_KEEPALIVE_TIMEOUT_MS: integer({
-    doc: 'A connection whose keepalive ping is unanswered for this long is closed and opened again; milliseconds.',
+    doc: 'Time without an answer to a keepalive ping after which the connection is closed and reopened; milliseconds.',
     example: '5000',
     default: 5000,
     min: 100,

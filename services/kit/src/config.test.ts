@@ -99,7 +99,7 @@ describe('NODE_ENV', () => {
 
   // protects against services/production
   it.each(['prod', 'Production', 'production ', 'trial', ''])(
-    'is refused as "%s", with the three words, beside what else is wrong',
+    'is rejected as "%s" with the three allowed values, together with all other errors',
     (word) => {
       const read = () => readConfig(spec, { NODE_ENV: word, LEASE_MS: '1' });
       expect(read).toThrow(ConfigError);
@@ -128,7 +128,7 @@ describe('a secret', () => {
     expect(readConfig(keys, { TOKEN_FILE }).TOKEN).toBe('of-the-file');
     writeFileSync(TOKEN_FILE, '\uFEFFof-the-file\r\n');
     expect(readConfig(keys, { TOKEN_FILE }).TOKEN).toBe('of-the-file');
-    // UTF-16 bytes read as text would be a secret that nobody knows.
+    // UTF-16 bytes read as UTF-8 would give a different secret than the operator's.
     writeFileSync(TOKEN_FILE, '\uFEFFof-the-file\r\n', 'utf16le');
     expect(() => readConfig(keys, { TOKEN_FILE })).toThrow('TOKEN_FILE cannot be read (it is UTF-16.');
     writeFileSync(TOKEN_FILE, 'of-the-file\n');

@@ -11,7 +11,7 @@ export interface ConfigKey<T> {
   /** Value when the variable is not set; undefined with `required` false means "absent". */
   readonly default?: T;
   readonly required?: boolean;
-  /** Throws an Error whose message says what is wrong with the text. */
+  /** Throws an Error whose message explains why the text is invalid. */
   readonly parse: (text: string) => T;
   /**
    * Minimum if NODE_ENV is production. Tests use shorter leases, which a production platform could not

@@ -1,6 +1,6 @@
 /**
  * Named points at which a test may stop the process (tests/faults). Off unless FAILPOINTS names
- * them; refused when NODE_ENV is production. `FAILPOINTS=name[=N],…`: the process kills itself
+ * them; rejected when NODE_ENV is production. `FAILPOINTS=name[=N],…`: the process kills itself
  * (SIGKILL) when it reaches the point for the N-th time (default 1).
  */
 export type Failpoints = (name: string) => void;

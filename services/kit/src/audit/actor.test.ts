@@ -42,7 +42,7 @@ test('over gRPC the handler knows the actor; a call without one has the client t
   expect(seen[0]?.id).not.toBe(seen[1]?.id);
 });
 
-test('within a process too, and afterwards nobody is named', async () => {
+test('within a process too; after the call there is no actor', async () => {
   const channel = new LocalChannel();
   channel.register([binding]);
   await withActor(actor, () => createClient(BillingService, channel).getBill({ applicationId: 'app' }));

@@ -49,7 +49,7 @@ it('gives each item its own outcome, and a failed batch to all of its items', as
 describe('batches over the network', () => {
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('items of one turn of the event loop form one batch, and later items wait for a batch that has just begun', async () => {
+  it('items of one event loop iteration form one batch, and later items wait for a batch that has just started', async () => {
     const { batches, run } = controlled();
     const call = coalesce({ maxRunning: 2, maxItems: 100, besideAfterMs: 20, run, time: createFakeTime() });
     const first = Promise.all([1, 2, 3].map(call));

@@ -16,18 +16,18 @@ export interface BatchLimits {
   readonly maxRunning: number;
   readonly maxItems: number;
   /**
-   * Set if each batch is a network round trip, which costs more than its items: items of one turn of the event loop form
-   * one batch. A second batch starts beside a running one only after the running one has taken this long (it may hang, or
-   * be large); milliseconds. Default: an item runs at once if a batch is free.
+   * Set if each batch is a network round trip, which costs more than its items: items of one event loop iteration
+   * form one batch. A second batch starts only after the running batch has taken this long (it may hang, or be large);
+   * milliseconds. Default: an item runs at once if fewer than `maxRunning` batches run.
    */
   readonly besideAfterMs?: number;
 }
 
 /**
  * Combines concurrent single calls into batches. While `maxRunning` batches are running, new items wait and form the
- * next batch. Otherwise a call runs at once, or at the end of the event loop's turn. So an idle system has no added
- * delay, and a busy system needs one round trip for many items. Items whose caller gave up before their batch begins are
- * skipped (deadline.ts). Items beyond the queue's limit reject with `unavailable`.
+ * next batch. Otherwise a call runs at once, or at the end of the event loop iteration. So an idle system has no added
+ * delay, and a busy system needs one round trip for many items. An item is skipped if its caller gave up before the
+ * batch starts (deadline.ts). Items beyond the queue's limit reject with `unavailable`.
  */
 export function coalesce<T, R>(
   options: BatchLimits & {

@@ -20,7 +20,7 @@ const take = () => {
 };
 const endedPid = () => String(spawnSync('true').pid);
 
-it('a lock is a file with the process id, for its owner only, and is gone after its release', () => {
+it('a lock is a file with the process id, readable by its owner only, and is removed on release', () => {
   const { release } = take();
   expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual([String(process.pid), 0o600]);
   expect(readdirSync(folder)).toEqual(['a.lock']);
@@ -28,7 +28,7 @@ it('a lock is a file with the process id, for its owner only, and is gone after 
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('the lock of a running process is refused, that of an ended one and a damaged one are free', () => {
+it('the lock of a running process is held; the lock of an ended process and a damaged lock are free', () => {
   writeFileSync(path, String(process.ppid));
   expect(takePidLock(path)).toEqual({ holder: process.ppid });
   expect(readFileSync(path, 'utf8')).toBe(String(process.ppid));
@@ -74,7 +74,7 @@ it('a lock that another process takes between the check and the removal of a sta
   }
 });
 
-/** Lets other processes run, without a turn of the event loop. */
+/** Lets other processes run, and blocks the event loop. */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
 }

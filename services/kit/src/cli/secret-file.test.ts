@@ -39,8 +39,8 @@ describe('a file with a secret', () => {
     expect(readdirSync(join(folder, 'a/b'))).toEqual(['secret.json']);
   });
 
-  test('is refused, at once, where nobody can make a folder', () => {
-    // Only Linux has this place.
+  test('fails at once where no folder can be created', () => {
+    // This path exists on Linux only.
     const place = process.platform === 'linux' ? '/proc/headset-cloud/a' : '/dev/null/a';
     expect(() => writeSecretFile(`${place}/secret.json`, 'one')).toThrow(/ENOENT|ENOTDIR/);
     writeFileSync(join(folder, 'file'), '');
@@ -48,7 +48,7 @@ describe('a file with a secret', () => {
     expect(() => writeSecretFile(join(folder, 'file/a/b/secret.json'), 'one')).toThrow(/ENOTDIR/);
   });
 
-  test('takes the place of a link, and leaves what that points to', () => {
+  test('replaces a link, and leaves its target unchanged', () => {
     const [path, other] = [join(folder, 'secret.json'), join(folder, 'other')];
     writeFileSync(other, 'of somebody else');
     symlinkSync(other, path);
@@ -57,7 +57,7 @@ describe('a file with a secret', () => {
   });
 
   test.each([0o644, 0o640, 0o620, 0o604, 0o660])(
-    'that others may read or change (%o) is refused with the reason',
+    'that others may read or change (%o) is rejected with the reason',
     (mode) => {
       const path = join(folder, 'secret.json');
       writeSecretFile(path, 'one');
@@ -80,7 +80,7 @@ describe('a file with a secret', () => {
   });
 });
 
-describe('where the disk takes a part only', () => {
+describe('on a disk that stores only a part', () => {
   const path = () => join(folder, 'full');
   /** A limit of the file's size gives a short write, as a full disk does. */
   function write(how: 'writeSecretFile' | 'createSecretFile'): string {

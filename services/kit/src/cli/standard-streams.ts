@@ -16,7 +16,7 @@ export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | '
     failure ??= error;
   };
   of.stdout.on('error', fail);
-  // A failed standard error leaves no place for a message.
+  // If standard error fails, no message can be shown.
   of.stderr.on('error', () => {});
   return {
     out: (text) => of.stdout.write(text),

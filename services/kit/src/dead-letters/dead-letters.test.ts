@@ -184,7 +184,7 @@ describe('poison', () => {
   });
 
   test.each(['dead-letters.claimed', 'dead-letters.handled'])(
-    'a replay whose process dies at %s is completed by the service, after its claim has run out',
+    'if the process dies at %s of a replay, the service completes the replay after its claim has expired',
     async (step) => {
       const member = await start(fixed);
       await publish(event('k', 'bad'));
@@ -259,7 +259,7 @@ describe('poison', () => {
     expect(await member.deadLetters.replay(id, 'fixed', asked())).toMatchObject({ state: 'replayed' });
   });
 
-  test('discarding it ends it with its reason; nothing is handed over', async () => {
+  test('a discarded dead letter ends with its reason; its event is not delivered', async () => {
     const member = await start(fixed);
     await publish(event('k', 'bad'));
     const id = await idOf(member);

@@ -25,17 +25,17 @@ export interface DeadLettersOptions {
   readonly failpoints?: Failpoints;
   /** How long a dead letter is kept after it was ended, or while it waits for an operator; default 30 days. */
   readonly keepMs?: number;
-  /** How often replays whose process has died are looked for; default 10 s. */
+  /** Interval of the search for replays of dead processes; default 10 s. */
   readonly replayEveryMs?: number;
 }
 
-/** Operators' actions on the events that a service's groups have set aside (admin.ts). */
+/** Operators' actions on the dead letters of a service (admin.ts). */
 export interface DeadLetters {
   list(limit: number, ended: boolean): Promise<DeadLetterDocument[]>;
   get(id: string): Promise<DeadLetterDocument | null>;
-  /** The claim that comes before the event is handed over stores the record. */
+  /** Replays the event. The claim before the delivery stores the audit record. */
   replay(id: string, reason: string, record: OwedRecord): Promise<DeadLetterDocument | null>;
-  /** The write that ends it stores the record. */
+  /** Discards the event. The same write stores the audit record. */
   discard(id: string, reason: string, record: OwedRecord): Promise<DeadLetterDocument | null>;
   /** Number of dead letters that are neither replayed nor discarded. */
   countOpen(): Promise<number>;

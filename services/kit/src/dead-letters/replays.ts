@@ -13,11 +13,11 @@ export interface ReplaysOptions {
   readonly letters: DeadLetterStore;
   readonly logger: Logger;
   readonly failpoints: Failpoints;
-  /** How often replays whose process has died are looked for; milliseconds. */
+  /** Interval of the search for replays of dead processes; milliseconds. */
   readonly replayEveryMs: number;
 }
 
-/** Tries of a replay whose failure is neither poison nor transient; as many as the first handling has. */
+/** Maximum attempts of a replay with a failure that is neither poison nor transient; the same as at first delivery. */
 const maxTries = 3;
 
 /** Replays the dead letters of one subscription for operators, in the process that consumes (ADR 0020). */
@@ -70,7 +70,7 @@ export class Replays {
     throw new DomainError('conflict', `The event could not be handled again: ${errorText(failure)}`);
   }
 
-  /** Completes the replays whose process has died. Returns how many were tried. */
+  /** Completes the replays of dead processes. Returns the number of attempts. */
   async #completeAbandoned(): Promise<number> {
     const { letters } = this.#options;
     const abandoned = await letters.abandoned(this.group, this.topic);
@@ -82,7 +82,7 @@ export class Replays {
     return abandoned.length;
   }
 
-  /** Hands the event to the handler. Returns the failure, if there is one; the event then waits again. */
+  /** Delivers the event to the handler. Returns the failure, if any; the event is then a dead letter as before. */
   async #attempt(letter: DeadLetterDocument, claim: string, reason: string): Promise<unknown> {
     const { letters, failpoints } = this.#options;
     const event = eventOf(letter);

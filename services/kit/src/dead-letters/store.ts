@@ -65,7 +65,7 @@ export class DeadLetterStore {
     }
   }
 
-  /** Replays that an operator requested and whose process has died. */
+  /** Replays that operators requested and that dead processes have left. */
   async abandoned(group: string, topic: string): Promise<string[]> {
     const left = await this.#letters
       .find(

@@ -2,10 +2,10 @@ import { cut } from '../characters.ts';
 import { DomainError } from '../errors.ts';
 import type { LogEvent, OutgoingEvent } from './types.ts';
 
-/** Most bytes of one event's key and value together; both adapters refuse more. */
+/** Maximum bytes of one event's key and value together; both adapters reject larger events. */
 export const maxEventBytes = 2 * 1024 * 1024;
 
-/** Most characters of an error's text that a dead letter carries. */
+/** Maximum characters of an error's text in a dead letter. */
 const maxErrorCharacters = 1000;
 
 /** Throws DomainError('body_too_large') when an event can never be stored. */

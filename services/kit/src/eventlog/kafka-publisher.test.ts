@@ -9,7 +9,7 @@ import { KafkaPublisher } from './kafka-publisher.ts';
 const logger = pino({ level: 'silent' });
 const event = (bytes: number) => ({ key: 'k', value: new Uint8Array(bytes) });
 
-/** A broker that answers nothing until `come`. */
+/** A broker that does not answer until `come`. */
 function awayKafka() {
   const here = Promise.withResolvers<void>();
   let sent = 0;

@@ -42,13 +42,13 @@ export class KafkaPublisher {
   readonly #timeoutMs: number;
   readonly #time: Time;
   readonly #queue: Waiting[] = [];
-  /** Number of events, queued or being sent, whose callers wait. */
+  /** Number of queued or sent events with a waiting caller. */
   #waitingEvents = 0;
   #waitingBytes = 0;
   #producer: Producer | undefined;
   #pumping: Promise<void> | undefined;
   #away: string | undefined = 'not connected to Kafka yet';
-  /** Start of the send that is under way, by the monotonic clock. */
+  /** Start of the send in progress, by the monotonic clock. */
   #sendingSinceMs: number | undefined;
   #warned = false;
   #closed = false;
@@ -124,7 +124,7 @@ export class KafkaPublisher {
     return this.#waitingEvents + events > maxWaitingEvents || this.#waitingBytes + bytes > maxWaitingBytes;
   }
 
-  /** Sends the waiting events whose callers still wait, then disconnects. */
+  /** Sends the events with a waiting caller, then disconnects. */
   async close(): Promise<void> {
     this.#closed = true;
     // With nothing to send, do not wait for a running connection attempt.
@@ -140,7 +140,7 @@ export class KafkaPublisher {
   }
 
   #startPump(): void {
-    // Starts in the next microtask, so that events published in one turn are sent together.
+    // Starts in the next microtask, so that events published in one event loop iteration are sent together.
     this.#pumping ??= Promise.resolve()
       .then(() => this.#pump())
       .finally(() => {

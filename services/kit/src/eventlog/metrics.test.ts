@@ -28,7 +28,7 @@ test('a lag that the log does not return in time is omitted; the others are show
   expect(await lags()).toEqual([expect.stringContaining('topic="answering"')]);
 });
 
-test('a log whose groups delay the deletion of events reports the age of the oldest unused group', async () => {
+test('a log with groups that delay the deletion of events reports the age of the oldest unused group', async () => {
   const name = 'headset_log_unused_group_age_seconds';
   const [embedded, kafka] = [createMetrics('test'), createMetrics('test')];
   withMetrics({ unusedGroupAgeMs: () => 90_000 } as EventLog, embedded);

@@ -63,7 +63,7 @@ export async function deliver(events: readonly LogEvent[], options: DeliveryOpti
   }
 }
 
-/** Consecutive events that are handed over in one call, and the end of this segment in the batch. */
+/** Consecutive events that one call delivers, and the end of this segment in the batch. */
 interface Segment {
   readonly events: readonly LogEvent[];
   readonly end: number;

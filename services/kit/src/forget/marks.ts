@@ -16,7 +16,7 @@ export interface ForgetMarkDocument extends OwingDocument {
   run: string;
   /** When the mark was stored; milliseconds since 1970. Absent: stored by a version without this field. */
   beganAtMs?: number;
-  /** Later than the longest outage of Kafka, which has to accept the audit record. */
+  /** When the mark expires: after the longest outage of Kafka, which has to accept the audit record. */
   expiresAt: Date;
 }
 
@@ -57,7 +57,7 @@ export function createForgetMarks(store: Store, clock: Clock): ForgetMarks {
           upsert: true,
         });
       } catch (error) {
-        // The run was started before: the upsert found its own document.
+        // A repeated call of a run: the filter does not match the existing document, so the upsert fails.
         if (!isDuplicateKey(error)) throw error;
       }
     },
