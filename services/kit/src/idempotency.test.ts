@@ -195,7 +195,7 @@ test('after 24 hours the key can be used again, even if the TTL index has not de
   expect(await idempotency.run(caller(2), { draw, work })).toEqual(answer(2));
 });
 
-test('neither drawn values nor answers can be read in the database', async () => {
+test('generated values and answers are encrypted in the database', async () => {
   await idempotency.run(caller(), {
     draw: async () => 'drawn-secret',
     work: async (d) => `${d} answer-secret`,
@@ -204,7 +204,7 @@ test('neither drawn values nor answers can be read in the database', async () =>
   expect(text).not.toMatch(/drawn-secret|answer-secret/);
 });
 
-describe('while what is kept is moved to another key', () => {
+describe('during re-encryption with another key', () => {
   const next = createSecretBox('the next key of more than thirty-two characters', [
     'a test secret of more than thirty-two characters',
   ]);
@@ -213,7 +213,7 @@ describe('while what is kept is moved to another key', () => {
     idempotency = createIdempotency({ collection, secrets: next, clock: { now: () => nowMs } });
   });
 
-  test('a call under way keeps its answer, and a repeat gets it', async () => {
+  test('a running call stores its answer, and a repeat gets it', async () => {
     const old = createIdempotency({ collection, secrets, clock: { now: () => nowMs } });
     const first = await old.run(caller(), {
       draw,
@@ -227,7 +227,7 @@ describe('while what is kept is moved to another key', () => {
     expect(effects).toEqual(new Map([[1, 1]]));
   });
 
-  test('a call under way that is refused frees its key', async () => {
+  test('a running call that is rejected releases its key', async () => {
     const old = createIdempotency({ collection, secrets, clock: { now: () => nowMs } });
     const refused = async () => {
       await move();

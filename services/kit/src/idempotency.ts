@@ -31,22 +31,22 @@ export type Keepable =
 
 /** One call: the values that must be equal in a repeat, and the work, which is idempotent by these values. */
 export interface IdempotentCall<D extends Keepable, A extends Keepable> {
-  /** Draws ids and secrets. They must have no effect before `work` has them. */
+  /** Generates ids and secrets. They have no effect before `work` uses them. */
   draw(): Promise<D>;
   /**
-   * Does the work. Called again with the same `drawn` when the outcome of an earlier run is unknown (it
-   * still runs, or its process died): two runs must take effect once and return the same answer. A
-   * DomainError below 500 means that this run has no effect; `conflict` means that nothing drawn with
-   * `drawn` can ever take effect, in any run: the key is then free at once, for the caller to run it again.
+   * Does the work. Called again with the same `drawn` if the outcome of an earlier run is unknown (it still runs, or
+   * its process died). Two runs must take effect once and return the same answer. A DomainError below 500 means that
+   * this run has no effect. `conflict` means that `drawn` can never take effect in any run; the key is then released at
+   * once, so that the caller can repeat the call.
    */
   work(drawn: D): Promise<A>;
 }
 
 export interface Idempotency {
   /**
-   * Without a key: draws and works. With a key: a repeat with the same body gets the stored answer, or,
-   * while there is none, runs `work` again with the values that were drawn first. Throws
-   * `idempotency_key_reused` for another body, and whatever `work` throws.
+   * Without a key: runs `draw` and `work`. With a key: a repeat with the same body gets the stored answer. Without a
+   * stored answer, the repeat runs `work` with the values that were generated first. Throws `idempotency_key_reused` for
+   * another body, and every error of `work`.
    */
   run<D extends Keepable, A extends Keepable>(
     caller: IdempotentCaller | undefined,
@@ -54,18 +54,17 @@ export interface Idempotency {
   ): Promise<A>;
 }
 
-/** A key in use. `drawn` and `answer` are sealed: either may hold a secret. */
+/** A key in use. `drawn` and `answer` are encrypted, because they may contain secrets. */
 export interface IdempotencyDocument {
   /** SHA-256 of client, method, path and key. */
   _id: string;
   bodyHash: string;
   /** Sealed, base64. */
   drawn: string;
-  /** Names the reservation; absent: made by release 0.1.0, and `drawn`, whose nonce is unique, names it. */
+  /** Id of the reservation. Absent: written by release 0.1.0; `drawn` identifies it, because its nonce is unique. */
   reservation?: string;
   /**
-   * Number of runs whose outcome is unknown; the reservation is deleted when the last of them has failed
-   * for good.
+   * Number of runs with an unknown outcome. The reservation is deleted when the last of them has failed permanently.
    */
   runs: number;
   /** Sealed, base64; absent until a run succeeded. */

@@ -5,7 +5,7 @@ import type { Logger } from './logger.ts';
 export interface Warning {
   /** The problem, for programs: `storage_unavailable`. */
   readonly name: string;
-  /** The problem, its place and its cause; for operators. */
+  /** The problem, its location and its cause; for operators. */
   readonly message: string;
 }
 

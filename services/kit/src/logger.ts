@@ -33,7 +33,7 @@ export function createLogger(options: {
   if (options.metrics) {
     const dropped = new Counter({
       name: 'headset_log_lines_dropped_total',
-      help: 'Log lines that were dropped because nobody read the log of this process.',
+      help: 'Log lines that were dropped because the log of this process was not read.',
       registers: [options.metrics],
     });
     destination.on('drop', (lines: string) => dropped.inc(lines.split('\n').length - 1));

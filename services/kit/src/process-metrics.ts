@@ -23,7 +23,7 @@ export function showReadiness(
 ): void {
   new Gauge({
     name: 'headset_ready',
-    help: '1 while /readyz answers that this process is ready, else 0.',
+    help: '1 while /readyz reports this process as ready, else 0.',
     registers: [metrics],
     collect() {
       this.set(state.notReady().length === 0 ? 1 : 0);

@@ -17,13 +17,13 @@ function openAs010(secret: string, sealed: Uint8Array): string {
   return Buffer.concat([decipher.update(data.subarray(12, -16)), decipher.final()]).toString('utf8');
 }
 
-test('with one key, release 0.1.0 reads what is sealed', () => {
+test('with one key, release 0.1.0 decrypts the values', () => {
   const sealed = createSecretBox(old).seal('text', purpose);
   expect(openAs010(old, sealed)).toBe('text');
   expect(namedKey(sealed)).toBeUndefined();
 });
 
-test('with several keys a sealed value names its key, and each key opens what it sealed', () => {
+test('with several keys an encrypted value names its key, and each key decrypts its own values', () => {
   const both = createSecretBox(next, [old]);
   const before = createSecretBox(old, [next]);
   const sealed = both.seal('text', purpose);
@@ -33,7 +33,7 @@ test('with several keys a sealed value names its key, and each key opens what it
     expect(both.open(value, purpose)).toBe('text');
     expect(before.open(value, purpose)).toBe('text');
   }
-  // The former key is gone.
+  // The former key is no longer configured.
   expect(createSecretBox(next).open(sealed, purpose)).toBe('text');
 });
 
@@ -96,7 +96,7 @@ test('the configuration names further keys, one a line', () => {
   expect(secretKeysOf({ SECRET_KEY: next, SECRET_KEY_OTHERS: next }).others).toEqual([]);
 });
 
-test('a key that is too short is refused by its name, and is not shown', () => {
+test('the error about a key that is too short names the key, and does not show it', () => {
   const { SECRET_KEY, SECRET_KEY_OTHERS } = sealingConfig;
   const read = (others: string) =>
     readConfig({ SECRET_KEY, SECRET_KEY_OTHERS }, { SECRET_KEY: next, SECRET_KEY_OTHERS: others });

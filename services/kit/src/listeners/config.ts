@@ -13,7 +13,7 @@ function networks(o: { readonly doc: string; readonly example: string }) {
       if (family === 0 || rest.length > 0 || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) {
         throw new Error(`has "${one}", which is no address and no network`);
       }
-      // Any client could then say which address it has.
+      // Otherwise any client could choose its address.
       if (prefix !== undefined && Number(prefix) === 0)
         throw new Error(`has "${one}", which is every address`);
       if (Number(prefix ?? 0) > bits) throw new Error(`has "${one}", whose prefix is over ${bits}`);

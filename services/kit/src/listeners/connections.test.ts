@@ -17,7 +17,7 @@ beforeEach(() => {
   connections = new Connections(limits, (why) => turnedAway.push(why), timing);
 });
 
-/** A socket whose client has that address. */
+/** A socket of a client with that address. */
 function from(remoteAddress: string): Socket {
   const remoteFamily = remoteAddress.includes(':') ? 'IPv6' : 'IPv4';
   ports += 1;
@@ -52,7 +52,7 @@ it('a connection that a proxy opened counts for the /64 of its client, and is lo
   expect(connections.addressOf(`fd00::1:${other.remotePort}`)).toBe('2001:db8:0:1::3');
 });
 
-it('a closed connection makes room in its /64', () => {
+it('a closed connection no longer counts for its /64', () => {
   const first = from('2001:db8::1');
   connections.admit(first);
   expect(admit('2001:db8::2', '2001:db8::3')).toEqual([true, false]);

@@ -27,7 +27,7 @@ interface Listener {
   readonly port: number;
   /** Resolves when this many requests for /slow have arrived. */
   readonly asked: (many: number) => Promise<void>;
-  /** Answers them. */
+  /** Answers the waiting requests. */
   readonly answer: () => void;
 }
 

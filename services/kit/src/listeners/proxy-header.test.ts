@@ -48,7 +48,7 @@ test.each([
   ['an unknown command', version2('22 11 000c c0000207 c6336401 dc04 01bb'), 'unknown version'],
   ['addresses that are cut off', version2('21 11 0004 c0000207'), 'without a client address'],
   [
-    'IPv6 in the room of IPv4',
+    'IPv6 with the length of IPv4',
     version2('21 21 000c c0000207 c6336401 dc04 01bb'),
     'without a client address',
   ],

@@ -26,7 +26,7 @@ export interface ConnectorOptions {
   readonly time?: Time;
 }
 
-/** Options of a connector for addresses from outside. */
+/** Options of a connector for hosts that integrators choose. */
 export interface JudgedOptions extends ConnectorOptions {
   readonly rules: Pick<AddressRules, 'allows'>;
   readonly resolve: Resolve;
@@ -103,7 +103,7 @@ function judgedDirect(
   };
 }
 
-/** Maximum number of addresses of a host that the proxy is asked for, one after the other. */
+/** Maximum number of addresses of a host that are requested from the proxy, one after the other. */
 const addressesTried = 3;
 
 /** Connects through the proxy, except for excepted hosts; `addressesOf` returns the addresses for the proxy. */

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A server that answers each request with these pieces, each in a separate write. */
+/** A server that sends these pieces as its answer to each request, each piece in a separate write. */
 async function server(pieces: readonly string[], tls = false): Promise<number> {
   const sockets = new Set<Socket>();
   const answer = (socket: Socket) => {

@@ -12,9 +12,9 @@ let isSubscribed = false;
 
 /**
  * A connector that hides interim answers (1xx, except 101) from its clients, so that they accept an unrequested
- * `100 Continue`, as RFC 9110 15.2 requires. undici closes the connection at a 100, and takes any other interim answer
- * for the answer to a CONNECT. undici reports the beginning of each request, so no byte of a body is read as the
- * beginning of an answer.
+ * `100 Continue`, as RFC 9110 15.2 requires. undici closes the connection at a 100, and treats
+ * any other interim answer as the final answer to a CONNECT. undici reports the beginning of each request, so body bytes
+ * are never parsed as the beginning of an answer.
  */
 export function withoutInterimAnswers(connect: buildConnector.connector): buildConnector.connector {
   if (!isSubscribed) {

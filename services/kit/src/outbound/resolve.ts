@@ -1,7 +1,7 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 
-/** Every address of a host name; rejects when there is none. */
+/** Returns all addresses of a host name; rejects if there are none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 /**

@@ -17,7 +17,7 @@ let communication: Client<typeof CommunicationService>;
 let billing: Client<typeof BillingService>;
 let port: number;
 let running: RpcServer[];
-/** The addresses of the called pods, in order. */
+/** Addresses of the called pods, in order. */
 let asked: string[];
 /** Awaited by every handler. */
 let work: (address: string) => Promise<void>;

@@ -50,7 +50,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
   let way: ReturnType<typeof make>;
   /** Time left in each call when it reached the last service. */
   let reached: (number | undefined)[];
-  /** Handler of the last service: answers, or never does. */
+  /** Handler of the last service, with or without an answer. */
   let last: Billing;
   let stalled: boolean;
   beforeEach(async () => {
@@ -174,7 +174,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
   });
 });
 
-test('a call whose deadline passed before it was handled is not handled', async () => {
+test('a call is not handled after its deadline', async () => {
   let handled = 0;
   const getBill = async () => {
     handled += 1;

@@ -136,7 +136,7 @@ test('all failed handshakes are counted, and a rate-limited log line has their n
 });
 
 // protects against services/no-certificate
-describe('a peer whose certificate is rejected gets nothing, and the log has the reason and the address', () => {
+describe('a peer with a rejected certificate gets no answer, and the log has the reason and the address', () => {
   const hourMs = 3_600_000;
   const cases: Record<string, { reason: string; shows: () => Promise<Issued | undefined> }> = {
     'no certificate': {
@@ -147,7 +147,7 @@ describe('a peer whose certificate is rejected gets nothing, and the log has the
       reason: 'the certificate of the peer has expired',
       shows: () => authority.issue(['gateway.test.internal'], { untilMs: ago(hourMs) }),
     },
-    'one that is not valid yet': {
+    'a certificate that is not valid yet': {
       reason: 'the certificate of the peer is not valid yet',
       shows: () => authority.issue(['gateway.test.internal'], { fromMs: Date.now() + hourMs }),
     },

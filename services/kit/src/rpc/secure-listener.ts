@@ -102,7 +102,7 @@ export class SecureListener {
     }
   }
 
-  /** Creates a server that hands over connections after their handshake. */
+  /** Creates a server that passes on connections after their handshake. */
   #secured(security: RpcSecurity | ServerTls, handOver: (socket: Socket) => void, logger: Logger): NetServer {
     const { files, observe } = security;
     const { withinMs, most } = this.#limits;

@@ -158,7 +158,7 @@ test('repeated rejections of a caller are all counted, and logged with a rate li
   expect(linesOf(billing, 'a call was refused').length).toBeLessThan(5);
 });
 
-/** The log lines of a process whose message begins with `message`. */
+/** A process's log lines with a message that begins with `message`. */
 const linesOf = (process: Process, message: string) =>
   process
     .lines()
@@ -386,7 +386,7 @@ test('permissive: plaintext callers are served and counted, callers with a certi
   );
 });
 
-test('a stop waits for calls on connections whose end was announced before', async () => {
+test('a stop waits for calls on connections that already received GOAWAY', async () => {
   const billing = processWith(await named('billing'), authority.ca, 'permissive');
   const held = Promise.withResolvers<void>();
   const { port, server, handled } = await serve(billing, false, (nth) =>
@@ -413,7 +413,7 @@ test('a stop waits for calls on connections whose end was announced before', asy
   await stop;
 });
 
-test('a connection whose handshake ends after the stop began does not delay the stop', async () => {
+test('a connection does not delay the stop if its handshake ends after the stop began', async () => {
   const billing = processWith(await named('billing'), authority.ca, 'permissive');
   const { port, server } = await serve(billing);
   // The silent connection has been accepted once a later connection was served.

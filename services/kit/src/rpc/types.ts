@@ -58,7 +58,7 @@ export interface Channel {
   close(): Promise<void>;
 }
 
-/** Makes a typed client. `deadlineMs` applies where a call names none. */
+/** Creates a typed client. `deadlineMs` is the default deadline of its calls. */
 export function createClient<S extends DescService>(
   service: S,
   channel: Channel,

@@ -121,7 +121,7 @@ test('two runs that begin at the same moment create the document once', async ()
   expect(await state()).toMatchObject({ done: 1 });
 });
 
-test('takes over a run whose beat does not change for the length of a lease, but not a run whose beat rises', async () => {
+test('takes over a run if its heartbeat does not change for the length of a lease, but not if it rises', async () => {
   const documents = bed.store.collection<StepsDocument>('schema');
   await documents.insertOne({ _id: 'steps', done: 0, holder: 'gone', beat: 7 });
   const time = createFakeTime();

@@ -31,7 +31,7 @@ export interface StepRunnerOptions {
   readonly logger: Logger;
   /** Identifies this run. */
   readonly holder: string;
-  /** A holder whose beat has not risen for this long is dead; milliseconds, default 10 s. */
+  /** A holder counts as dead if its heartbeat has not risen for this long; milliseconds, default 10 s. */
   readonly leaseMs?: number;
   /** True: no other process can have the store open, so a holder in the document is dead. */
   readonly alone?: boolean;

@@ -3,7 +3,8 @@ import type { IndexDescription } from '../store/operations.ts';
 
 /**
  * One step of a database's schema (ADR 0034). The last release's processes run beside newer ones (ADR 0016),
- * and after a rollback alone, on a database whose steps are done. So a step only adds what they can ignore.
+ * and after a rollback alone, on a database with all steps done. So a step only makes additions that the last release
+ * can ignore.
  * A step removes nothing and adds no requirement (`unique`) to a collection that they write, except for documents
  * with a field that they never write (`partialFilterExpression` with `$exists`). A released step never
  * changes; each change is a new step.

@@ -90,7 +90,7 @@ export interface StoreConnection {
   /** The named service's database. Writes are majority-acknowledged and journalled. */
   database(name: string): Store;
   /**
-   * Undefined while it answers; otherwise the reason. Never blocks: it reads the driver's own monitoring.
+   * Undefined while the store is available; otherwise the reason. Never blocks: it reads the driver's own monitoring.
    */
   notReady(): string | undefined;
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
-/** Behaviour of the proxy for the next tunnels: opens them, answers a status, or fails. */
+/** Behaviour of the proxy for the next tunnels: opens them, returns a status, or fails. */
 export type ProxyConduct = 'open' | 'silent' | 'garbage' | 'hang up' | { readonly status: number };
 
 /** An HTTP proxy that knows CONNECT only, for tests. */

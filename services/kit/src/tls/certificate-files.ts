@@ -92,7 +92,7 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
   };
 }
 
-/** The text of each file; an Error where it cannot be read. */
+/** The text of each file, or the Error if it cannot be read. */
 type Reading = { readonly [K in keyof TlsMaterial]: string | Error };
 
 function read({ cert, key, ca }: CertificateFilesOptions): Reading {
