@@ -40,7 +40,7 @@ function makeNextCommitFail(): void {
 }
 
 describe('the embedded database', () => {
-  it('settles a write only after the commit, and commits all writes of a turn together', async () => {
+  it('settles a write only after the commit, and commits all writes of one event loop iteration together', async () => {
     const settled: boolean[] = [];
     const writes = [1, 2, 3].map((id) => db.write(() => add(id)).then(() => settled.push(db.uncommitted)));
     expect(db.uncommitted).toBe(true);
@@ -95,7 +95,7 @@ describe('the embedded database', () => {
     expect(db.uncommitted).toBe(false);
   });
 
-  it('rejects every write and reader of a turn whose commit fails, rolls back, and then works again', async () => {
+  it('rejects all writes and reads of an event loop iteration if its commit fails, rolls back, and then works again', async () => {
     makeNextCommitFail();
     let undone = 0;
     db.onUndo(() => {
@@ -218,7 +218,7 @@ describe('the embedded database', () => {
       expect(ids()).toEqual([1, 2]);
     });
 
-    it('refuses every write until a restart after a sync has failed', async () => {
+    it('rejects every write after a failed sync until a restart', async () => {
       const first = db.write(() => add(1));
       await waitFor('the disk to be asked', () => waiting.length === 1);
       await db.write(() => add(4), 'in-order');
@@ -265,7 +265,7 @@ describe('the embedded database', () => {
     await other.close();
   });
 
-  it('refuses a second opening, in this process and in another', async () => {
+  it('cannot be opened twice, by this process or by another', async () => {
     expect(() => openEmbeddedDatabase({ directory })).toThrow(/in use by another process/);
     const module = join(import.meta.dirname, 'database.ts');
     const script = `

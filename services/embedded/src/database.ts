@@ -14,7 +14,7 @@ export { EmbeddedDatabaseError } from './database-errors.ts';
 /**
  * One SQLite file for all embedded stores and the embedded event log (rule C5), with group
  * commit. A write takes effect at once inside the open transaction, which is committed at the end of the
- * turn of the event loop. While the disk still syncs the previous transaction, the open one accepts more
+ * event loop iteration. While the disk still syncs the previous transaction, the open one accepts more
  * writes, unless one of them is 'in-order'. A write's promise settles when its transaction is durable.
  * The sync runs on another thread (wal-sync.ts).
  */
@@ -97,7 +97,7 @@ export const databaseFile = 'headset-cloud.db';
 const probeAfterMs = 1000;
 /** Maximum number of callers that wait until something is durable. A working disk handles all of them in its next sync. */
 const mostWaiting = 20_000;
-/** Maximum age of a commit that nobody waits for before it is synced to disk; milliseconds. */
+/** Maximum age of a commit without waiting callers before it is synced to disk; milliseconds. */
 const maxUnsyncedMs = 50;
 
 class GroupCommitDatabase implements EmbeddedDatabase {
@@ -118,12 +118,12 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   /** Callers that wait for the open transaction's commit; below, callers that wait until it is durable. */
   #commitWaiters: Waiter[] = [];
   #waiters: Waiter[] = [];
-  /** Callers that wait for commits whose sync has not started; undefined if there is no such commit. */
+  /** Callers that wait for commits without a started sync; undefined if there is no such commit. */
   #unsynced: Waiter[] | undefined;
   /** Callers that wait for the running sync; undefined if none runs. */
   #syncing: Waiter[] | undefined;
   #open = false;
-  /** Number of the transaction whose commit is scheduled for the end of this turn of the event loop. */
+  /** Number of the transaction that is committed at the end of this event loop iteration. */
   #ending = 0;
   #working = false;
   #transaction = 1;

@@ -153,9 +153,9 @@ export class CollectionEngine {
     const apply = compileUpdate(change, filter);
     const outcome: UpdateOutcome = { matched: 0, modified: 0 };
     const table = this.#open();
-    // Finds all before the first change: a change may move a document to where the scan would find it again.
+    // Finds all documents before the first change, because the scan could find a changed document again.
     for (const { rid, document } of this.#toChange(filter, sort, request.many === true)) {
-      // Unchanged parts are shared, so neither document is changed in place from here on.
+      // Both documents share their unchanged parts, so neither may be modified after this point.
       const next = { ...document };
       const touched = apply(next, false);
       outcome.matched += 1;

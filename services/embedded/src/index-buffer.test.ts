@@ -59,7 +59,7 @@ async function killAndStart(): Promise<void> {
 const rows = (table: string) =>
   Number(db.sql.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count']);
 const journal = () => rows('store_index_journal');
-/** Creates the index of state and number, whose table has the number 1. */
+/** Creates the index of state and number; its table has the number 1. */
 const created = async (direction: 1 | -1 = 1) =>
   (await jobs.find({ state: 'created' }, { sort: { number: direction } }).toArray()).map(
     ({ number }) => number,

@@ -17,7 +17,7 @@ export interface Page {
   readonly readTo: Uint8Array | undefined;
 }
 
-/** An index whose keys can be scanned in order. */
+/** An index that can be scanned in key order. */
 export interface Scannable {
   /**
    * The next entries of a range, about `size` of them, in the scan's direction, after the key `from` (undefined: from

@@ -113,7 +113,7 @@ export class LogGroup {
       const member = this.#members[this.#turn++ % (this.#members.length || 1)];
       if (!member) break;
       if (this.#handled >= this.#options.topic.committed) {
-        // No commit is missed: the check and the new listener run in one turn of the event loop.
+        // No commit is missed, because the check and the new listener run in one event loop iteration.
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });

@@ -155,7 +155,7 @@ test('old events stay until every group has handled them', async () => {
   );
   const got = await consume('fast');
   await waitFor('the fast group', () => got.length === 5);
-  // When the marker topic has lost events twice, a whole deletion run over both topics lies between.
+  // After two deletions in the marker topic, one run over both topics is complete.
   for (let look = 0; look < 2; look += 1) {
     await log.publish('marker', [event(1), event(2)]);
     nowMs += 10_000;
@@ -318,7 +318,7 @@ test.each([
   expect(values(afterRestart)).toEqual(published.map((_, i) => i));
 });
 
-test('an event whose transaction fails is not delivered; the next one gets its offset', async () => {
+test('an event is not delivered if its transaction fails; the next event gets its offset', async () => {
   await open();
   const got = await consume('g');
   await log.publish(topic, [event(1)]);

@@ -123,9 +123,9 @@ function narrow(conditions: ReadonlyMap<string, Condition>, index: PlannedIndex)
   return { ranges, points, bounded: false, single };
 }
 
-/** The range of keys that begin with `prefix` and whose next field is within the condition's bounds, and of their type. */
+/** The range of keys that begin with `prefix` and continue with a value of the bounds' type within the bounds. */
 function bound(prefix: Uint8Array, condition: Condition, direction: 1 | -1, multikey: boolean): KeyRange {
-  // One item of an array may meet the lower bound and another the upper: the index can use one bound only.
+  // Different items of an array may meet the lower and the upper bound, so the index can use one bound only.
   const upper = multikey && condition.lower ? undefined : condition.upper;
   const type = typeOrder((condition.lower ?? condition.upper)?.value);
   const key = (value: unknown) => concat(prefix, oriented(encodeKey(value), direction));

@@ -93,7 +93,7 @@ describe('a query with an index reads only the documents that it returns', () =>
     );
   });
 
-  it('by a list of values, whose ranges are merged into the sort order', async () => {
+  it('by a list of values, with ranges merged into the sort order', async () => {
     const filter = { state: { $in: ['published', 'done'] } };
     const options = { sort: { number: 1 }, limit: 10 };
     const found = await jobs.find(filter, options as never).toArray();
@@ -268,7 +268,7 @@ describe('no caller sees a change that a crash could undo', () => {
   });
 });
 
-it('an invalid write is rejected alone: the others of its turn stay', async () => {
+it('an invalid write is rejected alone; the other writes of its event loop iteration stay', async () => {
   const job = (_id: string, number: number): Job => ({ _id, device: 'd', state: 's', number });
   await jobs.insertOne(job('a', 1));
   const turn = [
@@ -440,7 +440,7 @@ describe('a large bulk', () => {
     [true, 301, [301]],
     [false, 498, [301, 402]],
   ])(
-    'reports refused writes by their index in the bulk (ordered: %s)',
+    'reports rejected writes by their index in the bulk (ordered: %s)',
     async (ordered, inserted, refused) => {
       await jobs.insertMany([job(301), job(402)]);
       const error = await jobs.insertMany(many, { ordered }).catch((e) => e);

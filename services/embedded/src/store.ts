@@ -13,7 +13,7 @@ import { createJournal, IndexBuffer } from './index-buffer.ts';
 export interface EmbeddedStoreConnection extends StoreConnection {
   /** Counters of what queries have read. */
   readonly statistics: QueryStatistics;
-  /** Deletes the documents whose TTL index has expired now; returns their number. */
+  /** Deletes the expired documents of TTL indexes; returns their number. */
   sweepExpired(): Promise<number>;
 }
 

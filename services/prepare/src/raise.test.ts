@@ -35,7 +35,7 @@ const nextId = async () => {
   return (await counters.findOne({ _id: 'transactionId' }))?.next ?? 0;
 };
 
-test('databases in which no platform has worked are refused: the prefix or the folder is wrong', async () => {
+test('unused databases are rejected: the prefix or the folder is wrong', async () => {
   await expect(run()).rejects.toThrow('there is no application in the database of devices');
   expect(await nextId()).toBe(0);
 });

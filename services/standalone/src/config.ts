@@ -14,7 +14,7 @@ export const standaloneConfig = {
     default: '.data',
   }),
   ISSUER_LISTEN: address({
-    doc: 'Where the built-in identity provider listens.',
+    doc: 'Listen address of the built-in identity provider.',
     example: '127.0.0.1:8081',
     default: { host: '127.0.0.1', port: 8081 },
   }),
@@ -34,8 +34,8 @@ export const standaloneConfig = {
 export type StandaloneConfig = ConfigOf<typeof standaloneConfig>;
 
 /**
- * The same process on MongoDB and Kafka: it reads what a process of one service reads. The addresses of other
- * services are not used; GRPC_LISTEN is for other processes of this kind.
+ * Configuration of the same process on MongoDB and Kafka: the keys of a process of one service. The addresses of other
+ * services are not used; GRPC_LISTEN serves other processes of this kind.
  */
 export const sharedConfig = { ...commonConfig, ...distributedConfig, ...sealingConfig } as const;
 

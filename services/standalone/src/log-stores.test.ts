@@ -8,7 +8,7 @@ function logged(folder: string | undefined, env: Record<string, string>) {
   return lines;
 }
 
-test('the log says which stores a process uses', () => {
+test('the log names the stores that a process uses', () => {
   expect(logged('/data', {})).toEqual([
     'info stores: embedded, in a folder of this machine {"folder":"/data"}',
   ]);

@@ -91,7 +91,7 @@ export function openTestBed(
   };
 }
 
-/** Thrown where a real process would die. */
+/** Thrown instead of the death of a real process. */
 export class CutOff extends Error {}
 
 /** Failpoints that abort the next work at the failpoint that `world.cutAt` names. */
