@@ -22,7 +22,7 @@ describeOnStack('the state of a headset, as an application sees it', () => {
     await Promise.all([first.close(), next.close()]);
   });
 
-  /** A headset session whose messages the test writes. */
+  /** A headset session with messages written by the test. */
   async function session(activationEpoch: number) {
     const iat = Math.floor(Date.now() / 1000);
     const claims = { sub: device.deviceId, aud: 'headset-cloud/device-link', iat, exp: iat + 120 };
@@ -79,7 +79,7 @@ describeOnStack('the state of a headset, as an application sees it', () => {
   it('an app’s answer belongs to the activation in which the app gave it, whenever it arrives', async () => {
     await first.activate(device);
     const { headset } = await session(1);
-    /** Answers every offer up to a transaction, and returns the messages for that transaction. */
+    /** Answers the offers up to a transaction, and returns the messages for that transaction. */
     const doneTo = async (last: number, epoch: number) => {
       for (let id = 0n; id < BigInt(last); ) {
         const offer = await waitFor('the next offer', () =>
@@ -191,7 +191,7 @@ describeOnStack('the state of a headset, as an application sees it', () => {
     await seenOnline(first);
     await deactivate(first);
     await next.activate(device);
-    // Until a cancellation comes before the headset is handed the reset. A reset device stays activated.
+    // Repeats until a cancellation precedes the delivery of the reset. A reset device stays activated.
     const path = `/devices/${device.deviceId}`;
     await waitFor('a canceled reset', async () => {
       const { transactionId } = (await next.call(201, 'PUT', `${path}/reset`)).body;
@@ -211,7 +211,7 @@ describeOnStack('the state of a headset, as an application sees it', () => {
     await waitFor('the start', () => after.headset.ids('start').includes(work));
   });
 
-  it('a headset learns its activation from the welcome, and from a later one that it was canceled', async () => {
+  it('the welcome contains the activation; a later welcome contains its cancellation', async () => {
     const clientId = `client-${reportId}-${device.deviceId}`;
     const body = { mimiClientId: clientId, mimiClientSecret: 'hush-hush-hush' };
     const { transactionId } = (await first.call(201, 'POST', `/devices/${device.deviceId}`, body)).body;

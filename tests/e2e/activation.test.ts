@@ -88,7 +88,7 @@ describeOnStack('activation', () => {
     expect(await slots(tenant)).toBe(3);
   });
 
-  it('is not refused for the last slot that another call takes and, being refused, frees', async () => {
+  it('is not rejected because another call reserves the last slot, is rejected and releases the slot', async () => {
     const tenant = await newTenant({ devices: 3, activationLimit: 2 });
     const [one, other, third] = tenant.devices;
     const post = async (device: HeadsetKeyFile | undefined, clientId: string) =>
@@ -104,7 +104,7 @@ describeOnStack('activation', () => {
   });
 
   // protects against rest/imei
-  it('refuses a device that the contract does not name, or no longer names', async () => {
+  it('rejects a device that is not or no longer part of the contract', async () => {
     const tenant = await newTenant({ devices: 2 });
     const [named, other] = tenant.devices;
     await admin().devices.putContract({
@@ -164,7 +164,7 @@ describeOnStack('activation', () => {
     expect(await slots(tenant)).toBe(1);
     expect((await activate(tenant, 403, second, other)).body).toEqual(inUse);
     await activate(tenant, 201, first, other);
-    // A replacement that is refused changes nothing.
+    // A rejected replacement changes nothing.
     expect((await activate(tenant, 403, first, device)).body).toEqual(inUse);
     expect(await activation(tenant, device)).toMatchObject({ clientId: second });
   });

@@ -149,7 +149,7 @@ describeOnStack('a process killed right after a change', () => {
       await stack.ready();
       const killed = process.exited;
       const settings = { fileUploadEvent: 'http://127.0.0.1:9/' };
-      // The process is killed before it answers.
+      // The process is killed before its answer.
       void api.app('PATCH', '', settings).catch(() => {});
       expect(await killed).toBe('SIGKILL');
       process.start();

@@ -158,7 +158,7 @@ describeOnStack('billing', () => {
   );
 
   it(
-    'of a device that changes its application stands in both, each with its own usage',
+    'a device that changes its application is listed in both, each with its own usage',
     inOneMonth(async () => {
       await tenant.activate(first);
       const headset = tenant.headset(first);
@@ -247,7 +247,7 @@ describeOnStack('billing', () => {
 
   // protects against stores/false-usage
   it(
-    'counts the same usage once, and refuses other content under its id',
+    'counts the same usage once, and rejects other content under its id',
     inOneMonth(async () => {
       const startMs = monthStartMs(0);
       const given = { device: first.deviceId, startMs, forMs: hourMs };
@@ -292,7 +292,7 @@ describeOnStack('billing', () => {
 
   // Rule A22.
   it.each(['year=2022&month=1', 'year=2022&month=12', 'year=9999&month=12'])(
-    '?%s can be asked for',
+    '?%s can be requested',
     async (query) => {
       expect((await tenant.call(200, 'GET', `/billing?${query}`)).body).toEqual(nothing);
     },

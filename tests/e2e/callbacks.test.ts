@@ -123,7 +123,7 @@ describeOnStack('callbacks', () => {
   );
 
   it.each([300, 304, 400, 401, 404, 429, 500])(
-    'the answer %d is no delivery: the same id and bytes come again until they are taken',
+    'the answer %d is a failure: the same id and bytes are sent again until the endpoint accepts them',
     async (status) => {
       const failing = await receiver((_, earlier) => (earlier.length < 2 ? status : 200));
       const id = await failingCommand();

@@ -3,7 +3,7 @@ import { type Command, ExtraType, LaunchType } from '@headset-cloud/proto/device
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const extrasLimit = 4096;
-/** Extras with one text, whose JSON has this many bytes in UTF-8. */
+/** Extras with one text and this length as JSON; bytes in UTF-8. */
 const extrasOf = (bytes: number, unit = 'x') => {
   const room = bytes - Buffer.byteLength('{"s":""}');
   const size = Buffer.byteLength(unit);

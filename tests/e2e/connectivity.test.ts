@@ -218,7 +218,7 @@ describeOnStack('connectivity', () => {
       { devices: expect.any(Array) },
     ],
   ])(
-    '%s %s: every status code of the specification comes through, others are 500',
+    '%s %s: every status code of the specification is passed on, others become 500',
     async (method, below, body, known, extras) => {
       for (const code of [...known, 401, 418, 503]) {
         headset.happen(content);
@@ -337,7 +337,7 @@ describeOnStack('connectivity', () => {
   });
 
   // proves api/6/client-connectivity
-  it('a headset whose client is older than 2.3.1 is rejected with both versions; 2.3.1 is accepted', async () => {
+  it('a client older than 2.3.1 is rejected with both versions; 2.3.1 is accepted', async () => {
     const old = await createTenant();
     try {
       const activation = await old.activate();

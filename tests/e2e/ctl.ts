@@ -69,7 +69,7 @@ function run(
 }
 
 /** Runs `ctl --json`; returns the printed value. Throws if the command failed. */
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+// biome-ignore lint/suspicious/noExplicitAny: answers have any shape
 export async function ctlJson(...args: string[]): Promise<any> {
   const run = await ctl('--json', ...args);
   if (run.exitCode !== 0) throw new Error(`ctl ${args.join(' ')}: ${run.exitCode}: ${run.err}`);

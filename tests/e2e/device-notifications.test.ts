@@ -44,7 +44,7 @@ const notifications: readonly (readonly [string, ReportBody, Readonly<Record<str
       ] as const,
   ),
   [
-    'the place',
+    'the location',
     { case: 'stateChange', value: { location: { latitude: 35.681236, longitude: -139.767125 } } },
     { operationId: 'notify-location', status: 'location', lat: '35.681236', lon: '-139.767125' },
   ],

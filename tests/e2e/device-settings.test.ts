@@ -393,7 +393,7 @@ describeOnStack('hardware properties', () => {
     });
   });
 
-  it('are readable by the client whose application has activated the device', async () => {
+  it('are readable by the client of the application that has activated the device', async () => {
     const device = tenant.devices[2];
     expect(await read(device?.deviceId)).toMatchObject({
       status: 403,

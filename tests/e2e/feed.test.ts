@@ -26,7 +26,7 @@ const ids = (events: readonly FeedEvent[]) => events.map(({ webhookId }) => webh
 
 describeOnStack('the event feed', () => {
   // proves ext/feed/all, ext/feed/order
-  it('has every callback as it was sent, once, those of a transaction in order', async () => {
+  it('contains every callback once, exactly as sent, and the callbacks of a transaction in order', async () => {
     const tenant = await createTenant();
     const headset = tenant.headset();
     const activation = await tenant.activate();
@@ -127,7 +127,7 @@ describeOnStack('the event feed', () => {
 
   // proves ext/feed/cursors
   // protects against rest/other-events
-  it('rejects cursors that are unknown, changed, of another application or of other filters, and says how to continue', async () => {
+  it('rejects cursors that are unknown, changed, of another application or of other filters, and explains how to continue', async () => {
     const [tenant, other] = await Promise.all([createTenant(), createTenant()]);
     const { cursor } = await readAll(tenant);
     await readAll(other);
@@ -203,7 +203,7 @@ describeOnStack('deliveries', () => {
     await tenant.call(400, 'POST', `/deliveries/${id}/redeliver`, { force: 'yes' });
     await tenant.call(200, 'POST', `/deliveries/${id}/redeliver`, { force: true });
     await waitFor(
-      'it comes again',
+      'the second arrival',
       () => tenant.integrator.arrivals.filter(({ webhookId }) => webhookId === id).length === 2,
     );
     await other.call(404, 'GET', `/deliveries/${id}`);

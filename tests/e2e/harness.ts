@@ -65,7 +65,7 @@ const openTenants = new Set<Tenant>();
 export function describeOnStack(name: string, body: () => void): void {
   describeUnless(missing, name, () => {
     body();
-    // Hooks run in the order in which they were registered: after those of the tests themselves.
+    // Hooks run in the order of their registration, so this hook runs after the hooks of the tests.
     afterAll(async () => {
       await Promise.all([...openTenants].map((tenant) => tenant.close()));
     });
@@ -135,7 +135,7 @@ export async function createTenant(
     devices?: number;
     activationLimit?: number;
     configure?: boolean;
-    /** Registered devices that this contract also names; they come first. */
+    /** Registered devices that this contract also contains; they are first. */
     alsoDevices?: readonly HeadsetKeyFile[];
     /** A tenant whose developer and client also get this application. */
     sameDeveloperAs?: Tenant;

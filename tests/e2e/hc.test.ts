@@ -95,7 +95,7 @@ describeOnStack('hc: logging in', () => {
   });
 
   itUnless(missingTools('script'))(
-    'in a terminal the secret is typed without being shown, and what is listed fits',
+    'in a terminal the typed secret is not shown, and lists fit the width',
     async () => {
       const { clientSecret } = tenant.client;
       const line = `stty cols 40; ${quoted([...hcWords, ...words()])}; ${quoted([...hcWords, 'trigger'])}`;
@@ -121,7 +121,7 @@ describeOnStack('hc: logging in', () => {
 
 describeOnStack('hc listen', () => {
   // proves ext/hc/listen
-  it('killed several times: no event is missed, and only the event in progress may come twice', async () => {
+  it('killed several times: no event is lost, and only the event in progress may be delivered twice', async () => {
     const { tenant, activation, report } = await connected();
     await tenant.ended(activation);
     const kills = new Set([7, 15, 16]);

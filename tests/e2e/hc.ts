@@ -24,7 +24,7 @@ export interface Laptop {
   /** Runs hc to its end. */
   run(args: readonly string[], more?: { input?: string; env?: Record<string, string> }): Promise<Ended>;
   /** Runs `hc --json` to its end, which must be a success, and returns the printed value. */
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: answers have any shape
   json(...args: string[]): Promise<any>;
 }
 

@@ -26,11 +26,11 @@ describeOnStack('the keys of headsets', () => {
   const deviceOf = (n: number) => tenant.devices[n] as HeadsetKeyFile;
   const online = (headset: Headset) => waitFor('a session', () => headset.sessionEpoch > 0);
 
-  /** A headset that tries again at once, whatever wait it is asked for. */
+  /** A headset that retries at once and ignores Retry-After. */
   const impatient = (device: HeadsetKeyFile) =>
     tenant.headset(device, { behaviour: { faults: ['ignores-retry-after'] } });
 
-  /** Why the cloud ends sessions of the headset, and how it refuses its streams. */
+  /** Records why the cloud ends the headset's sessions, and the status of its rejected streams. */
   function watched(headset: Headset) {
     const reasons: GoAwayReason[] = [];
     const refusals: status[] = [];
@@ -80,7 +80,7 @@ describeOnStack('the keys of headsets', () => {
   });
 
   // protects against headsets/shared-key
-  it('one of another device is refused, and its holder continues speaking for that one alone', async () => {
+  it('the key of another device is rejected; its owner can continue to authenticate as that device only', async () => {
     const [thief, owner] = [deviceOf(2), deviceOf(1)];
     const file = join(folder, 'of-another.pub.pem');
     writeFileSync(

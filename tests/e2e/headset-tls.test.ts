@@ -11,7 +11,7 @@ describeOnStack('headsets over TLS that device-link ends itself', () => {
   afterAll(() => platform?.close());
 
   // The activation was completed when the platform was opened, over TLS as well.
-  it('a command goes to the headset and comes back as callbacks', async () => {
+  it('a command is delivered to the headset, and its result as callbacks', async () => {
     const { arrivals } = await platform.receiver(() => 204);
     const headset = platform.headset();
     headset.connect();

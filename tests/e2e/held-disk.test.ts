@@ -77,7 +77,7 @@ import { everyRoute, type Route } from './routes.ts';
     let acknowledged = 0;
     headset.on('received', ({ body }) => {
       started ||= body.case === 'start';
-      // Before the headset answers the message.
+      // Before the headset's answer to the message.
       if (body.case !== from || heldOnce) return;
       heldOnce = true;
       reportedBefore = headset.journal.lastReportId;

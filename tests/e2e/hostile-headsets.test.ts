@@ -191,7 +191,7 @@ describeOnStack('hostile headsets', () => {
   });
 
   // protects against headsets/other-result
-  it('results, answers and held lists with another device’s transactions are acknowledged and change nothing', async () => {
+  it('results, answers and held lists with another device’s transactions are acknowledged without an effect', async () => {
     const list = await victim.transactions();
     const headset = connect(token(attacker));
     headset.hello({
@@ -275,7 +275,7 @@ describeOnStack('hostile headsets', () => {
 
   // protects against headsets/bomb
   it.each(['with a token', 'without a token'])(
-    'a compressed message that grows to 64 MiB is refused, %s',
+    'a compressed message of 64 MiB is rejected, %s',
     async (who) => {
       const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
       const frame = Buffer.alloc(5);

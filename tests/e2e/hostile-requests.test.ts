@@ -209,7 +209,7 @@ describeOnStack('hostile requests', () => {
   };
 
   // protects against rest/slow-body
-  it('a body that comes too slowly is 408', async () => {
+  it('a body that arrives too slowly is 408', async () => {
     const drops = Array.from({ length: 60 }, () => ' ');
     const slow = await rawRequest([head(`Content-Length: 1000\r\n\r\n`), ...drops], { pauseMs: 200 });
     expect(refusal(slow)).toEqual([408, { message: 'The request did not arrive in time.' }]);
@@ -224,7 +224,7 @@ describeOnStack('hostile requests', () => {
   });
 
   // protects against rest/slow-headers
-  it('headers that come too slowly are 408', async () => {
+  it('headers that arrive too slowly are 408', async () => {
     const drops = Array.from({ length: 60 }, (_, i) => `X-A${i}: 1\r\n`);
     const slow = await rawRequest([head(''), ...drops], { pauseMs: 200 });
     expect(refusal(slow)).toEqual([408, { message: 'The request did not arrive in time.' }]);

@@ -49,7 +49,7 @@ describeOnStack('Idempotency-Key', () => {
   };
 
   it.each([activation, command])(
-    '$name: a repeat answers the same, Location included, and makes no second transaction',
+    '$name: a repeat gets the same answer with Location, and creates no second transaction',
     async (call) => {
       const key = randomUUID();
       const before = await tenant.transactions();

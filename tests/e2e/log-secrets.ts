@@ -11,7 +11,7 @@ export function noteSecret(dataDir: string, secret: string): void {
   if (secret.length >= leastSecretLength) appendFileSync(join(dataDir, notesFile), `${secret}\n`);
 }
 
-/** Stores values of a call's or an answer's body whose field names mark them as secrets. */
+/** Stores the values of fields in a call's or an answer's body that are secrets by their names. */
 export function noteSecretsIn(dataDir: string, body: unknown): void {
   if (body === null || typeof body !== 'object') return;
   for (const [name, value] of Object.entries(body)) {

@@ -32,7 +32,7 @@ describeOnStack('operators', () => {
     return run.out;
   };
 
-  it('the command line alone registers an integrator whose headset executes commands', async () => {
+  it('the command line alone registers an integrator with a headset that executes commands', async () => {
     const { clientId } = client;
     expect(await ok('developers', 'put', developer, '--name', 'Acme', '--client', clientId)).toBe(
       `developer  ${developer}\nname       Acme\nclients    ${clientId}\n`,

@@ -84,7 +84,7 @@ describeOnStack('outages behind the platform', () => {
       (t: { transactionId: number }) => t.transactionId,
     );
 
-  /** Custom data reports whose notifications devices has published. */
+  /** Number of custom data reports that devices has published as notifications. */
   const customDataPublished = async () => {
     const answer = await request(`${stack.admin.devices}/metrics`);
     const line = /^headset_device_reports_total\{[^}]*kind="customData"[^}]*\} (\d+)/m;
@@ -105,7 +105,7 @@ describeOnStack('outages behind the platform', () => {
   };
 
   itWhereKillable(
-    'answers 500 with Retry-After while MongoDB is away, stores nothing, and recovers without a restart',
+    'answers 500 with Retry-After while MongoDB is unavailable, stores nothing, and recovers without a restart',
     async () => {
       const before = await listed();
       const pids = Object.values(stack.processes).map((p) => p.pid);
@@ -143,7 +143,7 @@ describeOnStack('outages behind the platform', () => {
 
   // A process with all services publishes nothing while it is paused.
   (suiteStack.oneProcess ? it.skip : itWhereKillable)(
-    'handles what waits in Kafka once MongoDB is back, however long it was away',
+    'handles the events waiting in Kafka after any outage of MongoDB',
     async () => {
       const notifier = stack.processes['notifier'];
       const tries = () => (notifier?.log().match(/events could not be handled/g) ?? []).length;
@@ -226,7 +226,7 @@ describeOnStack('outages behind the platform', () => {
   );
 
   itWhereKillable(
-    'continues accepting while Kafka is away, and delivers everything afterwards',
+    'continues accepting while Kafka is unavailable, and delivers everything afterwards',
     async () => {
       await stack.backing?.kafka?.kill();
       const ids: number[] = [];
@@ -265,7 +265,7 @@ describeOnStack('outages behind the platform', () => {
   );
 
   (killable && !whyNoS3() && !process.env['S3_ENDPOINT'] ? it : it.skip)(
-    'answers 503 with Retry-After to uploads while S3 is away, stays ready, and running downloads resume',
+    'answers 503 with Retry-After to uploads while S3 is unavailable, stays ready, and running downloads resume',
     async () => {
       const name = 'com.example.outage';
       const apk = await makeApk({ package: name, entries: { 'a.bin': randomBytes(3_000_000) } });

@@ -52,7 +52,7 @@ describeFresh('services that start before their databases and topics are prepare
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** The command, not started; its topics get a number of partitions that is nobody's default. */
+  /** The command, not started; its number of partitions differs from every default. */
   const prepare = (name: string): ManagedProcess =>
     manageProcess({
       name,
@@ -80,7 +80,7 @@ describeFresh('services that start before their databases and topics are prepare
       .collection<StepsDocument>(stepsCollection)
       .findOne({ _id: 'steps' });
 
-  it('they live, are not ready, say why, and make nothing', async () => {
+  it('they live, are not ready, report why, and create nothing', async () => {
     for (const service of storing) {
       const found = await waitFor(
         `${service} to say why`,

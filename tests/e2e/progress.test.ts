@@ -66,7 +66,7 @@ describeOnStack('progress of an update', () => {
     [0, 'twice'],
     [1, 'backwards'],
   ] as const)(
-    'goes out in the order of the reports, between start and end (device %d: %s)',
+    'is sent in the order of the reports, between start and end (device %d: %s)',
     async (index, progress) => {
       await online(index, { progress });
       const id = await update(index);

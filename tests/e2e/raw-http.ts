@@ -50,7 +50,7 @@ export function rawRequest(
   });
 }
 
-/** Opens a connection to the API that stays open; returns it with its answer so far, whose status is 0 before an answer. */
+/** Opens a connection to the API that stays open; returns it with its answer so far; status 0: no answer yet. */
 export function openRaw(first: string): { readonly socket: Socket; readonly answer: () => RawAnswer } {
   const { hostname, port } = new URL(stack.apiUrl);
   const socket = connect(Number(port), hostname);

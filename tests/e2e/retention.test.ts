@@ -60,7 +60,7 @@ describeOnStack('expired records', () => {
     expect(await listed()).toEqual([]);
   }, 120_000);
 
-  it('an Idempotency-Key whose transaction is deleted still runs nothing twice', async () => {
+  it('an Idempotency-Key prevents a second run also after its transaction was deleted', async () => {
     const { arrivals } = await own.receiver(() => 204);
     const headset = own.headset();
     headset.connect();

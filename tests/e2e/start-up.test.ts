@@ -14,8 +14,8 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { request } from 'undici';
 
-/** A service whose database and broker are unavailable at its start; the test needs neither. */
-describe('a service whose stores are unavailable at its start', () => {
+/** A service starts while its database and broker are unavailable. The test needs neither. */
+describe('a service that starts while its stores are unavailable', () => {
   let folder: string;
   let service: ManagedProcess;
   let adminUrl: string;
@@ -102,7 +102,7 @@ describe('a service whose stores are unavailable at its start', () => {
 
   it('ends at once and gracefully on a stop meanwhile', async () => {
     const connections: Socket[] = [];
-    // Accepts connections and never answers.
+    // Accepts connections, and sends no answer.
     const database = createTcpServer((connection) => {
       // The process ends.
       connection.on('error', () => {});
@@ -167,7 +167,7 @@ describe('SECRET_KEY', () => {
     });
 
   it.each(serviceNames.filter((name) => !sealing.includes(name)))(
-    '%s, which seals nothing, starts without it, and does not look at one that it is given',
+    '%s, which encrypts no values, starts without the key, and ignores a given one',
     async (name) => {
       // An older chart sets the file's name.
       await start(name, { SECRET_KEY_FILE: '/none' });

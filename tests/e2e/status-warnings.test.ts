@@ -38,7 +38,7 @@ describe('an unusable storage is a warning of ctl status', () => {
     ['hangs', () => {}, 'no answer to HeadBucket within 2500 ms'],
     ['has no such bucket', (_, response) => response.writeHead(404).end(), 'not found'],
     [
-      'refuses the credentials',
+      'rejects the credentials',
       ({ method }, response) =>
         response.writeHead(403).end(method === 'HEAD' ? '' : error('InvalidAccessKeyId')),
       'it answers 403 (InvalidAccessKeyId)',

@@ -28,7 +28,7 @@ describeOnStack('test callbacks', () => {
     expect(deliveries).toEqual([]);
   });
 
-  it('every type of the catalogue goes to its setting', async () => {
+  it('every type of the catalogue is sent to its destination', async () => {
     const events = ['soraEvent', 'soraFileSendEvent', 'fileUploadEvent'];
     await tenant.call(
       ...([200, 'PATCH', ''] as const),
@@ -52,7 +52,7 @@ describeOnStack('test callbacks', () => {
 
   // proves ext/test-callbacks/result
   // protects against callbacks/test-endless
-  it('a receiver answers 10 MB: the result has the beginning of the answer', async () => {
+  it('if a receiver answers with 10 MB, the result contains the beginning of the answer', async () => {
     const large = await startReceiver(() => (response) => response.end(Buffer.alloc(10_485_760, 'z')));
     receivers.push(large);
     await tenant.call(200, 'PATCH', '', { deviceEvent: large.url });

@@ -93,7 +93,7 @@ describeOnStack('peers that never answer', () => {
 
   // proves ext/test-callbacks/result
   // protects against callbacks/test-endless
-  it('a test callback to a server that never answers ends at the time limit, and the result has the reason', async () => {
+  it('a test callback without an answer ends at the time limit, and the result contains the reason', async () => {
     const never = await own.receiver(() => () => {});
     const test = { type: 'notify-boot', destination: 'deviceEvent', verify: true };
     expect((await own.call(200, 'POST', '/test_callbacks', test)).body).toMatchObject({
@@ -183,7 +183,7 @@ describeOnStack('peers that never answer', () => {
 
   // In one process there is no network between the parts.
   (suiteStack.oneProcess ? it.skip : it)(
-    'a service whose connection vanishes costs a call its deadline: 503; the calls after it work, over a new connection',
+    'if the connection to a service is lost without a close, one call ends at its deadline with 503; later calls use a new connection',
     async () => {
       const bill = () => own.api.app('GET', '/billing?year=2026&month=10');
       expect((await bill()).status).toBe(200);

@@ -74,7 +74,7 @@ describeOnStack('tokens and tenants', () => {
       ['made by the issuer', () => genuine({})],
       ['that ended within the leeway', () => genuine({ exp: now - 20 })],
       [
-        'of an issuer whose clock is ahead within the leeway',
+        'of an issuer with a clock ahead within the leeway',
         () => genuine({ iat: now + 40, nbf: now + 40 }),
       ],
       ['without an issue time', () => genuine({ iat: undefined })],
@@ -123,7 +123,7 @@ describeOnStack('tokens and tenants', () => {
           `Bearer ${sign(goodClaims(tenant.clientId), foreign, 'RS256', { kid: issuerKey().privateKey.kid })}`,
       ],
       [
-        'signed by another key that it brings along',
+        'signed by another key, with that key in its header',
         () =>
           `Bearer ${sign(goodClaims(tenant.clientId), foreign, 'RS256', {
             kid: 'mine',

@@ -44,7 +44,7 @@ export function sign(
   });
 }
 
-/** Answer to a request whose every header the test chooses. */
+/** Answer to a request with headers chosen by the test alone. */
 export interface PlainAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

@@ -89,8 +89,8 @@ describeOnStack('one trace', () => {
   const newTrace = () => randomBytes(16).toString('hex');
   const spansOf = (traceId: string) => collector.spans.filter((s) => s.traceId === traceId);
 
-  it.each(['online', 'away'])(
-    'goes from the REST call through every service to the callbacks, the headset being %s',
+  it.each(['online', 'offline'])(
+    'connects the REST call, every service and the callbacks, with the headset %s',
     async (where) => {
       const [first, second] = [newTrace(), newTrace()];
       const activation = await run('POST', `/devices/${deviceId}`, { clientId: `traced-${where}` }, first);
@@ -103,7 +103,7 @@ describeOnStack('one trace', () => {
         await waitFor('the absence', () => headset.sessionEpoch === 0);
       }
       const id = await command(second);
-      if (where === 'away') headset.stayAway(0);
+      if (where === 'offline') headset.stayAway(0);
       await ended(id);
       for (const [traceId, transaction] of [
         [first, activation],
@@ -186,7 +186,7 @@ describeOnStack('one trace', () => {
       waitFor(what, () => integrator.received.find((r) => is(r.body)));
     const parentOf = (traceId: string) => `00-${traceId}-${randomBytes(8).toString('hex')}-01`;
 
-    it('goes to the callback, and from a recording’s last webhook to its notification', async () => {
+    it('continues to the callback, and from a recording’s last webhook to its notification', async () => {
       const [first, second] = [newTrace(), newTrace()];
       const connection = sora.join(channelId);
       await sora.created(connection).send({ traceparent: parentOf(first) });

@@ -58,7 +58,7 @@ describeOnStack('transactions', () => {
   });
   afterAll(() => tenant.close());
 
-  it('lists everything by id without any query, and says by which parameters', async () => {
+  it('lists everything by id without a query, and returns the applied parameters', async () => {
     const [waits, works, canceled, starts] = tenant.devices.map((d) => d.deviceId);
     const date = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const expected = [
@@ -75,7 +75,7 @@ describeOnStack('transactions', () => {
       ...{ deviceId, transactionStatus, operationId, createdAt: date, updatedAt: date },
     }));
     const body = await list('');
-    // Ids say nothing about the order of creation where several instances give them.
+    // With several instances, ids do not follow the order of creation.
     const alone = stack.kind === 'embedded' || instancesWanted() === 1;
     const order = alone ? (some: Partial<ListedTransaction>[]) => some : sorted;
     expect({ ...body, transactions: order(body.transactions) }).toEqual({

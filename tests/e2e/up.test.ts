@@ -231,7 +231,7 @@ describeOnStack('make up', () => {
   const itOnEmbedded = stack.kind === 'embedded' ? it : it.skip;
 
   itOnEmbedded(
-    'leaves alone what the user has set, and says what that means',
+    'keeps the settings of the user, and explains their consequences',
     async () => {
       const { applicationId, integratorUrl } = demo();
       const on = { DATA_DIR: dataDir, PORT: String(otherPort) };

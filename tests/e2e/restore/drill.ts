@@ -35,7 +35,7 @@ export interface Integrator {
   customData(): string[];
 }
 
-/** A separate platform with two integrators, whose headsets remember their effects. */
+/** A separate platform with two integrators. Their headsets remember the effects of commands. */
 export interface Drill {
   readonly stack: Stack;
   readonly admin: Admin;
