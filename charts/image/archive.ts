@@ -80,7 +80,7 @@ const plainLayer = (data: Buffer) => (data[0] === 0x1f && data[1] === 0x8b ? gun
  */
 export function normalisedImage(image: Image, kept: number, created: string): Image {
   const base = image.layers.slice(0, kept);
-  // Builders repeat folders of lower layers, each others; they stay where they first come.
+  // Builders repeat different folders of lower layers; only the first entry of a folder is kept.
   const folders = new Set(
     base.flatMap((layer) => readTar(layer)).flatMap(({ type, path }) => (type === 'directory' ? [path] : [])),
   );

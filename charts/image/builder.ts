@@ -10,7 +10,7 @@ export interface Build {
   readonly base: string;
   readonly reference: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Where the image's archive goes. */
+  /** Path of the image's archive. */
   readonly out: string;
 }
 

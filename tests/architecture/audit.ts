@@ -1,6 +1,6 @@
 /**
- * Which calls leave an audit record (ADR 0044). Every call that an integrator's request or an operator makes
- * stands in one of the three tables, or reads by its name.
+ * Calls with and without audit records (ADR 0044). Every call by an integrator's request or an operator is listed in one
+ * of the three tables, unless its name shows that it only reads.
  */
 
 /** Calls whose handlers store a record; by the file with the handler. */
@@ -67,7 +67,7 @@ export const notRecorded: Readonly<Record<string, string>> = {
   'headset.communication.v1.CommunicationService/CreateChannel':
     'a channel exists for hours and has its own document',
   'headset.notifier.v1.TestCallbacksService/SendTestCallback':
-    'goes to a registered address of the integrator, and changes nothing of the cloud',
+    'sends to a registered address of the integrator, and changes nothing in the cloud',
   'headset.gateway.v1.SharesService/TellShares':
     'gateways exchange clients’ usage of limits: nothing is stored',
 };

@@ -14,9 +14,9 @@ jest.setTimeout(60_000);
 const names = Object.keys(documentKinds) as DocumentName[];
 
 (hasRelease ? describe : describe.skip)(
-  'the contracts keep what the last release promised (skipped before it)',
+  'the contracts are compatible with the last release (skipped before it)',
   () => {
-    // A document that the last release does not have promises nothing yet.
+    // A document that is not in the last release has no contract yet.
     const promised = names.filter((name) => existsSync(join(released.documents, `${name}.yaml`)));
     test.each(promised)('%s', (name) => {
       const before = parse(readFileSync(join(released.documents, `${name}.yaml`), 'utf8')) as JsonObject;
@@ -114,7 +114,7 @@ test.each<[string, [string, unknown]]>([
   ['a narrower answer', [`${Out} properties b minimum`, 0]],
   ['a new error', [`${put} responses 404`, {}]],
   ['a description', [`${put} description`, 'x']],
-])('%s breaks nobody', (_, change) => {
+])('%s is compatible', (_, change) => {
   expect(breakingChanges(api(), api(change), 'api')).toEqual([]);
 });
 
@@ -135,7 +135,7 @@ describe('callbacks and endpoints of integrators have the opposite direction', (
     ]);
     expect(breakingChanges(hook(item, item), hook(more, item), 'callbacks')).toEqual([]);
   });
-  test('answers of integrators must stay accepted', () => {
+  test('answers of integrators must still be accepted', () => {
     expect(breakingChanges(hook(item, item), hook(item, more), 'integrator')).toEqual([
       'POST h 200 body/a: is now required',
     ]);
@@ -175,7 +175,7 @@ describe('protocols', () => {
   test('a removed field breaks', () => {
     expect(changesOf('string x = 1;', '')).toContain('a/v1/a.proto');
   });
-  test('a new field breaks nobody', () => {
+  test('a new field is compatible', () => {
     expect(changesOf('string x = 1;', 'string x = 1; string y = 2;')).toBe('');
   });
 });

@@ -73,7 +73,7 @@ describe('each error for a setting shows a valid value', () => {
   });
 });
 
-/** True if the reason shows a value, or says that none is valid. */
+/** True if the reason shows a value, or states that no value is valid. */
 function showsExample(reason: string): boolean {
   return /Example: |exampleOf\(|Example\}|[A-Z_]+=https:|\.map\(/.test(reason);
 }

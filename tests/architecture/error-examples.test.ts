@@ -25,7 +25,7 @@ function literalsOf(file: string): RegExp[] {
   });
 }
 
-test('every message in the examples of errors is one that the code sends', () => {
+test('the code sends every message in the examples of errors', () => {
   const known = ['gateway/src', 'services']
     .flatMap(sources)
     .filter((file) => !/\.test\.ts$|\/testing\//.test(file))

@@ -20,7 +20,7 @@ describe('the check', () => {
       'a/y: no test shows that it is withstood',
     ]);
   });
-  test('finds tests of threats that are not in the table, and a threat that is there twice', () => {
+  test('finds tests of threats that are not in the table, and duplicate threats', () => {
     expect(problems(one('x: a | b\nx: a | b'), [proof, { ...proof, id: 'a/z' }])).toEqual([
       'a/x is listed twice',
       'a/z is no threat of the table',

@@ -31,16 +31,16 @@ test('tests/specification/README.md is current (make generate writes it)', () =>
 describe('the check', () => {
   const lines = ['a/1/x', 'a/1/y'].map((id) => ({ id, section: 's', text: 't' }));
   const proof = (id: string): Proof => ({ id, file: 'f', title: 't' });
-  test('finds what is not proven', () => {
+  test('finds lines without a proof', () => {
     expect(problems(lines, [proof('a/1/x')], {})).toEqual(['a/1/y is proven by no test']);
   });
-  test('lets off what is named, as long as it is not proven', () => {
+  test('accepts listed lines without a proof, but not with one', () => {
     expect(problems(lines, [proof('a/1/x')], { 'a/1/y': 'reason' })).toEqual([]);
     expect(problems(lines, [proof('a/1/x'), proof('a/1/y')], { 'a/1/y': 'reason' })).toEqual([
       'a/1/y is proven: take it off the list of what is not',
     ]);
   });
-  test('finds names that are no lines', () => {
+  test('finds ids of unknown lines', () => {
     const proofs = [proof('a/1/x'), proof('a/1/y'), proof('a/1/z')];
     expect(problems(lines, proofs, {})).toEqual(['a/1/z is no line of the specification']);
   });

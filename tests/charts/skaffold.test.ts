@@ -16,7 +16,7 @@ const digest = (of: string) => `sha256:${of.repeat(64)}`;
 const registry = 'registry.example.com/team';
 const ownValues = 'charts/headset-cloud/values-production.yaml';
 
-/** Profiles whose images are pushed, and which require values. */
+/** Profiles that push images and require values. */
 const pushed = ['staging', 'production'];
 
 /** Input of each profile, and the images that its pods must then use. */
@@ -252,14 +252,14 @@ describe("Skaffold's custom builder", () => {
     );
   });
 
-  it('brings the image to where Skaffold looks for it', () => {
+  it('stores the image where Skaffold expects it', () => {
     const docker = noting('docker');
     bring('x.tar', { reference: 'b:1', push: false }, docker.builder);
     bring('y.tar', { reference: 'a/b:1', push: true }, docker.builder);
     expect(docker.done).toEqual(['load x.tar', 'push y.tar as a/b:1']);
   });
 
-  it('hands a local image to the loader of a cluster that Skaffold does not know, named as pods name it', () => {
+  it('passes a local image, under its name in pods, to the loader of a cluster that Skaffold does not know', () => {
     const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-loader-'));
     try {
       const loader = `cp --target-directory '${folder}'`;
@@ -276,7 +276,7 @@ describe("Skaffold's custom builder", () => {
     }
   });
 
-  it("without docker's daemon it pushes, and does not pretend that a local image is there", () => {
+  it("without docker's daemon it pushes images, and reports an error for a local image", () => {
     const buildah = noting('buildah');
     bring('y.tar', { reference: 'a/b:1', push: true }, buildah.builder);
     expect(() => bring('x.tar', { reference: 'b:1', push: false }, buildah.builder)).toThrow(
@@ -285,7 +285,7 @@ describe("Skaffold's custom builder", () => {
     expect(buildah.done).toEqual(['push y.tar as a/b:1']);
   });
 
-  it('is what every artifact is built by, and what it depends on is there', () => {
+  it('builds every artifact, and its dependencies exist', () => {
     const builds = [config.build, ...config.profiles.map(({ build }: { build?: object }) => build ?? {})];
     const artifacts = builds.flatMap(({ artifacts }) => artifacts ?? []);
     expect(artifacts.length).toBeGreaterThan(4);

@@ -90,7 +90,7 @@ for (const [name, open] of [
       );
       await collection.insertOne({ _id: 'holder', state: 'taken', changes: 0, seat: 7 });
       const take = coalescedChange(collection, 'stamp');
-      // Four callers for each document, one for a missing document, and one that an index rejects.
+      // Four callers for each document, one caller for a missing document, and one caller that an index rejects.
       const callers = Array.from({ length: 4 * documents }, (_, i) => ({ _id: `c${i % documents}`, by: i }));
       const outcomes = await Promise.allSettled([
         ...callers.map(({ _id, by }) =>

@@ -41,7 +41,7 @@ function contract(stack: LogStack): void {
     await close();
   });
 
-  test('a dead letter goes to the subscription’s handler, which is retried until it succeeds', async () => {
+  test('the subscription’s handler gets the dead letter, and is retried until it succeeds', async () => {
     await log.publish(topic, [event('k', '1'), event('k', 'bad'), event('k', '2')]);
     const handled: string[] = [];
     const kept: string[] = [];

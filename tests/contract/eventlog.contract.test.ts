@@ -234,8 +234,8 @@ function contract(stack: LogStack): void {
         await narrow.log.publish(single, [event('a', 1), event('b', 2)]);
         await waitFor('the events', () => members.some(({ events }) => events.length === 2), patient);
         const [busy, idle] = members[0]?.events.length ? [0, 1] : [1, 0];
-        // Later than the limit after which a consumer without an answer from its broker is not ready: the idle one gets answers.
-        // Until the end: after a clock step back, kafkajs sends no heartbeat for as long.
+        // Later than the limit after which a consumer without an answer of its broker is not ready. The idle consumer gets
+        // answers. The clock stays ahead, because kafkajs would send no heartbeat for as long as a clock step back.
         const now = Date.now;
         jest.spyOn(Date, 'now').mockImplementation(() => now() + 20_000);
         await waitFor('both to be ready still', ready, patient);
@@ -362,7 +362,7 @@ function contract(stack: LogStack): void {
       await log.publish(topic, [event('k', n)]);
       await waitFor('it is handled', () => got.values().includes(String(n)), patient);
     }
-    // Offsets of other partitions are stored together with one that can advance, or later.
+    // Offsets of other partitions are stored together with an offset that can advance, or later.
     await log.publish(
       topic,
       numbers(40, 3).map((n) => event(`other${n}`, n)),
@@ -413,7 +413,7 @@ function contract(stack: LogStack): void {
     expect(next.values()).toEqual(['1', '2']);
   });
 
-  test('a poison event goes to the dead letters with its reason, and the rest continues in order', async () => {
+  test('a poison event becomes a dead letter with its reason, and the rest continues in order', async () => {
     await log.publish(
       topic,
       numbers(20).map((n) => ({ ...event('k', n), headers: { kind: 'test' } })),

@@ -10,12 +10,12 @@ import { expect } from '@jest/globals';
 import { freeze } from '../support/freeze.ts';
 import { itUnless } from '../support/skip.ts';
 
-// These end the server, so they never run on the one that MONGODB_URI names.
+// These tests end the server, so they never run on the server of MONGODB_URI.
 const missing = whyNoMongo();
 if (missing) process.stderr.write(`The loss of a MongoDB server is not tested: ${missing}.\n`);
 const test = itUnless(missing);
 
-test('a server that dies is noticed, its calls end as database_failed, and it comes back', async () => {
+test('a dead server is noticed, its calls end as database_failed, and the connection recovers', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'mongo-contract-'));
   let server = await startMongo(directory);
   const connection = await connectMongo({ uri: server.uri, appName: 'contract', databasePrefix: 'loss-' });

@@ -4,7 +4,7 @@ import { createStepRunner, stepFailpoints } from '@headset-cloud/kit/schema/runn
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import { contractSteps } from './steps-of-test.ts';
 
-/** Runs the steps on the server and database prefix of its arguments; the third one says where it dies. */
+/** Runs the steps. Arguments: the server's URI, the database prefix, and the failpoint at which the process dies. */
 const [uri = '', databasePrefix = '', failpoint = ''] = process.argv.slice(2);
 const connection = await connectMongo({ uri, databasePrefix, appName: 'steps-contract' });
 await createStepRunner({

@@ -91,7 +91,7 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
   });
 
   test.each(['steps.claimed', 'steps.made'])(
-    'a run that is killed (SIGKILL) at %s is continued when its lease has lapsed',
+    'a run that is killed (SIGKILL) at %s is continued after its lease has expired',
     async (failpoint) => {
       const child = spawn(
         process.execPath,
@@ -130,7 +130,7 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
     let relay: Server;
     /** The first `createIndexes` has arrived. */
     let asked: PromiseWithResolvers<void>;
-    /** Lets the answers pass. */
+    /** Releases the answers. */
     let built: PromiseWithResolvers<void>;
 
     /** A relay that delays the answers to `createIndexes` until `built`. */

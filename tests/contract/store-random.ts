@@ -193,7 +193,7 @@ function anyError(result: unknown): unknown {
   return error ? { error } : result;
 }
 
-/** Differences between two runs' answers, with their operations; empty if there are none. */
+/** Differences between the results of two runs, with their operations; empty: none. */
 export function differences(plan: RandomRun, one: readonly unknown[], other: readonly unknown[]): string[] {
   return plan.operations.flatMap((operation, i) => {
     const [a, b] = [JSON.stringify(sorted(one[i])), JSON.stringify(sorted(other[i]))];

@@ -289,7 +289,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.countDocuments()),
     ];
   },
-  'inserts answer ids, keep types and refuse duplicates': async (c) => {
+  'inserts return ids, keep types and reject duplicates': async (c) => {
     const made: Document = {
       n: 1,
       when: at(1),
@@ -313,7 +313,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({}, { sort: { _id: 1 } }).toArray()),
     ];
   },
-  'updates answer counts, upserts and the document before or after': async (c) => {
+  'updates return counts, upserts and the document before or after': async (c) => {
     await seed(c);
     return [
       await answer(() => c.updateOne({ _id: 1 }, { $set: { a: 5 } })),
@@ -368,7 +368,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.findOne({ _id: 1 })),
     ];
   },
-  'an update below a field changes neither what was found nor what stays': async (c) => {
+  'an update below a field changes neither returned documents nor other fields': async (c) => {
     const first = {
       a: { b: { c: 1, kept: [1] } },
       list: [
@@ -383,7 +383,7 @@ export const scenarios: Record<string, Scenario> = {
     return [
       before,
       await answer(() => c.findOne({ _id: 1 })),
-      // An update that changes nothing, and one that is rejected halfway.
+      // An update without a change, and an update that is rejected halfway.
       await answer(() => c.updateOne({ _id: 1 }, { $set: { 'a.b.c': 2 } })),
       await answer(() => c.updateOne({ _id: 1 }, { $set: { 'a.b.c': 9, 'other.x.y': 1 } })),
       await answer(() =>
@@ -392,7 +392,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.findOne({ _id: 1 })),
     ];
   },
-  'deletes answer counts': async (c) => {
+  'deletes return counts': async (c) => {
     await seed(c);
     return [
       await answer(() => c.deleteOne({ b: 'x' })),
@@ -427,7 +427,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({}, { sort: { _id: 1 } }).toArray()),
     ];
   },
-  'unique indexes refuse, at every way in': async (c) => {
+  'unique indexes reject duplicates of every kind of write': async (c) => {
     return [
       await answer(() =>
         c.createIndexes([
@@ -454,7 +454,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({}, { sort: { _id: 1 } }).toArray()),
     ];
   },
-  'sparse, partial and array indexes hold what they should': async (c) => {
+  'sparse, partial and array indexes contain the right documents': async (c) => {
     await c.createIndexes([
       { key: { s: 1 }, unique: true, sparse: true },
       { key: { p: 1 }, unique: true, partialFilterExpression: { live: true } },
@@ -484,7 +484,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({ tags: { $in: ['a', 'b'] } }).toArray()),
     ];
   },
-  'a unique index of documents with one of its fields, beside an index that has all of them': async (c) => {
+  'a partial unique index over two fields, with a second index': async (c) => {
     await c.createIndexes([
       { key: { 'active.owner': 1, 'active.slot': 1 }, name: 'all' },
       {
@@ -524,7 +524,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({}, { sort: { _id: 1 } }).toArray()),
     ];
   },
-  'a sort over arrays counts the least item, or the greatest, of all of them': async (c) => {
+  'a sort over arrays uses the least or the greatest item': async (c) => {
     await c.createIndexes([{ key: { tags: 1 } }, { key: { lone: 1 }, sparse: true }]);
     await c.insertMany([
       { _id: 1, tags: [1, 9] },
@@ -539,7 +539,7 @@ export const scenarios: Record<string, Scenario> = {
       await ids({}, { lone: 1 }),
     ];
   },
-  'index names and refusals': async (c) => [
+  'index names and rejected indexes': async (c) => [
     await answer(() => c.createIndexes([{ key: { a: 1, 'b.c': -1 } }, { key: { a: 1 }, name: 'mine' }])),
     await answer(() => c.createIndexes([{ key: { a: 1 }, name: 'mine' }])),
     await answer(() => c.createIndexes([{ key: { b: 1 }, name: 'mine' }])),

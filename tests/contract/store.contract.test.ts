@@ -16,7 +16,7 @@ import {
 } from './store-scenarios.ts';
 import { embeddedStack, type Stack, serverStack, whyNoServer } from './store-stacks.ts';
 
-/** The embedded store and a MongoDB server return the same answers (rule C5). */
+/** The embedded store and a MongoDB server return the same results (rule C5). */
 const missing = whyNoServer();
 if (missing) process.stderr.write(`The embedded store is not compared with a server: ${missing}.\n`);
 const onServer = itUnless(missing);
@@ -40,7 +40,7 @@ const run = (stack: Stack, scenario: Scenario): Promise<unknown[]> => {
   return scenario(store.collection(`c${count++}`) as AnyCollection, store);
 };
 
-/** Expects the same answers from both stores. */
+/** Expects the same results from both stores. */
 async function agree(scenario: Scenario): Promise<void> {
   expect(await run(embedded, scenario)).toEqual(await run(server as Stack, scenario));
 }

@@ -63,7 +63,7 @@ describeUnless(missing, 'updates on S3', () => {
 
   it('a list call finds an upload before the sweeper runs', async () => {
     await upload('2', await makeApk({ versionName: '2' }));
-    // The service's clock stands still. A list waits only a short time for a check; its result shows later.
+    // The service's clock does not advance. A list waits only briefly for a check; a later list shows its result.
     await waitFor('the version', async () => {
       const { appVersions } = await world.updates.listApps({ caller: callerOf(), package: app });
       return appVersions.some((v) => v.version === '2');

@@ -54,7 +54,7 @@ describeOnStack('crowds at the listeners', () => {
     ["Sora's webhooks", () => stack.soraWebhookUrl, '/webhooks/sora/a', 405],
     // With S3 the platform serves no files itself.
     ...(stack.kind === 'embedded' ? [files] : []),
-  ])('%s: a thousand connections without a request keep nobody out', async (_, url, path, answer) => {
+  ])('%s: a thousand connections without a request do not block other clients', async (_, url, path, answer) => {
     await crowd(url(), 1000);
     await waitFor('a newcomer to be answered', async () => (await status(url() + path)) === answer);
     expect(await tenant.ended(await tenant.command())).toMatchObject({ result: 'success' });

@@ -67,7 +67,7 @@ describeOnStack('hostile paths', () => {
       'VICTIM%e2%80%8b',
       '%u0056',
     ],
-  ])('the application %s is nobody’s: no call passes', async (application) => {
+  ])('the application %s does not exist: every call is rejected', async (application) => {
     const before = await everything();
     const id = application.replace('OWN', attacker.applicationId).replace('VICTIM', victim.applicationId);
     const device = victim.devices[0]?.deviceId;

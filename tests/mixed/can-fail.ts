@@ -4,7 +4,7 @@ import { type Begun, Findings } from './findings.ts';
 import { olderBy, type Seed } from './seeds/environment.ts';
 import type { Part, World } from './world.ts';
 
-/** Time-out for something that never comes. */
+/** Timeout of waits that never succeed. */
 const shortMs = 8000;
 
 interface SeededFault {

@@ -200,7 +200,7 @@ export async function call(
       findings.unavailable += 1;
     } else findings.unanswered += 1;
     if (Date.now() > deadline) throw new Error(`${name}: ${last} for ${patienceMs} ms`);
-    // Waits as Retry-After says, but at most one second, which is the minimum of that header.
+    // Waits for the time of Retry-After, but at most one second, the minimum of that header.
     await delay(Math.min(Number(answer?.headers['retry-after'] ?? 0) * 1000 || 100, 1000));
   }
 }

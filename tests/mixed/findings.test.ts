@@ -58,7 +58,7 @@ describe('answers while processes are swapped', () => {
     expect([wrongWith(answer(201)), asksToRepeat(answer(201))]).toEqual([undefined, false]);
   });
   test.each([answer(503), answer(503, { 'retry-after': '0' }), answer(500), answer(502), answer(404)])(
-    'any other refusal is found: $status $headers',
+    'any other error is found: $status $headers',
     (refused) => {
       expect(wrongWith(refused)).toContain(String(refused.status));
     },

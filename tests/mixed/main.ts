@@ -17,8 +17,8 @@ import { runSuite } from './suite/run.ts';
 import { type Part, parts, startWorld, type World } from './world.ts';
 
 /**
- * Runs today's processes beside those of the last release: replaces them one by one under load, then runs the
- * end-to-end suite. RELEASE names another commit; PARTS selects the services (and gateway) to replace;
+ * Runs today's processes together with processes of the last release: replaces them one by one under load, then runs
+ * the end-to-end suite. RELEASE names another commit; PARTS selects the services (and gateway) to replace;
  * CAN_FAIL=0 leaves out the proof that the test can fail, ROLL=0 also the replacement. SUITE: the
  * configurations of the suite, `paired`, `each` or 0 for none; ARGS are passed to jest. The last line counts.
  */

@@ -67,7 +67,7 @@ export async function startWorld(options: {
 }): Promise<World> {
   const { dataDir, findings } = options;
   const client = { clientId: 'mixed', clientSecret: randomBytes(24).toString('hex') };
-  /** Each part has two process names; this is the one that runs. */
+  /** The running process of each part; a part has two process names. */
   const place = new Map<Part, string>(parts.map((part) => [part, part]));
   const versions = new Map<string, Version>();
   const stack = await startStack({

@@ -22,7 +22,7 @@ function jest(name: string, args: readonly string[], more: Omit<Step, 'name' | '
   };
 }
 
-/** A program of this repository whose last line is `N passed, N failed, N skipped`. */
+/** A program of this repository; its last line is `N passed, N failed, N skipped`. */
 function program(name: string, file: string, more: Omit<Step, 'name' | 'command'> = {}): Step {
   return {
     name,

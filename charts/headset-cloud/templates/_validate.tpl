@@ -79,7 +79,7 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and $v.trial.stores (or $v.kafka.tls (ne $sasl.mechanism "none")) }}{{ $p = append $p "kafka.tls and kafka.sasl are for brokers from outside: the trial's own has neither. Remove them, or trial.stores." }}{{ end -}}
 
 {{- if $v.s3.bucket -}}
-{{- if not (or $v.secrets.s3Credentials.name $v.components.updates.serviceAccountAnnotations) }}{{ $p = append $p "s3.bucket is set, but nobody may use it: name secrets.s3Credentials.name, or give workload identity by components.updates.serviceAccountAnnotations." }}{{ end -}}
+{{- if not (or $v.secrets.s3Credentials.name $v.components.updates.serviceAccountAnnotations) }}{{ $p = append $p "s3.bucket is set without credentials: set secrets.s3Credentials.name, or give workload identity by components.updates.serviceAccountAnnotations." }}{{ end -}}
 {{- else if $production }}{{ $p = append $p "s3.bucket is missing: name the bucket of packages and firmware; it must exist." -}}
 {{- else if gt (int $v.components.updates.replicas) 1 }}{{ $p = append $p (printf "components.updates.replicas is %v: without s3.bucket files lie on one pod's disk, so it must be 1." $v.components.updates.replicas) }}{{ end -}}
 
@@ -95,7 +95,7 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- else -}}
 {{- if not $v.oidc.issuer }}{{ $p = append $p "oidc.issuer is missing: the issuer of the access tokens, exactly as in their iss claim, for example https://id.example.com." }}{{ end -}}
 {{- if not $v.oidc.audience }}{{ $p = append $p "oidc.audience is missing: the audience that access tokens name, for example https://api.example.com." }}{{ end -}}
-{{- if and $production $v.oidc.issuer (not (hasPrefix "https://" $v.oidc.issuer)) }}{{ $p = append $p (printf "oidc.issuer is %s: production demands https, because its keys decide who may call." $v.oidc.issuer) }}{{ end -}}
+{{- if and $production $v.oidc.issuer (not (hasPrefix "https://" $v.oidc.issuer)) }}{{ $p = append $p (printf "oidc.issuer is %s: production requires https, because its keys authenticate callers." $v.oidc.issuer) }}{{ end -}}
 {{- end -}}
 
 {{- range $what := list "stores" "issuer" "development" "secret" -}}

@@ -8,7 +8,7 @@ export type DocumentKind = 'api' | 'callbacks' | 'integrator';
 
 /**
  * Returns the breaking changes for an integrator who uses the old document: removed calls, parameters, members or
- * values, new requirements, and different answers. Additions break nobody.
+ * values, new requirements, and different answers. Additions are compatible.
  */
 export function breakingChanges(before: JsonObject, after: JsonObject, kind: DocumentKind): string[] {
   const place = kind === 'api' ? 'paths' : 'webhooks';

@@ -39,7 +39,7 @@ export function breakingProtocols(folder: string, image: string): string {
   }
 }
 
-/** Stores the current contracts as those of the new release (`make contract-release`). */
+/** Stores the current contracts as the contracts of the new release (`make contract-release`). */
 export function keepRelease(): void {
   for (const name of Object.keys(documentKinds)) {
     cpSync(join(root, `gateway/openapi/${name}.yaml`), join(released.documents, `${name}.yaml`));

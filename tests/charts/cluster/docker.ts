@@ -26,7 +26,7 @@ export function whyNoDocker(): string | undefined {
     : "docker's daemon does not answer, and only root may start one";
 }
 
-/** The machine's engine, or one that is started for the test: without a network, because no container runs. */
+/** The machine's engine, or an engine that is started for the test, without a network, because no container runs. */
 export async function startDocker(dir: string): Promise<Docker> {
   if (answers()) return { env: {}, stop: async () => {} };
   mkdirSync(dir, { recursive: true });

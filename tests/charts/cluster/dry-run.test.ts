@@ -8,7 +8,7 @@ import { applyDefinitions } from './crds.ts';
 import { makeNamespace, type Namespace } from './namespace.ts';
 
 describeOnCluster('the API server, which knows foreign kinds too (strict dry run)', () => {
-  // Their definitions come from Go modules.
+  // Go modules contain their definitions.
   const noGo = missingTools('go');
   let cluster: Cluster;
   let namespace: Namespace | undefined;
@@ -53,7 +53,7 @@ describeOnCluster('the API server, which knows foreign kinds too (strict dry run
   itUnless(noGo).each(Object.keys(scenarios))('takes every resource: %s', async (scenario) => {
     const of = scenarios[scenario];
     const manifests = render({ ...of, namespace: namespace?.name as string });
-    // A pod's priority class must exist as well: use one that every cluster has.
+    // A pod's priority class must exist as well: use a class of every cluster.
     const known = manifests.replaceAll(
       'priorityClassName: "platform"',
       'priorityClassName: system-cluster-critical',

@@ -101,7 +101,7 @@ describe("a Go module's archive", () => {
     return Buffer.concat([...locals, ...entries, end]);
   }
 
-  it('returns the files whose names match', () => {
+  it('returns the files with matching names', () => {
     const found = [...filesInZip(archive(), /\.yaml$/)].map(([name, text]) => [name, text.toString()]);
     expect(found).toEqual([
       ['m@v1/a.yaml', 'a: 1\n'],

@@ -72,7 +72,7 @@ export function passing(attempts: readonly Attempt[]): Passing[] {
   });
 }
 
-/** The value below which this share of an ascending list lies. */
+/** The quantile of an ascending list: this share of the values is smaller. */
 export function quantile(rising: readonly number[], share: number): number {
   return rising[Math.min(rising.length - 1, Math.floor(share * rising.length))] ?? 0;
 }

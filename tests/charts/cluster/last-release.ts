@@ -17,7 +17,7 @@ export function isOfLastRelease(
   const lastSays = ({ image, line }: LoggedLine) => isLast(image) && brokenOff.test(JSON.stringify(line));
   const own = lines.filter(({ line }) => line['requestId'] === requestId);
   if (own.some(lastSays)) return true;
-  // An error that came with a code from a service has no message of its own about the call.
+  // The log line of an error with a service's code contains no message about the call.
   const passedOn = own.length > 0 && own.every(({ line }) => line['internal'] === undefined);
   return passedOn && lines.some((one) => !own.includes(one) && lastSays(one));
 }

@@ -24,7 +24,7 @@ const missing = () =>
   orDemanded(process.env['MONGODB_URI'] || process.env['KAFKA_BROKERS'] ? 'the stores are given' : undefined);
 
 describeAtLength(
-  'stores are away for minutes',
+  'stores are unavailable for minutes',
   () => {
     let dataDir = '';
     let cluster: Cluster;
@@ -60,7 +60,7 @@ describeAtLength(
       const { api, devices } = tenants[0] as Integrators['tenants'][number];
       const deviceId = devices[0]?.deviceId as string;
       const ids: number[] = [];
-      /** Makes calls; returns those that were not accepted. */
+      /** Makes calls; returns the errors of calls that were not accepted. */
       const callRepeatedly = async (): Promise<string[]> => {
         const refused: string[] = [];
         let left = callsWithoutKafka;

@@ -33,7 +33,7 @@ const settleMs = 120_000;
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 describeOnCluster(
-  'pods come and go under load',
+  'pods start and stop under load',
   () => {
     let dataDir = '';
     let cluster: Cluster;
@@ -171,8 +171,8 @@ describeOnCluster(
     });
 
     it('every pod was replaced in each phase, unless it was killed or could stay', () => {
-      // Upgrade, restart and rollback, at length also the restart in turn, eviction and mutual TLS required, replace all
-      // pods; otherwise eviction replaces half of them. The return to permissive may keep pods that were not removed yet.
+      // Upgrade, restart and rollback replace all pods. In a long run, a restart in turn, an eviction and required mutual
+      // TLS do so as well; otherwise the eviction replaces half of the pods. The return to permissive may keep pods that were not removed yet.
       // The last old pods may still be stopping.
       const pods = replicas * components.length;
       const replaced = isLong ? 6 : 3.5;
@@ -194,7 +194,7 @@ describeOnCluster(
   realStackMissing,
 );
 
-/** Server errors except those of the last release. For each error other than 503, prints lines that may explain it. */
+/** Server errors except errors of the last release. For each error other than 503, prints lines that may explain it. */
 function ownErrors(errors: readonly ServerError[], logs: PodLogs, last: LoadedImage): ServerError[] {
   const isLast = (image: string) => image.endsWith(`${last.repository}:${last.tag}`);
   return errors.filter((error) => {

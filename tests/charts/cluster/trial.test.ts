@@ -93,7 +93,7 @@ describeOnCluster(
       180_000,
     );
 
-    it('a pod that is deleted is replaced by one that becomes ready', async () => {
+    it('a deleted pod is replaced by a pod that becomes ready', async () => {
       const watch = watchEnds(cluster, namespace as Namespace, replaced);
       const times: string[] = [];
       try {

@@ -33,7 +33,7 @@ interface Example {
 }
 
 const rules: readonly Rule[] = chartYaml('files/alerts.yaml').groups[0].rules;
-/** The release whose alerts are tested. */
+/** The release with the tested alerts. */
 const own = { namespace: 'hc', release: 'blue' };
 
 /** A database's metric, from `first` on by `step` a minute, with an outage of three minutes near the end. */
@@ -108,7 +108,7 @@ const examples: readonly Example[] = [
     fires: { ...routeCalls('/a', '503', 1), ...routeCalls('/a', '200', 1), ...routeCalls('/b', '200', 900) },
     labels: { route: '/a' },
     alsoFires: {
-      'a route that nobody called before, and that fails': {
+      'a route without earlier calls fails': {
         'headset_gateway_request_duration_seconds_count{namespace="hc",pod="a",route="/new",status="503"}':
           '_x40 3+1x20',
       },
@@ -156,7 +156,7 @@ const examples: readonly Example[] = [
     alert: 'HeadsetCloudCallersRefused',
     fires: { 'headset_rpc_handshakes_failed_total{namespace="hc",pod="a"}': '0+5x60' },
     alsoQuiet: {
-      'one call that was refused long ago': {
+      'one call was rejected long ago': {
         'headset_rpc_callers_refused_total{namespace="hc",pod="a",rpc_method="m",caller="notifier"}':
           '_x20 1x100',
       },
@@ -192,7 +192,7 @@ const examples: readonly Example[] = [
     // A transaction may wait for its headset for days.
     quiet: bothReplicas('headset_transactions_oldest_open_age_seconds', ',state="published"', '0+6000x60'),
     alsoFires: {
-      'its database was away for some minutes': bothReplicas(
+      'its database was unavailable for some minutes': bothReplicas(
         'headset_transactions_oldest_open_age_seconds',
         ',state="created"',
         withOutage(400, 60),
@@ -204,7 +204,7 @@ const examples: readonly Example[] = [
     fires: bothReplicas('headset_devices_pending_changes', '', '11x60'),
     quiet: bothReplicas('headset_devices_pending_changes', '', '6x60'),
     alsoFires: {
-      'its database was away for some minutes': bothReplicas(
+      'its database was unavailable for some minutes': bothReplicas(
         'headset_devices_pending_changes',
         '',
         withOutage(11, 0),
@@ -221,11 +221,11 @@ const examples: readonly Example[] = [
         ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'),
         'headset_callback_attempts_total{namespace="hc",pod="a",outcome="failed"}': '1+1x60',
       },
-      'its database was away for some minutes': {
+      'its database was unavailable for some minutes': {
         ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', withOutage(4000, 60)),
         ...delivered(0),
       },
-      'the pod that delivered is gone': {
+      'the pod that delivered no longer exists': {
         ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'),
         'headset_callback_attempts_total{namespace="hc",pod="old",outcome="delivered"}': '0+5x20 stale',
       },
@@ -248,7 +248,7 @@ const examples: readonly Example[] = [
         'headset_callbacks_dead_total{namespace="hc",pod="old"}': '7x30 stale',
         'headset_callbacks_dead_total{namespace="hc",pod="new"}': '_x31 2x29',
       },
-      'its pod is gone since': {
+      'its pod no longer exists': {
         'headset_callbacks_dead_total{namespace="hc",pod="old"}': '0x60',
         'headset_callbacks_dead_total{namespace="hc",pod="new"}': '_x40 2x5 stale',
       },
@@ -271,11 +271,11 @@ const examples: readonly Example[] = [
     alsoFires: {
       'a few events, none of which is handled': { ...lag('0x10 3x110'), ...handled('500x120') },
       'a few events, of a group that has handled none since its start': lag('0x10 3x110'),
-      'one partition stands still, the others continue': { ...lag('0x10 40x110'), ...handled('0+10x120') },
+      'one partition does not progress, the others do': { ...lag('0x10 40x110'), ...handled('0+10x120') },
     },
     alsoQuiet: {
       'nothing to do': { ...lag('0x120'), ...handled('500x120') },
-      'events that are under way, under a load that stays': { ...lag('8x120'), ...handled('0+600x120') },
+      'events in progress under a constant load': { ...lag('8x120'), ...handled('0+600x120') },
       'one event now and then, of which a scrape sees some': {
         ...lag('0 1 0 0 1 1 0 0x20 1 1 1 0 1 0x90'),
         ...handled('0x60 1x60'),
@@ -305,7 +305,7 @@ const examples: readonly Example[] = [
     // Each change has a pending record for a moment.
     quiet: bothReplicas('headset_audit_oldest_owed_age_seconds', ',service="devices"', '200x60'),
     alsoFires: {
-      'its database was away for some minutes': bothReplicas(
+      'its database was unavailable for some minutes': bothReplicas(
         'headset_audit_oldest_owed_age_seconds',
         ',service="devices"',
         withOutage(400, 60),
@@ -367,7 +367,7 @@ const examples: readonly Example[] = [
         ...{ e: '_x50 100x70', f: '_x52 100x68' },
       }),
       'fewer pods hold as many headsets': sessions({ a: '100x45 stale', b: '100x46 200x73' }),
-      'few headsets, which come and go': sessions({ a: '12x50 2x69' }),
+      'few headsets, which connect and disconnect': sessions({ a: '12x50 2x69' }),
     },
   },
   {
@@ -375,7 +375,7 @@ const examples: readonly Example[] = [
     fires: bothReplicas('headset_updates_checks_oldest_due_age_seconds', '', '0+60x60'),
     quiet: bothReplicas('headset_updates_checks_oldest_due_age_seconds', '', '300x60'),
     alsoFires: {
-      'its database was away for some minutes': bothReplicas(
+      'its database was unavailable for some minutes': bothReplicas(
         'headset_updates_checks_oldest_due_age_seconds',
         '',
         withOutage(700, 60),
@@ -395,7 +395,7 @@ const examples: readonly Example[] = [
     alert: 'HeadsetCloudUploadsNoRoom',
     fires: { 'headset_updates_no_room_total{namespace="hc",pod="a"}': '0x40 1+1x20' },
     alsoFires: {
-      'a new pod, whose checks are tried again and again': {
+      'a new pod that repeats its checks': {
         'headset_updates_no_room_total{namespace="hc",pod="a"}': '_x40 2+1x20',
       },
     },
@@ -433,7 +433,7 @@ const examples: readonly Example[] = [
     fires: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="uploading"', '15000+60x60'),
     quiet: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="waiting"', '15000+60x60'),
     alsoFires: {
-      'its database was away for some minutes': bothReplicas(
+      'its database was unavailable for some minutes': bothReplicas(
         'headset_recordings_oldest_open_age_seconds',
         ',state="uploading"',
         withOutage(15000, 60),
@@ -466,7 +466,7 @@ const examples: readonly Example[] = [
       'headset_sora_places_limit{namespace="hc",pod="a",endpoint="e"}': '100x60',
     },
     alsoFires: {
-      'its database was away for some minutes': {
+      'its database was unavailable for some minutes': {
         ...bothReplicas('headset_sora_places_taken', ',endpoint="e"', withOutage(95, 0)),
         ...bothReplicas('headset_sora_places_limit', ',endpoint="e"', withOutage(100, 0)),
       },
@@ -514,14 +514,14 @@ const examples: readonly Example[] = [
       ...pod('blue-prepare-0123456789-abcde', 'Running', '0x120'),
     },
     alsoFires: {
-      // At most 63 characters: the pod name of a long release is truncated before its own part.
-      'a pod whose name was truncated': pod('blue-devices-7c9d8abcde', 'Running', '0x120'),
-      'no node has room': pod('blue-devices-7c9d8f6b5-abcde', 'Pending'),
+      // The pod name of a long release is truncated to 63 characters, before its random part.
+      'a pod with a truncated name': pod('blue-devices-7c9d8abcde', 'Running', '0x120'),
+      'no node has enough resources': pod('blue-devices-7c9d8f6b5-abcde', 'Pending'),
     },
     alsoQuiet: {
       'evicted, its node keeps the record': pod('blue-devices-7c9d8f6b5-abcde', 'Failed', '0x120'),
       'ended with its node': pod('blue-devices-7c9d8f6b5-abcde', 'Succeeded', '0x120'),
-      'a release whose name begins alike': {
+      'a release with a similar name': {
         ...pod('blue-two-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
         ...pod('blue-gateway-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
         ...pod('light-blue-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
@@ -552,7 +552,7 @@ const examples: readonly Example[] = [
   },
 ];
 
-/** Series as a release has them; those of kube-state-metrics have no release, only the pods' names. */
+/** Series with the labels of a release; series of kube-state-metrics have the pods' names instead of the release. */
 const seriesOf = (series: Series, { namespace, release }: typeof own): Series =>
   Object.fromEntries(
     Object.entries(series).map(([name, values]) => [
@@ -681,7 +681,7 @@ describe('alerts and dashboard', () => {
     expr
       .replaceAll('$release', 'namespace="n", release="r"')
       .replaceAll('$pods', 'namespace="n", pod=~"r-.*"');
-  /** Metrics whose selector does not begin with the matchers of the release. */
+  /** Metrics with a selector that does not begin with the matchers of the release. */
   const unbound = (expr: string) =>
     expr.match(/\b(?:(?:headset|kube)_\w+|up\b)(?!\w|\{\$(?:release|pods)\b)/g) ?? [];
   const byOf = (expr: string) =>

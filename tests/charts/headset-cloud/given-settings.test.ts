@@ -139,7 +139,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(gateway).toContainEqual({ name: 'OIDC_AUDIENCE', value: issuerAudience });
   });
 
-  it("the operators' pod has the listener of every process that ctl status asks", () => {
+  it("the operators' pod has the listener of every process for ctl status", () => {
     const operator = resources(scenarios['production']).find((r) => r.kind === 'CronJob') as Resource;
     const env: Given[] = operator['spec'].jobTemplate.spec.template.spec.containers[0].env;
     for (const component of Object.keys(ownSettings)) {
@@ -160,7 +160,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(read.filter((name) => !names.includes(name))).toEqual([]);
   });
 
-  it('the values cannot change what the chart gives', () => {
+  it('the values cannot override settings of the chart', () => {
     for (const [, , env] of cases) {
       const extra = new Set([
         ...Object.keys(everything.settings),
@@ -245,7 +245,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(given(gateway as Resource)).toContainEqual({ name: 'EGRESS_NO_PROXY', value });
   });
 
-  it('common settings are those of every process', () => {
+  it('every process has the common settings', () => {
     for (const component of Object.keys(ownSettings)) {
       const spec = settingsOf(component);
       expect(Object.keys(commonSettings).filter((key) => !(key in spec))).toEqual([]);

@@ -18,7 +18,7 @@ const expression = (one: unknown) => scrapes({ podSelector: { matchExpressions: 
 const where = "'/networkPolicy/scrapes/0/podSelector/matchExpressions/0";
 const tolerations = (...list: unknown[]) => at('scheduling.tolerations', list);
 
-it('no place of the schema lets unknown keys through', () => {
+it('no object of the schema allows unknown keys', () => {
   const open: string[] = [];
   const visit = (of: Record<string, unknown>, path: string) => {
     if (of['type'] === 'object' && of['additionalProperties'] !== false) open.push(path);

@@ -109,7 +109,7 @@ const podsOf = (all: readonly Resource[]) =>
       ]),
   );
 
-/** The components whose pods a change replaces. */
+/** The components with pods that a change replaces. */
 const rolled = (before: readonly Resource[], after: readonly Resource[]) => {
   const old = podsOf(before);
   return [...podsOf(after)].filter(([name, pod]) => pod !== old.get(name)).map(([name]) => name);
@@ -285,7 +285,7 @@ describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
   });
 
   it.each(['secret-key', 'admin-token', 'issuer-clients.json'])(
-    'is refused where the Secret of a trial lacks the key %s',
+    'is rejected if the Secret of a trial has no key %s',
     async (key) => {
       const own = ['secret-key', 'admin-token', 'issuer-clients.json'];
       const install = (keys: readonly string[]) =>

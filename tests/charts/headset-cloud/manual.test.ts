@@ -37,7 +37,7 @@ describeWith(['helm'], 'commands of the manual for the resources of the chart', 
     expect(known).toEqual(expect.arrayContaining(named.map(([, kind, name]) => `${kind} ${name}`)));
   });
 
-  it('its selector of Deployments matches those of one release', () => {
+  it('its selector of Deployments matches the Deployments of one release', () => {
     const [, label = '', value] = /scale deployment -l ([\w./]+)=(\w+) --replicas=0/.exec(manual) ?? [];
     const deployments = (list: readonly Resource[]) => list.filter(({ kind }) => kind === 'Deployment');
     expect(deployments(all()).filter(({ metadata }) => metadata.labels?.[label] !== value)).toEqual([]);

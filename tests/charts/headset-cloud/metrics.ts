@@ -28,7 +28,7 @@ export function platformSources(): string[] {
 /** Labels that Prometheus gives to each series of a target, by the ServiceMonitor. */
 const targetLabels = ['namespace', 'release', 'pod', 'container', 'endpoint', 'job', 'instance'];
 
-/** The text of an object literal whose brace opens at `from`. */
+/** The text of the object literal with its opening brace at `from`. */
 function objectAt(text: string, from: number): string {
   let depth = 0;
   for (let at = from; at < text.length; at += 1) {

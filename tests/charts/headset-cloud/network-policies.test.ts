@@ -3,7 +3,7 @@ import { describeWith } from '../../support/skip.ts';
 import { chartYaml, componentOf, type Resource, resources } from './chart.ts';
 import { scenarios } from './scenarios.ts';
 
-/** Who calls whom over gRPC, as an independent list: that the protocols name the same calls is tested below. */
+/** Callers and called services over gRPC, as an independent list. A test below compares the list with the protocols. */
 const calls: Readonly<Record<string, readonly string[]>> = {
   gateway: [
     ...['billing', 'communication', 'connectivity', 'devices', 'gateway', 'notifier', 'transactions'],
@@ -63,7 +63,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
   });
   const resourcesOf = (name: string) => all.get(name) ?? [];
 
-  it('the list is what the protocols name, and operators’ calls go to every service', async () => {
+  it('the list matches the protocols, and operators may call every service', async () => {
     const named = await edgesOfProtos();
     const of = (listener: Listener) =>
       named
@@ -115,7 +115,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(own.sort()).toEqual([...new Set(pods)].sort());
   });
 
-  it.each(names)('%s: operators reach every process of the platform, and nobody reaches them', (name) => {
+  it.each(names)('%s: operators reach every process of the platform, and no pod reaches the operators', (name) => {
     const found = resourcesOf(name);
     const services = Object.keys(chartYaml('files/components.yaml')).filter((name) => name !== 'site');
     expect(allowed(found, 'egress', 9100).filter((edge) => edge.startsWith('operator'))).toEqual(
@@ -161,7 +161,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     },
   );
 
-  it('behind an egress proxy, those that call outside reach it, its exceptions, and nothing else outside', () => {
+  it('with an egress proxy, components with outgoing calls reach the proxy, its exceptions, and nothing else outside', () => {
     const found = resources(scenarios['production behind an egress proxy']);
     const proxy = {
       ports: [{ port: 3128, protocol: 'TCP' }],
@@ -255,8 +255,8 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(rule('billing', 4318)).toBeDefined();
   });
 
-  // The port of metrics is that of the operators' calls: an empty list must never open it.
-  it('without anybody who reads metrics only operators reach the admin port', () => {
+  // Metrics and operators' calls share a port, so an empty list must never open it.
+  it('if no pod reads metrics, only operators reach the admin port', () => {
     const values = { networkPolicy: { scrapes: [] }, monitoring: { serviceMonitor: false } };
     const found = resources({ ...scenarios['production'], values });
     const services = Object.keys(chartYaml('files/components.yaml')).filter((name) => name !== 'site');

@@ -1,8 +1,8 @@
 export type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * An object with the properties `always`, each of which has a default in values.yaml and is therefore missing only if
- * null removed it, and with the optional properties `sometimes`.
+ * An object with the required properties `always` and the optional properties `sometimes`. A required property has a
+ * default in values.yaml, so it is missing only if null removed it.
  */
 export const object = (always: Record<string, Schema>, sometimes: Record<string, Schema> = {}): Schema => ({
   type: 'object',

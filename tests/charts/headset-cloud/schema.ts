@@ -23,9 +23,9 @@ const label = '[a-z0-9]([a-z0-9-]*[a-z0-9])?';
 const subdomain = `${label}(\\.${label})*`;
 /** Name of a Kubernetes resource. */
 const name: Schema = { ...optional(subdomain), maxLength: 253 };
-/** A text whose form the chart checks with a helpful message (files/forms.yaml). */
+/** A text. The chart checks its format and explains an error (files/forms.yaml). */
 const checked: Schema = { ...text, maxLength: 253 };
-/** Scheme, host and port. The chart rejects user and password in it, and says where they belong. */
+/** Scheme, host and port. The chart rejects user and password in it, and names the values to use instead. */
 const origin = `https?://([^\\s/?#"\\\\]*@)?([^\\s/?#@:"\\\\]+|\\[[0-9a-fA-F:.]+\\])(:${portText})?`;
 const url = optional(`${origin}([/?][^\\s"\\\\]*)?`);
 const cpu: Schema = { type: 'string', pattern: '^(\\d+m|\\d+(\\.\\d+)?)$' };
@@ -69,7 +69,7 @@ const settings = (spec: ConfigSpec): Schema =>
     ),
   );
 
-/** Components whose work grows with the number of calls; the work of others grows with events, which partitions divide. */
+/** Components with work per call. The others have work per event, and partitions distribute events. */
 const scaled = new Set(['gateway', 'devices', 'transactions']);
 
 const component = (id: string): Schema =>

@@ -92,7 +92,7 @@ export const chartSettings: ReadonlySet<string> = new Set([
   'OIDC_ISSUER',
   'OIDC_JWKS_URI',
   ...Object.keys(rpcSecurityConfig),
-  // The chart has separate values for those of them that pods can use.
+  // The chart has separate values for the keys that pods can use.
   ...Object.keys(kafkaSecurityConfig),
   'S3_BUCKET',
   'S3_ENDPOINT',

@@ -66,21 +66,21 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       'kafka.sasl.mechanism is plain without kafka.tls',
     ],
     [
-      'a password of Kafka that nobody uses',
+      'an unused password of Kafka',
       { secrets: { kafkaPassword: { name: 'kafka' } } },
       'kafka.sasl.mechanism is none, but a user or its password is given',
     ],
     ['no bucket', { s3: { bucket: '' } }, 's3.bucket is missing: name the bucket'],
     [
-      'a bucket that nobody may use',
+      'a bucket without credentials',
       { secrets: { s3Credentials: { name: '' } } },
-      's3.bucket is set, but nobody may use it',
+      's3.bucket is set without credentials',
     ],
     ['no issuer', { oidc: { issuer: '' } }, 'oidc.issuer is missing'],
     [
       'an issuer without TLS',
       { oidc: { issuer: 'http://id.example.com' } },
-      'oidc.issuer is http://id.example.com: production demands https',
+      'oidc.issuer is http://id.example.com: production requires https',
     ],
     ['no audience', { oidc: { audience: '' } }, 'oidc.audience is missing'],
     ['stores of a trial', { trial: { stores: true } }, 'trial.stores is set without trial.enabled'],
@@ -130,7 +130,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       ],
     ),
     [
-      'networks of headsets that nobody would keep to',
+      'networks of headsets without an effect',
       { headsets: { type: 'NodePort', sourceRanges: ['203.0.113.0/24'] } },
       'headsets.sourceRanges is set, but headsets.type is NodePort',
     ],
@@ -384,7 +384,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     expect(taken).toEqual([]);
   });
 
-  it('a release whose name is too long', () => {
+  it('a release with a name that is too long', () => {
     expect(() => render({ ...scenarios['production'], release: 'r'.repeat(41) })).toThrow('take at most 40');
   });
 });
@@ -446,7 +446,7 @@ describeWith(['helm'], 'a value that was removed by null', () => {
     return values;
   };
 
-  // A section whose lines are all commented out is null.
+  // A section without uncommented lines is null.
   it.each(depths)('is reported with its path, not as a template error (depth %i)', (depth) => {
     const removed = all.filter(({ length }) => length === depth);
     expect(removed.length).toBeGreaterThan(5);

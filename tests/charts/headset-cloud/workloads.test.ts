@@ -139,7 +139,7 @@ describeWith(['helm'], 'workloads', () => {
     },
   );
 
-  it('autoscaling controls gateway, devices and transactions, whose Deployments then have no replicas', () => {
+  it('autoscaling controls gateway, devices and transactions; their Deployments then have no replicas', () => {
     const all = production();
     const scaled = kind(all, 'HorizontalPodAutoscaler').map((r) => componentOf(r.metadata.labels));
     expect(scaled.sort()).toEqual(['devices', 'gateway', 'transactions']);
@@ -208,7 +208,7 @@ describeWith(['helm'], 'workloads', () => {
     expect(services.filter((name) => own[name]?.seals).sort()).toEqual([...sealing].sort());
   });
 
-  it('every service has the key if the values say so, for the processes of release 0.1.0', () => {
+  it('every service has the key if the values enable it, for processes of release 0.1.0', () => {
     const values = { secrets: { secretKeyForAll: true } };
     for (const [component, pod] of pods(resources({ ...scenarios['production'], values }))) {
       const { sources } = pod.volumes.find((v: { name: string }) => v.name === 'secrets').projected;
@@ -363,7 +363,7 @@ describeWith(['helm'], 'workloads', () => {
       const [container] = pod.containers;
       expect(container.image).toMatch(/@sha256:[0-9a-f]{64}$/);
       const [entry] = container.args ?? [];
-      // services/prepare comes with the numbered steps of the database.
+      // services/prepare exists since the numbered steps of the database.
       if (
         component === 'site' ||
         component === 'operator' ||

@@ -333,7 +333,7 @@ describeUnless(missing, 'the image of all processes', () => {
     }
   });
 
-  it('names its own files in stack traces, not those of the staging folder', () => {
+  it('names its own files in stack traces, not files of the staging folder', () => {
     const stripped = [...inside.values()].filter(
       ({ path, type }) => type === 'file' && path.startsWith(`app/${compileCacheFolder}/`),
     );

@@ -63,7 +63,7 @@ describe("the bill of materials names the licences of Debian's packages", () => 
     );
   }
 
-  it('by the short names of copyright files, also of a package whose folder is a link; else NOASSERTION', async () => {
+  it('by the short names of copyright files, also of a package with a linked folder; else NOASSERTION', async () => {
     const packages = ['readable', 'linked', 'prose', 'without', 'empty'].map(record);
     const entries = [
       ...packages,

@@ -27,7 +27,7 @@ describe('settings of make image', () => {
     expect(readSettings({ SOURCE: folder, ...env })).toMatchObject({ reference, kind });
   });
 
-  it('an archive lies where OUT says, else in the cache under the image’s name', () => {
+  it('OUT is the path of the archive; default: in the cache, under the image’s name', () => {
     expect(readSettings({ SOURCE: folder, OUT: join(folder, 'a.tar') }).out).toBe(join(folder, 'a.tar'));
     expect(readSettings({ SOURCE: folder }).out).toBe(join(root, '.cache/image/headset-cloud-1.2.3.tar'));
   });
@@ -54,7 +54,7 @@ describe('settings of make image', () => {
     expect(() => readSettings({ SOURCE: folder, ...env })).toThrow(message);
   });
 
-  it('without docker and buildah it says what to install', () => {
+  it('without docker and buildah the error names the programs to install', () => {
     const path = process.env['PATH'];
     process.env['PATH'] = folder;
     try {
