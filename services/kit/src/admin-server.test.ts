@@ -89,7 +89,7 @@ it('without a token it accepts names of this machine only', async () => {
 });
 
 // protects against operators/token
-it('with a token the name does not count, and the token does', async () => {
+it('with a token configured, any host name is accepted with the token', async () => {
   const call = await listener('a-token-of-the-test');
   expect(await call('devices.headset.svc')).toBe(401);
   expect(await call('devices.headset.svc', { authorization: 'Bearer a-token-of-the-test' })).toBe(200);
@@ -97,7 +97,7 @@ it('with a token the name does not count, and the token does', async () => {
 });
 
 // protects against operators/host
-it('an absolute-form target is read as its path, and its host counts instead of the header', async () => {
+it('an absolute-form target is read as its path, and its host replaces the Host header', async () => {
   const call = await listener(undefined);
   expect(await call('localhost', {}, 'http://localhost:9100/status')).toBe(200);
   expect(await call('other.example', {}, 'http://localhost:9100/metrics?x=1')).toBe(200);

@@ -28,7 +28,7 @@ describe('a lease in the configuration', () => {
     );
   });
 
-  it('may be its minimum in production, and is the default if it is not set', () => {
+  it('may be the minimum in production; the default applies if it is not set', () => {
     expect(readConfig(spec, { LEASE_MS: '5000', NODE_ENV: 'production' })).toEqual({ LEASE_MS: 5000 });
     expect(readConfig(spec, { NODE_ENV: 'production' })).toEqual({ LEASE_MS: 15_000 });
   });
@@ -40,7 +40,7 @@ describe('a switch of tests in the configuration', () => {
     BREAK: text({ doc: 'Breaks it.', example: 'now', refusedInProduction: true }),
   };
 
-  it('works in a test, and may be left out in production', () => {
+  it('works in a test, and is optional in production', () => {
     expect(readConfig(switches, { BREAK: 'now' }).BREAK).toBe('now');
     expect(readConfig(switches, { NODE_ENV: 'production' }).BREAK).toBeUndefined();
   });
@@ -122,7 +122,7 @@ describe('a secret', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('set both directly and as a file is rejected by name, and not shown', () => {
+  it('that is set both directly and as a file is rejected by name, and not shown', () => {
     const TOKEN_FILE = join(folder, 'token');
     writeFileSync(TOKEN_FILE, 'of-the-file\n');
     expect(readConfig(keys, { TOKEN_FILE }).TOKEN).toBe('of-the-file');

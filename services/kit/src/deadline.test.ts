@@ -72,7 +72,7 @@ test('a batch of one event loop iteration skips items of callers that gave up', 
   expect(runs).toEqual([['patient']]);
 });
 
-test('work that is collected for later does not inherit the deadline of the call that started it', async () => {
+test('batched work does not inherit the deadline of the call that started it', async () => {
   let left: number | undefined = 0;
   const batcher = createBatcher<number>({
     maxItems: 1,
@@ -89,7 +89,7 @@ test('work that is collected for later does not inherit the deadline of the call
   expect(left).toBeUndefined();
 });
 
-test('calls within a deadline leave nothing in memory before it ends', async () => {
+test('completed calls within a deadline keep no memory until its end', async () => {
   await withDeadline(3_600_000, async () => {
     const answers = (many: number) => Array.from({ length: many }, () => untilDeadline(Promise.resolve()));
     await Promise.all(answers(1));

@@ -67,7 +67,7 @@ test('a socket closed by the database is a transient database failure', async ()
   expect(toDomainError(error)).toMatchObject({ code: 'database_failed', retryAfterMs: 2000 });
 });
 
-test('a bulk with one duplicate and one document that found no space does not count as duplicates only', () => {
+test('a bulk with one duplicate and one document without disk space does not count as duplicates only', () => {
   const of = (...codes: number[]) =>
     new MongoBulkWriteError(
       {

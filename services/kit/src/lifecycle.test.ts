@@ -56,7 +56,7 @@ describe('one deadline for the whole stop', () => {
     expect(last).toBeLessThanOrEqual(100_000);
   });
 
-  test('holds although no component stops, and each component gets a share of the time', async () => {
+  test('is met even if no component stops, and each component gets a share of the time', async () => {
     const { limits, tookMs } = await stopped(3000, never, never, never, never);
     expect(limits).toHaveLength(4);
     expect(Math.min(...limits)).toBeGreaterThan(20);

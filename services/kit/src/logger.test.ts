@@ -155,7 +155,7 @@ it.each([
   expect(messagesOf(`${manyLines} ${end}`)).toEqual({ messages: [...many, ...fatal], status });
 });
 
-it('a line is written within moments, whether or not others follow', async () => {
+it('a line is written after a short time, also without later lines', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'logger-'));
   const file = join(folder, 'log');
   const fd = openSync(file, 'w');

@@ -49,7 +49,7 @@ test('an error names the key that is not configured, and no secret', () => {
 });
 
 // protects against stores/sealed-moved
-test('another purpose, a changed byte and a short value do not open', () => {
+test('a value with another purpose, a changed byte or too few bytes is not decrypted', () => {
   const both = createSecretBox(next, [old]);
   const sealed = both.seal('text', purpose);
   expect(() => both.open(sealed, 'another')).toThrow();
@@ -62,7 +62,7 @@ test('another purpose, a changed byte and a short value do not open', () => {
   expect(both.keyOf(new Uint8Array(), purpose)).toBeUndefined();
 });
 
-test('a value that begins as if it named a key opens all the same', () => {
+test('a value that begins like a key’s name is decrypted correctly', () => {
   const [mark] = createSecretBox(next, [old]).seal('text', purpose);
   // Its nonce begins with the mark; 0.1.0 makes one such value in 16 million.
   const nonce = Buffer.concat([Buffer.from([mark ?? 0]), Buffer.from('C\x01', 'latin1'), Buffer.alloc(9, 7)]);
@@ -79,7 +79,7 @@ test('a value that begins as if it named a key opens all the same', () => {
   expect(createSecretBox(next, [old]).keyOf(sealed, purpose)).toBe(keyIdOf(old));
 });
 
-test('a value is current when the key that seals has made it, in the form of today', () => {
+test('a value is current if it has the current key and the current form', () => {
   const both = createSecretBox(next, [old]);
   expect(both.isCurrent(both.seal('text', purpose), purpose)).toBe(true);
   expect(both.isCurrent(createSecretBox(next).seal('text', purpose), purpose)).toBe(false);
@@ -89,7 +89,7 @@ test('a value is current when the key that seals has made it, in the form of tod
   expect(createSecretBox(next).isCurrent(createSecretBox(next).seal('text', purpose), purpose)).toBe(true);
 });
 
-test('the configuration names further keys, one a line', () => {
+test('the configuration lists further keys, one per line', () => {
   const { sealing, others } = secretKeysOf({ SECRET_KEY: next, SECRET_KEY_OTHERS: `${old}\n${third}` });
   expect([sealing, others]).toEqual([keyIdOf(next), [keyIdOf(old), keyIdOf(third)]]);
   expect(secretKeysOf({ SECRET_KEY: next }).others).toEqual([]);

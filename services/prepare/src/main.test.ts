@@ -30,7 +30,7 @@ const lines = () =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-test('a wrong configuration ends it with 2 and one log line with every bad key', async () => {
+test('an invalid configuration ends it with 2 and one log line that names every invalid key', async () => {
   start({ MONGODB_URI: 'http://user:hidden@127.0.0.1', KAFKA_PARTITIONS: '0', LOG_LEVEL: 'loud' });
   expect(await command.exited).toBe('2');
   const problems = Object.entries({
@@ -52,7 +52,7 @@ test('a wrong configuration ends it with 2 and one log line with every bad key',
   expect(command.log()).not.toContain('hidden');
 });
 
-test('an address that the driver cannot read is a wrong configuration, and its password stays secret', async () => {
+test('an address that the driver cannot parse is an invalid configuration, and its password is not shown', async () => {
   start({ MONGODB_URI: 'mongodb://user:hidden', KAFKA_BROKERS: '127.0.0.1:1' });
   expect(await command.exited).toBe('2');
   expect(lines().at(-1)).toMatchObject({

@@ -57,7 +57,7 @@ test('each run raises further; a dry run changes nothing', async () => {
     expect(await raisedBy(stores.database(service))).toBe(2 * raiseStep);
 });
 
-test('an argument that it does not know is a wrong configuration', () => {
+test('an unknown argument is an invalid configuration', () => {
   expect(raiseOptions([])).toEqual({ dryRun: false, logLost: false });
   expect(raiseOptions(['--dry-run', '--log-lost'])).toEqual({ dryRun: true, logLost: true });
   for (const argument of ['--dry', 'now']) expect(() => raiseOptions([argument])).toThrow(argument);

@@ -74,14 +74,14 @@ test('a wrong secret, an unknown client and an unknown resource are rejected', a
   expect((await ask('client-1', 'secret-of-client-1', { resource: 'https://other.test' })).status).toBe(400);
 });
 
-test('scopes that the platform does not have are not granted', async () => {
+test('unknown scopes are not granted', async () => {
   const response = await ask('client-1', 'secret-of-client-1', { scope: 'cws:device:write admin' });
   if (response.ok)
     expect((await verify(await tokenOf(response))).scopes).toEqual(new Set(['cws:device:write']));
   else expect(response.status).toBe(400);
 });
 
-test('a client that is added needs no restart', async () => {
+test('an added client needs no restart', async () => {
   clients.push({ clientId: 'client-2', clientSecret: 'secret-of-client-2' });
   expect((await ask('client-2', 'secret-of-client-2')).status).toBe(200);
 });

@@ -50,7 +50,7 @@ test('within a process too; after the call there is no actor', async () => {
   expect(currentActor()).toBeUndefined();
 });
 
-test('names that are too long are cut', () => {
+test('names that are too long are truncated', () => {
   const { target, fields } = recordOf(1, {
     ...{ target: 'x'.repeat(5000), fields: Array.from({ length: 500 }, () => 'y'.repeat(5000)) },
   });

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { createBatcher } from './batcher.ts';
 
-it('the queue behind a hanging flush is bounded; further items fail at once through onError, and the queue is flushed later', async () => {
+it('the queue has a limit while a flush hangs; further items fail at once through onError, and the queue is flushed later', async () => {
   const most = 20_000;
   const gate = Promise.withResolvers<void>();
   const flushed: number[] = [];

@@ -93,7 +93,7 @@ describe('batches over the network', () => {
 describe('while the database hangs', () => {
   const many = 20_000;
 
-  it('the queue has a bound; further items are rejected with a retry time, and all queued items get an answer', async () => {
+  it('the queue has a limit; further items are rejected with a retry time, and all queued items get a result', async () => {
     const { batches, run } = controlled();
     const call = coalesce({ maxRunning: 1, maxItems: many, run });
     const waiting = Array.from({ length: many + 1 }, (_, i) => call(i));

@@ -30,7 +30,7 @@ it('sends the items of one event loop iteration together, and returns an outcome
   expect(await settled(calls)).toEqual(['failed', 20, 40, 20]);
 });
 
-it('does not wait for a batch that is never answered', async () => {
+it('does not wait for a batch that never ends', async () => {
   const { batches, call } = controlled();
   void call(2);
   await turn();

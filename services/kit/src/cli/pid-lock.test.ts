@@ -38,20 +38,20 @@ it('the lock of a running process is held; the lock of an ended process and a da
   }
 });
 
-it('a release leaves the lock of another process', () => {
+it('a release does not remove the lock of another process', () => {
   const { release } = take();
   writeFileSync(path, String(process.ppid));
   release();
   expect(readFileSync(path, 'utf8')).toBe(String(process.ppid));
 });
 
-it('a process that was killed while it freed a lock is named with the file to remove', () => {
+it('after a process was killed while it removed a lock, the error names the file to remove', () => {
   writeFileSync(path, endedPid());
   writeFileSync(`${path}.freeing`, endedPid());
   expect(take).toThrow(`remove ${path}.freeing`);
 });
 
-it('a lock that another process takes between the check and the removal of a stale one stays', () => {
+it('a lock that another process takes between the check and the removal of a stale lock is kept', () => {
   const module = new URL('./pid-lock.ts', import.meta.url).href;
   const program = `
     const { takePidLock } = await import(${JSON.stringify(module)});

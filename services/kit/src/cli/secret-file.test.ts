@@ -23,7 +23,7 @@ const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 // protects against hc/credentials-file
 describe('a file with a secret', () => {
-  test('is for its owner alone, with its folders, whatever was there before', () => {
+  test('only its owner can read the file and its folders, independent of earlier permissions', () => {
     const path = join(folder, 'a/b/secret.json');
     writeSecretFile(path, 'one');
     expect([modeOf(path), modeOf(join(folder, 'a')), modeOf(join(folder, 'a/b'))]).toEqual([
@@ -68,14 +68,14 @@ describe('a file with a secret', () => {
     },
   );
 
-  test('is never created over another one', () => {
+  test('never overwrites an existing file', () => {
     const path = join(folder, 'a/secret.json');
     expect([createSecretFile(path, 'one'), createSecretFile(path, 'two')]).toEqual([true, false]);
     expect([modeOf(path), readFileSync(path, 'utf8')]).toEqual([0o600, 'one']);
     expect(readdirSync(join(folder, 'a'))).toEqual(['secret.json']);
   });
 
-  test('that is not there has no text', () => {
+  test('returns no text if the file does not exist', () => {
     expect(readSecretFile(join(folder, 'none'), 'It')).toBeUndefined();
   });
 });
@@ -94,7 +94,7 @@ describe('on a disk that stores only a part', () => {
     return stdout;
   }
 
-  test('the file before stays whole, and the error is reported', () => {
+  test('the previous file stays unchanged, and the error is reported', () => {
     writeSecretFile(path(), 'before');
     expect(write('writeSecretFile')).toBe('EFBIG\n');
     expect(readFileSync(path(), 'utf8')).toBe('before');

@@ -135,7 +135,7 @@ describe('poison', () => {
     ]);
   });
 
-  test('a replay hands it once to the group of its dead letter and to no other group, and keeps the reason', async () => {
+  test('a replay delivers it once to the group of its dead letter and to no other group, and keeps the reason', async () => {
     const [member, other] = [await start(fixed), await start(fixed, 'another')];
     await publish(event('k', 'bad'));
     await letters(member, 2);

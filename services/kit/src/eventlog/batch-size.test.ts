@@ -1,6 +1,6 @@
 import { BatchSize } from './batch-size.ts';
 
-test('grows to the most while batches are quick, and begins small', () => {
+test('starts small, and grows to the maximum while batches are fast', () => {
   const size = new BatchSize(500);
   const seen: number[] = [];
   for (let i = 0; i < 8; i++) {
@@ -27,7 +27,7 @@ test('does not change if batches take their full time, or if fewer events are av
   expect(size.now).toBe(10);
 });
 
-test('a subscription that takes few at once is left that', () => {
+test('a subscription with a small maximum keeps it', () => {
   const size = new BatchSize(5);
   size.took(5, 1);
   expect(size.now).toBe(5);

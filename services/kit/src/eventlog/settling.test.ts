@@ -38,7 +38,7 @@ test('an event that is durable first waits for earlier events', async () => {
   expect(marks).toEqual([3]);
 });
 
-test('all writes of a batch are waited for', async () => {
+test('a batch waits for all its writes', async () => {
   const [first, second] = [writes(), writes()];
   settling.add(1, 2, [first, second]);
   first.resolve();
@@ -49,7 +49,7 @@ test('all writes of a batch are waited for', async () => {
   expect(marks).toEqual([1]);
 });
 
-test('it is full at 500 events, and has room once some are durable', async () => {
+test('it is full at 500 events, and accepts more after some are durable', async () => {
   const first = writes();
   settling.add(300, 300, [first]);
   expect(settling.full).toBe(false);
@@ -74,7 +74,7 @@ test('finish requests the open writes, and ends without them at its time limit',
   expect(marks).toEqual([1]);
 });
 
-test('a forgotten event reports no mark when it becomes durable', async () => {
+test('a removed event does not advance the offset when it becomes durable', async () => {
   const first = writes();
   settling.add(1, 1, [first]);
   settling.forget();

@@ -160,7 +160,7 @@ test.each([
   expect(read(network, 'development').NOTIFIER_ALLOW_ADDRESSES).toBe(network);
 });
 
-test('private networks beside this machine can be allowed in production', () => {
+test('private networks, except this machine’s, can be allowed in production', () => {
   const list = '10.0.0.0/8,192.168.0.0/16,128.0.0.0/1,fd00::/8,::2/127';
   const env = { NOTIFIER_ALLOW_ADDRESSES: list, NODE_ENV: 'production' };
   expect(readConfig(callbackAddressesConfig, env).NOTIFIER_ALLOW_ADDRESSES).toBe(list);

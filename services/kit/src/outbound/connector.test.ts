@@ -82,7 +82,7 @@ const toThisMachine = () => {
 };
 
 describe('through the egress proxy', () => {
-  it('the proxy gets the checked address, TLS and Host have the name', async () => {
+  it('the proxy gets the checked address; TLS and Host contain the name', async () => {
     toThisMachine();
     const port = await site(true);
     expect(await get(`https://localhost:${port}/`)).toBe(`localhost localhost:${port}`);
@@ -105,7 +105,7 @@ describe('through the egress proxy', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  it('requests only public addresses of a host, and the next one if one fails', async () => {
+  it('requests only public addresses of a host, and tries the next address after a failure', async () => {
     const port = await site(false);
     proxy.route = (host) => (host === '93.184.215.15' ? '127.0.0.1' : undefined);
     const addresses = ['10.0.0.1', '2606:4700::1111', '93.184.215.15'];

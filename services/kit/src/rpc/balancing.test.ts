@@ -116,7 +116,7 @@ test('a rolling restart of two pods loses no call, and calls wait less than for 
   expect(new Set(asked.slice(seen))).not.toContain(a);
 });
 
-test('an added pod gets calls when the connections to the others are old', async () => {
+test('an added pod gets calls after the connections to the other pods reach their maximum age', async () => {
   await pod(a, { ageMs: 500 });
   dns.addresses = [a];
   connect();

@@ -200,7 +200,7 @@ test.each(['TLSv1.2', 'TLSv1.3'] as const)(
 );
 
 // protects against services/renegotiation
-test('a peer cannot show another certificate once its own was accepted', async () => {
+test('a peer cannot present another certificate after its first was accepted', async () => {
   const { port } = await open('required', {});
   const socket = connectTls({
     ...{ host: 'localhost', port, ca: authority.ca, maxVersion: 'TLSv1.2', ALPNProtocols: ['h2'] },

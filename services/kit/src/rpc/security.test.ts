@@ -167,7 +167,7 @@ const linesOf = (process: Process, message: string) =>
     .map((line) => JSON.parse(line));
 
 // protects against services/no-certificate
-describe('a caller does not get through the handshake', () => {
+describe('the handshake rejects a caller', () => {
   const cases: Record<string, () => Promise<Process | undefined>> = {
     'without TLS': async () => undefined,
     'with an expired certificate': async () =>
@@ -195,7 +195,7 @@ describe('a caller does not get through the handshake', () => {
 
 // protects against services/no-certificate
 test.each(['TLSv1.2', 'TLSv1.3'] as const)(
-  'a caller does not get through the handshake with a kept session once its certificate has expired, by %s',
+  'the handshake rejects a resumed session after the caller’s certificate has expired, by %s',
   async (version) => {
     const { port } = await serve(processWith(await named('billing')));
     // Certificates have a resolution of whole seconds.

@@ -111,7 +111,7 @@ test('of two concurrent runs one runs the step; the other gets a transient error
   expect(made).toEqual(['things.number']);
 });
 
-test('two runs that begin at the same moment create the document once', async () => {
+test('two runs that start at the same moment create the document once', async () => {
   const settled = await Promise.allSettled([runner().attempt(), runner({ holder: 'b' }).attempt()]);
   expect(settled.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0);
   for (const one of settled) {
@@ -142,7 +142,7 @@ test('takes over a run if its heartbeat does not change for the length of a leas
   expect(await state()).toEqual({ _id: 'steps', done: 1, beat: 9 });
 });
 
-test('the beat rises while a step runs, however long', async () => {
+test('the heartbeat rises during a step of any duration', async () => {
   const going = Promise.withResolvers<void>();
   beforeMaking = () => going.promise;
   const run = runner({ leaseMs: 20 }).attempt();

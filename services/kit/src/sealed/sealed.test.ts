@@ -80,7 +80,7 @@ describe('values are re-encrypted with the current key', () => {
     for (let n = 0; n < 5; n += 1) expect(await opened(`thing-${n}`)).toEqual([`text ${n}`, `part ${n}`]);
   });
 
-  test('never over a value that changed meanwhile', async () => {
+  test('without overwriting a value that changed meanwhile', async () => {
     await things.insertOne({ _id: 'a', secret: sealedBy(old, 'before', 'a') });
     const read = await place.page('', 10);
     await things.updateOne({ _id: 'a' }, { $set: { secret: sealedBy(old, 'after', 'a') } });
@@ -96,14 +96,14 @@ describe('values are re-encrypted with the current key', () => {
     expect(await opened('a')).toEqual(['after']);
   });
 
-  test('not if the audit record cannot be stored', async () => {
+  test('only if the audit record can be stored', async () => {
     await things.insertOne({ _id: 'a', secret: sealedBy(old, 'text', 'a') });
     const reseal = async () => Promise.reject(new Error('the database is full'));
     await expect(lookThrough(place, both, { reseal })).rejects.toThrow('the database is full');
     expect((await lookThrough(place, both, {})).keys).toEqual(new Map([[oldId, 1]]));
   });
 
-  test('reports the document of a value that no key opens, and continues with the rest', async () => {
+  test('with a report about a value that no key decrypts, and then the rest', async () => {
     const named = createSecretBox(lost, [old]).seal('text', 'b');
     await things.insertOne({ _id: 'a', secret: sealedBy(lost, 'text', 'a') });
     await things.insertOne({ _id: 'b', secret: Buffer.from(named).toString('base64') });
@@ -123,7 +123,7 @@ describe('a start without a needed key names the key', () => {
   const keysOf = (secret: string, ...others: string[]) =>
     createNotedKeys({ ...{ store: bed.store, logger }, secrets: createSecretBox(secret, others) });
 
-  test('and does not note its own key, which may be the wrong one', async () => {
+  test('and does not note the configured key, which may be the wrong one', async () => {
     const [right, wrong] = [keysOf(old), keysOf(next)];
     await right.check();
     await expect(wrong.check()).rejects.toMatchObject({
@@ -134,7 +134,7 @@ describe('a start without a needed key names the key', () => {
     await right.check();
   });
 
-  test('until no value is sealed by it', async () => {
+  test('until no value is encrypted with it', async () => {
     const [before, after] = [keysOf(next, old), keysOf(next)];
     await keysOf(old).check();
     await before.check();
