@@ -15,7 +15,7 @@ const listenerCalls = async () =>
   );
 
 // protects against operators/unrecorded
-test('each change of integrators and operators is recorded, or exempt with a reason', async () => {
+test('each change by integrators and operators is recorded, or exempt with a reason', async () => {
   const changing = (await listenerCalls()).filter(({ name }) => !reads.test(name)).map(nameOf);
   expect(changing.length).toBeGreaterThan(30);
   const listed = [...Object.keys(recorded), ...Object.keys(notRecorded)];

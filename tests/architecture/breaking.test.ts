@@ -129,7 +129,7 @@ describe('callbacks and endpoints of integrators have the opposite direction', (
   };
   const more = { ...item, required: ['a', 'b'] };
   const none = { ...item, required: [] };
-  test('members that the platform sends must stay', () => {
+  test('members that the platform sends must not be removed', () => {
     expect(breakingChanges(hook(item, item), hook(none, item), 'callbacks')).toEqual([
       'POST h body/b: may now be absent',
     ]);
@@ -169,10 +169,10 @@ describe('protocols', () => {
       rmSync(folder, { recursive: true, force: true });
     }
   }
-  test('a number that changes its type breaks', () => {
+  test('a number with a changed type is a breaking change', () => {
     expect(changesOf('string x = 1;', 'int32 x = 1;')).toContain('a/v1/a.proto');
   });
-  test('a removed field breaks', () => {
+  test('a removed field is a breaking change', () => {
     expect(changesOf('string x = 1;', '')).toContain('a/v1/a.proto');
   });
   test('a new field is compatible', () => {

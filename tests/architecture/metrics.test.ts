@@ -44,7 +44,7 @@ test('the help text of each gauge with one value for all replicas says so, and n
   expect(unmarked.sort()).toEqual(ofOneProcess);
 });
 
-test('a gauge without the mark is seen', () => {
+test('a gauge without the mark is found', () => {
   expect(gaugesOf("new Gauge({\n  name: 'headset_x',\n  help: \"A's count.\",")).toEqual([
     { name: 'headset_x', help: "A's count." },
   ]);

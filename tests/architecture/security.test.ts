@@ -4,7 +4,7 @@ import { documentFile, listeners, problems, render } from '../security/document.
 import { listener } from '../security/threats/threat.ts';
 import { readProofs } from '../specification/proofs.ts';
 
-test('every threat of the table is withstood in a test, and no test names another', () => {
+test('every threat of the table has a test, and no test names an unknown threat', () => {
   expect(problems(listeners, readProofs('protects against'))).toEqual([]);
 });
 

@@ -49,7 +49,7 @@ describe('the check', () => {
 describe('the check of statements', () => {
   const lines = ['a/1/x', 'a/1/y'].map((id) => ({ id, section: 's', text: 't' }));
   const made = (text: string, count = 2) => statements('a/1', count, text);
-  test('takes lines and reasons', () => {
+  test('accepts lines and reasons', () => {
     const found = made('1 one, two => a/1/x, a/1/y\n  2 three => none: an example');
     expect(found).toEqual([
       { number: 'a/1.1', text: 'one, two', lines: ['a/1/x', 'a/1/y'] },
@@ -57,7 +57,7 @@ describe('the check of statements', () => {
     ]);
     expect(statementProblems(found, lines)).toEqual([]);
   });
-  test('finds lines that are none, and lines without a statement', () => {
+  test('finds unknown lines, and lines without a statement', () => {
     expect(statementProblems(made('1 one => a/1/x\n2 two => a/1/z'), lines)).toEqual([
       'a/1.2 names a/1/z',
       'a/1/y is the line of no statement',

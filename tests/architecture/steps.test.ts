@@ -42,7 +42,7 @@ describe('the steps of the databases (ADR 0034)', () => {
     expect(withLetters.sort()).toEqual([...subscribing].sort());
   });
 
-  it('indexes are created in no other way', () => {
+  it('only the steps create indexes', () => {
     const elsewhere = ['services', 'gateway']
       .flatMap(sources)
       .filter((file) => !/\.test\.ts$|\/testing\/|^services\/(embedded|kit)\//.test(file))

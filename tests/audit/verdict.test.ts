@@ -13,7 +13,7 @@ const report = (severity: string) =>
     },
   });
 
-it('passes without known vulnerabilities, or with mild ones only', () => {
+it('passes without known vulnerabilities, or with minor ones only', () => {
   expect(verdictOf('{"auditReportVersion":2,"vulnerabilities":{}}')).toEqual({
     verdict: 'passed',
     lines: [],

@@ -120,7 +120,7 @@ for (const [name, open] of [
       expect(won.some(({ got }) => got.stamp !== undefined)).toBe(name === 'MongoDB');
     });
 
-    it('each read gets its own document, or none', async () => {
+    it('each read gets its document, or none', async () => {
       const collection = stack.connection.database('coalesced').collection<Counted>('reads');
       await collection.insertMany(Array.from({ length: 50 }, (_, i) => ({ _id: `r${i}`, n: i })));
       const read = coalescedReader(collection);
@@ -130,7 +130,7 @@ for (const [name, open] of [
       );
     });
 
-    it('each device’s open transactions are its own and complete, however many its neighbours have', async () => {
+    it('each device gets all of its open transactions and no others, independent of other devices', async () => {
       const collection = stack.connection.database('coalesced').collection<TransactionDocument>('open');
       // Devices without open transactions, with as many as a page holds, and with more.
       const counts = [0, 1, 63, 64, 0, 65, 3, 130, 0, 1];

@@ -43,7 +43,7 @@ test('a dead server is noticed, its calls end as database_failed, and the connec
   expect(connection.notReady()).toContain('closed');
 });
 
-test('a server that stalls holds a call up no longer than its caller waits', async () => {
+test('a stalled server delays a call no longer than its caller waits', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'mongo-contract-'));
   const server = await startMongo(directory);
   const connection = await connectMongo({ uri: server.uri, appName: 'contract', databasePrefix: 'stall-' });
@@ -78,7 +78,7 @@ test('a server that stalls holds a call up no longer than its caller waits', asy
   }
 });
 
-test('a server that is not there is an error', async () => {
+test('an unavailable server is an error', async () => {
   const uri = 'mongodb://127.0.0.1:1/?directConnection=true';
   await expect(connectMongo({ uri, appName: 'contract' })).rejects.toThrow(/ECONNREFUSED/);
 });

@@ -166,7 +166,7 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
       relay.close();
     });
 
-    test('a step waits for the index, its beat rises meanwhile, and an ordinary call would fail', async () => {
+    test('a step waits for the index with a rising heartbeat, and an ordinary call would fail', async () => {
       const uri = new URL(server.uri);
       uri.port = String((relay.address() as AddressInfo).port);
       const slow = await open(uri.href, { socketTimeoutMs: 500 });

@@ -63,7 +63,7 @@ describeOnStack('a canceled activation', () => {
     expect(await slots()).toBe(1);
   });
 
-  it('that repeated another one: that one is in force again, in the cloud and on the headset', async () => {
+  it('that repeated an earlier one restores the earlier one, in the cloud and on the headset', async () => {
     const [former, newer] = [freshClientId(), freshClientId()];
     const stateDir = mkdtempSync(join(stack.dataDir, 'headset-'));
     const headset = tenant.headset(device, { stateDir });

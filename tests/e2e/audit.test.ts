@@ -19,7 +19,7 @@ interface ShownRecord {
   readonly actor: Readonly<Record<string, string>>;
 }
 
-describeOnStack('the record of who did what', () => {
+describeOnStack('the audit log of changes', () => {
   let tenant: Tenant;
   beforeAll(async () => {
     tenant = await createTenant();

@@ -102,7 +102,7 @@ describeOnStack('billing', () => {
 
   // proves api/3/plan, api/3/billing-devices, api/3/billing-others, api/7/billing, api/9/usage-hours
   it(
-    'of the current month has devices, plans, hours and what no device is known of',
+    'the current month has devices, plans, hours and usage of unknown devices',
     inOneMonth(async () => {
       await tenant.activate(first);
       await tenant.activate(second);
@@ -211,7 +211,7 @@ describeOnStack('billing', () => {
 
   // rule A24
   it(
-    'has what began by wrong clocks of headsets and Sora before the activation in the month in which it arrived',
+    'usage that began before the activation, by wrong clocks of headsets or Sora, is in the month of its arrival',
     inOneMonth(async () => {
       await tenant.activate(first);
       const headset = tenant.headset(first);

@@ -78,7 +78,7 @@ describeOnStack('cancelling', () => {
   });
 
   // proves api/4/resend-limit, api/8/retry-limit, api/9/retry-limit, cb/8/cancel-retry
-  it('cancels a transaction that session after session loses', async () => {
+  it('cancels a transaction that is lost in several sessions', async () => {
     const device = tenant.devices[3];
     const headset = tenant.headset(device, { behaviour: { ready: 'never' }, durability: 'none' });
     const id = await tenant.activate(device);

@@ -104,7 +104,7 @@ describeOnStack('channels', () => {
   });
 
   // proves api/3/sora-versions, api/7/sora-versions
-  it('versions are listed newest first, the default marked, and without a version it is taken', async () => {
+  it('versions are listed newest first with the default marked; without a version the default is used', async () => {
     const older = await sora({ version: '9998.9.0' });
     const newer = await sora({ version: '9998.10.0' });
     await admin().communication.setDefaultVersion({ soraVersion: older.version });

@@ -153,7 +153,7 @@ describeOnStack('minimum client versions', () => {
 
   // proves api/6/firmware-connectivity
   it.each(connectivity)(
-    'connectivity: %s %s for a firmware that is known to be older is 400 and leaves nothing behind',
+    'connectivity: %s %s for a firmware that is known to be older is 400 and stores nothing',
     async (method, path, body) => {
       const key = { 'idempotency-key': randomUUID() };
       const before = await tenant.transactions();

@@ -135,7 +135,7 @@ describeOnStack('commands', () => {
   });
 
   it.each(['1e999', '-1e999', '9'.repeat(400)])(
-    'a number that no double holds is 400 (%#)',
+    'a number outside the range of a double is 400 (%#)',
     async (number) => {
       expect(await refused(`{"package":"a","launchType":"activity","extras":{"n":${number}}}`)).toMatch(
         '/extras/n',

@@ -67,7 +67,7 @@ describeOnStack('the core loop', () => {
     });
   });
 
-  it('hands the extras to the headset exactly as sent, and types each top-level value', async () => {
+  it('delivers the extras to the headset exactly as sent, and types each top-level value', async () => {
     const device = tenant.devices[2];
     const headset = tenant.headset(device);
     const offered: { extrasJson: string; extraTypes: Record<string, number> }[] = [];

@@ -217,7 +217,7 @@ describeOnStack('notifications from headsets', () => {
     expect(one?.body.timestamp).toBeLessThanOrEqual(Date.now());
   });
 
-  it('an event while the headset was offline is sent later, once, with the time of the event', async () => {
+  it('an event during the headset’s offline time is sent later, once, with the time of the event', async () => {
     headset.stayAway(3_600_000);
     await waitFor('the end of the session', () => headset.sessionEpoch === 0);
     const details = { occurredAtMs: activatedAtMs };
@@ -230,7 +230,7 @@ describeOnStack('notifications from headsets', () => {
     expect(received(id)).toHaveLength(1);
   });
 
-  it('a burst of reports of all kinds first arrives in the order of the reports, also where some fail', async () => {
+  it('first deliveries of a burst of reports of all kinds are in the order of the reports, even if some fail', async () => {
     const own = await createTenant({ devices: 2 });
     // Every fifth callback is rejected at first and is sent again, separately.
     const receiver = await startReceiver((arrival, earlier) =>

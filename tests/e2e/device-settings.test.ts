@@ -101,7 +101,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
     const operationId = 'put-v1-applications-devices-settings-wifi';
 
     // Rule A22.
-    it('a list of 1 MiB reaches the headset, one of a byte more is 413', async () => {
+    it('a list of 1 MiB reaches the headset; a list with one more byte is 413', async () => {
       const entry = { ssid: 's'.repeat(32), password: 'p'.repeat(1000), security: 'WPA' };
       const list = Array.from({ length: 970 }, () => entry);
       const text = JSON.stringify(list).padEnd(1024 * 1024);
@@ -188,7 +188,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
       });
     });
 
-    it('of a package that is not installed fails, with its own callback form', async () => {
+    it('of a package that is not installed fails, with a separate callback form', async () => {
       await applied('DELETE', '/package/com.example.none', undefined, operationId, {
         ...{ result: 'failure', message: 'The package is not installed.' },
         package: 'com.example.none',

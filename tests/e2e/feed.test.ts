@@ -215,7 +215,7 @@ describeOnStack('deliveries', () => {
   });
 
   // proves ext/deliveries/recover, ext/feed/resends
-  it('that were given up during an outage of the endpoint are recovered together, each once, and too many are counted', async () => {
+  it('that became dead during an outage of the endpoint are recovered together, each once; those beyond the limit are counted', async () => {
     let open = false;
     const tenant = await createTenant({ answer: () => ({ status: open ? 204 : 410 }) });
     const since = new Date(ago(60_000)).toISOString();

@@ -242,7 +242,7 @@ describeOnStack('hc: callbacks', () => {
   });
 
   // proves ext/hc/commands
-  it('finds callbacks that did not arrive, shows the reason, and sends them again with its progress', async () => {
+  it('finds callbacks that did not arrive, shows the reason, and sends them again with a progress display', async () => {
     let open = false;
     const { tenant, activation, report } = await connected({
       answer: () => (open ? { status: 204 } : { status: 410, body: 'we have moved' }),

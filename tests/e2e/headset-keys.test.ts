@@ -48,7 +48,7 @@ describeOnStack('the keys of headsets', () => {
   }
 
   // protects against headsets/removed-key
-  it('one is changed without a gap: the second is registered, the first revoked, its session ends', async () => {
+  it('can be replaced without a gap: the second key is registered, the first revoked, and its session ends', async () => {
     const { deviceId, keyId: oldKey } = deviceOf(0);
     const file = join(folder, 'new.key.json');
     const generated = await ctl('headset-keys', 'generate', deviceId, '--name', 'since May', '--out', file);
@@ -98,7 +98,7 @@ describeOnStack('the keys of headsets', () => {
     expect(await refused).toBe(status.UNAUTHENTICATED);
   });
 
-  it('all of an application are revoked by one command', async () => {
+  it('of all devices of an application are revoked by one command', async () => {
     const device = deviceOf(2);
     const headset = impatient(device);
     const all = watched(headset);

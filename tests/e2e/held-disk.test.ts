@@ -105,7 +105,7 @@ import { everyRoute, type Route } from './routes.ts';
     expect(came()).toEqual(['accepted', 'processed']);
   });
 
-  it('reading calls are answered meanwhile', async () => {
+  it('read calls are answered meanwhile', async () => {
     const transactionId = await own.command();
     hold();
     try {

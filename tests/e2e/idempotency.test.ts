@@ -100,7 +100,7 @@ describeOnStack('Idempotency-Key', () => {
     expect((await tenant.call(200, 'GET', '')).body.authenticationKey).toBe(second.body.authenticationKey);
   });
 
-  it('cancel: a repeat names the transactions that the first canceled, and cancels no later ones', async () => {
+  it('cancel: a repeat returns the transactions that the first call canceled, and cancels no later ones', async () => {
     const key = randomUUID();
     const first = await send(200, cancel, key);
     expect(first.body.canceledTransactions).not.toEqual([]);
@@ -186,7 +186,7 @@ describeOnStack('Idempotency-Key', () => {
   });
 
   // protects against rest/other-answer
-  it('another path, method or client is another scope of the key', async () => {
+  it('each path, method and client is a separate scope of the key', async () => {
     const key = randomUUID();
     const header = { 'idempotency-key': key };
     const [, , third, fourth] = tenant.devices;
@@ -221,7 +221,7 @@ describeOnStack('Idempotency-Key', () => {
     expect(await tenant.transactions()).toEqual(before);
   });
 
-  it('a key of 255 printable characters is taken', async () => {
+  it('a key of 255 printable characters is accepted', async () => {
     const key = `~ !"${randomUUID()}`.padEnd(255, 'x');
     const first = await send(201, command, key);
     expect((await send(201, command, key)).body).toEqual(first.body);

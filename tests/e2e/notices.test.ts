@@ -94,7 +94,7 @@ describeOnStack('notices', () => {
   }, 90_000);
 
   // proves ext/notices/dead
-  it('callbacks that were given up are reported with their number, and are sent again with the values of the notice', async () => {
+  it('dead callbacks are reported with their number, and can be sent again with the values of the notice', async () => {
     let open = false;
     const server = await own.receiver(() => (open ? 204 : 410));
     await online();

@@ -164,7 +164,7 @@ describeOnStack('outages behind the platform', () => {
   );
 
   itWhereKillable(
-    'sets a poison event aside, shows it to the operator, and continues with the rest',
+    'stores a poison event as a dead letter, shows it to the operator, and continues with the rest',
     async () => {
       const kafka = new Kafka({
         clientId: 'poison',

@@ -99,7 +99,7 @@ describeFresh('services that start before their databases and topics are prepare
     }
   }, 120_000);
 
-  it('two runs of the command at once make everything once; then all are ready and a call works', async () => {
+  it('two concurrent runs of the command create everything once; then all services are ready and a call works', async () => {
     const runs = [prepare('prepare-1'), prepare('prepare-2')];
     for (const run of runs) run.start();
     expect(await Promise.all(runs.map((run) => run.exited))).toEqual(['0', '0']);

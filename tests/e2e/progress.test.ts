@@ -127,7 +127,7 @@ describeOnStack('progress of an update', () => {
     });
   });
 
-  it('that the integrator rejects is replaced, and does not delay the end', async () => {
+  it('that the integrator rejects is replaced by later progress, and does not delay the end', async () => {
     const headset = await online(3, {});
     refusing = true;
     const id = await update(3);

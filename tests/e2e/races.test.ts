@@ -57,7 +57,7 @@ describeOnStack('races', () => {
     }
   });
 
-  it('create against coming online: no command is left behind', async () => {
+  it('create against coming online: no command remains unprocessed', async () => {
     const device = tenant.devices[2];
     const headset = tenant.headset(device);
     headset.connect();
@@ -109,7 +109,7 @@ describeOnStack('races', () => {
     for (const id of created) expect(headset.effects.has(id)).toBe(false);
   });
 
-  it('20 callers of one Idempotency-Key make one transaction, and all learn its id', async () => {
+  it('20 callers of one Idempotency-Key create one transaction, and all get its id', async () => {
     const device = tenant.devices[4];
     const path = `/devices/${device?.deviceId}`;
     const made = new Set<number>();
@@ -128,7 +128,7 @@ describeOnStack('races', () => {
     expect(body.transactions.map((t: { transactionId: number }) => t.transactionId)).toEqual([...made]);
   });
 
-  it('20 callers of one Idempotency-Key cancel once, and all learn the same ids', async () => {
+  it('20 callers of one Idempotency-Key cancel once, and all get the same ids', async () => {
     const device = tenant.devices[5];
     const ids = [await tenant.activate(device), await tenant.command(device)];
     const key = { 'idempotency-key': randomUUID() };

@@ -108,7 +108,7 @@ describeOnStack('a recovery in a killed process', () => {
   const once = (n: number) => new Map(lost.map((id) => [id, n]));
 
   // proves ext/deliveries/recover
-  it('anywhere in the middle: the next start continues, and each is sent again once', async () => {
+  it('at any point: the next start continues, and each callback is sent again once', async () => {
     const from = arrivals.length;
     third = 204;
     const id = await begin();
@@ -126,7 +126,7 @@ describeOnStack('a recovery in a killed process', () => {
     expect((await ended('dead')).length).toBe(0);
   }, 180_000);
 
-  it('between a part and its progress, which are taken or given up again meanwhile: the part is done again without effect', async () => {
+  it('between a part and its progress, while callbacks are accepted or become dead again: the repeated part has no effect', async () => {
     third = 410;
     const from = arrivals.length;
     await nonePending();

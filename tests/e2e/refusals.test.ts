@@ -22,7 +22,7 @@ const uninstall = {
   ...{ method: 'DELETE', status: 404, message: 'The path parameter package is not valid.' },
 };
 
-describeOnStack('a refused call', () => {
+describeOnStack('a rejected call', () => {
   let tenant: Tenant;
   beforeAll(async () => {
     tenant = await createTenant();

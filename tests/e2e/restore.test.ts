@@ -93,7 +93,7 @@ for (const log of ours ? logs : []) {
       expect(command.log()).toMatch(/stop all services first|in use by another process/);
     }, 60_000);
 
-    it('is restored and raised while nothing runs, and starts', async () => {
+    it('is restored and raised while no process runs, and starts', async () => {
       const { backups } = drill;
       await backups.stopAll();
       // Headsets keep the reports that they make meanwhile.

@@ -172,7 +172,7 @@ describeOnStack('a change of SECRET_KEY', () => {
     );
   });
 
-  it('the integrator read its key all the time, and no log has a secret', () => {
+  it('the integrator could always read its key, and no log has a secret', () => {
     expect(read.answers).toBeGreaterThan(10);
     expect(read.unexpected).toEqual([]);
     expect([...read.keys]).toEqual([authenticationKey]);

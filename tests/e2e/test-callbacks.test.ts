@@ -16,7 +16,7 @@ describeOnStack('test callbacks', () => {
     (await tenant.call(200, 'POST', '/test_callbacks', body, headers)).body;
 
   // proves ext/test-callbacks/sent, ext/test-callbacks/verify
-  it('arrives verified at the registered URL, leaves no delivery, and a wrong signature is rejected', async () => {
+  it('arrives verified at the registered URL, creates no delivery, and a wrong signature is rejected', async () => {
     const result = await send({ ...boot, verify: true });
     const [right, wrong] = tenant.integrator.arrivals;
     expect(tenant.integrator.arrivals).toHaveLength(2);
@@ -88,7 +88,7 @@ describeOnStack('test callbacks', () => {
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(most);
   });
 
-  it('a repeat under its Idempotency-Key gets the same answer, and the receiver nothing more', async () => {
+  it('a repeat under its Idempotency-Key gets the same answer, and the receiver gets no second request', async () => {
     const key = { 'idempotency-key': 'one' };
     const first = await send(boot, key);
     expect(await send(boot, key)).toEqual(first);

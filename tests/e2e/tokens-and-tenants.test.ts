@@ -214,7 +214,7 @@ describeOnStack('tokens and tenants', () => {
   describe('another tenant', () => {
     // proves api/8/403-application
     // protects against rest/other-application
-    it('of another developer gets 403 on every call of the application, as for one that does not exist', async () => {
+    it('of another developer gets 403 on every call of the application, as for an unknown application', async () => {
       const before = await everything();
       for (const applicationId of [tenant.applicationId, `none-${randomBytes(4).toString('hex')}`]) {
         for (const { method, path, body } of routes) {

@@ -50,7 +50,7 @@ describeOnStack('uploads and kill -9', () => {
     // Only the platform's own storage passes this one.
     ...(suiteStack.kind === 'embedded' ? [['3', 'updates.uploaded']] : []),
   ])(
-    'version %s is deliverable once, though the process was killed at %s',
+    'version %s is deliverable once, although the process was killed at %s',
     async (version, failpoint) => {
       const process = stack.processes[suiteStack.oneProcess ? 'platform' : 'updates'];
       if (!process) throw new Error('the process is not there');

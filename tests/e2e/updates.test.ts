@@ -194,7 +194,7 @@ describeOnStack('software and firmware', () => {
 
   // proves api/5/upload-content-type
   // protects against files/url-size
-  it('the URL takes only the type and the size that were agreed', async () => {
+  it('the URL accepts only the declared type and size', async () => {
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1' });
     const [{ uploadUrl }] = (await requestUpload(name, '1', apk.length)).urlList;
@@ -254,7 +254,7 @@ describeOnStack('software and firmware', () => {
   );
 
   // proves ext/software/withdraw
-  it('a version that no update was sent with is withdrawn and uploaded again; then it is sent and stays', async () => {
+  it('a version without sent updates can be withdrawn and uploaded again; after an update it cannot be withdrawn', async () => {
     const name = newPackage();
     const withdraw = (status: number, by = tenant) =>
       by.call(status, 'POST', '/apps/withdraw', { package: name, version: '1' });
@@ -459,7 +459,7 @@ describeOnStack('software and firmware', () => {
   });
 
   // proves api/4/latest-updates
-  it('of updates that wait for the headset only the latest of a package and version is made', async () => {
+  it('of updates that wait for the headset only the latest of a package and version runs', async () => {
     const [one, other] = [newPackage(), newPackage()];
     for (const [name, version] of [
       [one, '1'],

@@ -7,7 +7,7 @@ import { type Cluster, describeOnCluster, givenCluster } from './cluster.ts';
 import { applyDefinitions } from './crds.ts';
 import { makeNamespace, type Namespace } from './namespace.ts';
 
-describeOnCluster('the API server, which knows foreign kinds too (strict dry run)', () => {
+describeOnCluster('the API server with custom resource definitions (strict dry run)', () => {
   // Go modules contain their definitions.
   const noGo = missingTools('go');
   let cluster: Cluster;

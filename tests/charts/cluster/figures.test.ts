@@ -52,7 +52,7 @@ describe('figures of a run under load', () => {
 });
 
 describe('the cluster of the tests', () => {
-  it('is none unless the environment names its context', () => {
+  it('is used only if the environment names its context', () => {
     const { REQUIRE_REAL_STACK, TEST_KUBE_CONTEXT } = process.env;
     delete process.env['REQUIRE_REAL_STACK'];
     delete process.env['TEST_KUBE_CONTEXT'];

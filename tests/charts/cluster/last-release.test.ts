@@ -36,7 +36,7 @@ test.each<[string, boolean, LoggedLine[]]>([
   expect(isOfLastRelease(lines, 'r', isLast)).toBe(expected);
 });
 
-test('the lines about an error are its own and the errors of the second before, by time, whatever else a file has', () => {
+test('the lines about an error are its own lines and the errors of the second before, by time, from any file', () => {
   const directory = mkdtempSync(join(tmpdir(), 'pod-logs-'));
   try {
     const at = (ms: number) => new Date(1_700_000_000_000 + ms).toISOString();

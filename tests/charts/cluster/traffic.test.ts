@@ -161,7 +161,7 @@ describeOnCluster(
       );
     }
 
-    it('loses nothing and does nothing twice, by the checks of the crash test', () => {
+    it('loses nothing and repeats no effect, by the checks of the crash test', () => {
       const violations = checks.flatMap(({ name, violations: some }) => some.map((one) => `${name}: ${one}`));
       expect(violations).toEqual([]);
       expect(checks.length).toBeGreaterThan(20);

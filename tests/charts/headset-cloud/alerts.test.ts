@@ -631,7 +631,7 @@ describeWith(['helm', 'promtool'], 'the alerts, by promtool', () => {
   });
 
   it.each(examples.map((example) => [example.alert, example] as const))(
-    '%s fires when it should, and only then',
+    '%s fires for each example, and only then',
     (_, example) => {
       const { fires, quiet, alsoFires = {}, alsoQuiet = {} } = example;
       const tests = [
@@ -649,7 +649,7 @@ describeWith(['helm', 'promtool'], 'the alerts, by promtool', () => {
   );
 
   it.each(examples.map((example) => [example.alert, example] as const))(
-    '%s of one release is not fired by another release, nor by one of the same name in another namespace',
+    '%s of one release does not fire for another release, or for a release of the same name in another namespace',
     (_, example) => {
       const others = [
         { ...own, release: 'green' },
@@ -745,7 +745,7 @@ describe('alerts and dashboard', () => {
   });
 
   it.each(rules.map((rule) => [rule.alert, rule] as const))(
-    '%s speaks of metrics that exist, with their labels, has a reason, and a runbook',
+    '%s uses existing metrics and labels, and has a description and a runbook',
     (alert, rule) => {
       expect(mistakesIn(ownExpr(rule.expr), metrics, text)).toEqual([]);
       expect(unbound(rule.expr)).toEqual([]);
@@ -762,7 +762,7 @@ describe('alerts and dashboard', () => {
     },
   );
 
-  it('every runbook of an alert has an alert', () => {
+  it('every alert runbook belongs to an alert', () => {
     const pages = manualFiles.filter((file) => /runbooks\/HeadsetCloud/.test(file));
     expect(pages).toEqual(rules.map(({ alert }) => runbookFile(alert)).sort());
   });

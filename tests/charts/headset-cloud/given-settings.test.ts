@@ -82,7 +82,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
   });
 
   it.each(components)(
-    '%s: %s has no setting twice, and none of its port settings is left at loopback',
+    '%s: %s has no duplicate setting, and no port setting with a loopback address',
     (scenario, component) => {
       const env = envOf(scenario, component);
       const names = env.map(({ name }) => name);
@@ -94,7 +94,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     },
   );
 
-  it('the Job knows each of its settings, and gets each that it requires', () => {
+  it('the Job has only known settings, and all required ones', () => {
     const [job] = resources(scenarios['production, everything on']).filter((r) => r.kind === 'Job');
     const names: string[] = job?.['spec'].template.spec.containers[0].env.map((e: Given) => e.name);
     const settings = names.map((name) => settingOf(name, prepareConfig));
@@ -233,7 +233,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(allowed.filter(([scenario]) => scenario.startsWith('production'))).toEqual([]);
   });
 
-  it("behind a proxy, a trial's own issuer and the networks of its callbacks are reached directly", () => {
+  it("with an egress proxy, a trial’s issuer and the networks of its callbacks are reached directly", () => {
     const trial = resources({
       ...scenarios['trial'],
       values: { egressProxy: { url: 'http://proxy.example.com:3128' } },

@@ -195,7 +195,7 @@ describeWith(['helm'], 'settings with signs that Kubernetes replaces', () => {
     expect(seen.OIDC_AUDIENCE).toBe(1);
   });
 
-  it('device-link still knows its own address', () => {
+  it('device-link still gets its own address', () => {
     const found = resources(scenarios['production']);
     const pod = found.find((r) => r.kind === 'Deployment' && r.metadata.name === 'trial-device-link');
     const env = pod?.['spec'].template.spec.containers[0].env;

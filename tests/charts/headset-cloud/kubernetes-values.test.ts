@@ -210,7 +210,7 @@ describeWith(['helm'], 'wrong values in Kubernetes’ own form stop an installat
     expect(found).toEqual(expect.arrayContaining(peers));
   });
 
-  it('right tolerations, labels and annotations are taken as they are', () => {
+  it('valid tolerations, labels and annotations are used unchanged', () => {
     const taints = [
       { operator: 'Exists' },
       { key: 'dedicated', operator: 'Equal', value: 'platform', effect: 'NoSchedule' },

@@ -150,7 +150,7 @@ describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
     expect(rolled(old, now)).toEqual([]);
   });
 
-  it('does not expose a hash of a single weak password to readers of pods: the keys of a Secret are hashed together', async () => {
+  it('hashes the keys of a Secret together, so that readers of pods get no hash of a single weak password', async () => {
     const mark = async (cluster: Cluster, values: object) => {
       const all = await resourcesIn(cluster, 'values-production.yaml', values);
       const pod = all.find(({ kind }) => kind === 'Deployment')?.['spec'].template;

@@ -60,13 +60,13 @@ describeWith(['helm'], 'the chart', () => {
     expect(render({ ...production, kubeVersion: '1.30.4-gke.1' })).toContain('kind: Deployment');
   });
 
-  it('is the same each time', () => {
+  it('is the same in each rendering', () => {
     const again = scenarios['production, everything on'];
     // Other values are rendered again.
     expect(render({ ...again, values: { ...everything, global: {} } })).toBe(render(again));
   });
 
-  it('names two releases in one namespace apart', () => {
+  it('gives two releases in one namespace different names', () => {
     const names = (release: string) =>
       render({ files: ['values-trial.yaml'], release })
         .split(/^---$/m)
@@ -79,7 +79,7 @@ describeWith(['helm'], 'the chart', () => {
   });
 
   it.each(Object.keys(scenarios))(
-    '%s: nothing of a release selects pods of another one in the same namespace',
+    '%s: no selector of a release matches pods of another release in the same namespace',
     (scenario) => {
       const own = 'app.kubernetes.io/instance';
       /** All selectors of the platform's pods; selectors of other pods name no component. */

@@ -16,7 +16,7 @@ const where = { release: 'headset', namespace: 'headset' };
 describeWith(['helm'], 'commands of the manual for the resources of the chart', () => {
   const all = () => resources({ ...scenarios['production'], ...where });
 
-  it('its command turns the Job of prepare into a Job for raise with another name', () => {
+  it('its command creates a Job for raise, with another name, from the Job of prepare', () => {
     const [block = ''] =
       /helm template headset charts\/headset-cloud.*?(?=\s*\|\s*kubectl)/s.exec(manual) ?? [];
     const command = block.replace('my-values.yaml', 'charts/headset-cloud/values-production.yaml');
@@ -68,7 +68,7 @@ describe('commands of the manual that fail in their simple form', () => {
     expect(`${manual}${notes}`).not.toMatch(/job[ /]ctl/);
   });
 
-  it('manifests for use without Helm do not contain its tests', () => {
+  it('manifests for use without Helm do not contain Helm tests', () => {
     const lines = manual.replaceAll('\\\n', '').split('\n');
     const applied = lines.filter((line) => /helm template (?!.*--show-only).*kubectl.* apply/.test(line));
     expect(applied.length).toBeGreaterThan(0);

@@ -78,7 +78,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(of('admin').filter((edge) => !listeners.includes(edge))).toEqual([]);
   });
 
-  it("the components' own list of calls is the list", () => {
+  it("the components’ file has the same list of calls", () => {
     const own = Object.entries(chartYaml('files/components.yaml') as Record<string, { calls: string[] }>)
       .flatMap(([from, component]) => component.calls.map((to) => `${from} → ${to}`))
       .sort();
@@ -127,7 +127,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(operator?.['spec'].ingress).toBeUndefined();
   });
 
-  it('operators upload firmware where its URLs point: to S3, else to updates', () => {
+  it('operators upload firmware to the target of its URLs: S3, or updates', () => {
     const s3 = { ports: [{ port: 443, protocol: 'TCP' }], to: [{ ipBlock: { cidr: '10.20.7.0/24' } }] };
     const egress = (found: readonly Resource[]) =>
       policies(found).find((policy) => about(policy) === 'operator')?.['spec'].egress;
@@ -142,7 +142,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
   });
 
   it.each(names)(
-    '%s: only notifier and communication go to public addresses, and never to private ones unasked',
+    '%s: only notifier and communication reach public addresses, and private ones only if configured',
     (name) => {
       const found = resourcesOf(name);
       const anywhere = policies(found).filter((policy) =>
@@ -208,7 +208,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(policy?.['spec'].egress).toContainEqual({ ports: [{ port, protocol: 'TCP' }] });
   });
 
-  it('DNS is reached where its pods listen', () => {
+  it('DNS is reached on the ports of its pods', () => {
     const values = {
       networkPolicy: { dns: [{ ipBlock: { cidr: '169.254.20.10/32' } }], dnsPorts: [53, 5353] },
     };
@@ -222,7 +222,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
       });
   });
 
-  it('private addresses are no more reachable through NAT64', () => {
+  it('private addresses are not reachable through NAT64 either', () => {
     const [policy] = policies(resources(scenarios['production'])).filter((one) => about(one) === 'notifier');
     const blocks = ((policy as Resource)['spec'].egress as Rule[])
       .flatMap(({ to }) => to ?? [])
@@ -240,7 +240,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(except('::/0')).toEqual(expect.arrayContaining([...translated, '64:ff9b:1::/48']));
   });
 
-  it('an empty target is anywhere on its ports; a given one only there', () => {
+  it('an empty target allows all addresses on its ports; a configured target only its addresses', () => {
     const found = resources({ ...scenarios['production'], values: { tracesEndpoint: 'http://c:4318' } });
     const rule = (of: string, port: number) =>
       policies(found)

@@ -164,7 +164,7 @@ describeWith(['helm'], 'TRUSTED_PROXIES', () => {
     }
   };
 
-  it('has the pattern of networks in the chart’s forms', () => {
+  it('has the same pattern of networks as the chart’s forms', () => {
     const forms = chartYaml('files/forms.yaml') as { paths: string[]; pattern: string }[];
     const form = forms.find(({ paths }) => paths.includes('settings.TRUSTED_PROXIES'));
     expect(form?.pattern).toBe(networksPattern);

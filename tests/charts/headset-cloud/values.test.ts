@@ -345,7 +345,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       );
     });
 
-    it('is not checked if files already lie on the disk', () => {
+    it('is not checked if the files are on the disk already', () => {
       const values = updates('100Mi');
       expect(() => render({ ...scenarios['trial'], values })).not.toThrow();
     });

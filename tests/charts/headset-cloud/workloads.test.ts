@@ -29,7 +29,7 @@ describeWith(['helm'], 'workloads', () => {
   const components = [...Object.keys(ownSettings), 'site'];
 
   it.each(Object.keys(scenarios))(
-    '%s: every pod has the form of restricted Pod Security, and no token but one',
+    '%s: every pod complies with restricted Pod Security, and only one pod has a token',
     (scenario) => {
       for (const [component, pod] of pods(resources(scenarios[scenario]))) {
         expect(pod).toMatchObject({
@@ -107,7 +107,7 @@ describeWith(['helm'], 'workloads', () => {
     );
   });
 
-  it('grace period and stop limit change together', () => {
+  it('the grace period follows the stop limit', () => {
     const all = resources({ ...scenarios['production'], values: { terminationGracePeriodSeconds: 120 } });
     for (const component of ['devices', 'site']) {
       const [container] = named(all, 'Deployment', component)['spec'].template.spec.containers;
@@ -197,7 +197,7 @@ describeWith(['helm'], 'workloads', () => {
     },
   );
 
-  it('only the services that seal have the key', () => {
+  it('only the services that encrypt values have the key', () => {
     const seals = (service: string) =>
       readFileSync(join(root, 'services', service, 'src/definition.ts'), 'utf8').includes(
         'defineSealingService(',
@@ -253,7 +253,7 @@ describeWith(['helm'], 'workloads', () => {
     expect(templates('1')).toEqual(before);
   });
 
-  it("the Job's name changes exactly when its specification does", () => {
+  it("the Job's name changes if, and only if, its specification changes", () => {
     const job = (values: unknown) => {
       const [found] = kind(resources({ ...scenarios['production'], values }), 'Job');
       return { name: found?.metadata.name, spec: JSON.stringify(found?.['spec']) };
@@ -456,7 +456,7 @@ describeWith(['helm'], 'a trial', () => {
   const millicores = (quantity: string) =>
     quantity.endsWith('m') ? Number.parseInt(quantity, 10) : Number(quantity) * 1000;
 
-  it('fits a node of two cores beside the cluster’s own pods, also during an upgrade', () => {
+  it('fits on a node of two cores together with the cluster’s own pods, also during an upgrade', () => {
     const all = resources(scenarios['trial']).filter(({ kind: of }) => of !== 'CronJob');
     const requests = all.flatMap(({ kind: of, spec }) => {
       const pod = of === 'Pod' ? spec : spec?.template?.spec;

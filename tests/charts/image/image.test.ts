@@ -202,7 +202,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(Object.keys(switches).sort()).toEqual(services.sort());
   });
 
-  it('has an entry for each process, which starts and names a wrong setting', async () => {
+  it('has an entry for each process; the process starts and names an invalid setting', async () => {
     const entries = files.filter((file) => /^(gateway|services\/[^/]+)\/src\/main\.ts$/.test(file));
     expect(entries).toEqual(
       expect.arrayContaining(
@@ -284,7 +284,7 @@ describeUnless(missing, 'the image of all processes', () => {
   });
 
   // protects against supply/image
-  it('has no shell and no program but Node, and nothing that its user may write', () => {
+  it('has no shell, no program except Node, and no files that its user may write', () => {
     expect([...inside.keys()].filter((path) => shells.test(path))).toEqual([]);
     const programs = [...inside.values()].filter(
       ({ path, type }) => type !== 'directory' && /^(usr\/(local\/)?)?s?bin\//.test(path),
@@ -345,7 +345,7 @@ describeUnless(missing, 'the image of all processes', () => {
   });
 
   // protects against supply/image-content
-  it('has a bill of materials, in it and beside it, of packages, Node and the base', () => {
+  it('has a bill of materials, inside and next to the image, of packages, Node and the base', () => {
     const beside = readFileSync(made[0]?.sbom ?? '');
     expect(inside.get('app/sbom.cdx.json')?.data.equals(beside)).toBe(true);
     const bill = JSON.parse(beside.toString());
@@ -392,7 +392,7 @@ function unpack(files: Map<string, TarEntry>, folder: string): void {
 }
 
 describeUnless(missing, 'the image for tests', () => {
-  it('has the simulators, the trial issuer and standalone, and still no tests', async () => {
+  it('has the simulators, the trial issuer and standalone, but no tests', async () => {
     const paths = [...contents(readImage((await keptImage(settingsOf('test'))).archive)).keys()];
     for (const file of [
       'services/demo/src/headset/headset.ts',
@@ -428,7 +428,7 @@ describeUnless(missing, 'the image for development', () => {
   const unpacked = (into: string, archive: Buffer) =>
     runProgram('tar', ['xmf', '-', '-C', into, '--no-same-owner'], archive);
 
-  it('is the one for tests with tar and rm', () => {
+  it('is the test image with tar and rm', () => {
     expect(existsSync(join(app, 'services/standalone/src/issuer-main.ts'))).toBe(true);
     for (const name of ['tar', 'rm']) {
       const first = readFileSync(join(folder, 'node/local/bin', name), 'utf8').split('\n')[0];
@@ -494,7 +494,7 @@ describeUnless(missing ?? noSite, "the site's image", () => {
     }
   });
 
-  it('has the same base, Node and user, and no platform', () => {
+  it('has the same base, Node and user, without the platform', () => {
     expect(image.config).toMatchObject({
       User: '65532:65532',
       Entrypoint: ['/usr/local/bin/node', '--max-semi-space-size=1'],

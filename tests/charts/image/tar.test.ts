@@ -52,7 +52,7 @@ describe('tar archives', () => {
     },
   );
 
-  it('have the same bytes whatever order, times, owners and extra permissions the files had', () => {
+  it('have the same bytes for any order, times, owners and extra permissions of the files', () => {
     const make = (name: string, reversed: boolean) => {
       const from = join(folder, name);
       mkdirSync(join(from, 'b'), { recursive: true, mode: reversed ? 0o700 : 0o775 });
