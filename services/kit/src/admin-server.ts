@@ -39,7 +39,7 @@ export interface AdminServerOptions {
   readonly token: string | undefined;
   /** The former token, which is also accepted. */
   readonly tokenBefore?: string | undefined;
-  /** Token that permits /metrics only. */
+  /** Token for /metrics only. */
   readonly metricsToken?: string | undefined;
   readonly bindings: readonly RpcBinding[];
   readonly metrics: Registry;

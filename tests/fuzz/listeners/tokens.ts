@@ -227,7 +227,7 @@ function changedClaims(claims: Json, random: Random): unknown {
 }
 
 /**
- * Claims that no service may accept, whoever signed them. A client without a developer is not included,
+ * Claims that no service may accept, with any signature. A client without a developer is not included,
  * because the specification answers it with 500.
  */
 function refusedClaims(claims: Json, random: Random): unknown {

@@ -16,11 +16,11 @@ export function toStatus(error: unknown): Partial<StatusObject> {
   return { code: errorCatalogue[e.code].grpc, details: e.message, metadata };
 }
 
-/** Code of a call from a component that the method does not permit. */
+/** Code of a call from a component that the method does not accept. */
 export const callerRefused = 'caller_refused';
 
 /**
- * The status for a caller that is not permitted. The caller treats it as an unavailable service: an operator corrects the
+ * The status for a caller that is not authorized. The caller treats it as an unavailable service: an operator corrects the
  * wrong certificate, and until then the caller must not give up its work.
  */
 export function refusedCaller(): Partial<StatusObject> {

@@ -37,7 +37,7 @@ export async function prepared(
     underWay = runner.attempt();
     return underWay;
   };
-  /** Retries while another run holds the step, for a host without a retry of its own (start-up.ts). */
+  /** Retries while another run holds the step, for a host that does not retry the start itself (start-up.ts). */
   const untilDone = async (): Promise<void> => {
     for (;;) {
       try {
