@@ -19,7 +19,7 @@ export const standaloneConfig = {
     default: { host: '127.0.0.1', port: 8081 },
   }),
   ISSUER_PUBLIC_URL: text({
-    doc: 'Address of the built-in identity provider for its clients: the `iss` of its tokens, and so the gateway’s OIDC_ISSUER. Default: http:// and ISSUER_LISTEN. A gateway that does not reach it there is given OIDC_JWKS_URI.',
+    doc: 'Address of the built-in identity provider for its clients: the `iss` of its tokens, and therefore the gateway’s OIDC_ISSUER. Default: http:// and ISSUER_LISTEN. A gateway that cannot reach this address needs OIDC_JWKS_URI.',
     example: 'https://id.example.com',
     pattern: /^https?:\/\/[^/?#\s]+\/?$/i,
     form: 'an http or https address without a path',

@@ -41,7 +41,7 @@ export const listenerConfig = {
     max: 1_000_000,
   }),
   TRUSTED_PROXIES: networks({
-    doc: 'Addresses and networks (CIDR) of the proxies before the listeners, separated by commas: behind such an address there are many clients.',
+    doc: 'Addresses and networks (CIDR) of the proxies in front of the listeners, separated by commas. Each of them has many clients.',
     example: '10.0.0.0/8,fd00::/8',
   }),
 } as const;

@@ -5,7 +5,7 @@ import type { EgressProxy } from './tunnel.ts';
 /** Keys of the processes that call outside: gateway, notifier, communication, updates (ADR 0036). */
 export const egressConfig = {
   EGRESS_PROXY: text({
-    doc: 'HTTP proxy through whose CONNECT this process reaches integrators, the issuer, S3 and Sora’s archives; default: none, directly. Stores, traces and the other services are always reached directly.',
+    doc: 'HTTP proxy (CONNECT) for connections to integrators, the issuer, S3 and Sora’s archives; default: direct connections. Connections to stores, the trace collector and other services are always direct.',
     example: 'http://proxy.example.com:3128',
     pattern: /^https?:\/\/[^\s/?#@]+\/?$/,
     form: 'an http or https address without user, password and path',

@@ -9,7 +9,7 @@ import { identityOf, type Peer } from './identity.ts';
 /** Mutual authentication of the platform's processes (ADR 0037). */
 export const rpcSecurityConfig = {
   RPC_TLS_MODE: choice({
-    doc: 'How services know each other. `required`: mutual TLS only. `permissive`: mutual TLS, and plaintext for peers that do not have it yet; only while an installation moves over. `mesh`: plaintext, because a service mesh encrypts and authenticates. `none`: plaintext.',
+    doc: 'How services authenticate each other. `required`: mutual TLS only. `permissive`: mutual TLS, and plaintext for peers that do not have it yet; only during a migration. `mesh`: plaintext, because a service mesh encrypts and authenticates. `none`: plaintext.',
     example: 'required',
     default: 'none',
     words: ['required', 'permissive', 'mesh', 'none'],
