@@ -54,11 +54,14 @@ describeOnStack('crowds at the listeners', () => {
     ["Sora's webhooks", () => stack.soraWebhookUrl, '/webhooks/sora/a', 405],
     // With S3 the platform serves no files itself.
     ...(stack.kind === 'embedded' ? [files] : []),
-  ])('%s: a thousand connections without a request do not block other clients', async (_, url, path, answer) => {
-    await crowd(url(), 1000);
-    await waitFor('a newcomer to be answered', async () => (await status(url() + path)) === answer);
-    expect(await tenant.ended(await tenant.command())).toMatchObject({ result: 'success' });
-  });
+  ])(
+    '%s: a thousand connections without a request do not block other clients',
+    async (_, url, path, answer) => {
+      await crowd(url(), 1000);
+      await waitFor('a newcomer to be answered', async () => (await status(url() + path)) === answer);
+      expect(await tenant.ended(await tenant.command())).toMatchObject({ result: 'success' });
+    },
+  );
 
   // protects against headsets/crowd
   it('headsets: a thousand connections without a stream do not lock out other clients', async () => {

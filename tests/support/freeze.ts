@@ -9,9 +9,7 @@ export async function freeze(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   const tasks = `/proc/${pid}/task`;
   if (!existsSync(tasks)) return;
-  await waitFor('every thread to stop', () =>
-    readdirSync(tasks).every((task) => stands(`${tasks}/${task}`)),
-  );
+  await waitFor('every thread to stop', () => readdirSync(tasks).every((task) => stands(`${tasks}/${task}`)));
 }
 
 function stands(task: string): boolean {

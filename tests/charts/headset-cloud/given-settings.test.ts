@@ -233,7 +233,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(allowed.filter(([scenario]) => scenario.startsWith('production'))).toEqual([]);
   });
 
-  it("with an egress proxy, a trial’s issuer and the networks of its callbacks are reached directly", () => {
+  it('with an egress proxy, a trial’s issuer and the networks of its callbacks are reached directly', () => {
     const trial = resources({
       ...scenarios['trial'],
       values: { egressProxy: { url: 'http://proxy.example.com:3128' } },

@@ -78,7 +78,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(of('admin').filter((edge) => !listeners.includes(edge))).toEqual([]);
   });
 
-  it("the components’ file has the same list of calls", () => {
+  it('the components’ file has the same list of calls', () => {
     const own = Object.entries(chartYaml('files/components.yaml') as Record<string, { calls: string[] }>)
       .flatMap(([from, component]) => component.calls.map((to) => `${from} → ${to}`))
       .sort();
@@ -115,17 +115,20 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(own.sort()).toEqual([...new Set(pods)].sort());
   });
 
-  it.each(names)('%s: operators reach every process of the platform, and no pod reaches the operators', (name) => {
-    const found = resourcesOf(name);
-    const services = Object.keys(chartYaml('files/components.yaml')).filter((name) => name !== 'site');
-    expect(allowed(found, 'egress', 9100).filter((edge) => edge.startsWith('operator'))).toEqual(
-      services.map((name) => `operator → ${name}`).sort(),
-    );
-    const arriving = allowed(found, 'ingress', 9100).filter((edge) => edge.startsWith('operator'));
-    expect(arriving).toEqual(services.map((name) => `operator → ${name}`).sort());
-    const operator = policies(found).find((policy) => about(policy) === 'operator');
-    expect(operator?.['spec'].ingress).toBeUndefined();
-  });
+  it.each(names)(
+    '%s: operators reach every process of the platform, and no pod reaches the operators',
+    (name) => {
+      const found = resourcesOf(name);
+      const services = Object.keys(chartYaml('files/components.yaml')).filter((name) => name !== 'site');
+      expect(allowed(found, 'egress', 9100).filter((edge) => edge.startsWith('operator'))).toEqual(
+        services.map((name) => `operator → ${name}`).sort(),
+      );
+      const arriving = allowed(found, 'ingress', 9100).filter((edge) => edge.startsWith('operator'));
+      expect(arriving).toEqual(services.map((name) => `operator → ${name}`).sort());
+      const operator = policies(found).find((policy) => about(policy) === 'operator');
+      expect(operator?.['spec'].ingress).toBeUndefined();
+    },
+  );
 
   it('operators upload firmware to the target of its URLs: S3, or updates', () => {
     const s3 = { ports: [{ port: 443, protocol: 'TCP' }], to: [{ ipBlock: { cidr: '10.20.7.0/24' } }] };
