@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { Agent, get } from 'node:http';
-import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { end, residentMiB } from './project.ts';
 
 const loadMs = 8000;
@@ -19,7 +18,7 @@ export interface Served {
 
 /** Starts the server of a built site as `make site` does, on one core where the machine has more. */
 export async function serve(site: string): Promise<Served> {
-  const [port, adminPort] = [await freePort(), await freePort()];
+  const [port, adminPort] = await freePorts(2);
   const command = [process.execPath, '--max-semi-space-size=1', join(site, 'dist/server.mjs')];
   const pinned = availableParallelism() > 1 ? ['taskset', '-c', '0', ...command] : command;
   const started = performance.now();
@@ -78,13 +77,4 @@ function status(url: string): Promise<number> {
       resolve(answer.statusCode ?? 0);
     }).on('error', () => resolve(0));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -8,6 +8,11 @@ export interface FrontMatter {
   readonly category?: string;
   readonly unlisted?: boolean;
   readonly draft?: boolean;
+  /**
+   * Words of readers that the text does not have. Keys: `page`, the id of a section, or an address of the site
+   * (`/apis/v1/cws_api#…`).
+   */
+  readonly keywords?: Readonly<Record<string, string>>;
 }
 
 /** An error of the author: file, line, reason. */
@@ -25,7 +30,14 @@ const kinds = {
   category: 'string',
   unlisted: 'boolean',
   draft: 'boolean',
+  keywords: 'map of texts',
 } as const;
+
+const isTexts = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every((one) => typeof one === 'string');
 const required = ['title', 'position', 'description'] as const;
 
 /** Reads what stands between the two `---`; the body keeps its line numbers. */
@@ -53,7 +65,7 @@ export function readFrontMatter(file: string, source: string): { data: FrontMatt
         lineOf(key),
         `unknown key "${key}" (known: ${Object.keys(kinds).join(', ')})`,
       );
-    if (typeof value !== kind || value === '')
+    if (kind === 'map of texts' ? !isTexts(value) : typeof value !== kind || value === '')
       throw new ContentError(file, lineOf(key), `"${key}" must be a ${kind}`);
   }
   for (const key of required)

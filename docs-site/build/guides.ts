@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { ContentError, type FrontMatter, readFrontMatter } from './front-matter.ts';
 import type { Highlight } from './highlight.ts';
-import { type Compiled, compileGuide } from './mdx.ts';
+import { type Compiled, compileGuide, fence } from './mdx.ts';
 
 export interface Guide extends Compiled {
   readonly file: string;
@@ -39,8 +39,6 @@ export async function loadGuides(content: string, highlight: Highlight, drafts: 
   }
   return guides.filter((one) => drafts || !one.data.draft).sort((a, b) => a.data.position - b.data.position);
 }
-
-const fence = /^(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1[ \t]*$/gm;
 
 const attributesOf = (tag: string): Record<string, string> =>
   Object.fromEntries([...tag.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, name, value]) => [name, value]));

@@ -53,7 +53,11 @@ export async function createHighlight(examples: Readonly<Record<ValueName, strin
       if ((valueNames as readonly string[]).includes(name)) return mark(name);
       throw new Error(`${whole} is no value of the reader (known: ${valueNames.join(', ')})`);
     });
-    const { tokens } = shiki.codeToTokens(source, { lang: language as 'bash', theme: 'site' });
+    const { tokens } = shiki.codeToTokens(source, {
+      lang: language as 'bash',
+      theme: 'site',
+      tokenizeTimeLimit: 0,
+    });
     const html = tokens
       .map((line, index) => {
         const spans = line.map((token) => {

@@ -3,6 +3,7 @@ import GithubSlugger from 'github-slugger';
 import type { FunctionComponent } from 'react';
 import { Fragment, jsx, jsxs } from 'react/jsx-runtime';
 import remarkGfm from 'remark-gfm';
+import { joinedBreak } from '../src/markdown.ts';
 import type { TocItem } from '../src/types.ts';
 import { ContentError } from './front-matter.ts';
 import { checkGuide } from './guide-rules.ts';
@@ -38,9 +39,7 @@ export interface Compiled {
   readonly sections: readonly Section[];
 }
 
-/** Japanese has no spaces: a line break between two of its letters is none on the page. Beside an arrow it is a space. */
-export const joinLines = (text: string): string =>
-  text.replace(/([^\p{ASCII}\p{S}])\n[ \t]*(?=[^\p{ASCII}\p{S}])/gu, '$1');
+const joinLines = (text: string): string => text.replace(joinedBreak, '');
 
 export const textOf = (node: Node): string =>
   node.value !== undefined && node.type !== 'mdxFlowExpression' && node.type !== 'mdxTextExpression'
@@ -49,19 +48,14 @@ export const textOf = (node: Node): string =>
 
 const stableId = /\s*\{#([\p{L}\p{N}_.-]+)\}\s*$/u;
 
+/** A block of code. */
+export const fence = /^(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1[ \t]*$/gm;
+
 /** MDX would read `{#id}` as an expression: it is escaped in headings outside code. */
-function escapeIds(source: string): string {
-  let fence: string | undefined;
-  return source
-    .split('\n')
-    .map((line) => {
-      const mark = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
-      if (mark && !fence) fence = mark;
-      else if (mark && fence && line.trim() === fence) fence = undefined;
-      return !fence && /^#{2,6} /.test(line) ? line.replace(/\{#/, '\\{#') : line;
-    })
-    .join('\n');
-}
+const escapeIds = (source: string): string =>
+  source.replace(new RegExp(`${fence.source}|^#{2,6} .*$`, 'gm'), (found) =>
+    found.startsWith('#') ? found.replace('{#', '\\{#') : found,
+  );
 
 /** `title="x" sample="y" {1,3-4}` → attributes. */
 export function readMeta(meta: string): { attributes: Record<string, string>; marked: Set<number> } {

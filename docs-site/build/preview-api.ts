@@ -7,7 +7,6 @@ import { join, resolve } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { createHighlight } from './highlight.ts';
-import { renderMarkdown } from './markdown.ts';
 import { loadApis } from './openapi.ts';
 import { loadRenderer } from './renderer.ts';
 import { readSettings } from './settings.ts';
@@ -43,7 +42,6 @@ for (const api of apis) {
     ...api,
     others,
     highlight: (code, language) => highlight(code, language),
-    markdown: (text) => renderMarkdown(text, 1),
   });
   const size = (bytes: number) => `${(bytes / 1024).toFixed(0)} KiB`;
   const elements = html.match(/<[a-z]/g)?.length;

@@ -5,11 +5,9 @@ import type { Source } from './check-links.ts';
 import { ContentError } from './front-matter.ts';
 import { type Guide, loadGuides, twinOf } from './guides.ts';
 import { createHighlight } from './highlight.ts';
-import { renderMarkdown } from './markdown.ts';
 import { type LoadedApi, loadApis, located } from './openapi.ts';
 import { type OwnPage, ownPages } from './own-pages.ts';
 import { loadRenderer } from './renderer.ts';
-import { withOtherWords } from './search-words.ts';
 import type { Settings } from './settings.ts';
 import { checkStrings } from './strings.ts';
 import { exampleValues, fill } from './values.ts';
@@ -99,29 +97,48 @@ function guidePages(
   });
 }
 
+const isSearched = ({ data }: Guide): boolean => !data.unlisted && !data.draft;
+
 function guideSearch(guides: readonly Guide[]): SearchRecord[] {
-  return guides
-    .filter((one) => !one.data.unlisted && !one.data.draft)
-    .flatMap(({ data, route, sections }) =>
-      sections.map(
-        (section): SearchRecord =>
-          section.id === ''
-            ? {
-                href: route,
-                title: data.title,
-                path: [],
-                text: `${data.description}\n${section.body}`,
-                kind: 'page',
-              }
-            : {
-                href: `${route}#${section.id}`,
-                title: section.text,
-                path: [data.title],
-                text: section.body,
-                kind: 'heading',
-              },
-      ),
-    );
+  return guides.filter(isSearched).flatMap(({ data, route, sections }) =>
+    sections.map(
+      (section): SearchRecord =>
+        section.id === ''
+          ? {
+              href: route,
+              title: data.title,
+              path: [],
+              text: `${data.description}\n${section.body}`,
+              kind: 'page',
+            }
+          : {
+              href: `${route}#${section.id}`,
+              title: section.text,
+              path: [data.title],
+              text: section.body,
+              kind: 'heading',
+            },
+    ),
+  );
+}
+
+/** Adds the keywords of the guides to what they are for. Throws a ContentError when there is no such place. */
+function withKeywords(records: readonly SearchRecord[], guides: readonly Guide[]): SearchRecord[] {
+  const keywords = new Map<string, string>();
+  for (const { file, route, data, source } of guides.filter(isSearched)) {
+    for (const [key, words] of Object.entries(data.keywords ?? {})) {
+      const href = key === 'page' ? route : key.startsWith('/') ? key : `${route}#${key}`;
+      if (!records.some((one) => one.href === href)) {
+        const line = source.split('\n').findIndex((one) => one.includes(`${key}:`)) + 1;
+        throw new ContentError(file, line, `"keywords" are for ${href}, which the search does not have`);
+      }
+      keywords.set(href, words);
+    }
+  }
+  return records.map((record) => {
+    const words = [record.words, keywords.get(record.href)].filter(Boolean).join(' ');
+    return words ? { ...record, words } : record;
+  });
 }
 
 /** Renders every guide and reference; nothing is written yet. */
@@ -154,7 +171,7 @@ export async function buildSite({ root, settings, drafts, content, openapi }: Si
     pages: [...pages, ...references.map((one) => one.built)],
     own: ownPages(renderer.home, renderer.ja, settings),
     apis,
-    search: [...guideSearch(guides), ...references.flatMap((one) => one.search)].map(withOtherWords),
+    search: withKeywords([...guideSearch(guides), ...references.flatMap((one) => one.search)], guides),
   };
 }
 
@@ -174,7 +191,6 @@ function apiPage(
         .filter((one) => one !== api)
         .map((one) => ({ name: one.name, route: one.route, document: one.document })),
       highlight: (code, language) => highlight(code, language),
-      markdown: (text, shift = 1) => renderMarkdown(text, shift),
     });
   const { page, html } = located(api, render);
   const index = apis.indexOf(api);

@@ -6,27 +6,44 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ListenAddress } from '@headset-cloud/kit/config.ts';
+import { closeWithin, listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
+import type { Component } from '@headset-cloud/kit/lifecycle.ts';
+import { listenerTimes } from '@headset-cloud/kit/listeners/http-listener.ts';
+import type { PlatformProcess } from '@headset-cloud/kit/process.ts';
 import Negotiator from 'negotiator';
+import { Counter } from 'prom-client';
 import { type Content, type Encoding, encodings, notFoundFile, type Stored } from './content.ts';
 import { fixedHeaders } from './headers.ts';
 import { routeOf } from './routing.ts';
 
-/** Nobody who reads needs longer without a byte moving. */
+/** A connection on which no byte moves for this long is closed; milliseconds. */
 const idleMs = 30_000;
-const mostConnections = 4096;
+/** How long open answers may take at the stop when nobody says for how long; milliseconds. */
+const defaultDrainMs = 4000;
 
-/** What Node says of a request that never came to be one; everything else is 400. */
+/** Statuses of what Node.js cannot read as a request; everything else is 400. */
 const refusals: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_HEADER_OVERFLOW: 431,
 };
 
-/** A 405 names what is answered (RFC 9110, 15.5.6). */
+/** A 405 names the methods that are allowed (RFC 9110, 15.5.6). */
 const allow = 'GET, HEAD';
 const text = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
 
-/** The public server: it answers GET and HEAD from the built site and from nothing else, with the policies on every answer. */
-export function buildApp(content: Content, onAnswer: (status: number) => void): Server {
+/** The site's public port: answers GET and HEAD from the built site only. Every answer has the policies. */
+export function createSiteServer(
+  content: Content,
+  listen: ListenAddress,
+  { listeners, metrics, logger }: Pick<PlatformProcess, 'listeners' | 'metrics' | 'logger'>,
+): Component & { port(): number } {
+  const answers = new Counter({
+    name: 'site_http_responses_total',
+    help: 'Answers of the public port by status.',
+    labelNames: ['status'],
+    registers: [metrics],
+  });
   const missing = content.get(notFoundFile) as Stored;
   const policies = {
     ...fixedHeaders,
@@ -37,18 +54,22 @@ export function buildApp(content: Content, onAnswer: (status: number) => void): 
     response.writeHead(status, { ...policies, ...headers, 'content-length': body.length });
     response.end(response.req.method === 'HEAD' ? undefined : body);
   };
-  const say = (response: ServerResponse, status: number, headers: Record<string, string>, line: string) =>
-    send(response, status, { ...text, ...headers }, Buffer.from(`${line}\n`));
+  const sendText = (
+    response: ServerResponse,
+    status: number,
+    headers: Record<string, string>,
+    line: string,
+  ) => send(response, status, { ...text, ...headers }, Buffer.from(`${line}\n`));
 
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      return say(response, 405, { allow }, 'Only GET and HEAD.');
+      return sendText(response, 405, { allow }, 'Only GET and HEAD.');
     if (request.httpVersion !== '1.0' && request.headers.host === undefined)
-      return say(response, 400, {}, 'The header Host is missing.');
+      return sendText(response, 400, {}, 'The header Host is missing.');
     const route = routeOf(request.url ?? '/', (file) => content.has(file));
     if (route.to === 'redirect') {
       const headers = { location: route.location, 'cache-control': 'public, max-age=3600' };
-      return say(response, 301, headers, route.location);
+      return sendText(response, 301, headers, route.location);
     }
     const stored = route.to === 'file' ? content.get(route.file) : undefined;
     if (stored && matches(request.headers['if-none-match'], stored.etag)) {
@@ -56,7 +77,7 @@ export function buildApp(content: Content, onAnswer: (status: number) => void): 
       return response.end();
     }
     const encoding = encodingOf(request, stored ?? missing);
-    if (!encoding) return say(response, 406, {}, 'No content coding that is had here is accepted.');
+    if (!encoding) return sendText(response, 406, {}, 'No content coding that is had here is accepted.');
     const headers: Record<string, string> = {
       ...(stored ?? missing).headers,
       ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
@@ -69,26 +90,9 @@ export function buildApp(content: Content, onAnswer: (status: number) => void): 
     send(response, stored ? 200 : 404, headers, body);
   };
 
-  const server = createServer({ requireHostHeader: false }, (request, response) => {
-    response.once('close', () => onAnswer(response.statusCode));
-    if (!server.listening) response.setHeader('connection', 'close');
-    answer(request, response);
-  });
-  server.maxConnections = mostConnections;
-  server.setTimeout(idleMs);
-  server.on('checkExpectation', (_request, response: ServerResponse) => {
-    onAnswer(417);
-    say(response, 417, { connection: 'close' }, 'Nothing can be expected here.');
-  });
-  server.on('connect', (_request, socket: Socket) => refuse(socket, 405));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
-    return refuse(socket, refusals[error.code ?? ''] ?? 400);
-  });
-
-  /** Where Node has no request to answer. */
-  function refuse(socket: Socket, status: number): void {
-    onAnswer(status);
+  /** Answers where Node.js has no request. */
+  const refuse = (socket: Socket, status: number): void => {
+    answers.inc({ status });
     const headers = {
       ...policies,
       ...text,
@@ -98,12 +102,37 @@ export function buildApp(content: Content, onAnswer: (status: number) => void): 
     };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`);
-  }
+  };
 
-  return server;
+  const server: Server = createServer({ ...listenerTimes, requireHostHeader: false }, (request, response) => {
+    response.once('close', () => answers.inc({ status: response.statusCode }));
+    if (!server.listening) response.setHeader('connection', 'close');
+    answer(request, response);
+  });
+  server.setTimeout(idleMs);
+  server.on('checkExpectation', (_request, response: ServerResponse) => {
+    answers.inc({ status: 417 });
+    sendText(response, 417, { connection: 'close' }, 'Nothing can be expected here.');
+  });
+  server.on('connect', (_request, socket: Socket) => refuse(socket, 405));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+    return refuse(socket, refusals[error.code ?? ''] ?? 400);
+  });
+  listeners.guard(server, 'site', () => policies);
+
+  return {
+    name: 'site',
+    port: () => portOf(server),
+    async start() {
+      const port = await listenOn(server, listen, 'SITE_LISTEN');
+      logger.info({ port }, 'site listens');
+    },
+    stop: (forMs = defaultDrainMs) => closeWithin(server, forMs),
+  };
 }
 
-/** RFC 9110, 12.5.3: br before gzip where the client weighs them equally; undefined where it refuses all. */
+/** RFC 9110, 12.5.3: br before gzip if the client weighs them equally; undefined if it refuses all. */
 function encodingOf(request: IncomingMessage, { bodies }: Stored): Encoding | undefined {
   const available = encodings.filter((encoding) => bodies.has(encoding));
   return new Negotiator(request).encodings(available, { preferred: available })[0];

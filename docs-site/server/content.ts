@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { ConfigError } from '@headset-cloud/kit/config.ts';
 import { cacheControl, contentSecurityPolicy } from './headers.ts';
 import type { Manifest } from './manifest.ts';
-import { SettingsError } from './settings.ts';
 
 export const encodings = ['br', 'gzip', 'identity'] as const;
 export type Encoding = (typeof encodings)[number];
@@ -55,7 +55,7 @@ export function readContent(dist: string): Content {
   } catch (error) {
     const why = (error as Error).message;
     const reason = `There is no whole built site in ${dist} (${why}): run "make site", or set SITE_DIST.`;
-    throw new SettingsError([{ setting: 'SITE_DIST', reason }]);
+    throw new ConfigError([{ setting: 'SITE_DIST', reason }]);
   }
 }
 

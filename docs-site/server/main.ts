@@ -1,32 +1,13 @@
-import { start } from './run.ts';
-import { readServerSettings, SettingsError } from './settings.ts';
+import { readConfig } from '@headset-cloud/kit/config.ts';
+import { createProcess, main } from '@headset-cloud/kit/process.ts';
+import { createSiteServer } from './app.ts';
+import { siteConfig } from './config.ts';
+import { readContent } from './content.ts';
 
-const log = (level: string, message: string, fields: Record<string, unknown> = {}) =>
-  process.stdout.write(
-    `${JSON.stringify({ level, time: new Date().toISOString(), service: 'docs-site', ...fields, message })}\n`,
-  );
-
-/** Ends like the platform's processes (services/kit/src/host.ts): 2 for wrong settings, 1 for anything else. */
-const fail = (error: Error): never => {
-  if (error instanceof SettingsError) {
-    log('fatal', 'wrong configuration', { problems: error.problems });
-    process.exit(2);
-  }
-  const { name: type, message, stack } = error;
-  log('fatal', 'the process ends because of an unexpected error', { err: { type, message, stack } });
-  process.exit(1);
-};
-
-process.on('uncaughtException', fail);
-
-try {
-  const running = await start(readServerSettings(process.env));
-  log('info', 'the site is served', { port: running.port, adminPort: running.adminPort });
-  const stop = (signal: string) => {
-    log('info', 'stopping', { signal });
-    running.stop().then(() => log('info', 'stopped'), fail);
-  };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
-} catch (error) {
-  fail(error as Error);
-}
+await main('docs-site', async () => {
+  const config = readConfig(siteConfig, process.env);
+  const content = readContent(config.SITE_DIST);
+  const own = createProcess('docs-site', config);
+  await own.serveAdmin([]);
+  await own.run(() => own.lifecycle.start(createSiteServer(content, config.SITE_LISTEN, own)));
+});

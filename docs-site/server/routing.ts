@@ -4,15 +4,12 @@ export type Route =
   | { readonly to: 'file'; readonly file: string }
   | { readonly to: 'nothing' };
 
-/** The absolute form is served like the path alone (RFC 9112, 3.2.2): there is one site here, whatever its name. */
-export const originForm = (target: string): string => target.replace(/^https?:\/\/[^/?]+\/?/i, '/');
-
 /**
- * `/x.html`, `/x/index.html`, `/x/index` and `/x/` are `/x`, the query is kept. Slashes at the beginning are one:
- * `//host/` as a redirect would lead to another site.
+ * `/x.html`, `/x/index.html`, `/x/index` and `/x/` are `/x`, the query is kept. `target` is in origin form. Slashes at
+ * the beginning are one: `//host/` as a redirect would lead to another site.
  */
 export function routeOf(target: string, has: (file: string) => boolean): Route {
-  const [rawPath = '/', ...rest] = originForm(target).split('?');
+  const [rawPath = '/', ...rest] = target.split('?');
   const query = rest.length > 0 ? `?${rest.join('?')}` : '';
   let path: string;
   try {

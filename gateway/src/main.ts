@@ -1,8 +1,9 @@
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { addressConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
-import { addressesOf, createChannels, keepaliveOf, main } from '@headset-cloud/kit/host.ts';
-import { createProcess, processConfig } from '@headset-cloud/kit/process.ts';
+import { addressesOf, createChannels, keepaliveOf } from '@headset-cloud/kit/host.ts';
+import { createProcess, main } from '@headset-cloud/kit/process.ts';
+import { processConfig } from '@headset-cloud/kit/process-config.ts';
 import { peersPort } from '@headset-cloud/kit/rpc/peers-port.ts';
 import { openRpcSecurity } from '@headset-cloud/kit/rpc/security.ts';
 import { createTracing } from '@headset-cloud/kit/tracing.ts';

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
-import type { Behaviour } from '@headset-cloud/demo/headset/behaviour.ts';
 import { compileCache, root } from '@headset-cloud/demo/stack/process.ts';
+import type { FaultName } from './faults/all.ts';
 
 const main = join(root, 'services/demo/src/headset/main.ts');
+const faultyMain = join(root, 'tests/conformance/faults/main.ts');
 
 /** The settings with which a simulated headset breaks a rule; all are optional. */
 export interface Defect {
-  readonly behaviour?: Partial<Behaviour>;
+  readonly fault?: FaultName;
   /** Further options of its command line. */
   readonly options?: string;
   /** Run by the shell before each start. */
@@ -16,15 +17,14 @@ export interface Defect {
 }
 
 /** The command that starts the simulated headset for the kit (README.md). */
-export function simulator({ behaviour, options = '', before, beside }: Defect = {}): string {
-  const told = { connectionNotices: true, ...behaviour };
+export function simulator({ fault, options = '', before, beside }: Defect = {}): string {
   const start = [
     `export NODE_OPTIONS= NODE_COMPILE_CACHE='${compileCache}';`,
     ...(beside ? [] : ['exec']),
-    `'${process.execPath}' --disable-warning=ExperimentalWarning '${main}'`,
+    `'${process.execPath}' --disable-warning=ExperimentalWarning`,
+    ...(fault ? [`'${faultyMain}' ${fault}`] : [`'${main}'`]),
     '--server "$HEADSET_SERVER" --key-file "$HEADSET_IDENTITY" --state "$HEADSET_DATA"',
     '--audience "$HEADSET_AUDIENCE" --stdin --quiet',
-    `--behaviour '${JSON.stringify(told)}'`,
     options,
   ].join(' ');
   const run = beside ? `${start} & set -- $!; ${beside}; wait` : start;

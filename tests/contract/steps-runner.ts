@@ -1,17 +1,18 @@
-import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createStepRunner, stepFailpoints } from '@headset-cloud/kit/schema/runner.ts';
+import { createStepRunner } from '@headset-cloud/kit/schema/runner.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
+import { type Crash, withCrashes } from '@headset-cloud/kit/testing/crash-points.ts';
 import { contractSteps } from './steps-of-test.ts';
 
 /** Runs the steps. Arguments: the server's URI, the database prefix, and the failpoint at which the process dies. */
-const [uri = '', databasePrefix = '', failpoint = ''] = process.argv.slice(2);
+const [uri = '', databasePrefix = '', cutAt = ''] = process.argv.slice(2);
+const next: Crash = { cutAt };
+const die = () => process.kill(process.pid, 'SIGKILL');
 const connection = await connectMongo({ uri, databasePrefix, appName: 'steps-contract' });
 await createStepRunner({
-  store: connection.database('billing'),
+  ...withCrashes('billing', { store: connection.database('billing') }, () => next, die),
   steps: contractSteps,
   logger: createLogger({ service: 'contract', level: 'silent' }),
   holder: 'child',
-  failpoints: createFailpoints(failpoint, stepFailpoints, {}),
 }).attempt();
 await connection.close();

@@ -90,12 +90,12 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
     await expectDone();
   });
 
-  test.each(['steps.claimed', 'steps.made'])(
-    'a run that is killed (SIGKILL) at %s is continued after its lease has expired',
-    async (failpoint) => {
+  test.each(['after store billing.schema.holder', 'after store billing.things.createIndexes'])(
+    'a run that is killed (SIGKILL) %s is continued after its lease has expired',
+    async (at) => {
       const child = spawn(
         process.execPath,
-        [join(import.meta.dirname, 'steps-runner.ts'), server.uri, databasePrefix, failpoint],
+        [join(import.meta.dirname, 'steps-runner.ts'), server.uri, databasePrefix, at],
         { stdio: ['ignore', 'ignore', 'inherit'] },
       );
       expect((await once(child, 'exit'))[1]).toBe('SIGKILL');

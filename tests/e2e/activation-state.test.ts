@@ -1,4 +1,4 @@
-import { endlessPackage } from '@headset-cloud/demo/headset/work.ts';
+import { endlessPackage } from '@headset-cloud/demo/headset/operations.ts';
 import { RawHeadset } from '@headset-cloud/device-link/testing/raw-headset.ts';
 import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';

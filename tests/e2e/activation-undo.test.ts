@@ -72,7 +72,7 @@ describeOnStack('a canceled activation', () => {
     // The headset learns the newer one from a welcome, but does not start its transaction.
     await headset.close();
     const id = await activate(newer);
-    const idle = tenant.headset(device, { stateDir, behaviour: { ready: 'never' } });
+    const idle = tenant.headset(device, { stateDir, behaviour: { answersOffers: false } });
     idle.connect();
     await hasTaken(idle, newer);
     await idle.close();
@@ -88,7 +88,7 @@ describeOnStack('a canceled activation', () => {
   it('by the retry limit: a headset that learned it from a welcome erases it at its next welcome', async () => {
     const clientId = freshClientId();
     const id = await activate(clientId);
-    const headset = tenant.headset(device, { behaviour: { ready: 'never' } });
+    const headset = tenant.headset(device, { behaviour: { answersOffers: false } });
     headset.connect();
     await hasTaken(headset, clientId);
     let command = 0;

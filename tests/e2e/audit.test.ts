@@ -6,6 +6,7 @@ import { createApiClient } from '@headset-cloud/demo/api.ts';
 import { createAdmin, provisionApplication } from '@headset-cloud/demo/provision.ts';
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { crashingAt } from '../faults/inside/environment.ts';
 import { ctl, ctlJson, ctlWith } from './ctl.ts';
 import { createTenant, describeOnStack, ownBacking, stack as suiteStack, type Tenant } from './harness.ts';
 
@@ -145,7 +146,7 @@ describeOnStack('a process killed right after a change', () => {
       const process = stack.processes[suiteStack.oneProcess ? 'platform' : 'devices'];
       if (!process) throw new Error('the process is not there');
       await process.stop();
-      process.start({ FAILPOINTS: 'audit.owed' });
+      process.start(crashingAt('after store devices.applications.settings'));
       await stack.ready();
       const killed = process.exited;
       const settings = { fileUploadEvent: 'http://127.0.0.1:9/' };

@@ -35,7 +35,7 @@ describeOnStack('cancelling', () => {
   // proves api/4/cancel-not-reachable
   it('rejects the cancellation of transactions that were dispatched to a reachable headset', async () => {
     const device = tenant.devices[1];
-    const headset = tenant.headset(device, { behaviour: { ready: 'never' } });
+    const headset = tenant.headset(device, { behaviour: { answersOffers: false } });
     headset.connect();
     await waitFor('the session', () => headset.sessionEpoch > 0);
     const id = await tenant.activate(device);
@@ -80,12 +80,12 @@ describeOnStack('cancelling', () => {
   // proves api/4/resend-limit, api/8/retry-limit, api/9/retry-limit, cb/8/cancel-retry
   it('cancels a transaction that is lost in several sessions', async () => {
     const device = tenant.devices[3];
-    const headset = tenant.headset(device, { behaviour: { ready: 'never' }, durability: 'none' });
+    const headset = tenant.headset(device, { behaviour: { answersOffers: false }, durability: 'none' });
     const id = await tenant.activate(device);
     // Each session gets the offer and forgets it: a new headset without storage each time.
     await headset.close();
     for (let i = 0; i < 7; i++) {
-      const forgetful = tenant.headset(device, { behaviour: { ready: 'never' }, durability: 'none' });
+      const forgetful = tenant.headset(device, { behaviour: { answersOffers: false }, durability: 'none' });
       const epoch = new Promise((resolve) => forgetful.once('online', resolve));
       forgetful.connect();
       await epoch;

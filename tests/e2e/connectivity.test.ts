@@ -1,7 +1,8 @@
 import type { DeviceContent } from '@headset-cloud/demo/headset/content.ts';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { BluetoothMode } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { BluetoothMode, type Result } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { reports } from '../conformance/faults/fault.ts';
 import { ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const phones = { name: 'Phones', alias: 'mine', address: 'AA:BB:CC:DD:EE:01' };
@@ -38,6 +39,8 @@ const network = (
 describeOnStack('connectivity', () => {
   let tenant: Tenant;
   let headset: Headset;
+  /** Changes the headset's next results. */
+  let falsify: (result: Result) => unknown = () => {};
   let path: string;
   let deviceId: string;
   beforeAll(async () => {
@@ -45,15 +48,19 @@ describeOnStack('connectivity', () => {
     deviceId = tenant.devices[0]?.deviceId ?? '';
     path = `/devices/${deviceId}/connectivity`;
     const activation = await tenant.activate();
-    headset = tenant.headset(undefined, { content });
+    headset = tenant.headset(undefined, { content }, [reports('result', (result) => falsify(result))]);
     headset.connect();
     await tenant.ended(activation);
   });
   beforeEach(() => {
     headset.happen(content);
-    Object.assign(headset.behaviour, { statusCode: 0, withoutConnectivity: false });
+    falsify = () => {};
   });
   afterAll(() => tenant.close());
+
+  /** The callbacks of a transaction, without the connections that it has caused. */
+  const ofOperation = (id: number) =>
+    tenant.callbacks(id).filter(({ body }) => body.operationId !== 'notify-bluetooth-connection');
 
   /** Runs an operation; returns the extras of its result's callback, after checking all other fields. */
   async function result(method: string, below: string, body?: unknown) {
@@ -65,10 +72,12 @@ describeOnStack('connectivity', () => {
       `/v1/applications/${tenant.applicationId}/transactions/${transactionId}`,
     );
     const end = await waitFor('the result', () =>
-      tenant.callbacks(transactionId).find((callback) => 'statusCode' in callback.body),
+      ofOperation(transactionId).find((callback) => 'statusCode' in callback.body),
     );
-    const all = tenant.callbacks(transactionId);
-    expect(all.map((callback) => callback.body.notificationType)).toEqual(['accepted', undefined]);
+    expect(ofOperation(transactionId).map((callback) => callback.body.notificationType)).toEqual([
+      'accepted',
+      undefined,
+    ]);
     expect(await tenant.status(transactionId)).toBe('processed');
     const { body: listed } = await tenant.call(200, 'GET', `/transactions/${transactionId}`);
     const { applicationId, deviceId: of, timestamp, transactionId: id, operationId, ...extras } = end.body;
@@ -222,7 +231,7 @@ describeOnStack('connectivity', () => {
     async (method, below, body, known, extras) => {
       for (const code of [...known, 401, 418, 503]) {
         headset.happen(content);
-        headset.behaviour.statusCode = code;
+        falsify = ({ connectivity }) => Object.assign(connectivity ?? {}, { statusCode: code });
         const statusCode = (known as number[]).includes(code) ? code : 500;
         expect(await result(method, below, body)).toMatchObject({ statusCode, ...extras });
       }
@@ -230,7 +239,9 @@ describeOnStack('connectivity', () => {
   );
 
   it('a headset that reports no result becomes status 500 without content', async () => {
-    headset.behaviour.withoutConnectivity = true;
+    falsify = (result) => {
+      delete result.connectivity;
+    };
     expect(await result('GET', '')).toMatchObject({ statusCode: 500, devices: [] });
     expect(await result('GET', '?networkType=wifi')).toMatchObject({ statusCode: 500, networks: [] });
     expect(await result('GET', '/bluetooth/state')).toMatchObject({ statusCode: 500, state: 'unknown' });
@@ -291,7 +302,7 @@ describeOnStack('connectivity', () => {
   it('a connection that the headset reports is sent once, with its cause or null', async () => {
     const called = async (method: string, at: string, body?: object): Promise<number> => {
       const id = (await tenant.call(201, method, `${path}${at}`, body)).body.transactionId;
-      await waitFor('its result', () => tenant.callbacks(id).some(({ body: end }) => 'statusCode' in end));
+      await waitFor('its result', () => ofOperation(id).some(({ body: end }) => 'statusCode' in end));
       return id;
     };
     const paired = await called('PUT', '/bluetooth', { macAddress: phones.address, state: 'connect' });

@@ -142,12 +142,12 @@ describeOnStack('an application that is forgotten', () => {
     });
     const ofAnother = await countIn(own, anotherId);
 
-    // Killed after the removal in devices, and once more after the transactions.
-    for (const [service, failpoints] of [
-      ['devices', 'audit.owed'],
-      ['transactions', own.stack.processes['platform'] ? 'audit.owed=4' : 'audit.owed'],
+    // Killed after the removal in devices, and once more after some of the transactions.
+    for (const [service, at] of [
+      ['devices', 'after store devices.applications.forgottenAtMs'],
+      ['transactions', 'after store transactions.transactions.deleteMany'],
     ] as const) {
-      const cut = await killedAt(own, service, failpoints, () => forget('--end-open'));
+      const cut = await killedAt(own, service, at, () => forget('--end-open'));
       expect(cut.exitCode).toBe(3);
     }
     const done = await waitFor(

@@ -109,11 +109,11 @@ describeOnStack('a device that is forgotten', () => {
     expect(await inDocuments(own, 'where they live')).toEqual(['devices.devices']);
 
     // Killed after the removal in devices, and once more among the transactions.
-    for (const [service, failpoints] of [
-      ['devices', 'audit.owed'],
-      ['transactions', 'audit.owed=3'],
+    for (const [service, at] of [
+      ['devices', 'after store devices.devices.forgottenAtMs'],
+      ['transactions', 'after store transactions.transactions.deleteMany'],
     ] as const) {
-      const cut = await killedAt(own, service, failpoints, () => forget('--end-open'));
+      const cut = await killedAt(own, service, at, () => forget('--end-open'));
       expect(cut.exitCode).toBe(3);
     }
     const done = await waitFor(

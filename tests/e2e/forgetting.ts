@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { MongoClient } from 'mongodb';
+import { crashingAt } from '../faults/inside/environment.ts';
 import { ctlWith } from './ctl.ts';
 import type { OwnPlatform } from './own-platform.ts';
 
@@ -99,18 +100,18 @@ export function ctlOf(own: OwnPlatform, ...args: string[]) {
   );
 }
 
-/** Has the platform's process, or the service's process, killed at this failpoint while `work` continues. */
+/** Has the platform's process, or the service's process, killed at this write (crash-points.ts) while `work` continues. */
 export async function killedAt<T>(
   own: OwnPlatform,
   service: string,
-  failpoints: string,
+  at: string,
   work: () => Promise<T>,
 ): Promise<T> {
   const name = own.stack.processes['platform'] ? 'platform' : service;
   const process = own.stack.processes[name];
   if (!process) throw new Error(`no process ${name}`);
   await process.stop();
-  process.start({ FAILPOINTS: failpoints });
+  process.start(crashingAt(at));
   await own.stack.ready();
   const killed = process.exited;
   const done = await work();

@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ApiAnswer, type ApiClient, createApiClient } from '@headset-cloud/demo/api.ts';
-import { Headset, type HeadsetOptions } from '@headset-cloud/demo/headset/headset.ts';
+import type { Headset, HeadsetOptions } from '@headset-cloud/demo/headset/headset.ts';
 import {
   type IntegratorOptions,
   type IntegratorServer,
@@ -22,6 +22,7 @@ import { callbackCheck, callbackNameOf } from '@headset-cloud/gateway/openapi/ca
 import { answerCheck } from '@headset-cloud/gateway/testing/contract.ts';
 import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
+import { type Fault, faultyHeadset } from '../conformance/faults/fault.ts';
 import { describeUnless } from '../support/skip.ts';
 import { noteSecret, noteSecretsIn } from './log-secrets.ts';
 
@@ -104,8 +105,8 @@ export interface Tenant {
   /** Activates a device (the first). */
   activate(device?: HeadsetKeyFile): Promise<number>;
   command(device?: HeadsetKeyFile, body?: Record<string, unknown>): Promise<number>;
-  /** A simulated headset, not connected; closed with the tenant. */
-  headset(device?: HeadsetKeyFile, options?: Partial<HeadsetOptions>): Headset;
+  /** A simulated headset, not connected; closed with the tenant. `faults` break rules of the protocol page. */
+  headset(device?: HeadsetKeyFile, options?: Partial<HeadsetOptions>, faults?: readonly Fault[]): Headset;
   /** Verified callbacks of a transaction in order of first arrival. */
   callbacks(transactionId: number): Received[];
   /** Waits for the callback that ends a transaction and returns its body. */
@@ -208,14 +209,15 @@ export async function createTenant(
       });
       return answer.body.transactionId;
     },
-    headset(device = first, more = {}) {
-      const headset = new Headset({
+    headset(device = first, more = {}, faults = []) {
+      const options = {
         identity: device,
         server: stack.deviceLinkUrl,
         stateDir: mkdtempSync(join(stack.dataDir, 'headset-')),
         backoff: { firstMs: 50, maxMs: 500 },
         ...more,
-      });
+      };
+      const headset = faultyHeadset(options, faults);
       headsets.push(headset);
       return headset;
     },

@@ -8,6 +8,7 @@ import { readIdentities } from '@headset-cloud/demo/headset/identity.ts';
 import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { GoAwayReason } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { faults } from '../conformance/faults/all.ts';
 import { ctl, ctlJson } from './ctl.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
@@ -27,8 +28,7 @@ describeOnStack('the keys of headsets', () => {
   const online = (headset: Headset) => waitFor('a session', () => headset.sessionEpoch > 0);
 
   /** A headset that retries at once and ignores Retry-After. */
-  const impatient = (device: HeadsetKeyFile) =>
-    tenant.headset(device, { behaviour: { faults: ['ignores-retry-after'] } });
+  const impatient = (device: HeadsetKeyFile) => tenant.headset(device, {}, [faults['ignores-retry-after']]);
 
   /** Records why the cloud ends the headset's sessions, and the status of its rejected streams. */
   function watched(headset: Headset) {

@@ -74,7 +74,7 @@ describeOnStack('observability', () => {
     const [away, busy] = tenant.devices;
     await tenant.activate(away);
     await tenant.command(away);
-    const headset = tenant.headset(busy, { behaviour: { result: 'never' } });
+    const headset = tenant.headset(busy, { behaviour: { answersStarts: false } });
     headset.connect();
     await waitFor('the session', () => headset.sessionEpoch > 0);
     const started = await tenant.activate(busy);

@@ -131,7 +131,7 @@ describeOnStack('a recovery in a killed process', () => {
     const from = arrivals.length;
     await nonePending();
     let done = 0;
-    const id = await killedAt(own, 'notifier', 'notifier.recovered=3', async () => {
+    const id = await killedAt(own, 'notifier', 'before store notifier.recoveries.next 3', async () => {
       const begun = await begin();
       await waitFor('its third part', async () => {
         const now = await progress(begun).catch(() => undefined);

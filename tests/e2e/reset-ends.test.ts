@@ -1,4 +1,7 @@
+import type { Behaviour } from '@headset-cloud/demo/headset/behaviour.ts';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
+import { faults } from '../conformance/faults/all.ts';
+import { type Fault, reports } from '../conformance/faults/fault.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const operationId = 'put-v1-applications-devices-reset';
@@ -11,9 +14,9 @@ describeOnStack('the end of a reset', () => {
   afterAll(() => tenant.close());
 
   /** An activated headset that is online. */
-  const online = async (index: number, options: Parameters<Tenant['headset']>[1] = {}): Promise<Headset> => {
+  const online = async (index: number, behaviour: Partial<Behaviour>, ...more: Fault[]): Promise<Headset> => {
     const device = tenant.devices[index];
-    const headset = tenant.headset(device, options);
+    const headset = tenant.headset(device, { behaviour }, more);
     headset.connect();
     await tenant.ended(await tenant.activate(device));
     return headset;
@@ -41,7 +44,8 @@ describeOnStack('the end of a reset', () => {
 
   // proves api/7/reset
   it('is sent after the hello that follows the wipe, if the headset no longer reports the transaction', async () => {
-    const headset = await online(0, { behaviour: { loseResetResult: true, resetMs: 200 } });
+    const losesResult = reports('result', ({ message }) => message !== 'reset');
+    const headset = await online(0, { resetMs: 200 }, losesResult, faults['hides-held']);
     const before = headset.sessionEpoch;
     const id = await reset(headset);
     await tenant.ended(id);
@@ -58,14 +62,14 @@ describeOnStack('the end of a reset', () => {
   });
 
   it('is sent with the result, if the headset keeps it', async () => {
-    const headset = await online(1, { behaviour: { resetMs: 200 } });
+    const headset = await online(1, { resetMs: 200 });
     const id = await reset(headset);
     await tenant.ended(id);
     expect(tenant.callbacks(id).map((c) => c.body)).toEqual(bodies(headset, id, 'success', 'reset'));
   });
 
   it('is a failure if the headset reports a failure, independent of the next hello', async () => {
-    const headset = await online(2, { behaviour: { succeeds: false } });
+    const headset = await online(2, { succeeds: false });
     const id = await reset(headset);
     await tenant.ended(id);
     headset.disconnect();

@@ -76,7 +76,7 @@ for (const log of ours ? logs : []) {
       await connect(late);
       await first.ended(await first.activate(late));
       await first.ended(await first.command(late));
-      headsetOf(busy).behaviour.ready = 'never';
+      headsetOf(busy).behaviour.answersOffers = false;
       unheardOf = await first.command(busy);
       await waitFor('the offer', () => headsetOf(busy).journal.held.has(unheardOf));
       for (const [device, { journal }] of headsets)
@@ -101,7 +101,7 @@ for (const log of ours ? logs : []) {
         ({ case: 'customData', value: { success: true, customData } }) as const;
       headsetOf(lent).report(custom('of the second'));
       headsetOf(busy).report(custom('of the first'));
-      headsetOf(busy).behaviour.ready = 'normal';
+      headsetOf(busy).behaviour.answersOffers = true;
       await backups.restore();
       if (log === 'lost') await backups.loseLog();
       for (const args of [['--dry-run'], log === 'lost' ? ['--log-lost'] : []]) {

@@ -4,6 +4,7 @@ import type { Behaviour } from '@headset-cloud/demo/headset/behaviour.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import type { ConnectResponse } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { request } from 'undici';
+import { type Fault, receives, sends } from '../conformance/faults/fault.ts';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const newer = 'The transaction was canceled because there is a new transaction.';
@@ -35,9 +36,9 @@ describeOnStack('a transaction that a headset has started when its connection br
   });
   afterAll(() => tenant.close());
 
-  const online = async (index: number, behaviour: Partial<Behaviour>) => {
+  const online = async (index: number, behaviour: Partial<Behaviour>, ...faults: Fault[]) => {
     const device = tenant.devices[index];
-    const headset = tenant.headset(device, { behaviour });
+    const headset = tenant.headset(device, { behaviour }, faults);
     headset.connect();
     await tenant.ended(await tenant.activate(device));
     return headset;
@@ -81,7 +82,11 @@ describeOnStack('a transaction that a headset has started when its connection br
   });
 
   it('continues on a client that does not support revoke, and its result is sent', async () => {
-    const headset = await online(2, { downloadBytesPerSecond: 200_000, knowsRevoke: false });
+    const ignoresRevoke = receives('revoke', () => false);
+    const saysSo = sends('hello', (hello) => {
+      hello.knowsRevoke = false;
+    });
+    const headset = await online(2, { downloadBytesPerSecond: 200_000 }, ignoresRevoke, saysSo);
     const [first, second] = [await update(2), await update(2)];
     await started(headset, first);
     headset.disconnect();
@@ -108,7 +113,7 @@ describeOnStack('a transaction that a headset has started when its connection br
   it('is sent again up to the limit, also if the headset keeps it', async () => {
     const device = tenant.devices[4];
     const headset = await online(4, {});
-    headset.behaviour.ready = 'never';
+    headset.behaviour.answersOffers = false;
     let offers = 0;
     headset.on('received', ({ body }: ConnectResponse) => {
       if (body.case === 'offer') offers += 1;

@@ -127,7 +127,7 @@ describeOnStack('peers that never answer', () => {
 
   it('a result that the headset dates 80 hours back still has its whole time limit and ten attempts', async () => {
     const failing = await own.receiver(({ body }) => (body.notificationType === 'processed' ? 503 : 204));
-    const headset = await online({ behaviour: { result: 'never', appAnswer: false } });
+    const headset = await online({ behaviour: { answersStarts: false, appAnswer: false } });
     const id = await own.command();
     await waitFor('the start', async () => (await own.status(id)) === 'accepted');
     const value = { transactionId: BigInt(id), success: true, message: 'said late' };

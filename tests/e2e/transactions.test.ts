@@ -49,7 +49,7 @@ describeOnStack('transactions', () => {
     await tenant.call(200, 'DELETE', `/devices/${canceled?.deviceId}/transactions`);
     await tenant.command(waits);
     await tenant.command(waits);
-    const busy = tenant.headset(starts, { behaviour: { result: 'never' } });
+    const busy = tenant.headset(starts, { behaviour: { answersStarts: false } });
     busy.connect();
     await waitFor('the session', () => busy.sessionEpoch > 0);
     const started = await tenant.activate(starts);

@@ -8,6 +8,7 @@ import { createAdmin, provisionApplication } from '@headset-cloud/demo/provision
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
+import { crashingAt } from '../faults/inside/environment.ts';
 import { describeOnStack, ownBacking, stack as suiteStack } from './harness.ts';
 
 const client = { clientId: 'crash', clientSecret: randomBytes(24).toString('hex') };
@@ -44,18 +45,18 @@ describeOnStack('uploads and kill -9', () => {
   };
 
   it.each([
-    ['1', 'updates.sealed'],
-    ['2', 'updates.delivered'],
-    ['4', 'updates.checking'],
+    ['1', 'before store updates.packages.accepted'],
+    ['2', 'after store updates.artifacts.updateOne'],
+    ['4', 'after store updates.uploads.findOneAndUpdate'],
     // Only the platform's own storage passes this one.
-    ...(suiteStack.kind === 'embedded' ? [['3', 'updates.uploaded']] : []),
+    ...(suiteStack.kind === 'embedded' ? [['3', 'before store updates.uploads.findOneAndUpdate']] : []),
   ])(
-    'version %s is deliverable once, although the process was killed at %s',
-    async (version, failpoint) => {
+    'version %s is deliverable once, although the process was killed %s',
+    async (version, at) => {
       const process = stack.processes[suiteStack.oneProcess ? 'platform' : 'updates'];
       if (!process) throw new Error('the process is not there');
       await process.stop();
-      process.start({ FAILPOINTS: failpoint as string });
+      process.start(crashingAt(at as string));
       await stack.ready();
       const apk = await makeApk({ package: name, versionName: version as string });
       const upload = { package: name, version, fileSize: apk.length };

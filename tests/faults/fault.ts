@@ -1,10 +1,10 @@
 import type { LineState } from './network/relay.ts';
 
-/** A named step at which a process kills itself when it reaches it for the `count`-th time. */
-export interface FailpointStep {
+/** A write at which a process kills itself. */
+export interface CrashStep {
   readonly process: string;
-  readonly name: string;
-  readonly count: number;
+  /** As kit/testing/crash-points.ts says it. */
+  readonly at: string;
 }
 
 /** One fault. Times in milliseconds. */
@@ -12,7 +12,7 @@ export type Fault =
   /** kill -9; `againAfterMs`: killed a second time this long after its restart, ready or not. */
   | { readonly kind: 'kill'; readonly process: string; readonly againAfterMs?: number }
   /** The process kills itself at each step; the steps of one process happen one after the other. */
-  | { readonly kind: 'failpoint'; readonly steps: readonly FailpointStep[] }
+  | { readonly kind: 'crash'; readonly steps: readonly CrashStep[] }
   /** SIGSTOP for longer than the leases, then SIGCONT. */
   | { readonly kind: 'freeze'; readonly process: string; readonly forMs: number }
   /** kill -9 of MongoDB, Kafka or S3, and a restart after `awayMs`. */
@@ -62,8 +62,8 @@ export function describeRound({ fault, beside }: Round): string {
 
 function describeFault(fault: Fault): string {
   switch (fault.kind) {
-    case 'failpoint':
-      return `dies at ${fault.steps.map((s) => `${s.name}=${s.count}`).join(' and ')}`;
+    case 'crash':
+      return `dies ${fault.steps.map(({ at }) => at).join(' and ')}`;
     case 'kill':
       return `kill -9 ${fault.process}${fault.againAfterMs ? ', again during its restart' : ''}`;
     case 'freeze':

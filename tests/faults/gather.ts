@@ -272,26 +272,33 @@ export async function unknownCallbacks(admin: Admin, arrivals: Evidence['arrival
 }
 
 /**
- * Notifications that arrived after later ones although they were tried before them. A first attempt that
- * fails, for example because the notifier is frozen, does not delay later notifications (rule A20).
+ * Notifications that arrived after later ones although they were tried before them. A first attempt without a response
+ * in time, for example because a process is frozen, does not delay later notifications (rule A20). Its request may still
+ * arrive after theirs.
  */
 export async function triedBefore(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
+  const firstMs = firstArrivals(arrivals);
   const late = [...overtaken(arrivals, new Set()).values()].flat();
-  const deliveries = await Promise.all(
-    late.map(({ webhookId }) => admin.notifier.getDelivery({ notificationId: webhookId })),
+  const found = await Promise.all(
+    late.map(async ({ webhookId, behindId }) => {
+      const { recentAttempts } = await admin.notifier.getDelivery({ notificationId: webhookId });
+      const [first] = recentAttempts;
+      const isTried = first?.statusCode === 0 && Number(first.atMs) < (firstMs.get(behindId) ?? 0);
+      return isTried ? [webhookId] : [];
+    }),
   );
-  // Only if the first attempt got no response and did not arrive at the integrator's server.
-  return deliveries.flatMap(({ delivery, recentAttempts: [first] }) => {
-    if (!delivery || first?.statusCode !== 0) return [];
-    const arrived = arrivals.filter(({ webhookId }) => webhookId === delivery.notificationId).length;
-    return delivery.attempts > arrived ? [delivery.notificationId] : [];
-  });
+  return found.flat();
+}
+
+function firstArrivals(arrivals: Evidence['arrivals']): ReadonlyMap<string, number> {
+  const firstMs = new Map<string, number>();
+  for (const { webhookId, atMs } of arrivals) if (!firstMs.has(webhookId)) firstMs.set(webhookId, atMs);
+  return firstMs;
 }
 
 /** Notifications that overtook others after they had waited for them as long as permitted. */
 export async function impatient(admin: Admin, arrivals: Evidence['arrivals']): Promise<string[]> {
-  const firstMs = new Map<string, number>();
-  for (const { webhookId, atMs } of arrivals) if (!firstMs.has(webhookId)) firstMs.set(webhookId, atMs);
+  const firstMs = firstArrivals(arrivals);
   const found = new Set<string>();
   const looked = new Set<string>();
   for (;;) {

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { kafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
-import type { FailpointStep, Fault, Round } from './fault.ts';
+import type { CrashStep, Fault, Round } from './fault.ts';
 import { beAbsent, skew, swamp } from './injections/headset-talk.ts';
 import { type Poison, poison } from './injections/poison.ts';
 import { storm } from './injections/storm.ts';
+import { crashingAt } from './inside/environment.ts';
 import type { World } from './world.ts';
 
-/** How long a ready platform may take to reach a failpoint. */
+/** How long a ready platform may take to come to a write. */
 const reachMs = 12_000;
 
 /** The same, including the time until the platform is ready. */
@@ -21,10 +22,10 @@ interface Window {
 export interface Tally {
   /** Faults by kind. */
   readonly faults: Map<string, number>;
-  /** Failpoints at which a process died, and how often. */
-  readonly reached: Map<string, number>;
-  /** Failpoints that were armed and not reached in time. */
-  readonly unreached: string[];
+  /** Writes at which a process died. */
+  readonly crashes: string[];
+  /** Writes that did not come in time. */
+  readonly missed: string[];
   /** Periods in which MongoDB, Kafka or S3 was away; `process`: only for that process. */
   readonly outages: (Window & { readonly server: string; readonly process?: string })[];
   /** Periods in which a process was frozen. */
@@ -45,29 +46,29 @@ export function createKiller(world: World, ready: () => Promise<unknown>) {
   const brokers = backing?.kafkaBrokers ?? '';
   const names = kafkaNames(backing?.kafkaPrefix);
   const tally: Tally = {
-    ...{ faults: new Map(), reached: new Map(), unreached: [], outages: [], freezes: [], clocks: [] },
+    ...{ faults: new Map(), crashes: [], missed: [], outages: [], freezes: [], clocks: [] },
     ...{ restarts: [], poison: [], backlogs: [] },
   };
   const count = (map: Map<string, number>, name: string) => map.set(name, (map.get(name) ?? 0) + 1);
 
   /** All steps of one process, one after the other: each start is armed with the next step. */
-  const runSteps = async (name: string, steps: readonly FailpointStep[]): Promise<string[]> => {
+  const runSteps = async (name: string, steps: readonly CrashStep[]): Promise<string[]> => {
     const notes: string[] = [];
     supervisor.prepare(
       name,
-      steps.map((s) => ({ FAILPOINTS: `${s.name}=${s.count}` })),
+      steps.map(({ at }) => crashingAt(at)),
     );
     await supervisor.kill(name);
-    for (const step of steps) {
+    for (const { at } of steps) {
       const before = supervisor.deathsOf(name);
       try {
         const died = supervisor.died(name, before + 1, longestMs);
         await Promise.race([died, ready().then(() => supervisor.died(name, before + 1, reachMs))]);
         await died;
-        count(tally.reached, step.name);
+        tally.crashes.push(at);
       } catch {
-        tally.unreached.push(step.name);
-        notes.push(`${step.name} not reached: kill -9`);
+        tally.missed.push(at);
+        notes.push(`not ${at}: kill -9`);
         await supervisor.kill(name);
       }
     }
@@ -80,7 +81,7 @@ export function createKiller(world: World, ready: () => Promise<unknown>) {
     const fromMs = Date.now();
     const window = () => ({ fromMs, toMs: Date.now() });
     switch (fault.kind) {
-      case 'failpoint': {
+      case 'crash': {
         const byProcess = Map.groupBy(fault.steps, (s) => s.process);
         return (await Promise.all([...byProcess].map(([name, steps]) => runSteps(name, steps)))).flat();
       }

@@ -16,7 +16,7 @@ export function describeRun(result: RunResult): string[] {
     `kinds       ${[...Map.groupBy(calls, (c) => c.kind)].map(([kind, list]) => `${list.length} ${kind}`).join(', ')}; ${canceled} transactions canceled by request`,
     `unanswered  ${unanswered(evidence).length} transactions of calls that were refused after an attempt without an answer`,
     `faults      ${[...tally.faults].map(([kind, n]) => `${n} ${kind}`).join(', ')}`,
-    `failpoints  ${tally.reached.size} steps reached${tally.unreached.length > 0 ? `; not reached: ${tally.unreached.join(', ')}` : ''}`,
+    `crashes     ${tally.crashes.length} of ${tally.crashes.length + tally.missed.length} happened${tally.missed.map((at) => `; not ${at}`).join('')}`,
     `effects     ${evidence.effects.length}`,
     `headsets    ${evidence.reports.length} reports, ${evidence.uploads.length} files (${evidence.storedFiles.length} stored), ${evidence.packages.length} packages`,
     `meetings    ${evidence.soraEvents.length} events of Sora, ${evidence.spent.length} uses, ${evidence.recordings.length} recordings in ${evidence.puts.length} parts; ${evidence.lapsedUploads.length} stopped by an expired lease`,

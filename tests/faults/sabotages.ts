@@ -1,5 +1,5 @@
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
-import type { FailpointStep, Round } from './fault.ts';
+import type { Round } from './fault.ts';
 import type { Mutation } from './inside/environment.ts';
 import type { LoadOptions } from './load/target.ts';
 import type { Amount } from './run.ts';
@@ -23,8 +23,11 @@ export interface Sabotage {
   readonly effectMs: number;
 }
 
-const at = (name: string, count: number): FailpointStep => ({ process: 'platform', name, count });
-const dies = (...steps: FailpointStep[]): Round => ({ fault: { kind: 'failpoint', steps }, restMs: 200 });
+const dies = (...at: string[]): Round => ({
+  fault: { kind: 'crash', steps: at.map((one) => ({ process: 'platform', at: one })) },
+  restMs: 200,
+});
+const ended = (count: number) => `after store transactions.transactions.end ${count}`;
 const headsetsDie = (restMs: number): Round => ({
   fault: { kind: 'headsets', process: 'headsets-2' },
   restMs,
@@ -138,10 +141,10 @@ export const sabotages: readonly Sabotage[] = [
     stack: 'embedded',
     without: [sweeper],
     rounds: [
-      dies(at('transactions.finished', 1), at('transactions.changed', 2)),
-      dies(at('transactions.finished', 2), at('transactions.inserted', 1)),
-      dies(at('transactions.finished', 1), at('transactions.finished', 3)),
-      dies(at('transactions.finished', 1), at('transactions.finished', 2)),
+      dies(ended(1), 'before log transactions.notifications 2'),
+      dies(ended(2), 'after store transactions.transactions.createdAt'),
+      dies(ended(1), ended(3)),
+      dies(ended(1), ended(2)),
     ],
     load: { commanders: 3, cancelAwayShare: 0, pairShare: 0.04, pauseMs: 160 },
     effectMs: 0,
@@ -152,7 +155,7 @@ export const sabotages: readonly Sabotage[] = [
     // The load breaks the first and the last promise: headsets disconnect while they work, and their commands are
     // canceled; one headset is handed over between customers. After the process dies, the log delivers usage
     // again that was recorded before.
-    rounds: [headsetsDie(3000), headsetsDie(3000), dies(at('billing.usageOnSheet', 1))],
+    rounds: [headsetsDie(3000), headsetsDie(3000), dies('after store billing.sheets')],
     load: { commanders: 4, cancelAwayShare: 0.6, pairShare: 0, pauseMs: 80 },
     atLeast: { calls: 120, readings: 60 },
     effectMs: 200,

@@ -1,12 +1,12 @@
-import type { FailpointStep, Fault, Round } from './fault.ts';
+import type { CrashStep, Fault, Round } from './fault.ts';
 import { lineFaults } from './network/relay.ts';
 import { planRounds, type Targets } from './schedule.ts';
 
-const names = Array.from({ length: 47 }, (_, i) => `devices.step${i}`);
+const names = Array.from({ length: 47 }, (_, i) => `store devices.c${i}`);
 const targets: Targets = {
   processes: ['devices', 'transactions', 'gateway'],
   headsets: ['headsets-1', 'headsets-2'],
-  failpoints: names.map((name) => ({ process: 'devices', name, rare: name.endsWith('7') })),
+  writes: names.map((name) => ({ process: 'devices', name, most: name.endsWith('7') ? 1 : 3 })),
   backing: ['mongo', 'kafka'],
   services: [['devices'], ['transactions'], ['gateway', 'gateway-2']],
   lines: ['devices>mongo', 'devices>kafka', 'headsets-1>device-link'],
@@ -15,8 +15,8 @@ const targets: Targets = {
   tenants: 2,
   leaseMs: 2000,
 };
-const steps = (rounds: readonly Round[]): FailpointStep[] =>
-  rounds.flatMap(({ fault }) => (fault.kind === 'failpoint' ? fault.steps : []));
+const steps = (rounds: readonly Round[]): CrashStep[] =>
+  rounds.flatMap(({ fault }) => (fault.kind === 'crash' ? fault.steps : []));
 const faults = (rounds: readonly Round[]): Fault[] => rounds.flatMap((r) => [r.fault, r.beside ?? []].flat());
 const kinds = (rounds: readonly Round[]) => new Set(rounds.map((r) => r.fault.kind));
 
@@ -27,24 +27,28 @@ describe('the schedule of faults', () => {
   });
 
   it.each([1, 2, 3, 4, 5])(
-    'reaches every failpoint and every kind of fault in 20 rounds (seed %i)',
+    'has a crash at each write and every kind of fault in 20 rounds (seed %i)',
     (seed) => {
       const rounds = planRounds(seed, 20, targets);
       expect(rounds).toHaveLength(20);
-      expect(new Set(steps(rounds).map((s) => s.name))).toEqual(new Set(names));
+      expect(new Set(steps(rounds).map(({ at }) => at.split(' ').slice(1, 3).join(' ')))).toEqual(
+        new Set(names),
+      );
       expect(kinds(rounds)).toEqual(
         new Set([
-          ...['failpoint', 'kill', 'headsets', 'freeze', 'backing', 'line', 'clock', 'skew'],
+          ...['crash', 'kill', 'headsets', 'freeze', 'backing', 'line', 'clock', 'skew'],
           ...['terminate', 'storm', 'poison', 'backlog', 'absence'],
         ]),
       );
     },
   );
 
-  it('uses a rare failpoint at its first pass, and any other one up to its third', () => {
-    const counts = steps(planRounds(1, 200, targets));
-    expect(new Set(counts.filter((s) => s.name.endsWith('7')).map((s) => s.count))).toEqual(new Set([1]));
-    expect(new Set(counts.map((s) => s.count))).toEqual(new Set([1, 2, 3]));
+  it('crashes before and after writes, at the first or one up to the last of which a process dies', () => {
+    const all = steps(planRounds(1, 200, targets)).map(({ at }) => at);
+    const counts = (some: readonly string[]) => new Set(some.map((at) => at.slice(-1)));
+    expect(counts(all.filter((at) => / store devices\.c\d*7 /.test(at)))).toEqual(new Set(['1']));
+    expect(counts(all)).toEqual(new Set(['1', '2', '3']));
+    expect(new Set(all.map((at) => at.split(' ')[0]))).toEqual(new Set(['before', 'after']));
   });
 
   it('freezes for longer than the leases', () => {
@@ -69,7 +73,7 @@ describe('the schedule of faults', () => {
 
   it('combines no fault with one that is judged alone', () => {
     for (const { fault, beside } of planRounds(1, 300, targets)) {
-      if (['failpoint', 'terminate', 'backlog'].includes(fault.kind)) expect(beside).toBeUndefined();
+      if (['crash', 'terminate', 'backlog'].includes(fault.kind)) expect(beside).toBeUndefined();
     }
   });
 

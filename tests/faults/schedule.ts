@@ -1,4 +1,4 @@
-import type { FailpointStep, Fault, Round } from './fault.ts';
+import type { CrashStep, Fault, Round } from './fault.ts';
 import type { LineFault, LineState } from './network/relay.ts';
 import { createRandom, type Random } from './random.ts';
 
@@ -8,8 +8,8 @@ export interface Targets {
   /** The processes of each service, for rolling restarts. */
   readonly services: readonly (readonly string[])[];
   readonly headsets: readonly string[];
-  /** All failpoints with the process that has them; `rare`: the load reaches it only now and then. */
-  readonly failpoints: readonly { readonly process: string; readonly name: string; readonly rare: boolean }[];
+  /** What the processes write, as crash-points.ts names it; `most`: the last of these writes at which a process dies. */
+  readonly writes: readonly { readonly process: string; readonly name: string; readonly most: number }[];
   readonly backing: readonly ('mongo' | 'kafka' | 's3')[];
   /** Lines to MongoDB and Kafka, and those of the headsets. */
   readonly lines: readonly string[];
@@ -25,9 +25,9 @@ export interface Targets {
   readonly leaseMs: number;
 }
 
-/** Share of the rounds that are failpoint rounds. */
-const failpointShare = 0.35;
-/** This many rounds reach every failpoint; each failpoint round has as many steps as that needs. */
+/** Share of the rounds that are crash rounds. */
+const crashShare = 0.35;
+/** This many rounds crash at each write; each crash round has as many steps as that needs. */
 export const roundsForAll = 20;
 /** Share of the other rounds that have a second fault. */
 const besideShare = 0.35;
@@ -40,22 +40,22 @@ const headsetLineFaults: readonly LineFault[] = ['dropped', 'delayed', 'held', '
 const allLineFaults: readonly LineFault[] = [...headsetLineFaults, 'lost'];
 
 /**
- * The rounds of a seed; a pure function, so that a seed reproduces them. Each failpoint is used once before
+ * The rounds of a seed; a pure function, so that a seed reproduces them. Each write is used once before
  * any is used again. The other kinds of faults and their targets are distributed evenly.
  */
 export function planRounds(seed: number, count: number, targets: Targets): Round[] {
   const random = createRandom(seed, 'schedule');
   const kinds = dealKinds(random, count, targets);
-  const failpoints = turns(random, targets.failpoints);
-  const perRound = Math.ceil(targets.failpoints.length / failpointRounds(roundsForAll));
+  const writes = turns(random, targets.writes);
+  const perRound = Math.ceil(targets.writes.length / crashRounds(roundsForAll));
   const make = faultMaker(random, targets);
-  const steps = (): FailpointStep[] =>
-    Array.from({ length: perRound }, failpoints).map(({ rare, ...f }) => ({
-      ...f,
-      count: rare ? 1 : random.between(1, 3),
+  const steps = (): CrashStep[] =>
+    Array.from({ length: perRound }, writes).map(({ process, name, most }) => ({
+      process,
+      at: `${random.pick(['before', 'after'])} ${name} ${random.between(1, most)}`,
     }));
   return kinds.map((kind) => {
-    if (kind === 'failpoint') {
+    if (kind === 'crash') {
       return { fault: { kind, steps: steps() }, restMs: random.between(200, 900) };
     }
     const fault = make(kind);
@@ -75,8 +75,8 @@ function mayHaveBeside(kind: Kind): boolean {
   return kind === 'kill' || kind === 'freeze' || kind === 'backing' || kind === 'storm' || kind === 'poison';
 }
 
-function failpointRounds(count: number): number {
-  return Math.ceil(count * failpointShare);
+function crashRounds(count: number): number {
+  return Math.ceil(count * crashShare);
 }
 
 /** How many rounds each kind gets, in a seeded order. */
@@ -98,12 +98,12 @@ function dealKinds(random: Random, count: number, targets: Targets): Kind[] {
   const { only } = targets;
   if (only) {
     const some = [...new Set(others)].filter((kind) => only.includes(kind));
-    if (only.includes('failpoint')) some.push('failpoint');
+    if (only.includes('crash')) some.push('crash');
     if (some.length === 0)
       throw new RangeError(`nothing of these kinds can be broken here: ${only.join(', ')}`);
     return random.shuffled(Array.from({ length: count }, (_, i) => some[i % some.length] as Kind));
   }
-  const kinds: Kind[] = Array.from({ length: failpointRounds(count) }, () => 'failpoint');
+  const kinds: Kind[] = Array.from({ length: crashRounds(count) }, () => 'crash');
   for (let i = 0; kinds.length < count; i++) kinds.push(others[i % others.length] as Kind);
   return random.shuffled(kinds);
 }
@@ -118,7 +118,7 @@ function faultMaker(random: Random, targets: Targets) {
   const lines = turns(random, [...targets.lines.map((line) => [line]), ...targets.partitions]);
   const beyondLease = () => targets.leaseMs + random.between(300, 1200);
   const sign = () => (random.chance(0.5) ? 1 : -1);
-  return (kind: Exclude<Kind, 'failpoint'>): Fault => {
+  return (kind: Exclude<Kind, 'crash'>): Fault => {
     switch (kind) {
       case 'kill':
         return {

@@ -1,33 +1,60 @@
-import { billingFailpoints } from '@headset-cloud/billing/failpoints.ts';
-import { communicationFailpoints } from '@headset-cloud/communication/failpoints.ts';
-import { connectivityFailpoints } from '@headset-cloud/connectivity/failpoints.ts';
-import { deviceLinkFailpoints } from '@headset-cloud/device-link/failpoints.ts';
-import { devicesFailpoints } from '@headset-cloud/devices/failpoints.ts';
-import { notifierFailpoints } from '@headset-cloud/notifier/failpoints.ts';
-import { transactionsFailpoints } from '@headset-cloud/transactions/failpoints.ts';
-import { updatesFailpoints } from '@headset-cloud/updates/failpoints.ts';
+import { parseCrashPoint } from '@headset-cloud/kit/testing/crash-points.ts';
 import { partitionsOf, servicesOf } from './callers.ts';
 import { groups } from './groups.ts';
 import type { Targets } from './schedule.ts';
 import { longestLeaseMs, type World } from './world.ts';
 
-/** All steps between two writes that a service names. */
-export const allFailpoints: readonly string[] = [
-  ...devicesFailpoints,
-  ...transactionsFailpoints,
-  ...deviceLinkFailpoints,
-  ...notifierFailpoints,
-  ...connectivityFailpoints,
-  ...updatesFailpoints,
-  ...communicationFailpoints,
-  ...billingFailpoints,
-];
-
-/** Steps that the load reaches rarely, so that waiting for the third time would take too long. */
-const rare = /^(updates|communication|devices\.(reset|returning|given-back|released|settled))/;
-
-/** Steps that the load does not reach: it has no recovery, and no outage of an hour. The notifier's own tests die there. */
-const elsewhere = /^notifier\.(recovered|outage|owed|noticed|unmarked|settled)$/;
+/**
+ * What the services write under the load (kit/testing/crash-points.ts). The number: at most so many of these writes come
+ * before the process dies, no more than a few seconds bring.
+ */
+const writes: Readonly<Record<string, number>> = {
+  'store devices.devices.activation': 3,
+  'store devices.devices.pending': 5,
+  'store devices.devices.reported': 3,
+  'store devices.applications.audit': 3,
+  'store devices.idempotency': 5,
+  'rpc devices.CreateTransaction': 5,
+  'log devices.device-lifecycle': 2,
+  'log devices.notifications': 2,
+  'store transactions.heads': 5,
+  'store transactions.transactions.createdAt': 5,
+  'store transactions.transactions.outboxSeq': 10,
+  'store transactions.transactions.end': 5,
+  'store transactions.transactions.reportId': 3,
+  'store transactions.transactions.cancelStamp': 2,
+  'store transactions.transactions.bulkWrite': 5,
+  'rpc transactions.Deliver': 5,
+  'rpc transactions.UndoActivation': 1,
+  'log transactions.notifications': 5,
+  'store device-link.sessions.findOneAndUpdate': 2,
+  'store device-link.sessions.bulkWrite': 1,
+  'rpc device-link.HeadsetOnline': 3,
+  'rpc device-link.Accept': 5,
+  'log device-link.transaction-reports': 5,
+  'log device-link.device-reports': 5,
+  'rpc notifier.GetDestination': 3,
+  'store notifier.deliveries.insertMany': 3,
+  'store notifier.deliveries.bulkWrite': 2,
+  'store notifier.deliveries.updateMany': 1,
+  'store notifier.feed_partitions': 2,
+  'store updates.uploadPlaces': 1,
+  'store updates.uploads.findOneAndUpdate': 1,
+  'store updates.uploads.updateOne': 2,
+  'store updates.artifacts': 2,
+  'rpc updates.SendOperation': 1,
+  'store communication.endpoints.places': 2,
+  'store communication.channels': 2,
+  'store communication.events': 3,
+  'store communication.connections': 2,
+  'store communication.recordings.files': 6,
+  'store communication.recordings.owed': 2,
+  'log communication.notifications': 1,
+  'store billing.usage': 2,
+  'store billing.sheets': 1,
+  'store billing.lifecycle': 2,
+  'store billing.records': 2,
+};
 
 /** The available targets of faults in a running world. */
 export function targetsOf({ stack, headsets, network, tenants }: World): Targets {
@@ -45,13 +72,11 @@ export function targetsOf({ stack, headsets, network, tenants }: World): Targets
     groups: backing?.kafka ? groups : [],
     tenants: tenants.length,
     headsets: headsets.map((h) => h.process.name),
-    failpoints: allFailpoints
-      .filter((name) => !elsewhere.test(name))
-      .map((name) => ({
-        name,
-        process: processOf(name, processes),
-        rare: rare.test(name),
-      })),
+    writes: Object.entries(writes).map(([name, most]) => ({
+      process: processOf(name, processes),
+      name,
+      most,
+    })),
     backing: [
       ...(backing?.mongo ? (['mongo'] as const) : []),
       ...(backing?.kafka ? (['kafka'] as const) : []),
@@ -61,8 +86,8 @@ export function targetsOf({ stack, headsets, network, tenants }: World): Targets
   };
 }
 
-/** The process of a failpoint, which is named after its service; the embedded stack has one process. */
-function processOf(failpoint: string, processes: Readonly<Record<string, unknown>>): string {
-  const service = failpoint.split('.')[0] as string;
+/** The process of the service that a write names; the embedded stack has one process. */
+function processOf(write: string, processes: Readonly<Record<string, unknown>>): string {
+  const { service } = parseCrashPoint(`after ${write}`);
   return service in processes ? service : 'platform';
 }

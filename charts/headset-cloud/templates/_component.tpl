@@ -153,11 +153,12 @@ spec:
             {{- include "hc.env" (include "hc.settings.component" $args | fromYaml) | trim | nindent 12 }}
           ports: {{- include "hc.component.ports" (merge (dict "key" "containerPort") .) | trim | nindent 12 }}
           # The admin port answers first, also while a store is unavailable; then /readyz names the missing store.
+          # Five minutes: on a busy node a start takes longer, and a restart would only add load.
           startupProbe:
             httpGet: {path: /livez, port: admin}
             periodSeconds: 1
             timeoutSeconds: 2
-            failureThreshold: 60
+            failureThreshold: 300
           livenessProbe:
             httpGet: {path: /livez, port: admin}
             periodSeconds: 10

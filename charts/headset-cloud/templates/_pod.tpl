@@ -147,8 +147,7 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- if $v.trial.issuer }}{{ $except = append $except (printf "%s-trial-issuer" .root.Release.Name) }}{{ end -}}
 {{- with $except }}{{ $_ := set $env "EGRESS_NO_PROXY" (join "," .) }}{{ end -}}
 {{- end -}}
-{{- $common := ternary dict $v.settings (eq .name "site") -}}
-{{- range $key, $value := merge (deepCopy ($c.values.settings | default dict)) (deepCopy $common) }}{{ $_ := set $env $key (include "hc.text" $value) }}{{ end -}}
+{{- range $key, $value := merge (deepCopy ($c.values.settings | default dict)) (deepCopy $v.settings) }}{{ $_ := set $env $key (include "hc.text" $value) }}{{ end -}}
 {{- $env | toYaml -}}
 {{- end -}}
 
@@ -199,7 +198,7 @@ value, so each $ is doubled, but where the chart itself names a variable.
 {{/* The names of the settings that a component reads from Secrets, separated by blanks; arguments: root, name, component. */}}
 {{- define "hc.secretsOf" -}}
 ADMIN_TOKEN
-{{- if and (ne .name "site") .root.Values.secrets.adminTokenBefore.name }} ADMIN_TOKEN_BEFORE{{ end -}}
+{{- if .root.Values.secrets.adminTokenBefore.name }} ADMIN_TOKEN_BEFORE{{ end -}}
 {{- if .root.Values.secrets.metricsToken.name }} METRICS_TOKEN{{ end -}}
 {{- if .component.stores }} MONGODB_URI{{ end -}}
 {{- if or .component.seals (and .component.stores .root.Values.secrets.secretKeyForAll) }} SECRET_KEY{{ if .root.Values.secrets.secretKeyOthers.name }} SECRET_KEY_OTHERS{{ end }}{{ end -}}

@@ -153,7 +153,7 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- $r := $component.values.resources -}}
 {{- if gt (include "hc.bytes" $r.requests.memory | int64) (include "hc.bytes" $r.limits.memory | int64) }}{{ $p = append $p (printf "%s.resources.requests.memory (%s) is above limits.memory (%s): raise the limit, or lower the request." (ternary "site" $path (eq $name "site")) $r.requests.memory $r.limits.memory) }}{{ end -}}
 {{- /* Memory of an idle process, and of the site under load: with less the kernel kills it. */ -}}
-{{- $least := get (dict "gateway" "218Mi" "site" "96Mi") $name | default "160Mi" -}}
+{{- $least := get (dict "gateway" "218Mi" "site" "104Mi") $name | default "160Mi" -}}
 {{- if lt (include "hc.bytes" $r.limits.memory | int64) (include "hc.bytes" $least | int64) }}{{ $p = append $p (printf "%s.resources.limits.memory is %s, but such a process takes up to %s (docs/operations/reference.md, \"Sizing\"), and would be killed: raise it." (ternary "site" $path (eq $name "site")) $r.limits.memory $least) }}{{ end -}}
 {{- if and $component.values.maxReplicas (lt (int $component.values.maxReplicas) $replicas) }}{{ $p = append $p (printf "%s.maxReplicas (%v) is below %s.replicas (%d): raise it, or set it to 0 for a fixed number." $path $component.values.maxReplicas $path $replicas) }}{{ end -}}
 {{- if and $component.consumes (gt $most (int $v.kafka.partitions)) }}{{ $p = append $p (printf "%s may have %d replicas, but topics have %v partitions: a consumer more than partitions is idle. Lower %s.replicas or maxReplicas, or create the topics with more partitions and raise kafka.partitions." $path $most $v.kafka.partitions $path) }}{{ end -}}

@@ -1,7 +1,6 @@
 import { type ReactElement, useEffect, useRef, useState } from 'react';
 import { ja } from '../strings/ja';
 import { type Loaded, type LoadFailure, loadAnnouncements } from '../theme/Announcements/load';
-import { renderAnnouncements } from '../theme/Announcements/markdown';
 import { isFocusLost } from '../theme/focus';
 import { PageHead } from '../theme/PageHead';
 import { useSite } from '../theme/useSite';
@@ -71,16 +70,11 @@ export default function Information(): ReactElement {
               {ja.error.retry} <span lang="en">({ja.error.retryEnglish})</span>
             </button>
           </div>
-        ) : loaded.nodes.length === 0 ? (
+        ) : loaded.html === '' ? (
           <p className="information__empty">{ja.information.empty}</p>
         ) : (
-          <div className="prose">
-            {renderAnnouncements(
-              loaded.nodes,
-              new URL(announcementsUrl, window.location.href).href,
-              window.location.origin,
-            )}
-          </div>
+          // biome-ignore lint/security/noDangerouslySetInnerHtml: safe HTML of src/markdown.ts
+          <div className="prose" dangerouslySetInnerHTML={{ __html: loaded.html }} />
         )}
       </div>
     </main>

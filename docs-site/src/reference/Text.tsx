@@ -17,6 +17,6 @@ export function Text({
   const html = view.html(text);
   const inner = oneParagraph.exec(html)?.[1];
   const Tag = inner === undefined ? 'div' : 'p';
-  // biome-ignore lint/security/noDangerouslySetInnerHtml: safe HTML of build/markdown.ts
+  // biome-ignore lint/security/noDangerouslySetInnerHtml: safe HTML of src/markdown.ts
   return <Tag className={className} dangerouslySetInnerHTML={{ __html: inner ?? html }} />;
 }

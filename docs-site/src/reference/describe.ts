@@ -1,9 +1,11 @@
 import { STATUS_CODES } from 'node:http';
+import { slug } from 'github-slugger';
+import { divideByHeadings, joinLines, plainText, renderMarkdown } from '../markdown';
 import { apiWords } from '../strings/api';
 import { ja } from '../strings/ja';
 import type { SearchRecord, SidebarCategory, TocItem } from '../types';
 import { ApiError, headerOf, operationsOf, sharedHeaderAnchor } from './model';
-import { joinText, relations } from './related';
+import { relations } from './related';
 import { signatureAnchor } from './samples';
 import { anchorPart } from './shape';
 import { twinOf } from './twin';
@@ -15,29 +17,10 @@ export interface Part {
   readonly text: string;
 }
 
-/** GitHub's way to make an id of a heading. */
-const slug = (title: string): string =>
-  title
-    .trim()
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replace(/\s+/g, '-');
-
 /** The lead of `info.description`, and its parts by `##`. */
 export function partsOf(description: string): { readonly lead: string; readonly parts: readonly Part[] } {
-  const lead: string[] = [];
-  const parts: { title: string; lines: string[] }[] = [];
-  let inCode = false;
-  for (const line of description.split('\n')) {
-    if (/^\s*(```|~~~)/.test(line)) inCode = !inCode;
-    const title = inCode ? undefined : /^##\s+(.+?)\s*#*$/.exec(line)?.[1];
-    if (title) parts.push({ title, lines: [] });
-    else (parts.at(-1)?.lines ?? lead).push(line);
-  }
-  return {
-    lead: lead.join('\n').trim(),
-    parts: parts.map(({ title, lines }) => ({ id: slug(title), title, text: lines.join('\n').trim() })),
-  };
+  const [lead, ...parts] = divideByHeadings(description);
+  return { lead: lead?.text ?? '', parts: parts.map((part) => ({ id: slug(part.title), ...part })) };
 }
 
 export interface Group {
@@ -101,14 +84,7 @@ export function sharedHeadersOf(document: OpenApiDocument): readonly Field[] {
 
 export const reasonOf = (status: string): string => STATUS_CODES[status] ?? '';
 
-/** Markdown without its marks, for search and for one-line texts. */
-export const plain = (text: string): string =>
-  joinText(text)
-    .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
-    .replace(/[`*_|#>]+/g, (marks) => (marks.includes('_') ? marks : ' '))
-    .replace(/\s+/g, ' ')
-    .replace(/([、。]) | (?=[、。])/g, '$1')
-    .trim();
+const plain = (text: string): string => plainText(renderMarkdown(joinLines(text)));
 
 /** Every field of a shape, nested ones with the names that lead to them. */
 export function* fieldsOf(

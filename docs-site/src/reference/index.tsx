@@ -1,5 +1,6 @@
 import type { ReactElement } from 'react';
 import { ValuesForm } from '../content/ValuesForm';
+import { joinLines, renderMarkdown } from '../markdown';
 import { apiWords } from '../strings/api';
 import { ja } from '../strings/ja';
 import { Icon } from '../theme/Icon';
@@ -8,7 +9,7 @@ import { describeApi, type Group, groupsOf, partsOf, sharedHeadersAnchor, shared
 import { Fields } from './Fields';
 import { operationsOf } from './model';
 import { Method, OperationView } from './OperationView';
-import { joinLines, linkCode, namedAddresses, relations } from './related';
+import { linkCode, namedAddresses, relations } from './related';
 import { Signature } from './Signature';
 import { Text } from './Text';
 import type { ApiInput, ApiPage } from './types';
@@ -25,7 +26,8 @@ function viewOf(input: ApiInput): View {
   return {
     input,
     related: relations(input),
-    html: (text) => linkCode(joinLines(input.markdown(text)), addresses),
+    html: (text) =>
+      linkCode(renderMarkdown(joinLines(text), { heading: (rank) => rank + 1 }).trim(), addresses),
     addressOf: (name) => addresses.get(name),
   };
 }

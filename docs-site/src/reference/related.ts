@@ -121,21 +121,3 @@ export const linkCode = (html: string, addresses: ReadonlyMap<string, string>, o
         : `<a href="${href.replaceAll('"', '&quot;')}">${whole}</a>`;
     },
   );
-
-const wide = '[\\u3000-\\u30ff\\u3400-\\u9fff\\uff00-\\uffef]';
-/** Headings and rows of tables keep their line, and so does a block of code. */
-const joinedText = new RegExp(
-  `^(?![#|])(.*${wide})[ \\t]*\\n[ \\t]*(?=${wide})|^(?![#|])(.*[、。」）])[ \\t]*\\n[ \\t]*(?![\\s#|>*+-]|\\u0060{3}|\\d+\\.\\s)`,
-  'gm',
-);
-const joined = new RegExp(`(${wide})\\n(?=${wide})|([、。」])\\n`, 'g');
-
-/** The same in markdown: a line break between two letters, or behind a stop, goes. */
-export const joinText = (text: string): string => text.replace(joinedText, '$1$2');
-
-/** Japanese has no spaces between words: a line break of the source must not become one. Blocks of code stay. */
-export const joinLines = (html: string): string =>
-  html
-    .split(/(<pre.*?<\/pre>)/gs)
-    .map((part) => (part.startsWith('<pre') ? part : part.replace(joined, '$1$2')))
-    .join('');

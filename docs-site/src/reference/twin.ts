@@ -1,11 +1,12 @@
+import { joinLines } from '../markdown';
 import { apiWords } from '../strings/api';
 import type { Group } from './describe';
 import { pretty } from './literals';
-import { joinText, relations } from './related';
+import { relations } from './related';
 import { shownParameters } from './samples';
 import type { ApiInput, Body, Field, Operation, Shape } from './types';
 
-const oneLine = (text: string): string => joinText(text.trim()).replace(/\s*\n\s*/g, ' ');
+const oneLine = (text: string): string => joinLines(text.trim()).replace(/\s*\n\s*/g, ' ');
 const code = (text: string): string => (text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``);
 
 const facts = (shape: Shape): string =>
@@ -78,7 +79,7 @@ function operationText(
       ...(scopes.length > 0 ? [`- ${apiWords.scope}: ${scopes.map(code).join(', ')}`] : []),
       ...(operation.bodyLimit ? [`- ${apiWords.bodyLimit(operation.bodyLimit)}`] : []),
     ].join('\n'),
-    joinText(operation.description.trim()),
+    joinLines(operation.description.trim()),
     ...(operation.parameters.length > 0
       ? [
           shownParameters(operation)
@@ -92,7 +93,7 @@ function operationText(
     ...(operation.request
       ? [
           `#### ${isCall ? apiWords.request : apiWords.received}`,
-          joinText(operation.request.description),
+          joinLines(operation.request.description),
           ...operation.request.bodies.flatMap(bodyText),
         ]
       : []),
@@ -124,10 +125,10 @@ export function twinOf(input: ApiInput, title: string, groups: readonly Group[])
     `# ${title}`,
     info.summary ?? '',
     `${apiWords.version} ${info.version}`,
-    joinText((info.description ?? '').trim()),
+    joinLines((info.description ?? '').trim()),
     ...groups.flatMap((group) => [
       `## ${group.title}`,
-      joinText(group.description),
+      joinLines(group.description),
       ...group.operations.flatMap((one) => operationText(input, one, related)),
     ]),
   ];

@@ -33,8 +33,6 @@ export interface ApiInput extends ApiSource {
   /** The other documents, to link a call with its callback and back. */
   readonly others: readonly ApiSource[];
   readonly highlight: (code: string, language: 'bash' | 'js' | 'python' | 'json' | 'http') => string;
-  /** Descriptions: safe HTML, raw HTML in them is text. `shift` lowers their headings, by 1 where nothing is said. */
-  readonly markdown: (text: string, shift?: number) => string;
 }
 
 export interface ApiPage {

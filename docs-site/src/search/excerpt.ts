@@ -1,6 +1,6 @@
-import { normalLetters, type Word } from './analyse';
+import { patternOf, type Word } from './analyse';
 
-/** A piece of a text, marked where it is what the query asked for. */
+/** A piece of a text, marked if the query asked for it. */
 export interface Piece {
   readonly text: string;
   readonly marked: boolean;
@@ -12,82 +12,31 @@ interface Match {
   readonly word: number;
 }
 
-const width = 80;
-/** On a phone, a line of an excerpt has about 20 letters: the match stands in the first. */
-const before = 14;
-
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-
-/** Finds a text in normal letters: `wifi` is `Wi-Fi` too, `サーバ` takes its long vowel along. */
-const needle = (text: string): RegExp =>
-  /^[a-z0-9]/.test(text)
-    ? new RegExp([...text].map(escaped).join('[-_. ]?'), 'g')
-    : new RegExp(`${escaped(text)}ー?`, 'g');
-
-interface Window {
+interface Range {
   readonly from: number;
   readonly to: number;
 }
 
-/** The part of a text with the most words: from a little before the first of them, if possible with its sentence. */
-function windowOf(text: string, found: readonly Match[], width: number): Window {
-  if (text.length <= width) return { from: 0, to: text.length };
-  let best = 0;
-  let bestEnd = 0;
-  let words = 0;
-  for (const { start, end } of found) {
-    const last = Math.max(end, start + width - before);
-    const near = found.filter((one) => one.start >= start && one.end <= last);
-    const count = new Set(near.map((one) => one.word)).size;
-    if (count > words) [best, bestEnd, words] = [start, end, count];
-  }
-  const sentence = text.lastIndexOf('。', best - 1) + 1;
-  const near = best - sentence <= width / 3 ? sentence : Math.max(0, best - before);
-  // A text that ends soon after the match leaves room before it.
-  const start = Math.max(near - before, Math.min(near, text.length - width), 0);
-  const border = start === sentence ? -1 : text.slice(start, best).search(/[。、 ]/);
-  let from = start === 0 ? 0 : start + border + 1;
-  while (from < best && /[。、 ]/.test(text[from] ?? '')) from++;
-  return { from, to: Math.min(text.length, Math.max(bestEnd, from + width)) };
-}
-
-/** One window, or two where one does not have all words. */
-function windowsOf(text: string, found: readonly Match[]): Window[] {
-  const missing = ({ from, to }: Window) => {
-    const inside = found.filter((one) => one.start >= from && one.end <= to).map((one) => one.word);
-    return found.filter((one) => !inside.includes(one.word));
-  };
-  const one = windowOf(text, found, width);
-  if (missing(one).length === 0) return [one];
-  const first = windowOf(text, found, width / 2);
-  const second = windowOf(text, missing(first), width / 2);
-  const [left, right] = first.from < second.from ? [first, second] : [second, first];
-  return left.to >= right.from ? [{ from: left.from, to: right.to }] : [left, right];
-}
+/** Length of an excerpt, and of what it shows before a match; letters. On a phone a line has about 20. */
+const width = 80;
+const before = 14;
 
 /** Marks the words of one query in titles and texts. */
 export function createMarker(words: readonly Word[]) {
-  // Words of one or two other letters stand in everything.
-  const needles = words.flatMap((word, index) =>
-    word.forms
-      .flatMap((one) => one.texts)
-      .filter((text) => text.length > 2 || !/^[a-z]+$/.test(text) || words.length === 1)
-      .map((text) => ({ find: needle(text), word: index })),
-  );
+  const patterns = words.map(patternOf);
 
-  function matches(text: string): Match[] {
-    const plain = normalLetters(text);
-    const all = needles.flatMap(({ find, word }) =>
-      [...plain.matchAll(find)].map((one) => ({
-        start: one.index,
-        end: one.index + one[0].length,
-        word,
-      })),
-    );
-    return all.sort((a, b) => a.start - b.start || b.end - a.end);
-  }
+  const matches = (text: string): Match[] =>
+    patterns
+      .flatMap((pattern, word) =>
+        [...text.matchAll(pattern)].map((one) => ({
+          start: one.index,
+          end: one.index + one[0].length,
+          word,
+        })),
+      )
+      .sort((a, b) => a.start - b.start || b.end - a.end);
 
-  function pieces(text: string, found: readonly Match[], from: number, to: number): Piece[] {
+  function pieces(text: string, found: readonly Match[], { from, to }: Range): Piece[] {
     const result: Piece[] = [];
     let at = from;
     for (const { start, end } of found) {
@@ -101,19 +50,49 @@ export function createMarker(words: readonly Word[]) {
   }
 
   return {
-    marks: (text: string): Piece[] => pieces(text, matches(text), 0, text.length),
-    /** The part of a text with the most words of the query; all names, if only they have one; else the beginning. */
+    marks: (text: string): Piece[] => pieces(text, matches(text), { from: 0, to: text.length }),
+    /** The parts of a text with words of the query; all names, if only they have one; else the beginning. */
     excerpt(source: string, names = ''): Piece[] {
       const text = source.replace(/\s+/g, ' ').trim();
       const found = matches(text);
       const named = found.length === 0 ? matches(names) : [];
-      if (named.length > 0) return pieces(names, named, 0, names.length);
+      if (named.length > 0) return pieces(names, named, { from: 0, to: names.length });
       const dots: Piece = { text: '…', marked: false };
-      const windows = windowsOf(text, found);
+      const ranges = rangesOf(text, found);
       return [
-        ...windows.flatMap(({ from, to }) => [...(from > 0 ? [dots] : []), ...pieces(text, found, from, to)]),
-        ...((windows.at(-1)?.to ?? 0) < text.length ? [dots] : []),
+        ...ranges.flatMap((range) => [...(range.from > 0 ? [dots] : []), ...pieces(text, found, range)]),
+        ...((ranges.at(-1)?.to ?? 0) < text.length ? [dots] : []),
       ];
     },
   };
+}
+
+/** Where a range that shows a match begins: with its sentence if that is near, else a little before the match. */
+function beginning(text: string, { start }: Match): number {
+  const sentence = text.lastIndexOf('。', start - 1) + 1;
+  if (start - sentence <= width / 3) return sentence;
+  return start - before + text.slice(start - before, start).search(/[。、 ]/) + 1;
+}
+
+/** One range, or two if the words stand far from each other. */
+function rangesOf(text: string, found: readonly Match[]): Range[] {
+  if (text.length <= width) return [{ from: 0, to: text.length }];
+  const range = (match: Match | undefined, length: number): Range => {
+    const from = match ? Math.max(0, Math.min(beginning(text, match), text.length - length)) : 0;
+    return { from, to: Math.min(text.length, Math.max(from + length, match?.end ?? 0)) };
+  };
+  const words = (one: Range) =>
+    new Set(found.filter(({ start, end }) => start >= one.from && end <= one.to).map(({ word }) => word));
+  const all = found.map((match) => range(match, width));
+  const best = all.reduce((a, b) => (words(b).size > words(a).size ? b : a), range(found[0], width));
+  const shown = words(best);
+  const missing = found.find(({ word }) => !shown.has(word));
+  if (!missing) return [best];
+  const first = range(
+    found.find(({ start }) => start >= best.from),
+    width / 2,
+  );
+  const second = range(missing, width / 2);
+  const [left, right] = first.from < second.from ? [first, second] : [second, first];
+  return left.to >= right.from ? [{ from: left.from, to: right.to }] : [left, right];
 }

@@ -311,20 +311,20 @@ describe('announcements', () => {
 ---
 `,
     );
-    const html = await page.locator('.information .prose').innerHTML();
+    const html = (await page.locator('.information .prose').innerHTML()).replace(/>\n</g, '><');
     for (const part of [
       '<h2>見出し</h2>',
       '<strong>「重要」</strong>です。<em>強調</em>と<del>取り消し</del>、<code>code</code>、snake_case_name、*そのまま*。',
       '<br>',
-      '<ul><li><p>一</p><ul><li><p>一の一\n続き</p></li></ul></li><li><p>二</p></li></ul>',
-      '<ol start="3"><li><p>三</p></li><li><p>四</p></li></ol>',
+      '<ul><li>一\n<ul><li>一の一\n続き</li></ul></li><li>二</li></ul>',
+      '<ol start="3"><li>三</li><li>四</li></ol>',
       '<blockquote><p>引用</p></blockquote>',
       '<a href="https://quote.example/"',
       '<a href="https://first.example/"',
       '<img src="/announcements/pic.png" alt="代わりの文"',
-      '<tr><th>列</th><th>値</th></tr>',
-      '<tr><td>a | b</td><td><code>c</code></td></tr>',
-      '<code>{ "a":  1 }</code>',
+      '<tr><th>列</th><th align="center">値</th></tr>',
+      '<tr><td>a | b</td><td align="center"><code>c</code></td></tr>',
+      '<code class="language-json">{ "a":  1 }\n</code>',
       '<hr>',
     ])
       assert.ok(html.includes(part), `${part} is not in\n${html}`);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get as httpGet, request } from 'node:http';
@@ -10,8 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { cacheControl } from '../../server/headers.ts';
 import { routeOf } from '../../server/routing.ts';
-import { type Running, start } from '../../server/run.ts';
-import { readServerSettings, type SettingsError } from '../../server/settings.ts';
+import { type Site, startSite } from '../support/site.ts';
 
 const large = `<!doctype html><title>a</title>${'あ'.repeat(20_000)}`;
 const contents: Record<string, string> = {
@@ -24,8 +22,7 @@ const contents: Record<string, string> = {
 };
 
 let folder: string;
-let site: Running;
-let url: string;
+let site: Site;
 
 function makeDist(): string {
   const made = mkdtempSync(join(tmpdir(), 'site-server-'));
@@ -45,27 +42,20 @@ function makeDist(): string {
   return made;
 }
 
-const settings = (env: Record<string, string> = {}) =>
-  readServerSettings({ SITE_LISTEN: '127.0.0.1:0', ADMIN_LISTEN: '127.0.0.1:0', SITE_DIST: folder, ...env });
-
 before(async () => {
   folder = makeDist();
-  site = await start(settings());
-  url = `http://127.0.0.1:${site.port}`;
+  site = await startSite(folder);
 });
 after(async () => {
   await site.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
-const get = (path: string, init: RequestInit = {}) => fetch(url + path, { redirect: 'manual', ...init });
+const get = (path: string, init: RequestInit = {}) => fetch(site.url + path, { redirect: 'manual', ...init });
 
 /** A request whose path no client library has tidied. */
-async function raw(
-  path: string,
-  port = site.port,
-): Promise<{ status: number; body: string; location: string | undefined }> {
-  const sent = request({ host: '127.0.0.1', port, path });
+async function raw(path: string): Promise<{ status: number; body: string; location: string | undefined }> {
+  const sent = request({ host: '127.0.0.1', port: site.port, path });
   sent.end();
   const [response] = await once(sent, 'response');
   let body = '';
@@ -224,7 +214,7 @@ describe('server: methods, compression, caching', () => {
 
 describe('server: headers', () => {
   // protects against site/scripts
-  test('every answer bears the policies', async () => {
+  test('every answer has the policies', async () => {
     for (const [path, init] of [
       ['/a', {}],
       ['/nothing', {}],
@@ -260,8 +250,7 @@ describe('server: headers', () => {
       assert.match(said, /content-security-policy: default-src 'none'/);
       assert.match(said, /x-content-type-options: nosniff/);
       assert.equal(/^allow: GET, HEAD\r$/m.test(said), status === 405);
-      const metrics = await (await fetch(`http://127.0.0.1:${site.adminPort}/metrics`)).text();
-      assert.match(metrics, new RegExp(`status="${status}"\\} [1-9]`));
+      assert.match(await site.metrics.metrics(), new RegExp(`status="${status}"\\} [1-9]`));
     });
   }
   test('a page allows its own inline scripts, styles and the announcements’ origin', async () => {
@@ -278,108 +267,8 @@ describe('server: headers', () => {
 });
 
 describe('server: operation', () => {
-  test('the admin port tells of life, readiness and counts', async () => {
-    const admin = `http://127.0.0.1:${site.adminPort}`;
-    assert.equal(await (await fetch(`${admin}/livez`)).text(), 'ok\n');
-    assert.equal((await fetch(`${admin}/readyz`)).status, 200);
-    assert.match(
-      await (await fetch(`${admin}/metrics`)).text(),
-      /site_http_responses_total\{status="200"\} \d+/,
-    );
-    assert.equal((await fetch(`${admin}/other`)).status, 404);
-    assert.equal((await raw('http://any.example/livez', site.adminPort)).body, 'ok\n');
-  });
-  test('with a token, metrics demand it and health does not', async () => {
-    const own = await start(settings({ ADMIN_TOKEN: 'the-token' }));
-    try {
-      const admin = `http://127.0.0.1:${own.adminPort}`;
-      assert.equal((await fetch(`${admin}/metrics`)).status, 401);
-      assert.equal(
-        (await fetch(`${admin}/metrics`, { headers: { authorization: 'Bearer the-token' } })).status,
-        200,
-      );
-      assert.equal((await fetch(`${admin}/readyz`)).status, 200);
-    } finally {
-      await own.stop();
-    }
-  });
-  test('the token of the metrics reads them, too', async () => {
-    const own = await start(settings({ ADMIN_TOKEN: 'the-token', METRICS_TOKEN: 'of-the-metrics' }));
-    try {
-      const metricsBy = async (token: string) => {
-        const headers = { authorization: `Bearer ${token}` };
-        return (await fetch(`http://127.0.0.1:${own.adminPort}/metrics`, { headers })).status;
-      };
-      assert.equal(await metricsBy('the-token'), 200);
-      assert.equal(await metricsBy('of-the-metrics'), 200);
-      assert.equal(await metricsBy('of-nobody'), 401);
-    } finally {
-      await own.stop();
-    }
-  });
-  test('an admin port that is reachable from outside demands a token', () => {
-    assert.throws(() => settings({ ADMIN_LISTEN: '0.0.0.0:9100' }), /ADMIN_TOKEN: not set, but ADMIN_LISTEN/);
-  });
-  test('wrong settings are named', () => {
-    assert.throws(() => settings({ SITE_LISTEN: 'nonsense' }), /SITE_LISTEN: "nonsense"/);
-    assert.throws(() => settings({ STOP_GRACE_MS: 'soon' }), /STOP_GRACE_MS: "soon"/);
-    assert.throws(() => settings({ STOP_GRACE_MS: '99' }), /STOP_GRACE_MS: "99"/);
-    assert.throws(() => settings({ TURN_AWAY_MS: '120001' }), /TURN_AWAY_MS: "120001"/);
-    assert.throws(() => settings({ ADMIN_TOKEN_FILE: '/no/such/file' }), /ADMIN_TOKEN_FILE/);
-  });
-  test('wrong settings are named all at once', () => {
-    const wrong = { SITE_LISTEN: 'x', TURN_AWAY_MS: '-1', ADMIN_LISTEN: '0.0.0.0:9100', STOP_GRACE_MS: '1' };
-    assert.throws(
-      () => settings(wrong),
-      ({ problems }: SettingsError) => {
-        const named = problems.map(({ setting }) => setting);
-        assert.deepEqual(named, ['SITE_LISTEN', 'TURN_AWAY_MS', 'STOP_GRACE_MS', 'ADMIN_TOKEN']);
-        return true;
-      },
-    );
-  });
-  /** Runs the process until it ends by itself. */
-  const ended = (env: Record<string, string>) => {
-    const main = new URL('../../server/main.ts', import.meta.url).pathname;
-    const all = { SITE_LISTEN: '127.0.0.1:0', ADMIN_LISTEN: '127.0.0.1:0', SITE_DIST: folder, ...env };
-    const { status, stdout } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', main], {
-      env: all,
-      encoding: 'utf8',
-      timeout: 30_000,
-    });
-    const lines = stdout.trim().split('\n');
-    assert.equal(lines.length, 1, stdout);
-    const { time, ...line } = JSON.parse(lines[0] as string);
-    assert.ok(Date.parse(time) > 0);
-    return { status, line };
-  };
-  test('a wrong setting ends it with 2 and one JSON line, as it ends the platform’s processes', () => {
-    assert.deepEqual(ended({ STOP_GRACE_MS: 'soon' }), {
-      status: 2,
-      line: {
-        level: 'fatal',
-        service: 'docs-site',
-        message: 'wrong configuration',
-        problems: [
-          {
-            setting: 'STOP_GRACE_MS',
-            reason: 'STOP_GRACE_MS: "soon" is no number of milliseconds from 100 to 600000',
-          },
-        ],
-      },
-    });
-  });
-  test('a taken port ends it with 1 and one JSON line', () => {
-    const { status, line } = ended({ SITE_LISTEN: `127.0.0.1:${site.port}` });
-    assert.equal(status, 1);
-    assert.equal(line.level, 'fatal');
-    assert.match(line.err.message, /SITE_LISTEN: port \d+ is taken/);
-  });
-  test('without a built site it says what to do', async () => {
-    await assert.rejects(
-      start(settings({ SITE_DIST: join(folder, 'none') })),
-      /There is no whole built site in .*make site/,
-    );
+  test('answers are counted by status', async () => {
+    assert.match(await site.metrics.metrics(), /site_http_responses_total\{status="200"\} \d+/);
   });
   for (const [what, damage] of [
     ['an empty list', (made: string) => writeFileSync(join(made, 'server.json'), '{}')],
@@ -389,19 +278,17 @@ describe('server: operation', () => {
     test(`a damaged site is named: ${what}`, async () => {
       const made = makeDist();
       damage(made);
-      await assert.rejects(start(settings({ SITE_DIST: made })), /no whole built site in .*make site/);
+      await assert.rejects(startSite(made), /no whole built site in .*make site/);
       rmSync(made, { recursive: true });
     });
   }
   test('a build that is removed while it is served is served on', async () => {
     const made = makeDist();
-    const own = await start(settings({ SITE_DIST: made }));
+    const own = await startSite(made);
     rmSync(made, { recursive: true });
     for (const [file, content] of Object.entries(contents)) {
       if (file === '/404.html') continue;
-      const answer = await fetch(
-        `http://127.0.0.1:${own.port}${encodeURI(file.replace(/\/?index\.html$/, '') || '/')}`,
-      );
+      const answer = await fetch(own.url + encodeURI(file.replace(/\/?index\.html$/, '') || '/'));
       assert.equal(await answer.text(), content);
     }
     await own.stop();
@@ -419,7 +306,7 @@ describe('server: operation', () => {
     while (files() > before + 20);
   });
   test('clients that keep asking do not hold up the stop', { timeout: 60_000 }, async () => {
-    const own = await start(settings({ STOP_GRACE_MS: '600000' }));
+    const own = await startSite(folder);
     const agent = new Agent({ keepAlive: true });
     let asking = true;
     const ask = () =>
@@ -440,60 +327,8 @@ describe('server: operation', () => {
     };
     const clients = Promise.all(Array.from({ length: 8 }, client));
     await ask();
-    await own.stop();
+    await own.stop(600_000);
     await clients;
     agent.destroy();
-  });
-  test('a taken port is named', async () => {
-    await assert.rejects(
-      start(settings({ SITE_LISTEN: `127.0.0.1:${site.port}` })),
-      /SITE_LISTEN: port \d+ is taken/,
-    );
-  });
-  test('told to stop, it continues serving for TURN_AWAY_MS while it is not ready', async () => {
-    const waits: number[] = [];
-    const timeOver = Promise.withResolvers<void>();
-    const own = await start(settings({ TURN_AWAY_MS: '1000' }), (ms) => {
-      waits.push(ms);
-      return timeOver.promise;
-    });
-    const stopped = own.stop();
-    assert.equal((await fetch(`http://127.0.0.1:${own.adminPort}/readyz`)).status, 503);
-    // A new connection, as a load balancer that has not yet noticed makes it.
-    const answer = await fetch(`http://127.0.0.1:${own.port}/a`, { headers: { connection: 'close' } });
-    assert.equal(answer.status, 200);
-    await answer.text();
-    assert.deepEqual(waits, [1000]);
-    timeOver.resolve();
-    await stopped;
-    await assert.rejects(fetch(`http://127.0.0.1:${own.port}/a`));
-  });
-  test('stopping lets an answer that is being sent come to its end, and closes idle connections', async () => {
-    const own = await start(settings());
-    const socket = connect(own.port, '127.0.0.1');
-    await once(socket, 'connect');
-    // Half a request: the server knows of it and waits for the rest.
-    socket.write('GET /a HTTP/1.1\r\nhost: a\r\n');
-    const idle = connect(own.port, '127.0.0.1');
-    await once(idle, 'connect');
-    const stopped = own.stop();
-    const ready = await fetch(`http://127.0.0.1:${own.adminPort}/readyz`);
-    assert.equal(ready.status, 503);
-    socket.write('connection: close\r\n\r\n');
-    let answer = '';
-    for await (const chunk of socket) answer += chunk;
-    assert.match(answer, /^HTTP\/1\.1 200/);
-    idle.destroy();
-    await stopped;
-  });
-  test('an answer that never ends is cut off after the stop’s time', async () => {
-    const own = await start(settings({ STOP_GRACE_MS: '100' }));
-    const socket = connect(own.port, '127.0.0.1');
-    await once(socket, 'connect');
-    socket.write('GET /a HTTP/1.1\r\n');
-    socket.on('error', () => undefined);
-    const closed = new Promise((done) => socket.once('close', done));
-    await own.stop();
-    await closed;
   });
 });

@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Running, start } from '../../server/run.ts';
-import { readServerSettings } from '../../server/settings.ts';
+import { defaultListeners } from '@headset-cloud/kit/listeners/http-listener.ts';
+import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { Registry } from 'prom-client';
+import { createSiteServer } from '../../server/app.ts';
+import { readContent } from '../../server/content.ts';
 
 export const dist = resolve(process.env['SITE_DIST'] || resolve(import.meta.dirname, '../../dist'));
 
@@ -28,20 +31,20 @@ export const routes = [
   '/no-such-page',
 ] as const;
 
-export interface Site extends Running {
+export interface Site {
   readonly url: string;
-  readonly adminUrl: string;
+  readonly port: number;
+  readonly metrics: Registry;
+  stop(forMs?: number): Promise<void>;
 }
 
-/** The production build behind the real server, on free ports. */
-export async function startSite(env: Record<string, string> = {}): Promise<Site> {
-  if (!existsSync(dist)) throw new Error('docs-site/dist is missing: run "make site-build" first');
-  const running = await start(
-    readServerSettings({ SITE_LISTEN: '127.0.0.1:0', ADMIN_LISTEN: '127.0.0.1:0', SITE_DIST: dist, ...env }),
-  );
-  return {
-    ...running,
-    url: `http://127.0.0.1:${running.port}`,
-    adminUrl: `http://127.0.0.1:${running.adminPort}`,
-  };
+/** The public port of a built site, on a free port. */
+export async function startSite(folder = dist): Promise<Site> {
+  if (!existsSync(folder)) throw new Error(`${folder} is missing: run "make site-build" first`);
+  const metrics = new Registry();
+  const parts = { listeners: defaultListeners, metrics, logger: createLogger({ level: 'silent' }) };
+  const server = createSiteServer(readContent(folder), { host: '127.0.0.1', port: 0 }, parts);
+  await server.start();
+  const port = server.port();
+  return { url: `http://127.0.0.1:${port}`, port, metrics, stop: (forMs) => server.stop(forMs) };
 }

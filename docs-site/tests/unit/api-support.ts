@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import { parseDocument } from 'htmlparser2';
 import { createHighlight } from '../../build/highlight.ts';
-import { renderMarkdown } from '../../build/markdown.ts';
 import { type LoadedApi, loadApis } from '../../build/openapi.ts';
 import { loadRenderer } from '../../build/renderer.ts';
 import { readSettings } from '../../build/settings.ts';
@@ -44,7 +43,6 @@ export function render(
     document,
     others,
     highlight: (code, language) => highlight(code, language),
-    markdown: (text) => renderMarkdown(text, 1),
   });
   return { page, html, dom: readHtml(html) };
 }

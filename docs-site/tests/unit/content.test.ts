@@ -7,7 +7,6 @@ import { readFrontMatter } from '../../build/front-matter.ts';
 import { guideComponents } from '../../build/guide-rules.ts';
 import { twinOf } from '../../build/guides.ts';
 import { createHighlight, type Highlight } from '../../build/highlight.ts';
-import { renderMarkdown } from '../../build/markdown.ts';
 import { compileGuide } from '../../build/mdx.ts';
 import { loadApi } from '../../build/openapi.ts';
 import { llms, sitemap, writeOutputs } from '../../build/outputs.ts';
@@ -15,6 +14,7 @@ import { loadModule, loadRenderer } from '../../build/renderer.ts';
 import { readSettings } from '../../build/settings.ts';
 import { buildSite, type Site } from '../../build/site.ts';
 import { exampleValues } from '../../build/values.ts';
+import { divideByHeadings, joinLines, plainText, renderMarkdown } from '../../src/markdown.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const settings = readSettings({});
@@ -90,6 +90,8 @@ describe('front matter', () => {
       '---\ntitle: T\nposition: one\ndescription: d\n---\n',
       /^f:3: "position" must be a number/,
     ],
+    ['a list of keywords', front('keywords: [a, b]\n'), /^f:5: "keywords" must be a map of texts/],
+    ['a number as keyword', front('keywords:\n  page: 400\n'), /^f:5: "keywords" must be a map of texts/],
     ['no YAML', '---\ntitle: "T\nposition: 1\n---\n', /^f:\d+: /],
   ];
   for (const [name, source, expected] of cases) {
@@ -226,11 +228,30 @@ describe('descriptions', () => {
     assert.match(renderMarkdown('[x](/docs)'), /<a href="\/docs">x<\/a>/);
   });
   test('lines of Japanese are joined without a space, others with', () => {
-    assert.equal(renderMarkdown('日本\n語'), '<p>日本語</p>');
-    assert.equal(renderMarkdown('a\nb'), '<p>a\nb</p>');
+    for (const [text, joined] of [
+      ['日本\n語', '日本語'],
+      ['a\nb', 'a\nb'],
+      ['- 終わり。\n  GET は\n  `a` で\n  す', '- 終わり。GET は\n  `a` です'],
+      ['> 引用。\n> 続き', '> 引用。\n> 続き'],
+      ['改行  \n改行', '改行  \n改行'],
+      ['## 題\n本文', '## 題\n本文'],
+      ['```\n日本\n語\n```', '```\n日本\n語\n```'],
+      ['|列|\n|-|\n|値|\n|値|', '|列|\n|-|\n|値|\n|値|'],
+    ] as const)
+      assert.equal(joinLines(text), joined);
   });
-  test('headings are lowered', () => {
-    assert.equal(renderMarkdown('## a', 1), '<h3>a</h3>');
+  test('headings of rank 2 divide a text, those in code do not', () => {
+    assert.deepEqual(divideByHeadings('前\n\n## 一 ##\n\n文\n\n### 中\n\n```\n## 二\n```\n\n> ## 三\n'), [
+      { title: '', text: '前' },
+      { title: '一', text: '文\n\n### 中\n\n```\n## 二\n```\n\n> ## 三' },
+    ]);
+  });
+  test('headings get the rank that is asked for, 6 at most', () => {
+    const heading = (rank: number) => rank + 1;
+    assert.equal(renderMarkdown('## a\n###### b', { heading }), '<h3>a</h3>\n<h6>b</h6>');
+  });
+  test('their text without marks', () => {
+    assert.equal(plainText(renderMarkdown('**a** `b<c>&d`、[e](/f)。\n\n- g_h')), 'a b<c>&d、e。g_h');
   });
 });
 
@@ -318,6 +339,13 @@ describe('drafts and unlisted pages', () => {
     await assert.rejects(
       buildSite({ root, settings, drafts: false, content: join(folder, 'clash') }),
       /^Error: docs\/b\.mdx:3: position 1 is taken by docs\/a\.mdx$/,
+    );
+  });
+  test('keywords without a place stop with file and line', async () => {
+    write('keywords/docs/a.mdx', `${front('keywords:\n  page: 別名\n  nowhere: 語\n')}文\n`);
+    await assert.rejects(
+      buildSite({ root, settings, drafts: false, content: join(folder, 'keywords') }),
+      /^Error: docs\/a\.mdx:7: "keywords" are for \/docs\/a#nowhere, which the search does not have$/,
     );
   });
   test('an unknown component stops with the file', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { before, describe, test } from 'node:test';
+import { loadGuides } from '../../build/guides.ts';
 import { loadModule } from '../../build/renderer.ts';
 import { readSettings } from '../../build/settings.ts';
 import { buildSite, type Site } from '../../build/site.ts';
@@ -51,7 +52,7 @@ describe('search: the table of queries', () => {
 });
 
 describe('search: words', () => {
-  const terms = (query: string) => analyse.queryWords(query).flatMap((one) => one.forms[0]?.terms);
+  const wordsOf = (query: string) => analyse.queryParts(query).map((words) => words.map(({ text }) => text));
   test('identifiers stay whole and fall into their parts', () => {
     assert.deepEqual(analyse.indexTerms('soraRecGetUrl'), ['sorarecgeturl', 'sora', 'rec', 'get', 'url']);
     assert.deepEqual(analyse.indexTerms('notify-battery_changed'), [
@@ -63,10 +64,18 @@ describe('search: words', () => {
   });
   test('Japanese becomes bigrams, and its border to other letters divides', () => {
     assert.deepEqual(analyse.indexTerms('API認証'), ['api', '認証']);
-    assert.deepEqual(terms('位置情報'), ['位置', '置情', '情報']);
+    assert.deepEqual(analyse.indexTerms('位置情報'), ['位置', '置情', '情報']);
+  });
+  test('a query has words without particles and endings', () => {
+    assert.deepEqual(wordsOf('署名を検証したい API認証'), [
+      ['署名', '検証'],
+      ['API', '認証'],
+    ]);
+    assert.deepEqual(wordsOf('リトライの請求額'), [['リトライ', '請求額']]);
+    assert.deepEqual(wordsOf('すべて'), [['すべて']]);
   });
   test('half width and full width are the same', () => {
-    assert.deepEqual(terms('ｱｯﾌﾟﾛｰﾄﾞ'), terms('アップロード'));
+    assert.deepEqual(wordsOf('ｱｯﾌﾟﾛｰﾄﾞ'), wordsOf('アップロード'));
   });
   test('a query of signs only finds nothing', () => assert.deepEqual(engine.find('!?。「」').total, 0));
 });
@@ -88,9 +97,8 @@ describe('search: what a hit shows', () => {
     assert.ok(page);
     assert.match(textOf(page.excerpt), /\[検証\]/);
   });
-  test('spellings and synonyms are marked as they stand in the text', () => {
+  test('spellings are marked as they stand in the text', () => {
     assert.match(textOf(first('wifi').title), /^\[Wi-Fi\]/);
-    assert.match(textOf(first('uninstall').title), /\[アンインストール\]/);
     assert.match(textOf(first('チャンネル').title), /^\[チャネル\]/);
     assert.match(textOf(first('受信サーバ').title), /\[受信\]\[サーバー\]|\[受信サーバー\]/);
   });
@@ -151,22 +159,26 @@ describe('search: what a hit shows', () => {
   });
 });
 
-test('every line of the synonyms is needed by a query of the table', async () => {
-  const { synonyms, spellings } = await loadModule<typeof import('../../src/search/synonyms.ts')>(
-    root,
-    'src/search/synonyms.ts',
+test('every keyword of a guide leads to its place', async () => {
+  const guides = await loadGuides(join(root, 'content'), () => '', false);
+  const keywords = guides.flatMap(({ data, route }) =>
+    Object.entries(data.keywords ?? {}).flatMap(([key, words]) =>
+      words
+        .split(' ')
+        .map(
+          (word) => [word, key === 'page' ? route : key.startsWith('/') ? key : `${route}#${key}`] as const,
+        ),
+    ),
   );
-  const asked = queries.map((one) => one.query.toLowerCase());
-  for (const line of synonyms)
-    assert.ok(
-      line.some((one) => asked.some((query) => query.includes(one))),
-      line.join(),
-    );
-  for (const [from] of spellings)
-    assert.ok(
-      asked.some((query) => query.match(from)),
-      String(from),
-    );
+  assert.ok(keywords.length > 40);
+  const missed = keywords.filter(
+    ([word, place]) =>
+      !engine
+        .find(word)
+        .hits.slice(0, 5)
+        .some(({ href }) => href === place),
+  );
+  assert.deepEqual(missed, []);
 });
 
 test('the navigation names the guides as their own titles do', async () => {

@@ -282,24 +282,27 @@ test('an earlier month shows the plans of its end, the current one those of now'
   expect(await plans(11)).toEqual([['lite', undefined]]);
 });
 
-describe.each(['billing.usageRecorded', 'billing.usageOnSheet'])('a process that dies at %s', (point) => {
-  test('while it adds usage has the bill count it once, before a repeat and after it', async () => {
-    const given = { ...usage('u1'), applicationId: 'app', kind: UsageKind.VIDEO_MEETING };
-    world.cutAt = point;
-    await expect(world.admin.addUsage({ usage: given })).rejects.toMatchObject({ code: 'internal' });
-    expect(await bill()).toMatchObject({ devices: [device(1, 1)] });
-    expect(await world.admin.addUsage({ usage: given })).toMatchObject({ added: false });
-    expect(await bill()).toMatchObject({ devices: [device(1, 1)] });
-    expect(await loose()).toBe(0);
-  });
+describe.each(['after store billing.usage', 'after store billing.sheets'])(
+  'a process that dies %s',
+  (point) => {
+    test('while it adds usage has the bill count it once, before a repeat and after it', async () => {
+      const given = { ...usage('u1'), applicationId: 'app', kind: UsageKind.VIDEO_MEETING };
+      world.cutAt = point;
+      await expect(world.admin.addUsage({ usage: given })).rejects.toMatchObject({ code: 'internal' });
+      expect(await bill()).toMatchObject({ devices: [device(1, 1)] });
+      expect(await world.admin.addUsage({ usage: given })).toMatchObject({ added: false });
+      expect(await bill()).toMatchObject({ devices: [device(1, 1)] });
+      expect(await loose()).toBe(0);
+    });
 
-  test('while it takes usage from the log loses none and counts none twice', async () => {
-    world.cutAt = point;
-    await world.use(usage('u1'), usage('u2', { deviceId: '' }), usage('u1'));
-    expect(await bill()).toMatchObject({ devices: [device(1, 1)], othersVideoMeetingHours: 1 });
-    expect(await loose()).toBe(0);
-  });
-});
+    test('while it takes usage from the log loses none and counts none twice', async () => {
+      world.cutAt = point;
+      await world.use(usage('u1'), usage('u2', { deviceId: '' }), usage('u1'));
+      expect(await bill()).toMatchObject({ devices: [device(1, 1)], othersVideoMeetingHours: 1 });
+      expect(await loose()).toBe(0);
+    });
+  },
+);
 
 const loose = () => world.store.collection('usage').countDocuments({ loose: true });
 

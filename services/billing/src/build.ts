@@ -38,10 +38,10 @@ import { createUsageStore } from './store/usage.ts';
 
 /** The billing service: plans, metered usage, monthly bills. */
 export function buildBilling(ctx: ServiceContext, config: BillingConfig): Service {
-  const { store, clock, log, failpoints } = ctx;
+  const { store, clock, log } = ctx;
   const used = store.collection<UsageDocument>(collections.usage);
   const sheets = store.collection<SheetDocument>(collections.sheets);
-  const usage = createUsageStore(used, sheets, (step) => failpoints(`billing.${step}`));
+  const usage = createUsageStore(used, sheets);
   const activity = createActivityStore(store.collection<LifecycleDocument>(collections.lifecycle));
   const plans = createPlansStore(store.collection<PlansDocument>(collections.plans));
   const frozen = createFrozenBills(store.collection<BillDocument>(collections.bills));
@@ -52,11 +52,11 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
   const auditStore = createAuditStore(recordDocuments, clock);
   const { logger } = ctx;
   const audit = createAuditOutbox({
-    ...{ log, clock, failpoints, logger },
+    ...{ log, clock, logger },
     metrics: ctx.metrics,
     collections: owingCollections.map((name) => store.collection(name)),
   });
-  const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, failpoints, clock });
+  const keeper = createAuditKeeper({ store: auditStore, metrics: ctx.metrics, logger, clock });
   const old = oldUsage(
     { usage: used, sheets },
     config.BILLING_KEEP_USAGE_DAYS * dayMs,
@@ -94,7 +94,7 @@ export function buildBilling(ctx: ServiceContext, config: BillingConfig): Servic
         await log.subscribe({
           topic: topics.deviceLifecycle,
           group: deviceLifecycleGroup,
-          handle: deviceLifecycleHandler(activity, failpoints),
+          handle: deviceLifecycleHandler(activity),
         }),
         await log.subscribe({ topic: topics.audit, group: auditGroup, handle: keeper.handle }),
       ];

@@ -1,11 +1,9 @@
 import { defineService } from '@headset-cloud/kit/service.ts';
 import { buildBilling } from './build.ts';
 import { billingConfig } from './config.ts';
-import { billingFailpoints } from './failpoints.ts';
 
 export const billing = defineService({
   name: 'billing',
   config: billingConfig,
-  failpoints: billingFailpoints,
   build: buildBilling,
 });

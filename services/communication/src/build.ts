@@ -76,7 +76,7 @@ export function buildCommunication(
   config: CommunicationConfig,
   overrides: CommunicationOverrides = {},
 ): CommunicationApp {
-  const { store, clock, secrets, logger, failpoints, log } = ctx;
+  const { store, clock, secrets, logger, log } = ctx;
   const keepMs = config.COMMUNICATION_KEEP_DAYS * dayMs;
   const endpoints = createEndpointStore(
     store.collection<EndpointDocument>(collections.endpoints),
@@ -95,13 +95,13 @@ export function buildCommunication(
   const answers = store.collection<IdempotencyDocument>(collections.idempotency);
   const idempotency = createIdempotency({ collection: answers, secrets, clock });
   const audit = createAuditOutbox({
-    ...{ log, clock, failpoints, logger },
+    ...{ log, clock, logger },
     metrics: ctx.metrics,
     collections: [...owingCollections, forgetMarksCollection].map((name) => store.collection(name)),
   });
   const devices = createDevices(ctx.channel('devices'));
   const allocator = countedAllocator(metrics, {
-    ...{ endpoints, channels, clock, failpoints },
+    ...{ endpoints, channels, clock },
     reservationMs: config.COMMUNICATION_RESERVATION_MS,
   });
 
@@ -131,7 +131,7 @@ export function buildCommunication(
   };
   const pauseMs = (failures: number) => backoffMs(failures, backoffBounds);
   const worker = new RecordingWorker({
-    ...{ recordings, connections, endpoints, events, devices, uploader, clock, logger, failpoints, log },
+    ...{ recordings, connections, endpoints, events, devices, uploader, clock, logger, log },
     archives: createArchiveReader(archiveAgent, stallMs, stallTime),
     requestSignedUrls: createRequestSignedUrls(ctx.channel('notifier')),
     backoffMs: pauseMs,
@@ -157,7 +157,7 @@ export function buildCommunication(
 
   const leftoverAfterMs = config.COMMUNICATION_LEFTOVER_AFTER_MS;
   const processor = new EventProcessor({
-    ...{ events, recordings, log, clock, logger, failpoints },
+    ...{ events, recordings, log, clock, logger },
     claimMs: config.COMMUNICATION_EVENT_CLAIM_MS,
     longestMs: Math.max(config.COMMUNICATION_EVENT_CLAIM_MS, leftoverAfterMs),
     effects: createConnectionEffects({
@@ -177,7 +177,7 @@ export function buildCommunication(
   const webhooks = createWebhookServer({
     listen: config.COMMUNICATION_LISTEN,
     receiver: createReceiver({
-      ...{ endpoints, channels, events, processor, clock, logger, failpoints, leftoverAfterMs },
+      ...{ endpoints, channels, events, processor, clock, logger, leftoverAfterMs },
     }),
     maxBytes: config.COMMUNICATION_WEBHOOK_MAX_BYTES,
     logger,

@@ -158,8 +158,8 @@ test('an Idempotency-Key makes one channel of repeats', async () => {
   expect(await endpointCounts(world)).toEqual({ a: 1 });
 });
 
-test.each(['communication.reserved', 'communication.channel-stored'])(
-  'a call that crashed at %s is completed by its repeat, in one place',
+test.each(['after store communication.endpoints.places', 'after store communication.channels'])(
+  'a call that crashed %s is completed by its repeat, in one place',
   async (cutAt) => {
     await world.admin.putEndpoint(endpoint('a'));
     await world.admin.putEndpoint(endpoint('b'));

@@ -32,7 +32,7 @@ test('the trace of the webhook that completes a recording continues in its notif
 test('the sweeper, a restart later, continues with the trace that was stored', async () => {
   const trace = traceparent();
   const [connection] = use.studio.connections;
-  use.studio.world.cutAt = 'communication.event-applied';
+  use.studio.world.cutAt = 'before log communication.notifications';
   if (connection) await use.studio.sora.created(connection).send({ traceparent: trace });
   await waitFor('the cut', () => use.studio.world.cutAt === undefined);
   await use.studio.world.restart();

@@ -12,6 +12,7 @@ import { caller, endpoint, openWorld, type World } from './testing/world.ts';
 
 const secret = 'secret-of-one-0123456789';
 const imei = '356938035643809';
+const eventStored = 'after store communication.events.insertOne';
 let world: World;
 let sora: SoraSimulator;
 let channelId: string;
@@ -540,7 +541,7 @@ describe('usage', () => {
 
 test('work left by an instance whose clock is an hour ahead does not wait for an hour', async () => {
   world.nowMs += 3_600_000;
-  world.cutAt = 'communication.event-stored';
+  world.cutAt = eventStored;
   await sora.created(join({ deviceId: imei })).send();
   await waitFor('the cut', () => world.cutAt === undefined);
   await world.restart();
@@ -548,33 +549,34 @@ test('work left by an instance whose clock is an hour ahead does not wait for an
   await callbacks(1);
 });
 
-describe.each(['communication.event-stored', 'communication.event-applied', 'communication.event-published'])(
-  'a crash at %s',
-  (cutAt) => {
-    test('loses nothing: the event is applied and published, with the same id', async () => {
-      const connection = join({ deviceId: imei });
-      world.cutAt = cutAt;
-      await sora.created(connection).send();
-      await waitFor('the cut', () => world.cutAt === undefined);
-      await world.restart();
-      world.nowMs += 20_000;
-      const sent = await callbacks(1);
-      expect(new Set(sent.map(({ id }) => id)).size).toBe(1);
-      expect(sent[0]?.body).toEqual(sent.at(-1)?.body);
-      expect(await taken()).toBe(1);
-      await sora.destroyed(connection, world.nowMs).send();
-      await settled();
-      expect(new Set((await world.usage()).map(({ usageId }) => usageId))).toEqual(
-        new Set([`sora-${connection.connectionId}`]),
-      );
-      expect(await taken()).toBe(0);
-    });
-  },
-);
+describe.each([
+  eventStored,
+  'before log communication.notifications',
+  'after log communication.notifications',
+])('a crash %s', (cutAt) => {
+  test('loses nothing: the event is applied and published, with the same id', async () => {
+    const connection = join({ deviceId: imei });
+    world.cutAt = cutAt;
+    await sora.created(connection).send();
+    await waitFor('the cut', () => world.cutAt === undefined);
+    await world.restart();
+    world.nowMs += 20_000;
+    const sent = await callbacks(1);
+    expect(new Set(sent.map(({ id }) => id)).size).toBe(1);
+    expect(sent[0]?.body).toEqual(sent.at(-1)?.body);
+    expect(await taken()).toBe(1);
+    await sora.destroyed(connection, world.nowMs).send();
+    await settled();
+    expect(new Set((await world.usage()).map(({ usageId }) => usageId))).toEqual(
+      new Set([`sora-${connection.connectionId}`]),
+    );
+    expect(await taken()).toBe(0);
+  });
+});
 
 test('an event waits for an earlier one of its channel that another process has taken and not published', async () => {
   const connection = join({ deviceId: imei });
-  world.cutAt = 'communication.event-stored';
+  world.cutAt = eventStored;
   await sora.created(connection).send();
   await waitFor('the cut', () => world.cutAt === undefined);
   await world.restart();

@@ -64,7 +64,6 @@ beforeEach(async () => {
       log,
       channel: () => channel,
       metrics: registry,
-      failpoints: () => {},
       instanceId: 'test',
     },
     {},

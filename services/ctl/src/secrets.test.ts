@@ -4,7 +4,6 @@ import { createAdminServer } from '@headset-cloud/kit/admin-server.ts';
 import { createOperatorsOutbox } from '@headset-cloud/kit/audit/operators-outbox.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { secretsAdmin } from '@headset-cloud/kit/sealed/admin.ts';
 import { createNotedKeys } from '@headset-cloud/kit/sealed/noted-keys.ts';
@@ -51,7 +50,7 @@ async function serve(service: string, secret: string, ...others: string[]): Prom
   const secrets = createSecretBox(secret, others);
   const noted = createNotedKeys({ store: bed.store, secrets, logger });
   const audit = createOperatorsOutbox({
-    ...{ store: bed.store, logger, clock: systemClock, failpoints: noFailpoints },
+    ...{ store: bed.store, logger, clock: systemClock },
     metrics: new Registry(),
     log: {
       ensureTopics: (names) => bed.log.ensureTopics(names),

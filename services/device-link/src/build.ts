@@ -158,7 +158,6 @@ export function buildDeviceLink(
       clock,
       logger,
       metrics,
-      failpoints: ctx.failpoints,
       urls: {
         downloads: createClient(DownloadsService, ctx.channel('updates'), { deadlineMs: callDeadlineMs }),
         files: createClient(HeadsetFilesService, ctx.channel('devices')),

@@ -1,11 +1,9 @@
 import { defineService } from '@headset-cloud/kit/service.ts';
 import { buildDeviceLink } from './build.ts';
 import { deviceLinkConfig } from './config.ts';
-import { deviceLinkFailpoints } from './failpoints.ts';
 
 export const deviceLink = defineService({
   name: 'device-link',
   config: deviceLinkConfig,
-  failpoints: deviceLinkFailpoints,
   build: buildDeviceLink,
 });

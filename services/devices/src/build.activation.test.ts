@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { callerOf, imei, openWorld, provision, type World, writesOfChange } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -197,8 +197,8 @@ test('activations and deactivations at once: afterwards slots, device and order 
 });
 
 describe('cut off by a crash', () => {
-  test.each(['devices.activated', 'devices.created'])(
-    'after %s by an instance whose clock is a day ahead: the sweeper does not wait a day',
+  test.each(['after store devices.devices.activation', 'after rpc devices.CreateTransaction'])(
+    '%s by an instance whose clock is a day ahead: the sweeper does not wait a day',
     async (point) => {
       await provision(world, { limit: 1 });
       world.cutAt = point;
@@ -215,44 +215,38 @@ describe('cut off by a crash', () => {
     },
   );
 
-  test.each(['devices.activated', 'devices.created', 'devices.settled'])(
-    'after %s: the activation stands and the sweeper completes it',
-    async (point) => {
-      await provision(world, { limit: 1 });
-      world.cutAt = point;
-      await expect(activate('app', 0)).rejects.toMatchObject({ code: 'internal' });
-      expect((await world.devices.getActivation({ applicationId: 'app', deviceId: imei(0) })).activated).toBe(
-        true,
-      );
-      world.nowMs += 10_001;
-      await waitFor('the transaction', () => world.transactions.created.length === 1);
-      await waitFor('rest', async () => (await document(0))?.dueAtMs === undefined);
-      expect(world.transactions.created).toHaveLength(1);
-      expect(await slots()).toBe(1);
-    },
-  );
+  test.each(writesOfChange)('%s: the activation stands and the sweeper completes it', async (point) => {
+    await provision(world, { limit: 1 });
+    world.cutAt = point;
+    await expect(activate('app', 0)).rejects.toMatchObject({ code: 'internal' });
+    expect((await world.devices.getActivation({ applicationId: 'app', deviceId: imei(0) })).activated).toBe(
+      true,
+    );
+    world.nowMs += 10_001;
+    await waitFor('the transaction', () => world.transactions.created.length === 1);
+    await waitFor('rest', async () => (await document(0))?.dueAtMs === undefined);
+    expect(world.transactions.created).toHaveLength(1);
+    expect(await slots()).toBe(1);
+  });
 
-  test.each(['devices.deactivated', 'devices.created', 'devices.settled'])(
-    'after %s: the deactivation stands and the sweeper completes it',
-    async (point) => {
-      await provision(world, { limit: 1 });
-      await activate('app', 0);
-      world.cutAt = point;
-      await expect(deactivate('app', 0)).rejects.toMatchObject({ code: 'internal' });
-      expect((await world.devices.getActivation({ applicationId: 'app', deviceId: imei(0) })).activated).toBe(
-        false,
-      );
-      world.nowMs += 10_001;
-      await waitFor('rest', async () => (await document(0))?.dueAtMs === undefined);
-      expect(world.transactions.created.map((t) => t.raisesFloor)).toEqual([false, true]);
-      expect(await slots()).toBe(0);
-      expect(await code(activate('app', 1))).toBe('ok');
-      expect(await code(activate('app', 2))).toBe('activation_limit');
-    },
-  );
+  test.each(writesOfChange)('%s: the deactivation stands and the sweeper completes it', async (point) => {
+    await provision(world, { limit: 1 });
+    await activate('app', 0);
+    world.cutAt = point;
+    await expect(deactivate('app', 0)).rejects.toMatchObject({ code: 'internal' });
+    expect((await world.devices.getActivation({ applicationId: 'app', deviceId: imei(0) })).activated).toBe(
+      false,
+    );
+    world.nowMs += 10_001;
+    await waitFor('rest', async () => (await document(0))?.dueAtMs === undefined);
+    expect(world.transactions.created.map((t) => t.raisesFloor)).toEqual([false, true]);
+    expect(await slots()).toBe(0);
+    expect(await code(activate('app', 1))).toBe('ok');
+    expect(await code(activate('app', 2))).toBe('activation_limit');
+  });
 
-  test.each(['devices.activated', 'devices.created', 'devices.settled'])(
-    'after %s a repeat with the Idempotency-Key continues where it stopped: one transaction',
+  test.each(writesOfChange)(
+    '%s a repeat with the Idempotency-Key continues where it stopped: one transaction',
     async (point) => {
       await provision(world, { limit: 1 });
       world.cutAt = point;
@@ -267,7 +261,7 @@ describe('cut off by a crash', () => {
   test('a new activation first frees the slot that a deactivation left', async () => {
     await provision(world, { limit: 1 });
     await activate('app', 0);
-    world.cutAt = 'devices.deactivated';
+    world.cutAt = 'after store devices.devices.activation';
     await expect(deactivate('app', 0)).rejects.toMatchObject({ code: 'internal' });
     await activate('app', 0);
     expect(world.transactions.created.map((t) => t.epoch)).toEqual([1, 2, 3]);
@@ -276,7 +270,7 @@ describe('cut off by a crash', () => {
 
   test('a later change first completes the earlier one', async () => {
     await provision(world, { limit: 1 });
-    world.cutAt = 'devices.activated';
+    world.cutAt = 'after store devices.devices.activation';
     await expect(activate('app', 0)).rejects.toMatchObject({ code: 'internal' });
     await deactivate('app', 0);
     expect(world.transactions.created.map((t) => [t.epoch, t.raisesFloor])).toEqual([

@@ -111,7 +111,7 @@ test('while the log is away the changed document owes the record; afterwards it 
 });
 
 test('a call that is cut off right after its change leaves the record all the same', async () => {
-  world.cutAt = 'audit.owed';
+  world.cutAt = 'after store devices.applications.audit';
   await expect(
     withActor(integrator, () =>
       world.applications.updateSettings({ caller, set: { soraEvent: 'https://a.test/1' } }),

@@ -83,7 +83,7 @@ test('an application that has a device is refused, also while its deactivation i
     code: 'conflict',
     message: expect.stringContaining('has 1 devices activated'),
   });
-  world.cutAt = 'devices.deactivated';
+  world.cutAt = 'after store devices.devices.activation';
   await expect(world.devices.deactivateDevice({ caller, deviceId })).rejects.toBeDefined();
   await expect(forget()).rejects.toMatchObject({
     code: 'conflict',

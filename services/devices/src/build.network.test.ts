@@ -136,7 +136,7 @@ test.each(['before', 'after'])('a crash %s the change is stored loses no notific
   await handled(hello(1));
   // The log is unavailable, or the process dies after all work is done but before the offset moves.
   if (when === 'before') world.logFailure = new Error('away');
-  else world.cutAt = 'devices.reports-published';
+  else world.cutAt = 'after store devices.devices.reported';
   await handle(offline(1), hello(2));
   await waitFor('the crash', () => (when === 'before' ? world.logFailures > 0 : world.cutAt === undefined));
   world.logFailure = undefined;

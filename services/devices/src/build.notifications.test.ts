@@ -269,7 +269,7 @@ describe('no notification is lost or published under two ids', () => {
   });
 
   test('after a crash before the offset moves, everything is published again under the same ids', async () => {
-    world.cutAt = 'devices.reports-published';
+    world.cutAt = 'after log devices.notifications';
     await publish(signal({ reportId: 7 }), signal({ reportId: 8 }));
     const all = await published(4);
     expect(all.map((one) => one.id)).toEqual([7, 8, 7, 8].map((n) => `device-${imei(0)}-${n}`));

@@ -1,7 +1,7 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { FloorReason } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { callerOf, imei, openWorld, provision, type World } from './testing/world.ts';
+import { callerOf, imei, openWorld, provision, type World, writesOfChange } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -157,35 +157,29 @@ test('resets, activations and deactivations at once: ids and epochs rise togethe
 });
 
 describe('cut off by a crash', () => {
-  test.each(['devices.reset', 'devices.created', 'devices.settled'])(
-    'after %s: the reset stands and the sweeper completes it, once',
-    async (point) => {
-      await provision(world);
-      await activate();
-      await atRest();
-      world.cutAt = point;
-      expect(await code(reset())).toBe('internal');
-      expect(await association()).toMatchObject({ epoch: 2n });
-      world.nowMs += 10_001;
-      await atRest();
-      expect(world.transactions.created.map((t) => [t.epoch, t.floorReason])).toEqual([
-        [1, FloorReason.UNSPECIFIED],
-        [2, FloorReason.RESET],
-      ]);
-    },
-  );
+  test.each(writesOfChange)('%s: the reset stands and the sweeper completes it, once', async (point) => {
+    await provision(world);
+    await activate();
+    await atRest();
+    world.cutAt = point;
+    expect(await code(reset())).toBe('internal');
+    expect(await association()).toMatchObject({ epoch: 2n });
+    world.nowMs += 10_001;
+    await atRest();
+    expect(world.transactions.created.map((t) => [t.epoch, t.floorReason])).toEqual([
+      [1, FloorReason.UNSPECIFIED],
+      [2, FloorReason.RESET],
+    ]);
+  });
 
-  test.each(['devices.reset', 'devices.created', 'devices.settled'])(
-    'after %s a repeat with the Idempotency-Key answers the same reset',
-    async (point) => {
-      await provision(world);
-      await activate();
-      world.cutAt = point;
-      expect(await code(reset('app', 'key'))).toBe('internal');
-      const { transactionId } = await reset('app', 'key');
-      expect(world.transactions.created.map((t) => t.id).slice(1)).toEqual([Number(transactionId)]);
-    },
-  );
+  test.each(writesOfChange)('%s a repeat with the Idempotency-Key answers the same reset', async (point) => {
+    await provision(world);
+    await activate();
+    world.cutAt = point;
+    expect(await code(reset('app', 'key'))).toBe('internal');
+    const { transactionId } = await reset('app', 'key');
+    expect(world.transactions.created.map((t) => t.id).slice(1)).toEqual([Number(transactionId)]);
+  });
 
   test('while transactions is unavailable a reset waits for it, then completes by itself before later changes', async () => {
     await provision(world);

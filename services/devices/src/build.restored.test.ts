@@ -90,7 +90,7 @@ describe('a database that was restored from a backup, after it was raised', () =
       (await world.devices.activateDevice({ caller: callerOf('app'), deviceId, clientId: deviceId }))
         .transactionId;
     const ids = { [one]: await of(one), [two]: await of(two) };
-    world.cutAt = 'devices.undone';
+    world.cutAt = 'after store devices.devices.activation';
     const undo = (deviceId: string) =>
       world.devices.undoActivation({ deviceId, transactionId: ids[deviceId] as bigint });
     await expect(undo(one)).rejects.toMatchObject({ code: 'internal' });
@@ -106,7 +106,7 @@ describe('a database that was restored from a backup, after it was raised', () =
   });
 
   it('work that a change has left pending continues, at the raised epoch', async () => {
-    world.cutAt = 'devices.activated';
+    world.cutAt = 'after store devices.devices.activation';
     await activate('app').catch(() => {});
     world.cutAt = undefined;
     await raise();

@@ -19,7 +19,7 @@ test('everything that devices has sealed is moved, and then opens without the fo
   const earlier = { caller: callerOf('app'), deviceId: imei(0), clientId: 'earlier', clientSecret: 'hush' };
   await world.devices.activateDevice(earlier);
   // Cut off, so that the secret also waits for its transaction.
-  world.cutAt = 'devices.activated';
+  world.cutAt = 'after store devices.devices.activation';
   const request = { caller: callerOf('app'), deviceId: imei(0), clientId: 'client', clientSecret: 'hush' };
   await expect(world.devices.activateDevice(request)).rejects.toThrow();
 

@@ -2,7 +2,6 @@ import { onEmbedded } from '@headset-cloud/embedded/testing/bed.ts';
 import { recordOf } from '@headset-cloud/kit/audit/record.ts';
 import type { DomainError } from '@headset-cloud/kit/errors.ts';
 import { activateDevice } from './activation/activate.ts';
-import { devicesFailpoints } from './failpoints.ts';
 import type { ContractDocument, DeviceDocument } from './store/documents.ts';
 import { activationDependencies } from './testing/activation.ts';
 import {
@@ -136,7 +135,7 @@ describe('by calls alone', () => {
   test('the slot of a deactivation that died is free at once', async () => {
     await provision(world, { limit: 1 });
     await activate(0);
-    world.cutAt = 'devices.deactivated';
+    world.cutAt = 'after store devices.devices.activation';
     await expect(deactivate(0)).rejects.toMatchObject({ code: 'internal' });
     await activate(1);
     await expect(activate(0)).rejects.toMatchObject(full);
@@ -225,8 +224,16 @@ describe('with the sweeper', () => {
   });
 
   // The worst case: a crash at every step, among concurrent calls of the same and of other devices.
-  test.each(devicesFailpoints.filter((name) => !/reports|lifecycle|reset/.test(name)))(
-    'with a crash at %s during many calls the limit holds, and afterwards all other slots are free',
+  test.each([
+    'after store devices.devices.activation',
+    'before rpc devices.CreateTransaction',
+    'after rpc devices.CreateTransaction',
+    'after store devices.devices.pending 2',
+    'after store devices.devices.undo',
+    'after store devices.devices 10',
+    'after store devices.contracts 5',
+  ])(
+    'with a crash %s during many calls the limit holds, and afterwards all other slots are free',
     async (point) => {
       const most = 4;
       await provision(world, { limit: most, devices: 12 });

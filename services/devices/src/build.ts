@@ -46,18 +46,15 @@ import { createForgetStore } from './store/forget.ts';
 import { createApplicationForgetStore } from './store/forget-application.ts';
 import { createHardwareModelStore } from './store/hardware-models.ts';
 import { createHeadsetKeyStore } from './store/headset-keys.ts';
+import { reportedOfDeactivated } from './store/retention.ts';
 import { sealedAuthenticationKeys, sealedClientSecrets } from './store/sealed.ts';
 import { openText, purposes } from './store/sealed-text.ts';
 import { createSlotStore } from './store/slots.ts';
-
-export { devicesFailpoints } from './failpoints.ts';
-
-import { reportedOfDeactivated } from './store/retention.ts';
 import { devicesSteps } from './store/steps.ts';
 
 /** The devices service: applications, contracts, the device registry, activation, reported state, commands. */
 export function buildDevices(ctx: SealingContext, config: DevicesConfig): Service {
-  const { store, clock, secrets, logger, failpoints } = ctx;
+  const { store, clock, secrets, logger } = ctx;
   const deviceDocuments = store.collection<DeviceDocument>(collections.devices);
   const devices = createActivationStore(deviceDocuments, clock, config.DEVICES_COMPLETE_AFTER_MS);
   const reader = createDeviceReader(deviceDocuments);
@@ -66,7 +63,7 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
     store.collection<HardwareModelDocument>(collections.hardwareModels),
   );
   const metrics = createMetrics(ctx.metrics, () => devices.countPending());
-  const lifecycle = createLifecycleEvents({ devices, log: ctx.log, failpoints, logger });
+  const lifecycle = createLifecycleEvents({ devices, log: ctx.log, logger });
   const contractDocuments = store.collection<ContractDocument>(collections.contracts);
   const contractDevices = store.collection<ContractDeviceDocument>(collections.contractDevices);
   const contracts = createContractStore(contractDocuments, contractDevices);
@@ -78,7 +75,7 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
     store.collection<DeveloperClientDocument>(collections.developerClients),
   );
   const audit = createAuditOutbox({
-    ...{ log: ctx.log, clock, failpoints, logger },
+    ...{ log: ctx.log, clock, logger },
     metrics: ctx.metrics,
     collections: owingCollections.map((name) => store.collection(name)),
   });
@@ -94,7 +91,6 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
     openClientSecret: (deviceId, sealed) => openText(secrets, sealed, purposes.clientSecret(deviceId)),
     lifecycle,
     clock,
-    failpoints,
     logger,
   };
 
@@ -177,7 +173,6 @@ export function buildDevices(ctx: SealingContext, config: DevicesConfig): Servic
           transactions,
           log: ctx.log,
           metrics,
-          failpoints,
         }),
       });
       sweeper.start();

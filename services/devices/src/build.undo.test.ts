@@ -150,8 +150,8 @@ test('of a cancellation and a repeated activation at the same time both take eff
   }
 });
 
-test.each(['devices.undone', 'devices.settled'])(
-  'after a crash at %s the sweeper completes it: the slot is free',
+test.each(['after store devices.devices.activation', 'after store devices.devices.undo 2'])(
+  'after a crash %s the sweeper completes it: the slot is free',
   async (point) => {
     const id = await activate();
     await atRest(world);

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
-import { type Code, ConnectError, type ConnectRouter, type ServiceImpl } from '@connectrpc/connect';
+import { ConnectError, type ConnectRouter, type ServiceImpl } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { Counter, type Registry } from 'prom-client';
 import { inCall, withActor } from './audit/actor.ts';
@@ -187,8 +187,7 @@ function addRoutes(router: ConnectRouter, binding: RpcBinding, logger: Logger): 
         const e = toDomainError(error);
         if (e.code === 'internal' || e.code === 'database_failed')
           logger.error({ rpc: name, err: error }, 'admin call failed');
-        // gRPC's and Connect's codes are the same numbers.
-        throw new ConnectError(e.message, errorCatalogue[e.code].grpc as unknown as Code);
+        throw new ConnectError(e.message, errorCatalogue[e.code].grpc);
       }
     };
   }

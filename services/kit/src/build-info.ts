@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs';
+import kit from '../package.json' with { type: 'json' };
 
 /** The platform's version, of the package that all processes share. */
-export function platformVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
-}
+export const platformVersion = (): string => kit.version;

@@ -34,25 +34,6 @@ describe('a lease in the configuration', () => {
   });
 });
 
-describe('a switch of tests in the configuration', () => {
-  const switches = {
-    ...spec,
-    BREAK: text({ doc: 'Breaks it.', example: 'now', refusedInProduction: true }),
-  };
-
-  it('works in a test, and is optional in production', () => {
-    expect(readConfig(switches, { BREAK: 'now' }).BREAK).toBe('now');
-    expect(readConfig(switches, { NODE_ENV: 'production' }).BREAK).toBeUndefined();
-  });
-
-  it('is rejected in production, together with the other problems', () => {
-    const read = () => readConfig(switches, { BREAK: 'now', LEASE_MS: '1', NODE_ENV: 'production' });
-    expect(read).toThrow(ConfigError);
-    expect(read).toThrow('BREAK is set, but NODE_ENV is production: unset it. Breaks it.');
-    expect(read).toThrow('LEASE_MS');
-  });
-});
-
 describe('in production', () => {
   const keys = {
     ISSUER: text({

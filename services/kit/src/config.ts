@@ -22,8 +22,6 @@ export interface ConfigKey<T> {
   readonly productionForm?: { readonly pattern: RegExp; readonly reason: string };
   /** Throws an Error with the reason if a value that is otherwise valid is not allowed in production. */
   productionCheck?(value: T): void;
-  /** Test only: rejects any value if NODE_ENV is production. */
-  readonly refusedInProduction?: boolean;
   /** Never shown in messages or logs; may be given as a file by KEY_FILE. */
   readonly secret?: boolean;
   /** A generated secret: in production it may not repeat a few characters. */
@@ -211,10 +209,6 @@ export function readConfig<const S extends ConfigSpec>(
       } else {
         values[key] = k.default;
       }
-      continue;
-    }
-    if (k.refusedInProduction && env['NODE_ENV'] === 'production') {
-      wrong(key, `${key} is set, but NODE_ENV is production: unset it. ${k.doc}`);
       continue;
     }
     try {

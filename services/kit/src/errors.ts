@@ -1,35 +1,35 @@
-import { status as GrpcStatus } from '@grpc/grpc-js';
+import { Code } from '@connectrpc/connect';
 
 /**
- * The platform's error catalogue: one stable code per kind of error, with its gRPC status and the HTTP status for
- * integrators (specification API 8, rules A2 to A4). No other table maps errors.
+ * The platform's error catalogue: one stable code per kind of error, with its gRPC status (Connect's codes are the
+ * same numbers) and the HTTP status for integrators (specification API 8, rules A2 to A4). No other table maps errors.
  */
 export const errorCatalogue = {
-  invalid_argument: { grpc: GrpcStatus.INVALID_ARGUMENT, http: 400 },
-  invalid_body: { grpc: GrpcStatus.INVALID_ARGUMENT, http: 400 },
-  unauthenticated: { grpc: GrpcStatus.UNAUTHENTICATED, http: 401 },
-  unknown_path: { grpc: GrpcStatus.PERMISSION_DENIED, http: 403 },
-  scope_missing: { grpc: GrpcStatus.PERMISSION_DENIED, http: 403 },
-  application_forbidden: { grpc: GrpcStatus.PERMISSION_DENIED, http: 403 },
-  device_not_activated: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 403 },
-  device_activated_by_other: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 403 },
-  activation_limit: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 403 },
-  client_id_in_use: { grpc: GrpcStatus.ALREADY_EXISTS, http: 403 },
-  not_found: { grpc: GrpcStatus.NOT_FOUND, http: 404 },
-  destination_not_set: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 404 },
-  method_not_allowed: { grpc: GrpcStatus.UNIMPLEMENTED, http: 405 },
-  conflict: { grpc: GrpcStatus.ABORTED, http: 409 },
-  body_too_large: { grpc: GrpcStatus.INVALID_ARGUMENT, http: 413 },
-  idempotency_key_reused: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 422 },
+  invalid_argument: { grpc: Code.InvalidArgument, http: 400 },
+  invalid_body: { grpc: Code.InvalidArgument, http: 400 },
+  unauthenticated: { grpc: Code.Unauthenticated, http: 401 },
+  unknown_path: { grpc: Code.PermissionDenied, http: 403 },
+  scope_missing: { grpc: Code.PermissionDenied, http: 403 },
+  application_forbidden: { grpc: Code.PermissionDenied, http: 403 },
+  device_not_activated: { grpc: Code.FailedPrecondition, http: 403 },
+  device_activated_by_other: { grpc: Code.FailedPrecondition, http: 403 },
+  activation_limit: { grpc: Code.FailedPrecondition, http: 403 },
+  client_id_in_use: { grpc: Code.AlreadyExists, http: 403 },
+  not_found: { grpc: Code.NotFound, http: 404 },
+  destination_not_set: { grpc: Code.FailedPrecondition, http: 404 },
+  method_not_allowed: { grpc: Code.Unimplemented, http: 405 },
+  conflict: { grpc: Code.Aborted, http: 409 },
+  body_too_large: { grpc: Code.InvalidArgument, http: 413 },
+  idempotency_key_reused: { grpc: Code.FailedPrecondition, http: 422 },
   /** The caller has reached its own limit (ADR 0040); `limit` names the limit. */
-  too_many_requests: { grpc: GrpcStatus.RESOURCE_EXHAUSTED, http: 429 },
-  developer_not_registered: { grpc: GrpcStatus.INTERNAL, http: 500 },
-  database_failed: { grpc: GrpcStatus.INTERNAL, http: 500 },
-  internal: { grpc: GrpcStatus.INTERNAL, http: 500 },
+  too_many_requests: { grpc: Code.ResourceExhausted, http: 429 },
+  developer_not_registered: { grpc: Code.Internal, http: 500 },
+  database_failed: { grpc: Code.Internal, http: 500 },
+  internal: { grpc: Code.Internal, http: 500 },
   /** An integrator's own endpoint failed; the platform works. */
-  integrator_failed: { grpc: GrpcStatus.FAILED_PRECONDITION, http: 500 },
-  unavailable: { grpc: GrpcStatus.UNAVAILABLE, http: 503 },
-  deadline_exceeded: { grpc: GrpcStatus.DEADLINE_EXCEEDED, http: 503 },
+  integrator_failed: { grpc: Code.FailedPrecondition, http: 500 },
+  unavailable: { grpc: Code.Unavailable, http: 503 },
+  deadline_exceeded: { grpc: Code.DeadlineExceeded, http: 503 },
 } as const;
 
 export type ErrorCode = keyof typeof errorCatalogue;

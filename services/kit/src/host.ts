@@ -1,19 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { inspect } from 'node:util';
 import type { ChannelOptions } from '@grpc/grpc-js';
-import { stdSerializers } from 'pino';
 import { createOperatorsOutbox, outboxComponent } from './audit/operators-outbox.ts';
-import { auditFailpoints } from './audit/outbox.ts';
 import { systemClock } from './clock.ts';
 import { type addressConfig, commonConfig, distributedConfig, sealingConfig } from './common-config.ts';
-import { ConfigError, type ConfigOf, readConfig } from './config.ts';
+import { type ConfigOf, readConfig } from './config.ts';
 import { deadLettersAdmin } from './dead-letters/admin.ts';
-import { deadLetterFailpoints, registerDeadLetters, withDeadLetters } from './dead-letters/log.ts';
+import { registerDeadLetters, withDeadLetters } from './dead-letters/log.ts';
 import { withMetrics } from './eventlog/metrics.ts';
-import { createFailpoints } from './failpoints.ts';
-import { createLogger, flushLogs, type Logger } from './logger.ts';
+import type { Logger } from './logger.ts';
 import { createProcess } from './process.ts';
-import { withoutPassword } from './redact.ts';
 import { dayMs } from './retention/config.ts';
 import { connectionAge, GrpcChannel, RpcServer } from './rpc/grpc.ts';
 import { registerRpcMetrics } from './rpc/metrics.ts';
@@ -76,52 +71,6 @@ export function createChannels(
   };
 }
 
-/**
- * Runs a process of the platform and ends it. Logs an error of `run` as a fatal line of the process's log.
- * Exit status: 2 for a wrong configuration, 1 for any other error.
- */
-export async function main(service: string, run: () => Promise<void>): Promise<void> {
-  const fail = async (error: unknown): Promise<never> => {
-    // The configured level may be invalid; every level shows fatal lines.
-    const logger = createLogger({ service, level: 'fatal' }).child({}, { serializers: { err: loggable } });
-    if (error instanceof ConfigError) {
-      logger.fatal({ problems: error.problems }, 'wrong configuration');
-      return end(2);
-    }
-    logger.fatal({ err: error }, 'the process ends because of an unexpected error');
-    return end(1);
-  };
-  let failed = false;
-  process.on('uncaughtException', (error) => {
-    // Node.js would print a second error unformatted.
-    if (failed) return;
-    failed = true;
-    fail(error).catch(() => process.exit(1));
-  });
-  try {
-    await run();
-  } catch (error) {
-    return fail(error);
-  }
-  return end(0);
-}
-
-async function end(status: number): Promise<never> {
-  try {
-    await flushLogs();
-  } finally {
-    process.exit(status);
-  }
-}
-
-/** The parts of an error that a log may contain, without passwords: drivers put connection strings in their errors. */
-function loggable(error: unknown): { type: string; message: string; stack: string } {
-  const { type, message, stack } = stdSerializers.err(
-    error instanceof Error ? error : new Error(inspect(error)),
-  );
-  return { type, message: withoutPassword(message), stack: withoutPassword(stack) };
-}
-
 /** Runs one service as a separate process on MongoDB and Kafka, until SIGINT or SIGTERM. */
 export async function hostService(
   definition: ServiceDefinition,
@@ -141,15 +90,10 @@ export async function hostService(
   const channels = createChannels(addressesOf(common), keepaliveOf(common), security);
   await lifecycle.start({ name: 'channels', start: async () => {}, stop: () => channels.close() });
   const store = mongo.database(databaseOf(name));
-  const failpoints = createFailpoints(
-    common.FAILPOINTS,
-    [...definition.failpoints, ...deadLetterFailpoints, ...auditFailpoints],
-    env,
-  );
   const log = withMetrics(kafka, metrics);
-  const audit = createOperatorsOutbox({ ...{ store, log, logger, failpoints, metrics }, clock: systemClock });
+  const audit = createOperatorsOutbox({ ...{ store, log, logger, metrics }, clock: systemClock });
   const keeping = withDeadLetters(log, {
-    ...{ store, logger, failpoints },
+    ...{ store, logger },
     keepMs: common.DEAD_LETTERS_KEEP_DAYS * dayMs,
   });
   registerDeadLetters(metrics, [keeping.deadLetters]);
@@ -167,7 +111,6 @@ export async function hostService(
     channelToPeer: (address) => new GrpcChannel(address, {}, security && { security, service: name }),
     secrets,
     metrics,
-    failpoints,
     instanceId: `${name}-${randomUUID().slice(0, 8)}`,
     schema: common.SCHEMA,
     listeners,

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { closeNow, listenOn } from './http-listen.ts';
+import { closeNow, closeWithin, listenOn } from './http-listen.ts';
+import { createFakeTime } from './testing/fake-time.ts';
 
 let server: Server;
 let port: number;
@@ -48,4 +49,33 @@ test('the same for a request that waits for 100 Continue', async () => {
 
 test('a request without Host is rejected also with an absolute-form target', async () => {
   expect(await ask('http://a.example/x', '')).toMatch(/^HTTP\/1.1 400 /);
+});
+
+describe('closeWithin', () => {
+  /** A server with one open request: its answer as the client and as the server see it. */
+  async function withOpenRequest() {
+    const opened = Promise.withResolvers<ServerResponse>();
+    const busy = createServer((_request, response) => opened.resolve(response));
+    const url = `http://127.0.0.1:${await listenOn(busy, { host: '127.0.0.1', port: 0 }, 'X_LISTEN')}`;
+    const answer = fetch(url);
+    return { busy, url, answer, response: await opened.promise };
+  }
+
+  test('answers an open request, and accepts no connection', async () => {
+    const { busy, url, answer, response } = await withOpenRequest();
+    const stopped = closeWithin(busy, 600_000);
+    await expect(fetch(url)).rejects.toThrow();
+    response.end('late');
+    expect(await (await answer).text()).toBe('late');
+    await stopped;
+  });
+
+  test('closes a request that stays open after its time', async () => {
+    const { busy, answer } = await withOpenRequest();
+    const time = createFakeTime();
+    const stopped = closeWithin(busy, 1000, time);
+    await time.advance(1000);
+    await expect(answer).rejects.toThrow();
+    await stopped;
+  });
 });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { systemTime, type Time } from './clock.ts';
 import type { ListenAddress } from './config.ts';
 
 /**
@@ -50,4 +51,26 @@ export async function closeNow(server: Server | undefined): Promise<void> {
   server.close();
   server.closeAllConnections();
   await closed;
+}
+
+/** How often connections that became idle are closed; milliseconds. */
+const idleCheckMs = 100;
+
+/**
+ * Stops accepting connections and closes each one when its requests are answered; closes what is left after `forMs`.
+ * Resolves when all are closed.
+ */
+export async function closeWithin(
+  server: Server | undefined,
+  forMs: number,
+  time: Time = systemTime,
+): Promise<void> {
+  if (!server?.listening) return;
+  const closed = once(server, 'close');
+  server.close();
+  const idle = time.setInterval(() => server.closeIdleConnections(), idleCheckMs);
+  const late = time.setTimeout(() => server.closeAllConnections(), forMs);
+  await closed;
+  time.clearTimer(idle);
+  time.clearTimer(late);
 }

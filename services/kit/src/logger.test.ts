@@ -99,10 +99,10 @@ itOnFullDisk.each([
     1,
   ],
 ])('a process whose log is on a full disk %s', (_, then, status) => {
-  const [logger, host] = ['./logger.ts', './host.ts'].map((name) => new URL(name, import.meta.url).href);
+  const [logger, main] = ['./logger.ts', './process.ts'].map((name) => new URL(name, import.meta.url).href);
   const script = `
     import { createLogger } from ${JSON.stringify(logger)};
-    import { main } from ${JSON.stringify(host)};
+    import { main } from ${JSON.stringify(main)};
     await main('a', async () => {
       const log = createLogger({ level: 'info' });
       log.info('a');

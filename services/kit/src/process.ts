@@ -1,26 +1,17 @@
+import { inspect } from 'node:util';
+import { stdSerializers } from 'pino';
 import type { Registry } from 'prom-client';
 import { adminTokensOf, createAdminServer } from './admin-server.ts';
-import { commonConfig } from './common-config.ts';
-import type { ConfigOf } from './config.ts';
+import { ConfigError, type ConfigOf } from './config.ts';
 import { Lifecycle, untilSignal } from './lifecycle.ts';
-import { listenerConfig, listenerLimits } from './listeners/config.ts';
+import { listenerLimits } from './listeners/config.ts';
 import { type Listeners, openListeners } from './listeners/http-listener.ts';
-import { createLogger, type Logger } from './logger.ts';
+import { createLogger, flushLogs, type Logger } from './logger.ts';
+import type { processConfig } from './process-config.ts';
 import { createMetrics, showReadiness } from './process-metrics.ts';
+import { withoutPassword } from './redact.ts';
 import type { RpcBinding } from './rpc/types.ts';
 import { createStartUp, StartStoppedError, type StartUp } from './start-up.ts';
-
-/** Configuration keys of `createProcess`, for a process without stores; part of commonConfig. */
-export const processConfig = {
-  LOG_LEVEL: commonConfig.LOG_LEVEL,
-  ADMIN_LISTEN: commonConfig.ADMIN_LISTEN,
-  ADMIN_TOKEN: commonConfig.ADMIN_TOKEN,
-  ADMIN_TOKEN_BEFORE: commonConfig.ADMIN_TOKEN_BEFORE,
-  METRICS_TOKEN: commonConfig.METRICS_TOKEN,
-  TURN_AWAY_MS: commonConfig.TURN_AWAY_MS,
-  STOP_GRACE_MS: commonConfig.STOP_GRACE_MS,
-  ...listenerConfig,
-} as const;
 
 /** Common parts of every process of the platform: log, metrics, listeners, start and stop. */
 export interface PlatformProcess {
@@ -88,4 +79,50 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
       }
     },
   };
+}
+
+/**
+ * Runs a process and ends it. An error of `run` becomes one more line of the process's log. The exit status is 2 for a
+ * wrong configuration and 1 for any other error.
+ */
+export async function main(service: string, run: () => Promise<void>): Promise<void> {
+  const fail = async (error: unknown): Promise<never> => {
+    // LOG_LEVEL may be the wrong setting; no level hides a fatal line.
+    const logger = createLogger({ service, level: 'fatal' }).child({}, { serializers: { err: loggable } });
+    if (error instanceof ConfigError) {
+      logger.fatal({ problems: error.problems }, 'wrong configuration');
+      return end(2);
+    }
+    logger.fatal({ err: error }, 'the process ends because of an unexpected error');
+    return end(1);
+  };
+  let failed = false;
+  process.on('uncaughtException', (error) => {
+    // Node.js would print a second error unformatted.
+    if (failed) return;
+    failed = true;
+    fail(error).catch(() => process.exit(1));
+  });
+  try {
+    await run();
+  } catch (error) {
+    return fail(error);
+  }
+  return end(0);
+}
+
+async function end(status: number): Promise<never> {
+  try {
+    await flushLogs();
+  } finally {
+    process.exit(status);
+  }
+}
+
+/** The parts of an error that a log may contain: drivers put whole connection strings into messages. */
+function loggable(error: unknown): { type: string; message: string; stack: string } {
+  const { type, message, stack } = stdSerializers.err(
+    error instanceof Error ? error : new Error(inspect(error)),
+  );
+  return { type, message: withoutPassword(message), stack: withoutPassword(stack) };
 }

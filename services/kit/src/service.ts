@@ -2,7 +2,6 @@ import type { Registry } from 'prom-client';
 import type { Clock } from './clock.ts';
 import { type ConfigOf, type ConfigSpec, readConfig } from './config.ts';
 import type { EventLog } from './eventlog/types.ts';
-import type { Failpoints } from './failpoints.ts';
 import type { Component } from './lifecycle.ts';
 import type { Listeners } from './listeners/http-listener.ts';
 import type { Logger } from './logger.ts';
@@ -44,7 +43,6 @@ export interface ServiceContext {
   /** Opens a channel to another instance of this service at host:port; absent if there are no other instances. */
   readonly channelToPeer?: (address: string) => Channel;
   readonly metrics: Registry;
-  readonly failpoints: Failpoints;
   /** Identifies this process among its service's instances; new at each start. */
   readonly instanceId: string;
   /** True: no other process can have the store open (the embedded stack). */
@@ -84,7 +82,6 @@ export interface Service extends Component {
 /** A service that a process can run on either stack. */
 export interface ServiceDefinition {
   readonly name: ServiceName;
-  readonly failpoints: readonly string[];
   /** True: the service seals by SECRET_KEY, and its host provides `secrets`. No other service gets the key. */
   readonly seals: boolean;
   /** Reads its configuration; throws a ConfigError that names every bad key. */
@@ -94,17 +91,16 @@ export interface ServiceDefinition {
 interface ServiceParts<S extends ConfigSpec, C> {
   readonly name: ServiceName;
   readonly config: S;
-  readonly failpoints: readonly string[];
   readonly build: (ctx: C, config: ConfigOf<S>) => Service;
 }
 
-/** Combines a service's name, configuration and failpoints with its `build…()`. */
+/** Combines a service's name and configuration with its `build…()`. */
 export function defineService<S extends ConfigSpec>(
   service: ServiceParts<S, ServiceContext>,
 ): ServiceDefinition {
-  const { name, failpoints, config: spec, build } = service;
+  const { name, config: spec, build } = service;
   return {
-    ...{ name, failpoints, seals: false },
+    ...{ name, seals: false },
     configure(env) {
       const config = readConfig(spec, env);
       return (ctx) => build(ctx, config);

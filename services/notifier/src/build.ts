@@ -66,11 +66,8 @@ import { createNoticeStore } from './store/notices.ts';
 import { createOwnDeliveries } from './store/own-deliveries.ts';
 import { MongoProbeStore } from './store/probes.ts';
 import { createRecoveryStore, type RecoveryDocument } from './store/recoveries.ts';
-import { TestCallbacks } from './test-callbacks/test-callbacks.ts';
-
-export { notifierFailpoints } from './failpoints.ts';
-
 import { notifierSteps } from './store/steps.ts';
+import { TestCallbacks } from './test-callbacks/test-callbacks.ts';
 
 /** Kept answers of test callbacks hold no secret: an id, and what came back without keys and signatures. */
 const unsealed: SecretBox = {
@@ -134,7 +131,7 @@ export function buildNotifier(
     totalTimeoutMs: config.NOTIFIER_TOTAL_TIMEOUT_MS,
     maxRetryAfterMs: config.NOTIFIER_BACKOFF_MAX_MS,
   });
-  const writer = new ChangeWriter(store, logger, ctx.failpoints, time);
+  const writer = new ChangeWriter(store, logger, time);
   const finished = new FinishedOrders();
   const leaseMs = config.NOTIFIER_LEASE_MS;
   const unrecorded = new Unrecorded({ time, instanceId, leaseMs, writer });
@@ -148,10 +145,7 @@ export function buildNotifier(
   const metrics = createMetrics(ctx.metrics, store, failing, clock);
   const destinations = createDestinations(ctx.channel('devices'));
   const readiness = new ReadinessCheck({ time, store, writer, finished, unrecorded, leaseMs });
-  const attempts = new Attempts({
-    ctx: { clock, failpoints: ctx.failpoints },
-    ...{ readiness, destinations, sender, metrics, rules, random },
-  });
+  const attempts = new Attempts({ clock, readiness, destinations, sender, metrics, rules, random });
   const signedUrlsInFlight = config.NOTIFIER_SIGNED_URLS_PER_DESTINATION;
   const signedUrls = new SignedUrls({
     time,
@@ -211,10 +205,9 @@ export function buildNotifier(
     unrecorded,
     clock,
     positions: new LogPositions({ store: feedStore, committed, clock }),
-    failpoints: ctx.failpoints,
   });
   const audit = createAuditOutbox({
-    ...{ log: ctx.log, clock, logger, failpoints: ctx.failpoints },
+    ...{ log: ctx.log, clock, logger },
     metrics: ctx.metrics,
     collections: [
       ctx.store.collection<DeliveryDocument>(deliveriesCollection),
@@ -224,7 +217,7 @@ export function buildNotifier(
   });
   const recoveries = new Recoveries({
     store: createRecoveryStore(ctx.store, recoveryKeptMs),
-    ...{ clock, logger, failpoints: ctx.failpoints, audit, scheduler },
+    ...{ clock, logger, audit, scheduler },
     most: config.NOTIFIER_RECOVER_LIMIT,
     perSecond: config.NOTIFIER_RECOVER_PER_SECOND,
   });

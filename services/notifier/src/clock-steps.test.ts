@@ -3,6 +3,7 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { type Receiver, type Reply, startReceiver } from '@headset-cloud/tests/e2e/receiver.ts';
 import { afterEach } from '@jest/globals';
 import { key, status, useWorld } from './testing/fixture.ts';
+import { onceStored } from './testing/world.ts';
 
 // The wall clock of one process jumps by an hour; the others' clocks, and its monotonic one, go on.
 const use = useWorld();
@@ -88,15 +89,10 @@ test('what waits in the database for its next attempt is tried in time, although
 test('what an instance with a clock ahead owned, and died with, is taken over', async () => {
   const server = await receiver();
   pointTo(server);
-  let died = false;
-  const failpoints = (name: string) => {
-    if (name !== 'notifier.stored') return;
-    died = true;
-    throw new Error('died');
-  };
-  const first = await use.world.start({}, { time: wallClock(hourMs), failpoints });
+  const crash = onceStored();
+  const first = await use.world.start({}, { time: wallClock(hourMs), crash });
   await use.world.publish(event('n-1'));
-  await waitFor('it died', () => died);
+  await waitFor('it died', () => crash.cutAt === undefined);
   await first.stop();
   await use.world.start();
   await waitFor('it has arrived', () => seen(server).length === 1);

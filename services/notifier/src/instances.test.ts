@@ -1,20 +1,8 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ids, seen, useWorld } from './testing/fixture.ts';
+import { onceStored } from './testing/world.ts';
 
 const use = useWorld();
-
-/** An instance with this dies after it stored its deliveries, before it could send one. */
-function dyingOnceStored() {
-  const death = {
-    died: false,
-    failpoints(name: string) {
-      if (name !== 'notifier.stored') return;
-      death.died = true;
-      throw new Error('died');
-    },
-  };
-  return death;
-}
 
 test('a new process delivers what an older one left, in order, and gave-back ones at once', async () => {
   let open = false;
@@ -64,10 +52,10 @@ test('a process that stops gives back at once what is not on its way, and lets w
 test('what a dead process owned is taken over when its lease has run out', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
-  const death = dyingOnceStored();
-  const first = await use.world.start({}, death);
+  const crash = onceStored();
+  const first = await use.world.start({}, { crash });
   await use.world.publish({ notificationId: 'n-1', applicationId: 'a-1' });
-  await waitFor('it died', () => death.died);
+  await waitFor('it died', () => crash.cutAt === undefined);
   await first.stop();
   await use.world.start();
   await waitFor('it has arrived', () => server.received.length === 1);
@@ -77,16 +65,16 @@ test('what a dead process owned is taken over when its lease has run out', async
 test('what a dead process owned goes first, although what waits for it fills the memory of the next', async () => {
   const server = await use.integrator();
   use.pointTo('a-1', server);
-  const death = dyingOnceStored();
+  const crash = onceStored();
   const window = { NOTIFIER_WINDOW_PER_DESTINATION: '1000' };
-  const first = await use.world.start(window, death);
+  const first = await use.world.start(window, { crash });
   const keys = Array.from({ length: 40 }, (_, i) => `t-${i}`);
   const events = (sequence: number) =>
     keys.map((orderKey) => {
       return { notificationId: `${orderKey}.${sequence}`, applicationId: 'a-1', orderKey, sequence };
     });
   await use.world.publish(...events(1));
-  await waitFor('it died', () => death.died);
+  await waitFor('it died', () => crash.cutAt === undefined);
   await first.stop();
   await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '8', NOTIFIER_MAX_IN_MEMORY: '20' });
   await use.world.publish(...events(2));

@@ -1,3 +1,4 @@
+import type { Crash } from '@headset-cloud/kit/testing/crash-points.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ago, seen, status, useWorld } from './testing/fixture.ts';
 import { createManualClocks, type ManualClocks } from './testing/manual-clocks.ts';
@@ -84,21 +85,14 @@ test('more than the limit are refused with their number', async () => {
 });
 
 test('a process that dies in the middle leaves the rest to another one, and nothing is sent twice', async () => {
-  let died = 0;
   const { server, ids } = await givenUp(12, { NOTIFIER_RECOVER_PER_SECOND: '5' });
   await use.world.newest.stop();
-  const dying = await use.world.start(
-    { NOTIFIER_RECOVER_PER_SECOND: '5' },
-    {
-      failpoints: (name) => {
-        // What was sent again is stored, how far it is not.
-        if (name === 'notifier.recovered' && died++ === 0) throw new Error('killed');
-      },
-    },
-  );
+  // What was sent again is stored, how far it is not.
+  const crash: Crash = { cutAt: 'before store notifier.recoveries.next 2' };
+  const dying = await use.world.start({ NOTIFIER_RECOVER_PER_SECOND: '5' }, { crash });
   const { recovery } = await dying.deliveries.recover({ caller: caller(), sinceMs: 0n });
   const recoveryId = recovery?.recoveryId ?? '';
-  await waitFor('its death', () => died > 0);
+  await waitFor('its death', () => crash.cutAt === undefined);
   await dying.stop();
   // Another instance goes on when the lease is over.
   await use.world.store.collection('recoveries').updateMany({}, { $set: { dueAtMs: 0 } });

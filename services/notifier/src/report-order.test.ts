@@ -1,5 +1,6 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { ids, seen, useWorld } from './testing/fixture.ts';
+import { onceStored } from './testing/world.ts';
 
 // What headsets report goes out in the order of the reports' ids (rule A20).
 const use = useWorld();
@@ -134,20 +135,11 @@ test('events that come again, and late ones, change nothing', async () => {
 test('the order holds over a killed instance, whose deliveries another takes over', async () => {
   const server = await use.integrator(laterFirst());
   use.pointTo('a-1', server);
-  let died = false;
-  const first = await use.world.start(
-    {},
-    {
-      failpoints(name) {
-        if (name !== 'notifier.stored') return;
-        died = true;
-        throw new Error('died');
-      },
-    },
-  );
+  const crash = onceStored();
+  const first = await use.world.start({}, { crash });
   const devices = ['a', 'b', 'c'];
   await use.world.publish(...devices.flatMap((device) => reports(device, 1, 15)));
-  await waitFor('it died', () => died);
+  await waitFor('it died', () => crash.cutAt === undefined);
   await first.stop();
   await use.world.start({ NOTIFIER_WINDOW_PER_DESTINATION: '8', NOTIFIER_MAX_IN_MEMORY: '20' });
   await use.world.publish(...devices.flatMap((device) => reports(device, 16, count)));

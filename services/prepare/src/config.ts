@@ -5,7 +5,6 @@ import { kafkaSecurityConfig } from '@headset-cloud/kit/eventlog/kafka-security.
 /** The services' keys about the connection to stores and the creation of topics. */
 export const prepareConfig = {
   LOG_LEVEL: commonConfig.LOG_LEVEL,
-  FAILPOINTS: commonConfig.FAILPOINTS,
   MONGODB_URI: distributedConfig.MONGODB_URI,
   MONGODB_DATABASE_PREFIX: distributedConfig.MONGODB_DATABASE_PREFIX,
   KAFKA_BROKERS: distributedConfig.KAFKA_BROKERS,

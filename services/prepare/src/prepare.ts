@@ -6,10 +6,9 @@ import { connectKafka } from '@headset-cloud/kit/eventlog/kafka.ts';
 import { warnOfOneReplica } from '@headset-cloud/kit/eventlog/kafka-replicas.ts';
 import { openKafkaSecurity } from '@headset-cloud/kit/eventlog/kafka-security.ts';
 import { topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { untilSignal } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
-import { createStepRunner, stepFailpoints } from '@headset-cloud/kit/schema/runner.ts';
+import { createStepRunner } from '@headset-cloud/kit/schema/runner.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
 import { databaseOf } from '@headset-cloud/kit/service.ts';
 import { createStartUp, StartStoppedError } from '@headset-cloud/kit/start-up.ts';
@@ -31,7 +30,6 @@ export async function prepare(
 ): Promise<NodeJS.Signals | undefined> {
   const config = readConfig(prepareConfig, env);
   const logger = createLogger({ service: 'prepare', level: config.LOG_LEVEL });
-  const failpoints = createFailpoints(config.FAILPOINTS, stepFailpoints, env);
   const startUp = createStartUp(logger);
   const stop = new AbortController();
   let stoppedBy: NodeJS.Signals | undefined;
@@ -61,7 +59,7 @@ export async function prepare(
 
   async function database(steps: ServiceSteps): Promise<void> {
     const store = mongo.database(steps.database ?? databaseOf(steps.service));
-    const runner = createStepRunner({ store, steps, logger, failpoints, holder, signal: stop.signal });
+    const runner = createStepRunner({ store, steps, logger, holder, signal: stop.signal });
     await startUp.retry(`the steps of ${steps.database ?? steps.service}`, () => {
       const attempt = runner.attempt();
       underWay.add(attempt);

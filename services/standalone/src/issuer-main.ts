@@ -1,6 +1,5 @@
 import { ConfigError, readConfig } from '@headset-cloud/kit/config.ts';
-import { main } from '@headset-cloud/kit/host.ts';
-import { createProcess } from '@headset-cloud/kit/process.ts';
+import { createProcess, main } from '@headset-cloud/kit/process.ts';
 import { createBuiltinIssuer } from './builtin-issuer.ts';
 import { standaloneConfig } from './config.ts';
 

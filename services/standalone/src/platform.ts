@@ -9,18 +9,13 @@ import { assembleGateway } from '@headset-cloud/gateway/assemble.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
 import { assembleShares } from '@headset-cloud/gateway/shares/assemble.ts';
 import { createOperatorsOutbox, outboxComponent } from '@headset-cloud/kit/audit/operators-outbox.ts';
-import { type AuditOutbox, auditFailpoints } from '@headset-cloud/kit/audit/outbox.ts';
+import type { AuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import type { commonConfig } from '@headset-cloud/kit/common-config.ts';
 import { ConfigError, type ConfigOf, type ConfigProblem, readConfig } from '@headset-cloud/kit/config.ts';
 import { type AuditedDeadLetters, deadLettersAdmin } from '@headset-cloud/kit/dead-letters/admin.ts';
-import {
-  deadLetterFailpoints,
-  registerDeadLetters,
-  withDeadLetters,
-} from '@headset-cloud/kit/dead-letters/log.ts';
+import { registerDeadLetters, withDeadLetters } from '@headset-cloud/kit/dead-letters/log.ts';
 import { withMetrics } from '@headset-cloud/kit/eventlog/metrics.ts';
-import { createFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { ownSecretKey } from '@headset-cloud/kit/own-secret-key.ts';
 import { createProcess } from '@headset-cloud/kit/process.ts';
 import { dayMs } from '@headset-cloud/kit/retention/config.ts';
@@ -128,15 +123,6 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const log = withMetrics(backing.log, metrics);
 
   const channel = new LocalChannel();
-  const failpoints = createFailpoints(
-    config.FAILPOINTS,
-    [
-      ...definitions.flatMap((definition) => definition.failpoints),
-      ...deadLetterFailpoints,
-      ...auditFailpoints,
-    ],
-    given,
-  );
   const deadLetters: AuditedDeadLetters[] = [];
   const outboxes = new Map<ServiceName, AuditOutbox>();
   const partOf = (name: ServiceName) => ({
@@ -146,10 +132,10 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const context = (name: ServiceName): SealingContext => {
     const part = partOf(name);
     const keeping = withDeadLetters(log, {
-      ...{ ...part, failpoints },
+      ...{ ...part },
       keepMs: config.DEAD_LETTERS_KEEP_DAYS * dayMs,
     });
-    const audit = createOperatorsOutbox({ ...part, log, clock: systemClock, failpoints, metrics });
+    const audit = createOperatorsOutbox({ ...part, log, clock: systemClock, metrics });
     outboxes.set(name, audit);
     deadLetters.push({ ...keeping.deadLetters, audit });
     return {
@@ -168,7 +154,6 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
       }),
       secrets,
       metrics,
-      failpoints,
       instanceId: `${name}-${randomUUID().slice(0, 8)}`,
       exclusive: embedded !== undefined,
       listeners,

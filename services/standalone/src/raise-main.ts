@@ -1,8 +1,8 @@
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
-import { main } from '@headset-cloud/kit/host.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
+import { main } from '@headset-cloud/kit/process.ts';
 import { raise, raiseOptions } from '@headset-cloud/prepare/raise.ts';
 import { standaloneConfig } from './config.ts';
 

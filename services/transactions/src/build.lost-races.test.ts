@@ -88,7 +88,7 @@ describe('a transaction that more than one judgement, session or permit is about
     const { store, stood } = slowStore(before, meanwhile);
     const outbox: Outbox = { publish: () => {}, drain: async () => {} };
     const permit = await permitStart(
-      { store, outbox, delivery: { accepted: () => {} }, clock: systemClock, failpoints: () => {} },
+      { store, outbox, delivery: { accepted: () => {} }, clock: systemClock },
       {
         transactionId,
         deviceId: device,

@@ -42,7 +42,7 @@ const group = 'transactions';
 
 /** The transactions service: every asynchronous operation's state, retries, cancel and list. */
 export function buildTransactions(ctx: SealingContext, config: TransactionsConfig): Service {
-  const { clock, logger, log, failpoints } = ctx;
+  const { clock, logger, log } = ctx;
   const store = createTransactionStore(ctx.store, {
     idBlock: config.TRANSACTIONS_ID_BLOCK,
     leftoverAfterMs: config.TRANSACTIONS_LEFTOVER_AFTER_MS,
@@ -51,7 +51,7 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
   const link = createClient(DeliveryService, ctx.channel('device-link'), { deadlineMs: 3000 });
   const devices = createClient(DevicesService, ctx.channel('devices'), { deadlineMs: 3000 });
   const undoActivation = createUndoActivation({ devices, logger });
-  const outbox = createOutbox({ store, log, logger, failpoints, undoActivation });
+  const outbox = createOutbox({ store, log, logger, undoActivation });
   const canceler = createCanceler({
     store,
     outbox,
@@ -87,7 +87,7 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
     metrics: ctx.metrics,
   });
   const audit = createAuditOutbox({
-    ...{ log, clock, logger, failpoints, metrics: ctx.metrics },
+    ...{ log, clock, logger, metrics: ctx.metrics },
     collections: [ctx.store.collection<ForgetMarkDocument>(forgetMarksCollection)],
   });
   let reports: RunningSubscription | undefined;
@@ -106,7 +106,6 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
       delivery,
       idempotency,
       clock,
-      failpoints,
       completeFromMs: () => retention.completeFromMs(ended.kind),
       reachable,
       requireActivated,
@@ -133,7 +132,7 @@ export function buildTransactions(ctx: SealingContext, config: TransactionsConfi
       reports = await log.subscribe({
         topic: topics.transactionReports,
         group,
-        handle: createReportConsumer({ store, outbox, delivery, clock, failpoints }),
+        handle: createReportConsumer({ store, outbox, delivery, clock }),
       });
       await sweeper.start();
       audit.start();

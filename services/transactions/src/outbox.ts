@@ -1,7 +1,6 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type Batcher, createBatcher } from '@headset-cloud/kit/batching/batcher.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import { OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
@@ -35,10 +34,9 @@ export function createOutbox(deps: {
   store: OutboxStore;
   log: EventLog;
   logger: Logger;
-  failpoints: Failpoints;
   undoActivation: UndoActivation;
 }): Outbox {
-  const { store, log, logger, failpoints, undoActivation } = deps;
+  const { store, log, logger, undoActivation } = deps;
   // Callbacks that this process has published (resolved) or is publishing; only avoids duplicates.
   const known = new LRUCache<string, Promise<void>>({ max: 50_000 });
   // The newest look at each document of which this process has published: outboxSeq by transaction.
@@ -59,13 +57,11 @@ export function createOutbox(deps: {
   });
 
   const publish = async (t: Owing, fresh: readonly OwedCallback[]): Promise<void> => {
-    failpoints('transactions.changed');
     // The call that created the transaction is over: its trace continues from the stored trace context.
     if (t.traceparent) {
       const options = { kind: SpanKind.PRODUCER, parent: t.traceparent };
       await inSpan('notifications publish', options, () => send(t, fresh, currentTraceparent()));
     } else await send(t, fresh, '');
-    failpoints('transactions.published');
   };
   const send = (t: Owing, fresh: readonly OwedCallback[], traceparent: string): Promise<void> =>
     log.publish(

@@ -48,7 +48,7 @@ export function buildUpdates(
     timeoutMs: config.UPDATES_CHECK_SECONDS * 1000,
   }),
 ): Service {
-  const { store, clock, secrets, logger, failpoints } = ctx;
+  const { store, clock, secrets, logger } = ctx;
   const catalogue = createCatalogue(store.collection<ArtifactDocument>(collections.artifacts));
   const uploads = createUploadStore(store.collection<UploadDocument>(collections.uploads));
   const places = createUploadPlaces(
@@ -65,10 +65,7 @@ export function buildUpdates(
   const uploadIdOf = (key: string) => key.replace(/^uploads\//, '');
   const files = chooseStorage(ctx, config, {
     onUpload: (key) => refuseUpload({ uploads, catalogue }, uploadIdOf(key)),
-    onUploaded(key, tag) {
-      failpoints('updates.uploaded');
-      return answerUpload(check, uploadIdOf(key), tag);
-    },
+    onUploaded: (key, tag) => answerUpload(check, uploadIdOf(key), tag),
   });
   const { storage } = files;
   const { onOutcome, onNoRoom, onLook } = createMetrics(ctx.metrics, { uploads, contents, clock });
@@ -77,13 +74,13 @@ export function buildUpdates(
     intervalMs: config.UPDATES_STORAGE_WATCH_MS,
   });
   const check: Checker = createChecker({
-    ...{ packages, catalogue, uploads, storage, contents, clock, failpoints, logger },
+    ...{ packages, catalogue, uploads, storage, contents, clock, logger },
     leaseMs: config.UPDATES_CHECK_LEASE_MS,
     lifetimeMs: config.UPDATES_UPLOAD_URL_SECONDS * 1000,
     ...{ onOutcome, onNoRoom },
   });
   const opener = createOpener({
-    ...{ catalogue, uploads, places, storage, clock, failpoints },
+    ...{ catalogue, uploads, places, storage, clock },
     urlSeconds: config.UPDATES_UPLOAD_URL_SECONDS,
   });
   const lookNow = createLookNow({ uploads, check, logger, patienceMs: lookPatienceMs });
@@ -94,7 +91,7 @@ export function buildUpdates(
     lifetimeMs: config.UPDATES_UPLOAD_URL_SECONDS * 1000,
   });
   const audit = createAuditOutbox({
-    ...{ log: ctx.log, clock, failpoints, logger },
+    ...{ log: ctx.log, clock, logger },
     metrics: ctx.metrics,
     collections: owingCollections.map((name) => store.collection(name)),
   });
@@ -103,7 +100,7 @@ export function buildUpdates(
   return {
     name: 'updates',
     rpc: rpcBindings({
-      ...{ packages, catalogue, storage, opener, lookNow, idempotency, secrets, clock, failpoints },
+      ...{ packages, catalogue, storage, opener, lookNow, idempotency, secrets, clock },
       ...{ audit, logger },
       applications: createClient(ApplicationsService, ctx.channel('devices')),
       devices: createClient(DevicesService, ctx.channel('devices')),

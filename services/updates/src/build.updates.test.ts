@@ -181,7 +181,7 @@ describe('a version is withdrawn by its developer', () => {
 
   test('also after the process died when it was done, and with its file removed', async () => {
     await putApp(name, '1.0');
-    world.cutAt = 'updates.takenBack';
+    world.cutAt = 'after store updates.artifacts.withdrawals';
     await expect(withdraw('a', 'key')).rejects.toThrow();
     await withdraw('a', 'key');
     expect(await listed()).toEqual([0]);
@@ -221,7 +221,7 @@ describe('a version is withdrawn by its developer', () => {
   test('or an update is sent with it, never both: an update that was decided keeps it', async () => {
     await putApp(name, '1.0');
     // The update has noted the version, and its process dies before the transaction exists.
-    world.cutAt = 'updates.named';
+    world.cutAt = 'after store updates.artifacts.named';
     await expect(update()).rejects.toThrow();
     await expect(withdraw()).rejects.toMatchObject({ code: 'conflict' });
     for (let version = 1; version <= 10; version += 1) {

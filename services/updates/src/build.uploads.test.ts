@@ -239,14 +239,14 @@ test('of two developers whose files of a free package are checked at the same ti
 
 test('a check that crashes after it gave the package to its developer leaves it so', async () => {
   const { url, bytes } = await upload();
-  world.cutAt = 'updates.owned';
+  world.cutAt = 'after store updates.packages.accepted';
   await put(url, bytes).catch(() => undefined);
   expect(await stored()).toMatchObject({ state: 'uploading' });
   await expect(requestUpload('2.0.0', 10, callerOf('b'))).rejects.toMatchObject(othersName);
 });
 
 test('a request that crashes before its upload is stored holds the package for a minute', async () => {
-  world.cutAt = 'updates.claimed';
+  world.cutAt = 'after store updates.packages';
   await expect(requestUpload()).rejects.toThrow();
   await expect(requestUpload('1.0.0', 10, callerOf('b'))).rejects.toMatchObject(othersName);
   world.nowMs += 60_001;
@@ -327,7 +327,7 @@ test('the limits of open uploads hold for requests at once, of a version and of 
 
 test('a request that crashes before its upload is stored holds its place for a minute only', async () => {
   for (let i = 0; i < 19; i += 1) await requestUpload();
-  world.cutAt = 'updates.claimed';
+  world.cutAt = 'after store updates.packages';
   await expect(requestUpload()).rejects.toThrow();
   await expect(requestUpload()).rejects.toMatchObject({ code: 'too_many_requests', retryAfterMs: 60_000 });
   world.nowMs += 60_001;
@@ -427,32 +427,35 @@ test('a client without a developer is refused with the error of devices', async 
   await expect(requestUpload('1', 1, caller)).rejects.toMatchObject({ code: 'developer_not_registered' });
 });
 
-test.each(['updates.uploaded', 'updates.checking', 'updates.sealed', 'updates.owned', 'updates.delivered'])(
-  'an upload whose check crashes at %s still becomes deliverable, once',
-  async (step) => {
-    const { url, bytes } = await upload();
-    world.cutAt = step;
-    await put(url, bytes).catch(() => undefined);
-    await world.restart();
-    await waitFor('the check', async () => {
-      world.nowMs += 1000;
-      return (await artifact())?.state === ArtifactState.DELIVERABLE;
-    });
-    await waitFor('the upload to be removed', () => {
-      world.nowMs += 1000;
-      return readdirSync(join(world.directory, 'artifacts/uploads')).length === 0;
-    });
-    expect(readdirSync(join(world.directory, 'artifacts/artifacts'))).toHaveLength(1);
-    expect(readdirSync(join(world.directory, 'artifacts/partial'))).toEqual([]);
-    expect((await requestUpload()).appFileExists).toBe(true);
-  },
-);
+test.each([
+  'before store updates.uploads.findOneAndUpdate',
+  'after store updates.uploads.findOneAndUpdate',
+  'before store updates.packages',
+  'after store updates.packages.accepted',
+  'after store updates.artifacts.updateOne',
+])('an upload whose check crashes %s still becomes deliverable, once', async (step) => {
+  const { url, bytes } = await upload();
+  world.cutAt = step;
+  await put(url, bytes).catch(() => undefined);
+  await world.restart();
+  await waitFor('the check', async () => {
+    world.nowMs += 1000;
+    return (await artifact())?.state === ArtifactState.DELIVERABLE;
+  });
+  await waitFor('the upload to be removed', () => {
+    world.nowMs += 1000;
+    return readdirSync(join(world.directory, 'artifacts/uploads')).length === 0;
+  });
+  expect(readdirSync(join(world.directory, 'artifacts/artifacts'))).toHaveLength(1);
+  expect(readdirSync(join(world.directory, 'artifacts/partial'))).toEqual([]);
+  expect((await requestUpload()).appFileExists).toBe(true);
+});
 
 test('an instance that put a check off with its clock ahead does not block its upload for that long', async () => {
   const { url, bytes } = await upload();
   const aheadMs = 3_000_000;
   world.nowMs += aheadMs;
-  world.cutAt = 'updates.sealed';
+  world.cutAt = 'before store updates.packages';
   await put(url, bytes).catch(() => undefined);
   await world.restart();
   world.nowMs -= aheadMs;
@@ -484,17 +487,18 @@ test('an upload that only waits for its end is left alone until then, unless tha
   await waitFor('the recall', async () => (await settled())?.dueAtMs === dueAtMs);
 });
 
-test.each(['updates.claimed', 'updates.opened', 'updates.requested'])(
-  'a request that crashes at %s can be repeated',
-  async (step) => {
-    world.cutAt = step;
-    await expect(requestUpload('1.0.0', 10, callerOf('a', 'key'))).rejects.toThrow();
-    const bytes = await makeApk({ package: app });
-    const { urls } = await requestUpload('1.0.0', bytes.length);
-    expect((await put(urls[0]?.uploadUrl ?? '', bytes)).status).toBe(200);
-    expect((await requestUpload('1.0.0', 10, callerOf('a', 'key'))).appFileExists).toBe(true);
-  },
-);
+test.each([
+  'after store updates.packages',
+  'after store updates.uploads.updateOne',
+  'after store updates.artifacts',
+])('a request that crashes %s can be repeated', async (step) => {
+  world.cutAt = step;
+  await expect(requestUpload('1.0.0', 10, callerOf('a', 'key'))).rejects.toThrow();
+  const bytes = await makeApk({ package: app });
+  const { urls } = await requestUpload('1.0.0', bytes.length);
+  expect((await put(urls[0]?.uploadUrl ?? '', bytes)).status).toBe(200);
+  expect((await requestUpload('1.0.0', 10, callerOf('a', 'key'))).appFileExists).toBe(true);
+});
 
 test('URLs stay valid over a restart', async () => {
   const { url, bytes } = await upload();

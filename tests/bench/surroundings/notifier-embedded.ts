@@ -4,7 +4,6 @@ import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
-import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { createMetrics } from '@headset-cloud/kit/process-metrics.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
@@ -30,7 +29,6 @@ const commands = {
         log,
         channel: () => channel,
         metrics: createMetrics('notifier'),
-        failpoints: noFailpoints,
         instanceId: 'bench',
       },
       readConfig(notifierConfig, { NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8' }),

@@ -67,7 +67,7 @@ const forms = (text: string) => [
   '10.0.0.0/8',
   'x:1',
   '100m',
-  '100Mi',
+  '1Gi',
   `sha256:${'0'.repeat(64)}`,
 ];
 

@@ -76,7 +76,6 @@ export const chartSettings: ReadonlySet<string> = new Set([
   'EGRESS_NO_PROXY',
   'EGRESS_PROXY',
   'EGRESS_PROXY_CREDENTIALS',
-  'FAILPOINTS',
   'GATEWAY_LISTEN',
   'GATEWAY_PEERS',
   'GRPC_LISTEN',

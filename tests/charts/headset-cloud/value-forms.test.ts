@@ -258,7 +258,7 @@ describeWith(['helm'], 'a memory limit', () => {
   it.each([
     ['billing', '160Mi'],
     ['gateway', '224Mi'],
-    ['site', '96Mi'],
+    ['site', '104Mi'],
   ])('of %s may be %s', (component, memory) => {
     const values = limit(component, memory);
     expect(render({ ...scenarios['production'], values })).toContain(`memory: ${memory}`);

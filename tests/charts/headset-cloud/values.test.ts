@@ -215,7 +215,6 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       "'/components/notifier/settings/NOTIFIER_LEASE_MS'",
       'minimum: got 100, want 3,000',
     ],
-    ['a test switch', { settings: { FAILPOINTS: 'x=1' } }, "'FAILPOINTS' not allowed"],
     [
       'a level that does not exist',
       { settings: { LOG_LEVEL: 'loud' } },

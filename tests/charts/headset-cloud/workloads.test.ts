@@ -80,7 +80,8 @@ describeWith(['helm'], 'workloads', () => {
       expect(pause + setting('TURN_AWAY_MS') + setting('STOP_GRACE_MS')).toBeLessThan(60);
       for (const probe of ['startupProbe', 'livenessProbe'])
         expect(container[probe].httpGet).toEqual({ path: '/livez', port: 'admin' });
-      expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'admin' });
+      expect(container.startupProbe.periodSeconds * container.startupProbe.failureThreshold).toBe(300);
+    expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'admin' });
       expect(named(all, 'PodDisruptionBudget', component)['spec'].maxUnavailable).toBe(1);
       const keys = spec.topologySpreadConstraints.map((c: { topologyKey: string }) => c.topologyKey);
       expect(keys).toEqual(['kubernetes.io/hostname', 'topology.kubernetes.io/zone']);
@@ -170,7 +171,7 @@ describeWith(['helm'], 'workloads', () => {
       const tokens = all ? ['ADMIN_TOKEN', 'ADMIN_TOKEN_BEFORE', 'METRICS_TOKEN'] : ['ADMIN_TOKEN'];
       const secretsOf: Record<string, string[]> = {
         gateway: tokens,
-        site: tokens.filter((name) => name !== 'ADMIN_TOKEN_BEFORE'),
+        site: tokens,
         operator: ['ADMIN_TOKEN'],
         'core-loop': ['ADMIN_TOKEN'],
         prepare: ['MONGODB_URI', ...kafka],

@@ -29,8 +29,14 @@ export function mutate(text: string, { file, from, to }: Mutation): string {
   return before + to + after;
 }
 
+const preload = pathToFileURL(join(import.meta.dirname, 'preload.ts')).href;
+
 /** The environment that loads the preload into a Node.js process. */
 export function insideOf(inside: Inside): Record<string, string> {
-  const preload = pathToFileURL(join(import.meta.dirname, 'preload.ts')).href;
   return { NODE_OPTIONS: `--import=${preload}`, FAULTS_INSIDE: JSON.stringify(inside) };
+}
+
+/** An addition to any environment, by which a process of the platform kills itself at a write (crash-points.ts). */
+export function crashingAt(at: string): Record<string, string> {
+  return { NODE_OPTIONS: `--import=${preload}`, FAULTS_CRASH_AT: at };
 }

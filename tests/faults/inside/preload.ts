@@ -3,20 +3,26 @@ import { registerHooks } from 'node:module';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isMainThread } from 'node:worker_threads';
+import type { ServiceDefinition } from '@headset-cloud/kit/service.ts';
+import { parseCrashPoint, withCrashes } from '@headset-cloud/kit/testing/crash-points.ts';
 import { type Inside, type Mutation, mutate } from './environment.ts';
 
 /**
  * Loaded into each process of the platform before its own code (NODE_OPTIONS=--import); the product contains
- * no code for it. It redirects connections to the test's relays, shifts the wall clock and leaves safeguards
- * out. Monotonic clocks (timers, performance.now) do not change.
+ * no code for it. It redirects connections to the test's relays, shifts the wall clock, leaves safeguards out, and kills
+ * the process at a write. Monotonic clocks (timers, performance.now) do not change.
  */
 const { routes, clockFile, mutations } = JSON.parse(process.env['FAULTS_INSIDE'] ?? '{}') as Partial<Inside>;
 /** How often the clock file is read; milliseconds. */
 const lookEachMs = 25;
+const root = join(import.meta.dirname, '..', '..', '..');
+const crashAt = process.env['FAULTS_CRASH_AT'];
 
 if (routes) leadThrough(routes);
 if (clockFile) shiftClock(clockFile);
 if (mutations?.length) leaveOut(mutations);
+if (crashAt && isMainThread) await dieAt(crashAt);
 
 /** Redirects each connection to an address of the table to the relay of that address. */
 function leadThrough(table: Readonly<Record<string, string>>): void {
@@ -69,7 +75,6 @@ function shiftClock(file: string): void {
 
 /** Loads files of the product with these changes. */
 function leaveOut(changes: readonly Mutation[]): void {
-  const root = join(import.meta.dirname, '..', '..', '..');
   const byUrl = Map.groupBy(changes, ({ file }) => pathToFileURL(join(root, file)).href);
   registerHooks({
     load(url, context, nextLoad) {
@@ -83,4 +88,29 @@ function leaveOut(changes: readonly Mutation[]): void {
       return { ...loaded, source: due.reduce(mutate, text) };
     },
   });
+}
+
+/** Has the service that `cutAt` names work with ports that kill the process there. */
+async function dieAt(cutAt: string): Promise<void> {
+  const { service } = parseCrashPoint(cutAt);
+  const file = join(root, 'services', service, 'src', 'definition.ts');
+  const definitions: ServiceDefinition[] = Object.values(await import(pathToFileURL(file).href));
+  const next = { cutAt } as { cutAt: string | undefined };
+  for (const definition of definitions) {
+    const { configure } = definition;
+    Object.assign(definition, {
+      configure(env: NodeJS.ProcessEnv) {
+        const build = configure(env);
+        return (context: Parameters<typeof build>[0]) =>
+          build(
+            withCrashes(
+              service,
+              context,
+              () => next,
+              () => process.kill(process.pid, 'SIGKILL'),
+            ),
+          );
+      },
+    });
+  }
 }

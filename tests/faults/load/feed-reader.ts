@@ -4,12 +4,12 @@ import type { ReadFeed } from '../evidence.ts';
 import type { Random } from '../random.ts';
 
 const patienceMs = 5000;
-/** A request counts as unanswered after this: longer than a platform is away that dies several times in its restart. */
+/** Time limit of a read after the last round, when no process is killed; milliseconds. */
 const unansweredAfterMs = 120_000;
 
 /**
- * A reader of an application's event feed, which continues from its cursor whatever happens to the platform: the second
- * witness beside the integrator's server.
+ * A reader of an application's event feed, which continues from its cursor whatever happens to the platform. What it read is
+ * compared with what the integrator's server got.
  */
 export class FeedReader {
   readonly #applicationId: string;
@@ -46,11 +46,15 @@ export class FeedReader {
     };
   }
 
-  /** Answers whether there may be more. */
-  async #read(ids: string[], limit: number, running = () => true): Promise<boolean> {
+  /**
+   * Reads a page; returns whether there may be more. A reader that follows the feed repeats the request while the rounds
+   * run, however long the platform is away.
+   */
+  async #read(ids: string[], limit: number, running?: () => boolean): Promise<boolean> {
     const after = this.#cursor === '' ? '' : `&after=${this.#cursor}`;
     const untilMs = performance.now() + unansweredAfterMs;
-    while (performance.now() < untilMs && running()) {
+    const continues = running ?? (() => performance.now() < untilMs);
+    while (continues()) {
       const answer = await this.#attempt(`/events?limit=${limit}${after}`);
       if (answer?.status === 200) {
         ids.push(...answer.body.events.map(({ webhookId }: { webhookId: string }) => webhookId));
@@ -64,7 +68,7 @@ export class FeedReader {
       }
       await delay(100);
     }
-    if (running()) this.#refusals.push(`${this.#applicationId}: no answer`);
+    if (!running) this.#refusals.push(`${this.#applicationId}: no answer`);
     return false;
   }
 

@@ -1,12 +1,11 @@
 import { parseAnnouncements } from './parser.ts';
-import type { Node } from './tree';
 
 /** Why the announcements are not there. */
 export type LoadFailure =
   | { readonly kind: 'status'; readonly status: number }
   | { readonly kind: 'timeout' | 'offline' | 'tooLarge' | 'notText' | 'tooComplex' | 'noParser' };
 
-export type Loaded = { readonly nodes: readonly Node[] } | { readonly failure: LoadFailure };
+export type Loaded = { readonly html: string } | { readonly failure: LoadFailure };
 
 export const timeoutMs = 10_000;
 export const mostBytes = 64 * 1024;
@@ -53,5 +52,7 @@ async function fetchText(
 /** Fetches and parses the document; never throws. */
 export async function loadAnnouncements(address: string, signal: AbortSignal): Promise<Loaded> {
   const text = await fetchText(address, signal);
-  return typeof text === 'string' ? parseAnnouncements(text, signal) : text;
+  if (typeof text !== 'string') return text;
+  const { href, origin } = window.location;
+  return parseAnnouncements({ text, base: new URL(address, href).href, origin }, signal);
 }

@@ -1,18 +1,23 @@
-import type { Node } from './tree';
-
 export type Parsed =
-  | { readonly nodes: readonly Node[] }
+  | { readonly html: string }
   | { readonly failure: { readonly kind: 'tooComplex' | 'noParser' } };
 
 export const parserLoadTimeoutMs = 10_000;
 export const parseTimeoutMs = 2000;
 
+/** Input of the worker: the markdown, the address of its document, and the origin of the page. */
+export interface Source {
+  readonly text: string;
+  readonly base: string;
+  readonly origin: string;
+}
+
 /**
- * Parses in a worker of its own, which ends with the answer, with `signal`, or with its time: a hostile document takes
+ * Renders in a worker of its own, which ends with the answer, with `signal`, or with its time: a hostile document takes
  * as much time as it likes, but not the page's. The time counts from the worker's 'ready', so that a slow network is
  * not taken for a slow document. Never throws.
  */
-export function parseAnnouncements(text: string, signal: AbortSignal): Promise<Parsed> {
+export function parseAnnouncements(source: Source, signal: AbortSignal): Promise<Parsed> {
   const { promise, resolve } = Promise.withResolvers<Parsed>();
   const fail = (kind: 'tooComplex' | 'noParser') => () => resolve({ failure: { kind } });
   let worker: Worker;
@@ -32,7 +37,7 @@ export function parseAnnouncements(text: string, signal: AbortSignal): Promise<P
     }
     clearTimeout(timer);
     timer = setTimeout(fail('tooComplex'), parseTimeoutMs);
-    worker.postMessage(text);
+    worker.postMessage(source);
   });
   worker.addEventListener('error', fail('noParser'));
   signal.addEventListener('abort', fail('noParser'), { once: true });

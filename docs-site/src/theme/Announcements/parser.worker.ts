@@ -1,11 +1,11 @@
-import type { Parsed } from './parser';
-import { readAnnouncements } from './tree';
+import { renderAnnouncements } from './document';
+import type { Parsed, Source } from './parser';
 
 const answer = (message: 'ready' | Parsed): void => self.postMessage(message);
 
-self.addEventListener('message', ({ data }: MessageEvent<string>) => {
+self.addEventListener('message', ({ data }: MessageEvent<Source>) => {
   try {
-    answer({ nodes: readAnnouncements(data) });
+    answer({ html: renderAnnouncements(data.text, data.base, data.origin) });
   } catch {
     // Nested so deep that the stack does not hold it.
     answer({ failure: { kind: 'tooComplex' } });

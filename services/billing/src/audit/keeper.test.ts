@@ -1,7 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { isTransient } from '@headset-cloud/kit/errors.ts';
 import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
-import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -34,7 +33,6 @@ function keeper() {
     },
     metrics,
     logger: pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }),
-    failpoints: noFailpoints,
     clock: { now: () => nowMs },
   });
   return { made, lines, store, metrics };

@@ -3,7 +3,6 @@ import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
 import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
 import { PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
@@ -37,10 +36,9 @@ export function createAuditKeeper(deps: {
   readonly store: Pick<AuditStore, 'add'>;
   readonly metrics: Registry;
   readonly logger: Logger;
-  readonly failpoints: Failpoints;
   readonly clock: Clock;
 }): AuditKeeper {
-  const { store, logger, failpoints, clock } = deps;
+  const { store, logger, clock } = deps;
   let refusedAtMs: number | undefined;
   const notReady = () =>
     refusedAtMs !== undefined && monotonicMs(clock) - refusedAtMs < refusalCountsMs ? refusal : undefined;
@@ -74,7 +72,6 @@ export function createAuditKeeper(deps: {
         throw new DomainError('unavailable', refusal, { cause, retryAfterMs: 1000 });
       }
       refusedAtMs = undefined;
-      failpoints('billing.auditStored');
       records.inc({ outcome: 'stored' }, added);
       records.inc({ outcome: 'duplicate' }, documents.length - added);
       for (const document of documents) logger.info({ audit: lineOf(document) }, 'audit record');

@@ -1,6 +1,5 @@
 import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
 import { type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import type { LifecycleChange } from '../domain/activity.ts';
 import { requireApplicationId, requireDeviceId } from '../domain/ids.ts';
@@ -12,11 +11,9 @@ export const deviceLifecycleGroup = 'billing-lifecycle';
 /** Stores which application had which device activated, and when. Idempotent, in any order. */
 export function deviceLifecycleHandler(
   store: Pick<ActivityStore, 'record'>,
-  failpoints: Failpoints,
 ): (events: readonly LogEvent[]) => Promise<void> {
   return async (events) => {
     await store.record(events.map(decode));
-    failpoints('billing.lifecycleRecorded');
   };
 }
 

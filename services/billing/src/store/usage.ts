@@ -15,7 +15,6 @@ import { entryKey, fitsSheet, onSheets, putOnSheets } from './sheets.ts';
 export function createUsageStore(
   collection: StoreCollection<UsageDocument>,
   sheets: StoreCollection<SheetDocument>,
-  step: (name: 'usageRecorded' | 'usageOnSheet') => void = () => {},
 ): UsageStore {
   /** How many were new. */
   async function insertNew(documents: readonly UsageDocument[], triesLeft = 3): Promise<number> {
@@ -41,7 +40,6 @@ export function createUsageStore(
 
   async function settle(documents: readonly UsageDocument[]): Promise<void> {
     const settled = await putOnSheets(sheets, documents);
-    step('usageOnSheet');
     if (settled.length === 0) return;
     await collection.updateMany({ _id: { $in: settled.map(({ _id }) => _id) } }, { $unset: { loose: '' } });
   }
@@ -51,7 +49,6 @@ export function createUsageStore(
       if (usages.length === 0) return { added: 0, conflicting: new Set() };
       const documents = usages.map((usage) => ({ ...documentOf(usage), ...(owed && owingFields(owed)) }));
       const added = await insertNew(documents);
-      step('usageRecorded');
       if (added === usages.length) {
         await settle(documents);
         return { added, conflicting: new Set() };

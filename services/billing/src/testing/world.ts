@@ -1,5 +1,5 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { cutAtOf, openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
@@ -27,7 +27,7 @@ export interface World {
   readonly log: EventLog;
   /** Time, for the service; milliseconds since 1970. */
   nowMs: number;
-  /** The failpoint at which the next work that reaches it is interrupted. */
+  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
   cutAt: string | undefined;
   /** What the audit store refuses new records with; undefined: it takes them. */
   recordsFailure: Error | undefined;
@@ -50,13 +50,15 @@ export async function openWorld(zone = 'UTC+9', retentionMs = 3_600_000): Promis
   const registry = new Registry();
   const channel = new LocalChannel();
   const service = buildBilling(
-    bed.context({
-      channel: () => channel,
-      store: refusing(store, () => world.recordsFailure),
-      clock: { now: () => world.nowMs },
-      metrics: registry,
-      failpoints: cutAtOf(() => world),
-    }),
+    bed.context(
+      {
+        channel: () => channel,
+        store: refusing(store, () => world.recordsFailure),
+        clock: { now: () => world.nowMs },
+        metrics: registry,
+      },
+      () => world,
+    ),
     {
       BILLING_TIME_ZONE: zone,
       BILLING_KEEP_USAGE_DAYS: 400,

@@ -1,6 +1,5 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { allot, type Place, reservationOf, takenAt } from '../domain/places.ts';
 import { defaultVersion } from '../domain/versions.ts';
 import type { Channel, ChannelStore, EndpointStore, EndpointWithPlaces } from '../ports.ts';
@@ -34,7 +33,6 @@ export class ChannelAllocator {
   readonly #channels: ChannelStore;
   readonly #clock: Clock;
   readonly #reservationMs: number;
-  readonly #failpoints: Failpoints;
   #waiting: Waiting[] = [];
   #running = false;
 
@@ -43,13 +41,11 @@ export class ChannelAllocator {
     channels: ChannelStore;
     clock: Clock;
     reservationMs: number;
-    failpoints: Failpoints;
   }) {
     this.#endpoints = options.endpoints;
     this.#channels = options.channels;
     this.#clock = options.clock;
     this.#reservationMs = options.reservationMs;
-    this.#failpoints = options.failpoints;
   }
 
   /**
@@ -157,7 +153,6 @@ export class ChannelAllocator {
         } else lost.push(...waiting);
       }),
     ]);
-    if (placed.size > 0) this.#failpoints('communication.reserved');
     return lost;
   }
 
@@ -168,7 +163,6 @@ export class ChannelAllocator {
       ...{ endpointId, endpointUrl: signalingUrl },
     }));
     const known = await this.#channels.insert(channels, this.#clock.now());
-    this.#failpoints('communication.channel-stored');
     let position = 0;
     for (const [waiting, { endpointId }] of placed) {
       const channel = channels[position++] as Channel;

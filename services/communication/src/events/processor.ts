@@ -1,6 +1,5 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Implausible } from '@headset-cloud/kit/outside-time.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
@@ -31,7 +30,6 @@ export interface EventProcessorOptions {
   readonly log: EventLog;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly failpoints: Failpoints;
   /** How long a claim on an event lasts. */
   readonly claimMs: number;
   /** Longest delay of an event. */
@@ -123,13 +121,11 @@ export class EventProcessor {
   }
 
   async #applyNow(stored: StoredEvent, event: SoraEvent | undefined): Promise<void> {
-    const { events, effects, failpoints } = this.#deps;
+    const { events, effects } = this.#deps;
     if (event) {
       const known = await effects.apply(stored, event);
       await this.#noteRecording(stored, event);
-      failpoints('communication.event-applied');
       await this.#publish(stored, event, known);
-      failpoints('communication.event-published');
     }
     await events.done(stored.key);
   }

@@ -1,6 +1,5 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { isTransient } from '@headset-cloud/kit/errors.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { signedUrlsBody } from '../domain/callbacks.ts';
 import {
@@ -50,7 +49,6 @@ export interface RunnerOptions {
   readonly requestSignedUrls: RequestSignedUrls;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly failpoints: Failpoints;
   /** The pause after so many failures in a row; milliseconds. */
   readonly backoffMs: (failures: number) => number;
   /** Waits that long, or until the signal. */
@@ -154,7 +152,7 @@ class Run {
 
   /** Reads the destination setting and the sizes of all files. */
   async #plan(recording: Recording, late: boolean): Promise<Recording> {
-    const { endpoints, archives, partBytes, failpoints, logger } = this.#o;
+    const { endpoints, archives, partBytes, logger } = this.#o;
     const { recordingId, applicationId, endpointId } = recording;
     const setting = await this.#setting(applicationId);
     await this.#change({ setting });
@@ -179,7 +177,6 @@ class Run {
     }
     const files = planFiles(recordingId, recording, setting, partBytes, sizes);
     await this.#change({ files, partBytes });
-    failpoints('communication.recording-planned');
     return this.#read();
   }
 
@@ -193,7 +190,7 @@ class Run {
 
   /** Requests signed URLs and stores them, with the new state of files that were begun. */
   async #issue(recording: Recording): Promise<Recording> {
-    const { requestSignedUrls, recordings, signedUrlAttempts, failpoints, logger } = this.#o;
+    const { requestSignedUrls, recordings, signedUrlAttempts, logger } = this.#o;
     const { recordingId, applicationId, setting, urlFailures } = recording;
     const body = Buffer.from(JSON.stringify(signedUrlsBody(recordingId, recording)));
     let answer: Uint8Array;
@@ -218,12 +215,11 @@ class Run {
     const files = underUrls(recording.files, read.urls);
     this.#hold(await recordings.issue(this.#claim, read.urls, files));
     this.#urls = read.urls;
-    failpoints('communication.urls-stored');
     return this.#read();
   }
 
   async #sendFile(index: number): Promise<void> {
-    const { recordings, failpoints } = this.#o;
+    const { recordings } = this.#o;
     for (;;) {
       const recording = await this.#read();
       const file = recording.files[index];
@@ -231,7 +227,6 @@ class Run {
       if (file.splitted === 0 || file.parts.length === file.splitted) {
         if (file.splitted === 0 && (await this.#send(recording, index, 0)) === undefined) continue;
         await this.#change({ [`files.${index}.done`]: true } as RecordingChange);
-        failpoints('communication.part-stored');
         return;
       }
       for (let part = file.parts.length; part < file.splitted; part += 1) {
@@ -239,7 +234,6 @@ class Run {
         const tag = await this.#send(recording, index, part);
         if (tag === undefined) break;
         this.#hold(await recordings.partSent(this.#claim, index, part, tag));
-        failpoints('communication.part-stored');
       }
     }
   }
@@ -249,7 +243,7 @@ class Run {
    * determined again.
    */
   async #send(recording: Recording, index: number, part: number): Promise<string | undefined> {
-    const { uploader, uploadAttempts, failpoints, logger } = this.#o;
+    const { uploader, uploadAttempts, logger } = this.#o;
     const file = recording.files[index];
     const urls = this.#urls?.[file?.file ?? ''];
     const to = typeof urls === 'object' ? urls.parts[part] : urls;
@@ -260,10 +254,7 @@ class Run {
     for (let attempt = 1; ; attempt += 1) {
       const sent = await uploader.upload(from, to, this.#signal);
       // A sent part is noted even if the service is stopping.
-      if (sent.outcome === 'stored') {
-        failpoints('communication.part-sent');
-        return sent.tag;
-      }
+      if (sent.outcome === 'stored') return sent.tag;
       this.#heed();
       const { recordingId } = recording;
       logger.warn({ recordingId, file: file.file, part, ...sent }, 'a part is not sent');

@@ -144,7 +144,7 @@ export class RecordingWorker {
   }
 
   async #end(claim: Claim, outcome: Exclude<RunOutcome, { end: 'pause' }>): Promise<void> {
-    const { recordings, clock, failpoints, onEnd, logger } = this.#o;
+    const { recordings, clock, onEnd, logger } = this.#o;
     const message = outcome.end === 'failed' ? outcome.message : outcome.end === 'unset' ? unsetMessage : '';
     const held = await recordings.change(claim, {
       state: outcome.end === 'saved' ? 'saved' : 'failed',
@@ -155,12 +155,11 @@ export class RecordingWorker {
     if (!held) throw new ClaimLostError();
     onEnd(outcome.end);
     logger.info({ recordingId: claim.recordingId, outcome: outcome.end, message }, 'a recording has ended');
-    failpoints('communication.recording-ended');
   }
 
   /** The id is derived from the recording, so that repeats are one notification for the integrator. */
   async #notify(claim: Claim): Promise<void> {
-    const { recordings, connections, log, clock, failpoints } = this.#o;
+    const { recordings, connections, log, clock } = this.#o;
     const { recordingId } = claim;
     const recording = await recordings.get(recordingId);
     if (recording?.owed) {
@@ -177,7 +176,6 @@ export class RecordingWorker {
           ...{ createdAtMs: endedAtMs, traceparent: currentTraceparent() || recording.traceparent },
         }),
       ]);
-      failpoints('communication.recording-published');
     }
     await recordings.finished(claim, clock.now());
   }

@@ -22,7 +22,6 @@ export function anotherInstance(world: World): (channelId: string) => Promise<un
     channels: createChannelStore(store.collection(collections.channels), 1000),
     clock: { now: () => world.nowMs },
     reservationMs: 120_000,
-    failpoints: () => {},
   });
   return (channelId) => allocator.create({ channelId, applicationId: 'app', soraVersion: '' });
 }

@@ -1,5 +1,5 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import { cutAtOf, openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
@@ -81,7 +81,7 @@ export interface World {
   nowMs: number;
   /** Decides when a transfer has stalled. */
   readonly stallTime: FakeTime;
-  /** The failpoint at which the next work that reaches it is interrupted. */
+  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
   cutAt: string | undefined;
   webhookUrl(): string;
   turnAway(): void;
@@ -113,12 +113,14 @@ export async function openWorld(config: Partial<CommunicationConfig> = {}): Prom
     registry = new Registry(),
   ): CommunicationApp {
     return buildCommunication(
-      bed.context({
-        channel: () => channel,
-        metrics: registry,
-        clock: { now: () => world.nowMs },
-        failpoints: cutAtOf(() => world),
-      }),
+      bed.context(
+        {
+          channel: () => channel,
+          metrics: registry,
+          clock: { now: () => world.nowMs },
+        },
+        () => world,
+      ),
       { ...testConfig, ...config, ...changed },
       { stallTime: world.stallTime },
     );

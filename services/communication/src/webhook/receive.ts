@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { emptiedBody, eventKey, isObject, readSoraEvent } from '../domain/sora-event.ts';
 import type { EventProcessor } from '../events/processor.ts';
@@ -24,10 +23,9 @@ export function createReceiver(deps: {
   processor: Pick<EventProcessor, 'process'>;
   clock: Clock;
   logger: Logger;
-  failpoints: Failpoints;
   leftoverAfterMs: number;
 }): Receiver {
-  const { endpoints, channels, events, processor, clock, logger, failpoints } = deps;
+  const { endpoints, channels, events, processor, clock, logger } = deps;
   return {
     async authenticate(endpointId, token) {
       const known = await endpoints.secretHash(endpointId);
@@ -53,7 +51,6 @@ export function createReceiver(deps: {
       };
       const dueAtMs = applicationId === '' ? undefined : arrivedAtMs + deps.leftoverAfterMs;
       if (!(await events.insert(stored, dueAtMs))) return 'repeated';
-      failpoints('communication.event-stored');
       if (applicationId === '') {
         logger.warn({ endpointId, channelId, type: event.type }, 'a Sora event of an unknown channel');
         return 'unknown_channel';

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { finished } from 'node:stream';
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import type { ListenAddress } from '@headset-cloud/kit/config.ts';
-import { listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
+import { closeWithin, listenOn, portOf } from '@headset-cloud/kit/http-listen.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import { BodyRoom, smallBodyBytes } from '@headset-cloud/kit/listeners/body-room.ts';
 import {
@@ -134,16 +134,9 @@ export function createWebhookServer(options: {
       turningAway = true;
     },
     async stop(forMs = defaultDrainMs) {
-      const closing = server;
-      if (!closing) return;
-      server = undefined;
       turningAway = true;
-      const late = time.setTimeout(() => closing.closeAllConnections(), forMs);
-      await new Promise<void>((resolve) => {
-        closing.close(() => resolve());
-        closing.closeIdleConnections();
-      });
-      time.clearTimer(late);
+      await closeWithin(server, forMs, time);
+      server = undefined;
     },
   };
 }

@@ -148,7 +148,7 @@ it.each([
 ])('the erasure for %s reports no disconnection, whose names are the former one’s', async (_, kind) => {
   const glove = { name: 'Glove of A', alias: 'g', address: '02:00:00:00:00:0C' };
   const content = { bluetoothDevices: [{ ...glove, paired: true, connected: true }] };
-  const made = await cloud.online({ content, behaviour: { connectionNotices: true } });
+  const made = await cloud.online({ content });
   cloud.offer(1, activate('A'), 'activate', 1);
   await cloud.result(1);
   cloud.offer(2, kind, 'next', 2);

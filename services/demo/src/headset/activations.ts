@@ -4,7 +4,6 @@ import {
   type Report,
   UrlRefusal,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { type Behaviour, breaks } from './behaviour.ts';
 import type { DeviceState } from './content.ts';
 import type { Device } from './device.ts';
 import type { Journal } from './journal.ts';
@@ -18,38 +17,32 @@ interface Draft {
   readonly details: ReportDetails;
 }
 
-/** What a headset stores when its activation changes; undefined when it does not change. */
+/** The change of an activation, and the reports that it causes. */
 export interface Change {
   readonly change: ActivationChange;
   readonly drafts: readonly Draft[];
 }
 
 /** Whether the stored application's data must be erased before the next application gets the headset. */
-export function mustErase(stored: Activation, applicationId: string, behaviour: Behaviour): boolean {
-  if (breaks(behaviour, 'activation-not-erased')) return false;
+export function mustErase(stored: Activation, applicationId: string): boolean {
   return stored.applicationId !== '' && stored.applicationId !== applicationId;
 }
 
 /**
- * What an ended `activate`, `deactivate` or `reset` changes (protocol page, "Activations" and "Reset"); undefined
+ * The change by an ended `activate`, `deactivate` or `reset` (protocol page, "Activations" and "Reset"); undefined
  * for every other operation, and for one of an earlier activation.
  */
-export function changeByTransaction(
-  offer: Offer,
-  journal: Journal,
-  state: DeviceState,
-  behaviour: Behaviour,
-): Change | undefined {
+export function changeByTransaction(offer: Offer, journal: Journal, state: DeviceState): Change | undefined {
   const kind = offer.operation?.kind;
   const epoch = Number(offer.activationEpoch);
-  if (kind?.case === 'reset' && !breaks(behaviour, 'resets-keep-uploads')) return wiped(journal, epoch);
+  if (kind?.case === 'reset') return wiped(journal, epoch);
   if (epoch < journal.activationEpoch) return undefined;
-  if (kind?.case === 'deactivate') return change(noActivation, epoch, journal, state, behaviour);
+  if (kind?.case === 'deactivate') return change(noActivation, epoch, journal, state);
   if (kind?.case !== 'activate') return undefined;
   const { applicationId, clientId, clientSecret } = kind.value;
   const stored = journal.activation;
   const sinceEpoch = stored.applicationId === applicationId ? stored.sinceEpoch : epoch;
-  return change({ applicationId, clientId, clientSecret, sinceEpoch }, epoch, journal, state, behaviour);
+  return change({ applicationId, clientId, clientSecret, sinceEpoch }, epoch, journal, state);
 }
 
 /** The change by the activation in `welcome`; undefined when that is known, or older than the known one. */
@@ -57,44 +50,31 @@ export function changeByWelcome(
   current: CurrentActivation,
   journal: Journal,
   state: DeviceState,
-  behaviour: Behaviour,
 ): Change | undefined {
   const { applicationId, clientId, clientSecret } = current;
   const epoch = Number(current.epoch);
-  if (epoch < journal.activationEpoch && !breaks(behaviour, 'takes-old-activation')) return undefined;
+  if (epoch < journal.activationEpoch) return undefined;
   const sinceEpoch = applicationId === '' ? 0 : Number(current.sinceEpoch);
   const next = { applicationId, clientId, clientSecret, sinceEpoch };
   const stored = journal.activation;
   const same = (Object.keys(next) as (keyof Activation)[]).every((key) => next[key] === stored[key]);
   if (same && epoch <= journal.takenEpoch) return undefined;
-  return change(next, epoch, journal, state, behaviour);
+  return change(next, epoch, journal, state);
 }
 
 /**
  * The new activation, the ends of uploads that are no longer possible, and a snapshot if the application,
  * or its time at this headset, is new. `state`: the headset after the erasure.
  */
-function change(
-  activation: Activation,
-  epoch: number,
-  journal: Journal,
-  state: DeviceState,
-  behaviour: Behaviour,
-): Change {
+function change(activation: Activation, epoch: number, journal: Journal, state: DeviceState): Change {
   const stored = journal.activation;
   const other = stored.applicationId !== activation.applicationId;
   const ended = other ? [...journal.uploads.values()] : [];
-  let drafts = ended.map(failedUpload);
-  const again = breaks(behaviour, 'snapshots-again');
-  const isNew = other || activation.sinceEpoch > stored.sinceEpoch || again;
-  if (activation.applicationId !== '' && isNew && !breaks(behaviour, 'no-snapshot')) {
-    const snapshot = !breaks(behaviour, 'unmarked-snapshot');
-    const details = { activationEpoch: epoch, snapshot };
-    const told: Draft[] = [
-      { body: condition(state), details },
-      { body: inventory(state), details },
-    ];
-    drafts = breaks(behaviour, 'snapshot-first') ? [...told, ...drafts] : [...drafts, ...told];
+  const drafts = ended.map(failedUpload);
+  const isNew = other || activation.sinceEpoch > stored.sinceEpoch;
+  if (activation.applicationId !== '' && isNew) {
+    const details = { activationEpoch: epoch, snapshot: true };
+    drafts.push({ body: condition(state), details }, { body: inventory(state), details });
   }
   return { change: { activation, epoch, endedUploads: ended.map(({ id }) => id) }, drafts };
 }
@@ -134,22 +114,18 @@ export function reportsOf(change: Change | undefined, outbox: Outbox): Report[] 
  */
 export function learn(
   current: CurrentActivation | undefined,
-  parts: { journal: Journal; device: Device; outbox: Outbox; behaviour: Behaviour },
+  parts: { journal: Journal; device: Device; outbox: Outbox },
   erased: () => void,
 ): void {
-  const { journal, device, outbox, behaviour } = parts;
-  if (!current || breaks(behaviour, 'ignores-welcome-activation')) return;
-  if (!changeByWelcome(current, journal, device.state, behaviour)) return;
+  const { journal, device, outbox } = parts;
+  if (!current || !changeByWelcome(current, journal, device.state)) return;
   // After a death at this point the former activation is still stored, so the next start erases again.
   const before = device.state;
-  const stored = journal.activation;
-  const afterBreak =
-    Number(current.sinceEpoch) > stored.sinceEpoch && breaks(behaviour, 'erases-after-break');
-  if (mustErase(stored, current.applicationId, behaviour) || (afterBreak && stored.applicationId !== '')) {
+  if (mustErase(journal.activation, current.applicationId)) {
     device.happen(device.erased());
     erased();
   }
-  const change = changeByWelcome(current, journal, device.state, behaviour);
+  const change = changeByWelcome(current, journal, device.state);
   if (!change) return;
   const drafts = [...change.drafts];
   // Without a snapshot, the changes by the erasure are reported like any change.

@@ -27,7 +27,7 @@ describe('the back-off', () => {
 
   it('doubles over sessions that end soon after their welcome', () => {
     const backoff = new Backoff(bounds);
-    expect(waits(backoff, 3, () => backoff.welcomed(false))).toEqual([500, 1000, 2000]);
+    expect(waits(backoff, 3, () => backoff.welcomed())).toEqual([500, 1000, 2000]);
   });
 
   it('begins again after an acknowledged report', () => {
@@ -42,7 +42,7 @@ describe('the back-off', () => {
     jest.spyOn(performance, 'now').mockImplementation(() => now);
     const backoff = new Backoff(bounds);
     const after = (ms: number) => {
-      backoff.welcomed(false);
+      backoff.welcomed();
       now += ms;
       return backoff.ended();
     };

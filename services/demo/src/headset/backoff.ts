@@ -17,10 +17,9 @@ export class Backoff {
     this.#bounds = bounds;
   }
 
-  /** `resets`: for a headset that breaks the rules. */
-  welcomed(resets: boolean): void {
+  /** A session has begun. */
+  welcomed(): void {
     this.#welcomedMs = performance.now();
-    if (resets) this.reset();
   }
 
   /** A report was acknowledged, or the server drains. */

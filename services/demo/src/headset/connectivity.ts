@@ -51,16 +51,10 @@ function found(
   return { message, connectivity, ...(state && { state }) };
 }
 
-const listed: readonly NetworkType[] = [NetworkType.BLUETOOTH, NetworkType.WIFI, NetworkType.APN];
-
-/**
- * Does a connectivity operation; undefined for any other operation. `listsAnything`: for a headset that
- * breaks the rules.
- */
-export function connectivity(kind: Kind, device: DeviceState, listsAnything = false): Found | undefined {
+/** Does a connectivity operation; undefined for any other operation. */
+export function connectivity(kind: Kind, device: DeviceState): Found | undefined {
   switch (kind.case) {
     case 'listConnectivity':
-      if (listsAnything && !listed.includes(kind.value.networkType)) return found(200, 'listed');
       return list(kind.value.networkType, kind.value.target, device);
     case 'readConnectivityState':
       return radio(kind.value.networkType, device.bluetoothOn, device);

@@ -2,11 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { normalBehaviour } from './behaviour.ts';
 import { Journal } from './journal.ts';
+import { LineFile } from './line-file.ts';
 import { Outbox } from './outbox.ts';
 
-const deviceId = '350000000000018';
 const nowMs = 1_767_225_600_000;
 let directory: string;
 const open: Journal[] = [];
@@ -21,11 +20,11 @@ afterEach(() => {
 /** Starts a headset with the state of the one before. */
 function boot() {
   for (const journal of open.splice(0)) journal.close();
-  const journal = new Journal(directory, deviceId, 'process');
+  const journal = new Journal(new LineFile(join(directory, 'journal.jsonl'), 'process'));
   open.push(journal);
   const sent: Report[] = [];
   const send = (report: Report) => void sent.push(report);
-  const outbox = new Outbox({ journal, behaviour: normalBehaviour, nowMs: () => nowMs, send });
+  const outbox = new Outbox({ journal, nowMs: () => nowMs, send });
   const level = (value: number) => void outbox.add({ case: 'signal', value: { level: value } });
   const told = () =>
     sent.map(({ reportId, body }) => [Number(reportId), body.case === 'signal' ? body.value.level : -1]);

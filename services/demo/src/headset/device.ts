@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { type DeviceContent, type DeviceState, factoryContent } from './content.ts';
 import type { Outcome } from './kept.ts';
-import { type Durability, LineFile } from './memory.ts';
+import type { LineFile } from './line-file.ts';
 
 /** One line of the file; the newest line holds the whole state. */
 interface Line {
@@ -26,11 +25,11 @@ export class Device {
   readonly #initial: DeviceContent;
   #line: Line;
 
-  constructor(directory: string, deviceId: string, durability: Durability, initial: Partial<DeviceContent>) {
+  constructor(file: LineFile, initial: Partial<DeviceContent>) {
     checkContent(initial);
     this.#initial = Object.keys(initial).length === 0 ? factoryContent : { ...factoryContent, ...initial };
     this.#line = { state: this.#initial };
-    this.#file = new LineFile(join(directory, `${deviceId}.device.jsonl`), durability);
+    this.#file = file;
     const lines = this.#file.read() as Line[];
     const newest = lines.at(-1);
     if (newest) this.#line = newest;

@@ -1,5 +1,5 @@
 import { open, stat, truncate } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { GetOptions, Http } from './http.ts';
 
 /**
  * How a download ended. `whole`: all bytes are there. `cut`: some bytes are missing, and it can be resumed.
@@ -8,23 +8,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type LoadEnd = 'whole' | 'cut' | 'refused' | 'wrong';
 
 export interface LoadOptions {
+  readonly http: Http;
   readonly url: string;
   /** The target file; bytes that are there already are not loaded again. */
   readonly path: string;
   /** Size of the whole file; bytes. */
   readonly sizeBytes: number;
   readonly signal: AbortSignal;
-  /** Called with the number of bytes that are there. Returns false to interrupt the download. */
-  onBytes(bytes: number): boolean;
-  /** A header that no load needs. */
-  readonly authorization?: string | undefined;
-  /** For a headset that breaks the rules: appends a whole file as if it were the requested range. */
-  readonly appendsWhole?: boolean;
-  readonly followsNoRedirect?: boolean;
-  readonly followsEndlessly?: boolean;
-  readonly refusedBy429?: boolean;
-  /** The current download rate; bytes per second, 0: unlimited. */
-  bytesPerSecond(): number;
+  /** Called with the number of bytes that are there. */
+  onBytes(bytes: number): void;
 }
 
 /** A download that is idle for this long is interrupted; milliseconds. */
@@ -43,7 +35,7 @@ export async function sizeOf(path: string): Promise<number> {
 
 /** Loads the missing bytes of a file. Throws only when `signal` is aborted, or the disk fails. */
 export async function load(options: LoadOptions): Promise<LoadEnd> {
-  const { url, path, sizeBytes, signal } = options;
+  const { http, url, path, sizeBytes, signal } = options;
   let have = await sizeOf(path);
   if (have >= sizeBytes) return have === sizeBytes ? 'whole' : 'wrong';
   if (!URL.canParse(url)) return 'refused';
@@ -51,20 +43,14 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
   const watch = setTimeout(() => stalled.abort(), stallMs);
   const file = await open(path, 'a');
   try {
-    const most = options.followsEndlessly ? Number.POSITIVE_INFINITY : mostRedirects;
-    const response = await follow(url, options.followsNoRedirect ? 0 : most, {
-      headers: {
-        'accept-encoding': 'identity',
-        ...(have > 0 && { range: `bytes=${have}-` }),
-        ...(options.authorization !== undefined && { authorization: options.authorization }),
-      },
+    const response = await follow(http, url, {
+      headers: { 'accept-encoding': 'identity', ...(have > 0 && { range: `bytes=${have}-` }) },
       signal: AbortSignal.any([signal, stalled.signal]),
     });
     if (!response) return 'refused';
-    const judged = judge(response, have, sizeBytes);
-    if (response.status === 429 && options.refusedBy429) return 'refused';
-    if (judged !== 'read') return judged;
-    if (response.status === 200 && have > 0 && !options.appendsWhole) {
+    const ended = endOf(response, have, sizeBytes);
+    if (ended !== 'read') return ended;
+    if (response.status === 200 && have > 0) {
       await truncate(path, 0);
       have = 0;
     }
@@ -73,9 +59,7 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
       await file.appendFile(chunk);
       have += chunk.length;
       if (have > sizeBytes) return 'wrong';
-      if (!options.onBytes(have)) return 'cut';
-      const speed = options.bytesPerSecond();
-      if (speed > 0) await sleep((chunk.length / speed) * 1000, undefined, { signal });
+      options.onBytes(have);
     }
     return have === sizeBytes ? 'whole' : 'cut';
   } catch (error) {
@@ -89,14 +73,11 @@ export async function load(options: LoadOptions): Promise<LoadEnd> {
   }
 }
 
-/**
- * The response after at most `most` redirects, each of which keeps the headers; undefined after more or
- * unsafe ones.
- */
-async function follow(url: string, most: number, init: RequestInit): Promise<Response | undefined> {
+/** The response after redirects, each of which keeps the headers; undefined after too many or unsafe ones. */
+async function follow(http: Http, url: string, options: GetOptions): Promise<Response | undefined> {
   let at = url;
-  for (let redirects = 0; redirects <= most; redirects++) {
-    const response = await fetch(at, { ...init, redirect: 'manual' });
+  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
+    const response = await http.get(at, options);
     const location = response.headers.get('location');
     if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return response;
     await response.body?.cancel();
@@ -110,7 +91,7 @@ async function follow(url: string, most: number, init: RequestInit): Promise<Res
   return undefined;
 }
 
-function judge({ status, headers }: Response, have: number, sizeBytes: number): LoadEnd | 'read' {
+function endOf({ status, headers }: Response, have: number, sizeBytes: number): LoadEnd | 'read' {
   if (status === 206) {
     const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get('content-range') ?? '') ?? [];
     return Number(start) === have && (total === '*' || Number(total) === sizeBytes) ? 'read' : 'wrong';

@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { type Durability, LineFile } from './memory.ts';
+import type { LineFile } from './line-file.ts';
 
 /** One line of the effects file: an effect that has taken place on the headset. */
 export interface Effect {
@@ -23,8 +22,8 @@ export class Effects {
   /** Calls that an earlier process began, and that did not return before it died. */
   readonly #interrupted = new Set<number>();
 
-  constructor(directory: string, deviceId: string, durability: Durability) {
-    this.#file = new LineFile(join(directory, `${deviceId}.effects.jsonl`), durability);
+  constructor(file: LineFile) {
+    this.#file = file;
     for (const { transactionId, returned } of this.#file.read() as Effect[]) {
       this.#done.add(transactionId);
       if (returned === false) this.#interrupted.add(transactionId);
@@ -50,12 +49,6 @@ export class Effects {
     this.#file.append(effect);
     this.#done.add(effect.transactionId);
     return true;
-  }
-
-  /** For a headset that breaks the rules: the effect can take place again. */
-  forget(transactionId: number): void {
-    this.#done.delete(transactionId);
-    this.#interrupted.delete(transactionId);
   }
 
   close(): void {

@@ -24,13 +24,9 @@ const fits: ReadonlyMap<ExtraType, (value: unknown) => boolean> = new Map([
   [ExtraType.ARRAY, (value) => Array.isArray(value)],
   [ExtraType.OBJECT, (value) => isObject(value)],
 ]);
-const wholeTypes: readonly ExtraType[] = [ExtraType.INTEGER, ExtraType.LONG];
 
-/**
- * Why a command's extras cannot be given to an app; undefined if they can (protocol page, "Commands").
- * `wholeOnly`: for a headset that checks the types of whole numbers only.
- */
-export function unfitExtras({ extrasJson, extraTypes }: Command, wholeOnly = false): string | undefined {
+/** Why a command's extras cannot be given to an app; undefined if they can (protocol page, "Commands"). */
+export function unfitExtras({ extrasJson, extraTypes }: Command): string | undefined {
   if (extrasJson === '') return undefined;
   let parsed: unknown;
   try {
@@ -41,9 +37,9 @@ export function unfitExtras({ extrasJson, extraTypes }: Command, wholeOnly = fal
   if (!isObject(parsed)) return 'The extras are no object.';
   for (const [name, value] of Object.entries(parsed)) {
     const type = extraTypes[name] ?? ExtraType.UNSPECIFIED;
-    if (wholeOnly && !wholeTypes.includes(type)) continue;
-    if (fits.get(type)?.(value) === false)
+    if (fits.get(type)?.(value) === false) {
       return `The extra ${name} is no ${ExtraTypeSchema.value[type]?.localName}.`;
+    }
   }
   return undefined;
 }
@@ -61,15 +57,15 @@ function isWhole(text: string, bits: number): boolean {
 /**
  * Each top-level extra of a command as the called app gets it, as text (protocol page, "Commands"): numbers
  * are read from their original digits, because a long may exceed 2⁵³. Undefined if there are no extras.
- * `asDoubles`: for a headset that reads all numbers as doubles. Call it only for extras that fit.
+ * Call it only for extras that fit.
  */
-export function receivedExtras(offer: Offer, asDoubles = false): Record<string, string> | undefined {
+export function receivedExtras(offer: Offer): Record<string, string> | undefined {
   const kind = offer.operation?.kind;
   if (kind?.case !== 'command' || kind.value.extrasJson === '') return undefined;
   const { extrasJson, extraTypes } = kind.value;
   const parsed: Record<string, unknown> = JSON.parse(extrasJson, withDigits);
   return Object.fromEntries(
-    Object.entries(parsed).map(([name, value]) => [name, received(value, extraTypes[name], asDoubles)]),
+    Object.entries(parsed).map(([name, value]) => [name, received(value, extraTypes[name])]),
   );
 }
 
@@ -78,14 +74,10 @@ function withDigits(_: string, value: unknown, context?: { source: string }): un
   return typeof value === 'number' ? new Digits(context?.source ?? String(value)) : value;
 }
 
-function received(
-  value: unknown,
-  type: Command['extraTypes'][string] | undefined,
-  asDoubles: boolean,
-): string {
+function received(value: unknown, type: Command['extraTypes'][string] | undefined): string {
   if (value instanceof Digits) {
     const isWhole = type === ExtraType.INTEGER || type === ExtraType.LONG;
-    return String(isWhole && !asDoubles ? BigInt(value.text) : Number(value.text));
+    return String(isWhole ? BigInt(value.text) : Number(value.text));
   }
   if (typeof value === 'string') return value;
   // Numbers inside arrays and objects are doubles.

@@ -212,16 +212,21 @@ test('a connection that is taken and then stays silent is given up for a new one
 });
 
 describe('a headset that misbehaves', () => {
-  it.each<[string, Partial<HeadsetOptions['behaviour']>]>([
-    ['answers offers late', { ready: 'late', delayMs: 50 }],
-    ['answers offers twice', { ready: 'twice' }],
-    ['answers offers for an unknown transaction as well', { ready: 'wrong-id' }],
-    ['reports results late', { result: 'late', delayMs: 50 }],
-    ['reports results twice', { result: 'twice' }],
-    ['reports results of an unknown transaction as well', { result: 'wrong-id' }],
-  ])('still has one effect when it %s', async (_, behaviour) => {
+  const ready = (made: Headset, transactionId: bigint) =>
+    made.on('received', ({ body }) => {
+      if (body.case === 'offer') made.sendRaw({ case: 'ready', value: { transactionId } });
+    });
+  const result = (made: Headset, transactionId: bigint) =>
+    made.on('effect', () => made.report({ case: 'result', value: { transactionId, success: true } }));
+  it.each<[string, (made: Headset) => unknown]>([
+    ['answers offers twice', (made) => ready(made, 1n)],
+    ['answers for an unknown transaction as well', (made) => ready(made, 9999n)],
+    ['reports results twice', (made) => result(made, 1n)],
+    ['reports results of an unknown transaction', (made) => result(made, 9999n)],
+  ])('still has one effect when it %s', async (_, misbehave) => {
     world.onAccept = async ({ transactionId }) => ({ start: transactionId < 1000n });
-    const made = await online(headset({ behaviour }));
+    const made = await online(headset());
+    misbehave(made);
     await deliver(1);
     await waitFor('the effect', () => made.effects.count === 1);
     await settled(made);
@@ -230,7 +235,7 @@ describe('a headset that misbehaves', () => {
   });
 
   it('says nothing when told never to answer', async () => {
-    const made = await online(headset({ behaviour: { ready: 'never' } }));
+    const made = await online(headset({ behaviour: { answersOffers: false } }));
     await deliver(1);
     await waitFor('the offer', () => made.journal.held.has(1));
     made.report({ case: 'stateChange', value: { power: 'started' } });

@@ -1,33 +1,29 @@
 import { EventEmitter } from 'node:events';
 import { statSync } from 'node:fs';
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { type ChannelOptions, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { join } from 'node:path';
+import type { ChannelOptions, status } from '@grpc/grpc-js';
 import type { BackoffBounds } from '@headset-cloud/kit/backoff.ts';
-import { type Clock, monotonicMs, systemClock } from '@headset-cloud/kit/clock.ts';
+import { type Clock, systemClock } from '@headset-cloud/kit/clock.ts';
 import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
-import {
-  type ConnectRequest,
-  ConnectRequestSchema,
-  type ConnectResponse,
-  type GoAway,
-  GoAwayReason,
-  type Report,
-  type Welcome,
-} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import type { ConnectResponse, Report, Welcome } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { learn } from './activations.ts';
 import { Backoff } from './backoff.ts';
-import { type Behaviour, breaks, type DeathPoint, normalBehaviour } from './behaviour.ts';
+import { type Behaviour, type DeathPoint, normalBehaviour } from './behaviour.ts';
+import { CorrectedClock } from './clock.ts';
+import { type Connection, GrpcConnection } from './connection.ts';
 import type { DeviceContent } from './content.ts';
 import { Device } from './device.ts';
 import { Effects } from './effects.ts';
 import { hello, type SelfDescription } from './hello.ts';
+import { type Http, http } from './http.ts';
 import { mintToken } from './identity.ts';
 import { Installer } from './installer.ts';
 import { Journal } from './journal.ts';
-import { Line, type LineCall } from './line.ts';
-import type { Durability } from './memory.ts';
+import { type Durability, LineFile } from './line-file.ts';
+import { simulatedNetwork } from './network.ts';
 import { Outbox, type ReportBody, type ReportDetails } from './outbox.ts';
 import { connectionNotice, inventory, inventoryChanged } from './results.ts';
+import { type RequestBody, Session } from './session.ts';
 import { Transactions } from './transactions.ts';
 import { Uploads } from './uploads.ts';
 import { UrlRequests } from './urls.ts';
@@ -41,9 +37,9 @@ export interface HeadsetOptions extends SelfDescription, Installed {
   readonly identity: HeadsetKeyFile;
   /** host:port of device-link. */
   readonly server: string;
-  /** Certificates (PEM) of the authorities that the server's is judged by; absent: no TLS. */
+  /** Certificate authorities (PEM) for the server's certificate; absent: no TLS. */
   readonly ca?: string;
-  /** Folder of the journal and the effects; not needed with durability `none`. */
+  /** Folder of the headset's memory; not needed with durability `none`. */
   readonly stateDir?: string;
   /** Default: `process` with a stateDir, else `none`. */
   readonly durability?: Durability;
@@ -58,6 +54,12 @@ export interface HeadsetOptions extends SelfDescription, Installed {
   readonly channelOptions?: ChannelOptions;
   /** The headset's clocks before the error that `behaviour` sets; default: the machine's. */
   readonly clock?: Clock;
+  /** Default: grpc-js to `server`. */
+  readonly connection?: Connection;
+  /** The HTTP client for updates and uploads. */
+  readonly http?: Http;
+  /** Opens a file of the headset's memory by its name; default: in `stateDir`. */
+  readonly openFile?: (name: string) => LineFile;
 }
 
 type StateChangeInit = Extract<ReportBody, { case: 'stateChange' }>['value'];
@@ -76,133 +78,109 @@ export interface HeadsetEvents {
   offline: [code: status, details: string];
 }
 
-/**
- * One headset, behaving as the protocol page says. `behaviour` may be changed at any time.
- */
+/** One headset: connects the parts, and takes what its apps, its wearer and its surroundings do. */
 export class Headset extends EventEmitter<HeadsetEvents> {
   readonly deviceId: string;
+  /** May be changed at any time. */
   readonly behaviour: Behaviour;
   readonly journal: Journal;
   readonly effects: Effects;
   /** The headset's content and surroundings. */
   readonly device: Device;
-  /** The current session epoch; 0 while there is no session. */
-  sessionEpoch = 0;
   readonly #options: HeadsetOptions;
-  readonly #clock: Clock;
-  readonly #line: Line;
+  readonly #session: Session;
   readonly #outbox: Outbox;
   readonly #urls: UrlRequests;
   readonly #uploads: Uploads;
   readonly #installer: Installer;
   readonly #transactions: Transactions;
   readonly #closed = new AbortController();
-  #call: LineCall | undefined;
-  #wanted = false;
-  #timer: NodeJS.Timeout | undefined;
-  #unwelcome: NodeJS.Timeout | undefined;
-  #clockCorrectionMs = 0;
-  /** When the running connection was opened, by the monotonic clock; milliseconds. */
-  #openedAtMs = 0;
-  /** For the faults. */
-  #firstToken: string | undefined;
-  readonly #backoff: Backoff;
 
   constructor(options: HeadsetOptions) {
     super();
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
-    this.#backoff = new Backoff(options.backoff);
-    this.deviceId = options.identity.deviceId;
+    const { identity, stateDir = '.', audience = 'headset-cloud/device-link' } = options;
+    const { deviceId } = identity;
+    this.deviceId = deviceId;
     this.behaviour = { ...normalBehaviour, ...options.behaviour };
+    const behaviour = this.behaviour;
+
     const durability = options.durability ?? (options.stateDir === undefined ? 'none' : 'process');
-    this.journal = new Journal(options.stateDir ?? '.', this.deviceId, durability);
-    this.effects = new Effects(options.stateDir ?? '.', this.deviceId, durability);
-    this.device = new Device(options.stateDir ?? '.', this.deviceId, durability, initialContent(options));
-    this.#outbox = new Outbox({
-      ...{ journal: this.journal, behaviour: this.behaviour },
-      nowMs: () => this.now() + this.#clockCorrectionMs,
-      send: (report) => this.#sendReport(report),
+    const open = options.openFile ?? ((name) => new LineFile(join(stateDir, name), durability));
+    this.journal = new Journal(open(`${deviceId}.journal.jsonl`));
+    this.effects = new Effects(open(`${deviceId}.effects.jsonl`));
+    this.device = new Device(open(`${deviceId}.device.jsonl`), initialContent(options));
+    const { journal, effects, device } = this;
+
+    const clock = new CorrectedClock(options.clock ?? systemClock, () => behaviour.skewMs);
+    const nowMs = () => clock.now();
+    this.#session = new Session({
+      ...{ clock, backoff: new Backoff(options.backoff), welcomeMs: options.welcomeMs ?? 10_000 },
+      connection:
+        options.connection ?? new GrpcConnection(options.server, options.channelOptions, options.ca),
+      token: () => mintToken(identity, audience, clock.now()),
+      hello: () => hello(options, device.state, journal, clock.uncorrected()),
+      onMessage: (message) => this.#onMessage(message),
+      onWelcome: (welcome) => this.#onWelcome(welcome),
+      onEnd: ({ code, details }) => {
+        outbox.close();
+        urls.close();
+        this.emit('offline', code, details);
+      },
     });
-    const channelOptions = {
-      ...(breaks(this.behaviour, 'no-pings') && { 'grpc.keepalive_time_ms': 2 ** 31 - 1 }),
-      ...(breaks(this.behaviour, 'pings-rarely') && { 'grpc.keepalive_time_ms': 25_000 }),
-      ...options.channelOptions,
+    const outbox = new Outbox({ journal, nowMs, send: (report) => this.#sendReport(report) });
+    const urls = new UrlRequests((value) => this.#session.send({ case: 'urlRequest', value }));
+    const parts = { behaviour, journal, effects, device, outbox, urls, nowMs };
+    const transfers = {
+      ...parts,
+      http: simulatedNetwork(options.http ?? http, behaviour),
+      signal: this.#closed.signal,
     };
-    this.#line = new Line(options.server, channelOptions, options.ca);
-    const signal = this.#closed.signal;
-    this.#urls = new UrlRequests(this.behaviour, (value) => this.#send({ case: 'urlRequest', value }));
-    this.#installer = new Installer({
-      ...{ deviceId: this.deviceId, behaviour: this.behaviour, urls: this.#urls, signal },
-      directory: durability === 'none' ? undefined : options.stateDir,
-      nowMs: () =>
-        this.now() + (breaks(this.behaviour, 'expires-by-own-clock') ? 0 : this.#clockCorrectionMs),
+    const installer = new Installer({
+      ...{ ...transfers, deviceId, directory: durability === 'none' ? undefined : stateDir },
       report: (body) => this.report(body),
       atLoading: (id) => this.#point('loading', id),
     });
-    this.#uploads = new Uploads(
-      {
-        ...{ journal: this.journal, outbox: this.#outbox, urls: this.#urls, signal },
-        behaviour: this.behaviour,
-        nowMs: () => this.now() + this.#clockCorrectionMs,
-      },
-      (upload) => this.#point('uploaded', upload.id),
-    );
+    this.#outbox = outbox;
+    this.#urls = urls;
+    this.#installer = installer;
+    this.#uploads = new Uploads(transfers, (upload) => this.#point('uploaded', upload.id));
     this.#transactions = new Transactions({
-      ...{ behaviour: this.behaviour, journal: this.journal, effects: this.effects, device: this.device },
-      ...{ outbox: this.#outbox, installer: this.#installer, closed: signal },
-      sendReady: (id, sent) => this.#send({ case: 'ready', value: { transactionId: BigInt(id) } }, sent),
+      ...{ ...parts, installer, closed: this.#closed.signal },
+      sendReady: (id, sent) =>
+        this.#session.send({ case: 'ready', value: { transactionId: BigInt(id) } }, sent),
       point: (point, id) => this.#point(point, id),
       onEffect: (id, operation) => this.emit('effect', id, operation),
-      restart: () => this.stayAway(this.behaviour.resetMs),
+      restart: () => this.stayAway(behaviour.resetMs),
       activationChanged: () => this.#uploads.stopEnded(),
     });
   }
 
-  /** The headset's own clock, with the error that its behaviour sets; milliseconds since 1970. */
-  now(): number {
-    return this.#clock.now() + this.behaviour.skewMs;
+  /** The current session epoch; 0 while there is no session. */
+  get sessionEpoch(): number {
+    return this.#session.epoch;
   }
 
   /** Connects, and keeps connected until `close` or `stayAway`. */
   connect(): void {
-    this.#wanted = true;
-    this.#schedule(0);
+    this.#session.connect();
   }
 
-  /** Drops the connection without ending the stream; the headset reconnects by itself. */
+  /** Drops the stream; the headset connects again. */
   disconnect(): void {
-    this.#call?.cancel();
+    this.#session.disconnect();
   }
 
   /** Drops the connection and comes back after `ms`. */
   stayAway(ms: number): void {
-    this.#backoff.awayFor(ms);
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#call) this.#call.cancel();
-    else if (this.#wanted) this.#schedule(ms);
+    this.#session.stayAway(ms);
   }
 
   /** Ends the stream properly and releases all resources. The files stay. */
   async close(): Promise<void> {
-    this.#wanted = false;
-    clearTimeout(this.#timer);
-    clearTimeout(this.#unwelcome);
-    const call = this.#call;
-    if (call) {
-      await new Promise<void>((resolve) => {
-        const late = setTimeout(() => call.cancel(), 500);
-        this.once('offline', () => {
-          clearTimeout(late);
-          resolve();
-        });
-        call.end();
-      });
-    }
+    await this.#session.close();
     this.#closed.abort();
     await Promise.all([this.#installer.close(), this.#uploads.close()]);
-    this.#line.close();
     this.journal.close();
     this.effects.close();
     this.device.close();
@@ -214,8 +192,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
    */
   report(body: ReportBody, details?: ReportDetails): number {
     if (body.case === 'stateChange') this.#noteCondition(body.value);
-    if (body.case === 'appAnswer' && !breaks(this.behaviour, 'answers-twice')) {
-      if (this.journal.outcomes.get(Number(body.value.transactionId))?.answered) return 0;
+    if (body.case === 'appAnswer' && this.journal.outcomes.get(Number(body.value.transactionId))?.answered) {
+      return 0;
     }
     return this.#outbox.add(body, details);
   }
@@ -237,88 +215,20 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   happen(content: Partial<DeviceContent>): void {
     const before = this.device.state;
     this.device.happen(content);
-    const changed = inventoryChanged(before, this.device.state);
-    if (changed && !breaks(this.behaviour, 'no-inventory')) this.report(inventory(this.device.state));
+    if (inventoryChanged(before, this.device.state)) this.report(inventory(this.device.state));
     const notice = connectionNotice(before, this.device.state, 0);
-    if (notice && this.behaviour.connectionNotices) this.report(notice);
+    if (notice) this.report(notice);
   }
 
   /** Sends any message unchanged, even one that breaks the protocol. */
-  sendRaw(body: MessageInitShape<typeof ConnectRequestSchema>['body']): void {
-    if (body) this.#send(body);
+  sendRaw(body: RequestBody): void {
+    this.#session.send(body);
   }
 
-  #schedule(ms: number): void {
-    clearTimeout(this.#timer);
-    const waitMs = breaks(this.behaviour, 'no-backoff') ? 0 : this.#backoff.wait(ms);
-    this.#timer = setTimeout(() => this.#open(), waitMs);
-  }
-
-  #open(): void {
-    if (!this.#wanted || this.#call) return;
-    const audience = this.#options.audience ?? 'headset-cloud/device-link';
-    const token = mintToken(this.#options.identity, audience, this.now() + this.#clockCorrectionMs);
-    this.#firstToken ??= token;
-    const call = this.#line.connect(breaks(this.behaviour, 'reuses-token') ? this.#firstToken : token);
-    this.#call = call;
-    this.#openedAtMs = monotonicMs(this.#clock);
-    // A connection that was accepted and then stays silent never ends by itself.
-    if (!breaks(this.behaviour, 'waits-for-welcome-forever')) {
-      this.#unwelcome = setTimeout(() => {
-        this.#line.renew();
-        call.cancel();
-      }, this.#options.welcomeMs ?? 10_000);
-    }
-    call.on('data', (message: ConnectResponse) => {
-      // Protocol page, "The session": messages of an earlier stream are ignored (rule B1).
-      if (this.#call === call || breaks(this.behaviour, 'uses-old-stream')) this.#receive(message);
-    });
-    call.on('error', (error: ServiceError) => this.#ended(call, error));
-    call.on('status', (s: ServiceError) => this.#ended(call, s));
-    const { journal, behaviour } = this;
-    const clockMs = this.now() + (breaks(behaviour, 'corrects-hello-clock') ? this.#clockCorrectionMs : 0);
-    const value = hello(this.#options, this.device.state, journal, clockMs, behaviour);
-    this.#send({ case: 'hello', value });
-    if (breaks(behaviour, 'reports-before-welcome')) this.#outbox.open(0);
-  }
-
-  #ended(call: LineCall, end: { code: status; details: string; metadata?: Metadata | undefined }): void {
-    if (this.#call !== call) return;
-    this.#call = undefined;
-    clearTimeout(this.#unwelcome);
-    this.sessionEpoch = 0;
-    this.#outbox.close();
-    this.#urls.close();
-    const serverTime = Number(end.metadata?.get('x-server-time-ms')[0] ?? 0);
-    if (end.code === status.UNAUTHENTICATED && serverTime > 0) this.#correctClock(serverTime);
-    this.#waitFor(Number(end.metadata?.get('x-retry-after-ms')[0] ?? 0));
-    this.emit('offline', end.code, end.details);
-    if (this.#wanted) this.#schedule(this.#backoff.ended());
-  }
-
-  /** The server read its clock since the connection was opened: a correction that may be right is kept. */
-  #correctClock(serverTimeMs: number): void {
-    if (breaks(this.behaviour, 'uncorrected-clock')) return;
-    const leastMs = serverTimeMs - this.now();
-    const underWayMs = breaks(this.behaviour, 'ignores-delay')
-      ? 0
-      : monotonicMs(this.#clock) - this.#openedAtMs;
-    const mostMs = leastMs + underWayMs;
-    this.#clockCorrectionMs = Math.round(Math.min(mostMs, Math.max(leastMs, this.#clockCorrectionMs)));
-  }
-
-  /** Connects no sooner than after `ms`. */
-  #waitFor(ms: number): void {
-    if (!breaks(this.behaviour, 'ignores-retry-after')) this.#backoff.atLeast(ms);
-  }
-
-  #receive(message: ConnectResponse): void {
+  #onMessage(message: ConnectResponse): void {
     this.emit('received', message);
     const { body } = message;
     switch (body.case) {
-      case 'welcome':
-        this.#onWelcome(body.value);
-        break;
       case 'offer':
         this.#transactions.onOffer(body.value);
         break;
@@ -332,70 +242,43 @@ export class Headset extends EventEmitter<HeadsetEvents> {
         this.#transactions.onRevoke(Number(body.value.transactionId), body.value.reason);
         break;
       case 'reportAck':
-        this.#backoff.reset();
         this.#outbox.acknowledged(Number(body.value.reportId));
         this.emit('acknowledged', Number(body.value.reportId));
-        break;
-      case 'goAway':
-        this.#onGoAway(body.value);
         break;
       case 'urlAnswer':
         this.#urls.answered(body.value);
         break;
       default:
-        if (breaks(this.behaviour, 'ends-on-unknown')) this.disconnect();
+        // The session handles welcome and go_away. Unknown kinds of messages are ignored.
+        break;
     }
   }
 
-  #onWelcome(welcome: Welcome): void {
-    clearTimeout(this.#unwelcome);
-    this.#backoff.welcomed(breaks(this.behaviour, 'welcome-resets-backoff'));
-    this.sessionEpoch = Number(welcome.sessionEpoch);
-    this.#correctClock(Number(welcome.serverTimeMs));
-    const { journal, device, behaviour } = this;
-    learn(welcome.activation, { journal, device, behaviour, outbox: this.#outbox }, () =>
+  #onWelcome({ activation, ackedReportId }: Welcome): void {
+    learn(activation, { journal: this.journal, device: this.device, outbox: this.#outbox }, () =>
       this.#point('erased', 0),
     );
     this.#transactions.onActivation();
-    this.#transactions.onSession(Number(welcome.activation?.revision ?? 0));
-    const acked = breaks(behaviour, 'ignores-acked-in-welcome') ? 0 : Number(welcome.ackedReportId);
-    this.#outbox.open(acked);
+    this.#outbox.open(Number(ackedReportId));
     this.#urls.open();
     this.emit('online', this.sessionEpoch);
   }
 
-  /** The session is over with this message, whenever the server ends the stream. */
-  #onGoAway({ reason, retryAfterMs }: GoAway): void {
-    const call = this.#call;
-    if (!call) return;
-    this.#waitFor(retryAfterMs);
-    // A draining server is no failure, so the headset reconnects as soon as the server allows.
-    if (reason === GoAwayReason.DRAINING) this.#backoff.reset();
-    call.end();
-    this.#ended(call, { code: status.OK, details: 'go away' });
-  }
-
   /** Stores the reported state as the headset's known state. */
   #noteCondition({ $typeName: _, location, ...fields }: StateChangeInit): void {
-    const told = Object.entries(fields).filter(([, value]) => value !== undefined);
+    const reported = Object.entries(fields).filter(([, value]) => value !== undefined);
     const { condition } = this.device.state;
     const at = location && { latitude: location.latitude ?? 0, longitude: location.longitude ?? 0 };
     this.device.happen({
-      condition: { ...condition, ...Object.fromEntries(told), ...(at && { location: at }) },
+      condition: { ...condition, ...Object.fromEntries(reported), ...(at && { location: at }) },
     });
   }
 
   #sendReport(report: Report): void {
     const { body } = report;
-    this.#send(
-      { case: 'report', value: report },
-      body.case === 'result' ? () => this.#point('result-sent', Number(body.value.transactionId)) : undefined,
-    );
-  }
-
-  #send(body: NonNullable<MessageInitShape<typeof ConnectRequestSchema>['body']>, sent?: () => void): void {
-    const message: ConnectRequest = create(ConnectRequestSchema, { body });
-    this.#call?.write(message, sent);
+    const sent =
+      body.case === 'result' ? () => this.#point('result-sent', Number(body.value.transactionId)) : undefined;
+    this.#session.send({ case: 'report', value: report }, sent);
   }
 
   #point(point: DeathPoint, transactionId: number): void {
@@ -403,12 +286,8 @@ export class Headset extends EventEmitter<HeadsetEvents> {
   }
 }
 
-function initialContent({
-  content,
-  firmwareVersion,
-  apps,
-  languages,
-}: HeadsetOptions): Partial<DeviceContent> {
+function initialContent({ content, ...options }: HeadsetOptions): Partial<DeviceContent> {
+  const { firmwareVersion, apps, languages } = options;
   return {
     ...(firmwareVersion !== undefined && { firmwareVersion }),
     ...(apps && { apps }),

@@ -1,5 +1,4 @@
 import { HeldState, type Hello } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { type Behaviour, breaks } from './behaviour.ts';
 import type { DeviceState } from './content.ts';
 import type { Journal } from './journal.ts';
 import { fittingHello } from './limits.ts';
@@ -17,13 +16,8 @@ const heldStates = {
 } as const;
 
 /** The first message of a session. `clockMs`: the headset's own clock, milliseconds since 1970. */
-export function hello(
-  self: SelfDescription,
-  device: DeviceState,
-  journal: Journal,
-  clockMs: number,
-  behaviour: Behaviour,
-): Hello {
+export function hello(self: SelfDescription, device: DeviceState, journal: Journal, clockMs: number): Hello {
+  const { lastReportId, numberedUpTo = lastReportId } = journal;
   return fittingHello({
     protocolVersion: 1,
     clientVersion: self.clientVersion ?? '3.4.0',
@@ -35,23 +29,14 @@ export function hello(
       macAddressBluetooth: '02:00:00:00:00:02',
       modelIdentifier: 'simulator',
     },
-    held: (breaks(behaviour, 'hides-held') ? [] : [...journal.held]).map(([id, held]) => ({
+    held: [...journal.held].map(([id, held]) => ({
       transactionId: BigInt(id),
       state: heldStates[held.state],
     })),
     activationEpoch: BigInt(journal.activationEpoch),
     clockMs: BigInt(clockMs),
-    knowsRevoke: behaviour.knowsRevoke,
-    ...lastReportId(journal, behaviour),
+    knowsRevoke: true,
+    // Absent while reports have provisional ids: they are older than the hello, and may get higher ids.
+    ...(numberedUpTo >= lastReportId && { lastReportId: BigInt(lastReportId) }),
   });
-}
-
-/** Absent while reports have provisional ids: they are older than the hello, and may get higher ids. */
-function lastReportId(
-  { lastReportId: last, numberedUpTo = last }: Journal,
-  behaviour: Behaviour,
-): Pick<Hello, 'lastReportId'> {
-  if (breaks(behaviour, 'tells-older-counter')) return { lastReportId: 0n };
-  if (breaks(behaviour, 'counts-unnumbered')) return { lastReportId: BigInt(numberedUpTo) };
-  return numberedUpTo < last ? {} : { lastReportId: BigInt(last) };
 }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Artifact } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Behaviour } from './behaviour.ts';
 import { sizeOf } from './download.ts';
+import type { Http } from './http.ts';
 import type { ReportBody } from './outbox.ts';
 import { ProgressReports } from './progress.ts';
 import { loadArtifact } from './update.ts';
@@ -23,6 +24,7 @@ interface InstallerOptions {
   /** Folder of downloads; absent: downloads do not survive the process. */
   readonly directory: string | undefined;
   readonly behaviour: Behaviour;
+  readonly http: Http;
   readonly urls: UrlRequests;
   readonly signal: AbortSignal;
   nowMs(): number;
@@ -70,7 +72,7 @@ export class Installer {
     onInstall: () => void,
   ): Promise<string | undefined> {
     if (!artifact || artifact.sizeBytes <= 0n) return 'The update names no file.';
-    const { behaviour, urls, nowMs, report, atLoading } = this.#options;
+    const { behaviour, http, urls, nowMs, report, atLoading } = this.#options;
     const signal = AbortSignal.any([this.#options.signal, givenUp]);
     const sizeBytes = Number(artifact.sizeBytes);
     const path = this.#path(this.#directory(), transactionId);
@@ -82,7 +84,7 @@ export class Installer {
     try {
       progress.loaded(loaded / sizeBytes);
       const failure = await loadArtifact({
-        ...{ artifact, ticket, urls, behaviour, signal, nowMs, path },
+        ...{ artifact, ticket, http, urls, behaviour, signal, nowMs, path },
         onBytes: (bytes) => {
           progress.loaded(bytes / sizeBytes);
           if (bytes > 0 && bytes < sizeBytes) atLoading(transactionId);

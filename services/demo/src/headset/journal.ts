@@ -1,11 +1,6 @@
-import { join } from 'node:path';
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import {
-  type Offer,
-  OfferSchema,
-  type Report,
-  ReportSchema,
-} from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { create } from '@bufbuild/protobuf';
+import { type Offer, OfferSchema, type Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
+import { decodeOffer, decodeReport, type Entry, encodeOffer, encodeReport } from './journal-entry.ts';
 import {
   type Activation,
   type ActivationChange,
@@ -15,51 +10,17 @@ import {
   type Outcome,
   type PendingUpload,
 } from './kept.ts';
-import { type Durability, LineFile } from './memory.ts';
+import type { LineFile } from './line-file.ts';
 
-/** One step, as it is written. Bytes are base64. */
-type Entry =
-  | { k: 'offer'; offer: string }
-  | { k: 'start'; id: number }
-  | { k: 'drop'; id: number }
-  | { k: 'done'; id: number; outcome: Outcome; reports: string[]; change?: ActivationChange }
-  | { k: 'activation'; change: ActivationChange; reports: string[] }
-  | { k: 'report'; report: string }
-  | { k: 'ack'; id: number }
-  | { k: 'boot' }
-  | { k: 'numbered'; shift: number }
-  | { k: 'epoch'; epoch: number }
-  | { k: 'upload'; upload: PendingUpload }
-  | { k: 'uploaded'; id: number; report: string }
-  | {
-      k: 'snapshot';
-      lastReportId: number;
-      numberedUpTo?: number;
-      epoch: number;
-      /** Absent in journals of 0.1.0. */
-      taken?: number;
-      activation: Activation;
-      held: SnapshotHeld[];
-      outcomes: [number, Outcome][];
-      reports: string[];
-      uploads?: PendingUpload[];
-      lastUploadId?: number;
-    };
-
-interface SnapshotHeld {
-  offer: string;
-  state: HeldState;
-  resultReportId: number;
-}
-
-/** Outcomes that are remembered: so many, and those of so long before the newest; milliseconds. */
+/** Least number of outcomes that are remembered. */
 const rememberedOutcomes = 10_000;
+/** Outcomes of this time before the newest are remembered as well; milliseconds. */
 const rememberedMs = 30 * 86_400_000;
 /** A journal longer than this is rewritten when it is opened; lines. */
 const compactAboveLines = 1000;
 
 /**
- * What a headset must remember over restarts (protocol page, "What a headset keeps"): each step is written
+ * The memory that survives restarts (protocol page, "What a headset keeps"): each step is written
  * before the headset acts on it. It is separate from the effects, because a reset wipes only the area of
  * the effects (rule B7).
  */
@@ -83,11 +44,9 @@ export class Journal {
   takenEpoch = 0;
   activation: Activation = noActivation;
   readonly #file: LineFile;
-  readonly #durable: boolean;
 
-  constructor(directory: string, deviceId: string, durability: Durability) {
-    this.#durable = durability !== 'none';
-    this.#file = new LineFile(join(directory, `${deviceId}.journal.jsonl`), durability);
+  constructor(file: LineFile) {
+    this.#file = file;
     const entries = this.#file.read() as Entry[];
     for (const entry of entries) this.#apply(entry);
     if (entries.length > compactAboveLines) this.#file.rewrite([this.#snapshot()]);
@@ -96,7 +55,7 @@ export class Journal {
 
   /** Stores an offer. A repeated offer of a held transaction only replaces its content. */
   offered(offer: Offer): void {
-    this.#append(() => ({ k: 'offer', offer: encode(toBinary(OfferSchema, offer)) }));
+    this.#append(() => ({ k: 'offer', offer: encodeOffer(offer) }));
     this.#offer(offer);
   }
 
@@ -168,13 +127,13 @@ export class Journal {
   }
 
   #append(entry: () => Entry): void {
-    if (this.#durable) this.#file.append(entry());
+    if (this.#file.isDurable) this.#file.append(entry());
   }
 
   #apply(entry: Entry): void {
     switch (entry.k) {
       case 'offer':
-        this.#offer(fromBinary(OfferSchema, decode(entry.offer)));
+        this.#offer(decodeOffer(entry.offer));
         break;
       case 'start': {
         const held = this.held.get(entry.id);
@@ -227,7 +186,7 @@ export class Journal {
         // Perhaps too low, until the next welcome: then no application hears what is another one's.
         this.takenEpoch = entry.taken ?? entry.activation.sinceEpoch;
         for (const { offer: bytes, state, resultReportId } of entry.held) {
-          this.#hold(fromBinary(OfferSchema, decode(bytes)), state, resultReportId);
+          this.#hold(decodeOffer(bytes), state, resultReportId);
         }
         for (const [id, outcome] of entry.outcomes) this.outcomes.set(id, outcome);
         for (const report of entry.reports) this.#keep(decodeReport(report));
@@ -321,7 +280,7 @@ export class Journal {
       taken: this.takenEpoch,
       activation: this.activation,
       held: [...this.held.values()].map(({ offer, state, resultReportId }) => ({
-        offer: encode(toBinary(OfferSchema, offer)),
+        offer: encodeOffer(offer),
         state,
         resultReportId,
       })),
@@ -331,20 +290,4 @@ export class Journal {
       lastUploadId: this.lastUploadId,
     };
   }
-}
-
-function encodeReport(report: Report): string {
-  return encode(toBinary(ReportSchema, report));
-}
-
-function decodeReport(text: string): Report {
-  return fromBinary(ReportSchema, decode(text));
-}
-
-function encode(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
-}
-
-function decode(text: string): Uint8Array {
-  return Buffer.from(text, 'base64');
 }

@@ -1,4 +1,4 @@
-import { type Behaviour, breaks } from './behaviour.ts';
+import type { Behaviour } from './behaviour.ts';
 import type { ReportBody } from './outbox.ts';
 
 /** The share of an update's progress that is loading; the rest is installing. */
@@ -30,20 +30,13 @@ export class ProgressReports {
 
   #next(): void {
     this.#timer = setTimeout(() => {
-      this.#tell();
+      this.#send();
       this.#next();
     }, this.#behaviour.progressIntervalMs).unref();
   }
 
-  #tell(): void {
-    const { progress } = this.#behaviour;
-    if (progress === 'never' || breaks(this.#behaviour, 'no-progress')) return;
-    this.#send(this.#value);
-    if (progress === 'twice') this.#send(this.#value);
-    if (progress === 'backwards') this.#send(this.#value / 2);
-  }
-
-  #send(progress: number): void {
+  #send(): void {
+    const progress = this.#value;
     const message = progress < loadingShare ? 'loading' : 'installing';
     this.#report({
       case: 'progress',

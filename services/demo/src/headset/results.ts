@@ -1,29 +1,19 @@
 import { BluetoothMode, type Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { type Behaviour, breaks } from './behaviour.ts';
+import type { Behaviour } from './behaviour.ts';
 import type { DeviceState } from './content.ts';
 import type { Device } from './device.ts';
 import type { Held, Outcome } from './kept.ts';
 import type { ReportBody } from './outbox.ts';
 
-/** The report of a transaction's end: revoked, or its result as modified by the behaviour. */
-export function endReport(id: number, outcome: Outcome, behaviour: Behaviour): ReportBody {
-  if (outcome.revoked) return { case: 'revoked', value: { transactionId: BigInt(id) } };
-  const { success, message, connectivity } = outcome;
-  const told = connectivity && {
-    ...connectivity,
-    devices: [...connectivity.devices],
-    networks: [...connectivity.networks],
-  };
+/** The report of a transaction's end: `revoked`, or its result. */
+export function endReport(id: number, outcome: Outcome): ReportBody {
+  const transactionId = BigInt(id);
+  if (outcome.revoked) return { case: 'revoked', value: { transactionId } };
+  const { success, message, connectivity: found } = outcome;
+  const connectivity = found && { ...found, devices: [...found.devices], networks: [...found.networks] };
   return {
     case: 'result',
-    value: {
-      transactionId: BigInt(id),
-      ...{ success, message },
-      ...(told &&
-        !behaviour.withoutConnectivity && {
-          connectivity: { ...told, statusCode: behaviour.statusCode || told.statusCode },
-        }),
-    },
+    value: { transactionId, success, message, ...(connectivity && { connectivity }) },
   };
 }
 
@@ -35,9 +25,9 @@ export function inventory(state: DeviceState): ReportBody {
 
 /** Whether the inventories of two states differ. */
 export function inventoryChanged(before: DeviceState, after: DeviceState): boolean {
-  const told = ({ firmwareVersion, apps, languages }: DeviceState) =>
+  const text = ({ firmwareVersion, apps, languages }: DeviceState) =>
     JSON.stringify([firmwareVersion, apps, languages]);
-  return before !== after && told(before) !== told(after);
+  return before !== after && text(before) !== text(after);
 }
 
 /**
@@ -68,9 +58,9 @@ export function connectionNotice(
 }
 
 /**
- * The reports of a transaction's end. The inventory, if it changed, comes before the result, so that a
- * reader who has the result also has the inventory. The called app's own answer and connections come after
- * the result, or the answer `later`.
+ * The reports of a transaction's end, in order. The inventory, if it changed, comes before the result, so
+ * that a reader who has the result also has the inventory. The called app's own answer and connections come
+ * after the result.
  */
 export function resultReports(end: {
   readonly id: number;
@@ -84,36 +74,24 @@ export function resultReports(end: {
   readonly first: readonly Report[];
   /** A report with the `further`-th id after the next. */
   draft(body: ReportBody, further: number): Report;
-}): { readonly now: Report[]; readonly later: ReportBody | undefined } {
-  const { id, held, outcome, behaviour } = end;
+}): Report[] {
+  const { id, held, outcome, behaviour, first } = end;
   const bodies: ReportBody[] = [];
   const kind = held.offer.operation?.kind.case;
   const { state } = end.device;
   // A snapshot, or after a reset the next hello, already has the inventory.
-  const told = kind === 'reset' || end.first.some(({ body }) => body.case === 'inventory');
-  if (!told && inventoryChanged(end.before, state) && !breaks(behaviour, 'no-inventory')) {
-    bodies.push(inventory(state));
+  const isKnown = kind === 'reset' || first.some(({ body }) => body.case === 'inventory');
+  if (!isKnown && inventoryChanged(end.before, state)) bodies.push(inventory(state));
+  bodies.push(endReport(id, outcome));
+  if (behaviour.appAnswer && outcome.success && kind === 'command') {
+    const { appAnswerText: message, appAnswerData: customData } = behaviour;
+    const transactionId = BigInt(id);
+    bodies.push({ case: 'appAnswer', value: { transactionId, success: true, message, customData } });
   }
-  bodies.push(endReport(id, outcome, behaviour));
-  const { appAnswer, appAnswerText, appAnswerData, appAnswerDelayMs } = behaviour;
-  const appSays: ReportBody | undefined =
-    appAnswer && outcome.success && kind === 'command'
-      ? {
-          case: 'appAnswer',
-          value: {
-            transactionId: BigInt(id),
-            ...{ success: true, message: appAnswerText, customData: appAnswerData },
-          },
-        }
-      : undefined;
-  if (appSays && appAnswerDelayMs === 0) bodies.push(appSays);
   const isPairing = kind === 'addPairing' || kind === 'changePairing' || kind === 'deletePairing';
   const notice = connectionNotice(end.before, state, isPairing ? id : 0);
-  // What an erasure or a wipe disconnects bears names that belong to the former application.
+  // An erasure or a wipe disconnects devices whose names belong to the former application.
   const erases = kind === 'reset' || kind === 'activate' || kind === 'deactivate';
-  if (notice && !erases && behaviour.connectionNotices) bodies.push(notice);
-  return {
-    now: [...end.first, ...bodies.map((body, further) => end.draft(body, end.first.length + further))],
-    later: appAnswerDelayMs > 0 ? appSays : undefined,
-  };
+  if (notice && !erases) bodies.push(notice);
+  return [...first, ...bodies.map((body, further) => end.draft(body, first.length + further))];
 }

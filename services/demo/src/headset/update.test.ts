@@ -352,16 +352,4 @@ describe('an update', () => {
     const made = await cloud.online();
     expect(made.behaviour.progressIntervalMs).toBe(10_000);
   });
-
-  it.each([
-    ['twice', (values: number[]) => values.some((value, i) => i > 0 && value === values[i - 1])],
-    ['backwards', (values: number[]) => values.some((value, i) => i > 0 && value < Number(values[i - 1]))],
-  ] as const)('can be made to tell its progress %s', async (progress, shows) => {
-    await cloud.online({
-      behaviour: { ...quick, downloadBytesPerSecond: 1_000_000, progressIntervalMs: 50, progress },
-    });
-    update();
-    await cloud.result(1);
-    expect(shows(cloud.reported('progress').map((report) => report.progress))).toBe(true);
-  });
 });

@@ -185,7 +185,8 @@ describe('an upload', () => {
     cloud.acknowledges = true;
     const second = await cloud.online();
     await waitFor('the acknowledgement', () => second.journal.reports.size === 0);
-    expect(cloud.reports.map(({ reportId }) => reportId)).toEqual([1n, 1n]);
+    const [report, again] = cloud.reports;
+    expect([cloud.reports.length, again?.reportId]).toEqual([2, report?.reportId]);
     expect(files.requests).toHaveLength(1);
   });
 

@@ -5,7 +5,6 @@ import {
   UrlRefusal,
   type UrlRequestSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
-import { type Behaviour, breaks } from './behaviour.ts';
 
 type UrlRequest = MessageInitShape<typeof UrlRequestSchema>;
 export type UrlAbout = NonNullable<UrlRequest['about']>;
@@ -15,21 +14,18 @@ const repeatAfterMs = 30_000;
 
 /** The URLs that a headset has requested. The cloud does not store requests, so each session asks again. */
 export class UrlRequests {
-  readonly #behaviour: Behaviour;
   readonly #send: (request: UrlRequest) => void;
   readonly #waiting = new Map<bigint, { about: UrlAbout; answered(answer: UrlAnswer): void }>();
   #lastId = 0n;
   #open = false;
 
-  constructor(behaviour: Behaviour, send: (request: UrlRequest) => void) {
-    this.#behaviour = behaviour;
+  constructor(send: (request: UrlRequest) => void) {
     this.#send = send;
   }
 
   /** A session has begun. */
   open(): void {
     this.#open = true;
-    if (breaks(this.#behaviour, 'asks-once')) return;
     for (const [requestId, { about }] of this.#waiting) this.#send({ requestId, about });
   }
 
@@ -54,21 +50,18 @@ export class UrlRequests {
       const answer = await this.#askOnce(about, signal);
       const expires = Number(answer.expiresAtMs) || Number.POSITIVE_INFINITY;
       if (answer.refusal !== UrlRefusal.UNAVAILABLE && isGood(expires)) return answer;
-      const at = breaks(this.#behaviour, 'asks-at-once') ? 1 : answer.retryAfterMs || 1000;
-      await sleep(at, undefined, { signal });
+      await sleep(answer.retryAfterMs || 1000, undefined, { signal });
     }
   }
 
   #askOnce(about: UrlAbout, signal: AbortSignal): Promise<UrlAnswer> {
-    this.#lastId = breaks(this.#behaviour, 'same-request-id') ? 1n : this.#lastId + 1n;
+    this.#lastId += 1n;
     const requestId = this.#lastId;
     return new Promise((resolve, reject) => {
       const send = () => {
         if (this.#open) this.#send({ requestId, about });
       };
-      const repeat = setInterval(() => {
-        if (!breaks(this.#behaviour, 'never-asks-again')) send();
-      }, repeatAfterMs);
+      const repeat = setInterval(send, repeatAfterMs);
       const done = () => {
         clearInterval(repeat);
         signal.removeEventListener('abort', stop);

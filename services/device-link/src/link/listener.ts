@@ -186,7 +186,6 @@ export class Listener {
     const { deviceId } = claims;
     const { hub } = this.#deps;
     const registration = await this.#deps.directory.register(deviceId);
-    this.#deps.session.failpoints('device-link.registered');
     const session = new Session(call, claims, registration.epoch, this.#deps.session);
     this.#visitors.delete(visitor);
     const peer = call.getPeer();

@@ -2,7 +2,6 @@ import { toBinary } from '@bufbuild/protobuf';
 import { backoffMs } from '@headset-cloud/kit/backoff.ts';
 import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { type Hello, type Offer, OfferSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { HeadsetOnlineResponse } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
 import { limits } from '../domain/limits.ts';
@@ -18,7 +17,6 @@ import { Traces } from './traces.ts';
 /** What the offer desks of an instance share. */
 export interface OfferDeskDeps {
   readonly clock: Clock;
-  readonly failpoints: Failpoints;
   /** How often a session is judged again; milliseconds. */
   readonly rejudgeEveryMs: number;
 }
@@ -238,7 +236,6 @@ export class OfferDesk {
       this.#traces.remember(Number(offer.transactionId), offer.traceparent);
       this.#activation.offered(offer);
       send({ case: 'offer', value: offer });
-      this.#deps.failpoints('device-link.offered');
     }
   }
 
@@ -264,7 +261,6 @@ export class OfferDesk {
   }
 
   #permitAnswered(id: number, answer: PermitAnswer, reason: string): void {
-    this.#deps.failpoints('device-link.accepted');
     this.#sendReleased(this.#book.permitAnswered(id, answer, reason));
     this.flush();
   }

@@ -65,7 +65,7 @@ it('failed look-ups of keys for callers without a valid key delay no report', as
 
 it('a headset whose registration was stored without an answer is reported as offline', async () => {
   const instance = await start();
-  world.cutAt = 'device-link.registered';
+  world.cutAt = 'after store device-link.sessions.findOneAndUpdate';
   const headset = world.dial(instance, { hello: {} });
   await waitFor('the registration', () => world.cutAt === undefined);
   headset.close();

@@ -1,6 +1,5 @@
 import { type Clock, monotonicMs } from '@headset-cloud/kit/clock.ts';
 import type { EventLog, OutgoingEvent } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Hello, Report } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Conversation } from './conversation.ts';
 import type { LinkMetrics } from './metrics.ts';
@@ -13,7 +12,6 @@ export interface ReportDeskDeps {
   readonly log: EventLog;
   readonly clock: Clock;
   readonly metrics: LinkMetrics;
-  readonly failpoints: Failpoints;
   readonly reportRoom: ReportRoom;
 }
 
@@ -75,7 +73,7 @@ export class ReportDesk {
   }
 
   async #publish(reports: readonly ReportEvent[]): Promise<void> {
-    const { log, clock, metrics, failpoints } = this.#deps;
+    const { log, clock, metrics } = this.#deps;
     const begunMs = monotonicMs(clock);
     const byTopic = new Map<string, OutgoingEvent[]>();
     for (const { topics, event } of reports) {
@@ -87,7 +85,6 @@ export class ReportDesk {
     }
     await Promise.all([...byTopic].map(([topic, events]) => log.publish(topic, events)));
     metrics.published((monotonicMs(clock) - begunMs) / 1000);
-    failpoints('device-link.published');
   }
 
   #acknowledge(reportId: number): void {
@@ -98,6 +95,5 @@ export class ReportDesk {
       return;
     }
     send({ case: 'reportAck', value: { reportId: BigInt(reportId) } });
-    this.#deps.failpoints('device-link.acked');
   }
 }

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
-import { cutAtOf, openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
@@ -160,7 +160,7 @@ export class World {
   keyChecks = 0;
   /** Devices that are told to have just lost a key. */
   recentRemovals: string[] = [];
-  /** The failpoint at which the next work that reaches it is interrupted. */
+  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
   cutAt: string | undefined;
   /** While true, publishing fails as if the log were away. */
   logAway = false;
@@ -273,17 +273,19 @@ export class World {
       return stalled?.promise;
     });
     const service = buildDeviceLink(
-      this.bed.context({
-        clock,
-        store,
-        log: this.#faultyLog(),
-        channel: () => this.#channel,
-        channelToPeer: (address) => new GrpcChannel(address),
-        logger: this.#logger(),
-        metrics: this.#cleanups.length === 0 ? this.metrics : new Registry(),
-        instanceId: `instance-${this.#cleanups.length}`,
-        failpoints: cutAtOf(() => this),
-      }),
+      this.bed.context(
+        {
+          clock,
+          store,
+          log: this.#faultyLog(),
+          channel: () => this.#channel,
+          channelToPeer: (address) => new GrpcChannel(address),
+          logger: this.#logger(),
+          metrics: this.#cleanups.length === 0 ? this.metrics : new Registry(),
+          instanceId: `instance-${this.#cleanups.length}`,
+        },
+        () => this,
+      ),
       // The address is only known once the port is, and only read when the service starts.
       Object.defineProperty({ ...defaults, ...config }, 'ADVERTISE_ADDRESS', { get: () => address }),
       time,

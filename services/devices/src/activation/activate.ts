@@ -86,7 +86,6 @@ async function activateFirst(
     ...(clientSecret !== undefined && { clientSecret }),
   };
   const outcome = await deps.devices.activate(deviceId, transactionId, activation, record);
-  deps.failpoints('devices.activated');
   if (outcome === 'taken' && (await deps.devices.clientIdInUse(clientId, deviceId))) {
     throw refusals.clientIdInUse();
   }
@@ -105,6 +104,5 @@ async function activateAgain(
   const client = { clientId, ...(clientSecret !== undefined && { clientSecret }) };
   const next = repeatedActivation(device, device.activation, client);
   const outcome = await deps.devices.reactivate(device, transactionId, next, record);
-  deps.failpoints('devices.activated');
   if (outcome === 'taken') throw refusals.clientIdInUse();
 }

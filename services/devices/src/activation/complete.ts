@@ -21,9 +21,7 @@ export async function completePending(deps: ActivationDependencies, deviceId: st
   for (const pending of device.pending) {
     await noteSlots(deps, device, pending);
     if (pending.kind !== 'release') await createTransaction(deps, deviceId, pending);
-    deps.failpoints('devices.created');
     await deps.devices.settle(deviceId, pending);
-    deps.failpoints('devices.settled');
   }
   const { undo } = device.pending.length > 0 ? ((await deps.devices.find(deviceId)) ?? {}) : device;
   if (undo) await completeUndo(deps, deviceId, undo);
@@ -34,7 +32,6 @@ async function completeUndo(deps: ActivationDependencies, deviceId: string, undo
   await deps.contracts.slotsChanged(undo.applicationId);
   await deps.transactions.endActivation({ deviceId, activationEpoch: BigInt(undo.epoch) });
   await deps.devices.settleUndo(deviceId, undo);
-  deps.failpoints('devices.settled');
 }
 
 /**

@@ -15,6 +15,5 @@ export function deactivateDevice(
   return changeActivated(deps, request, async (activation) => {
     const { deviceId, transactionId, record } = request;
     await deps.devices.deactivate(deviceId, transactionId, activation, record);
-    deps.failpoints('devices.deactivated');
   });
 }

@@ -1,5 +1,4 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
 import type { TransactionsService } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
@@ -17,6 +16,5 @@ export interface ActivationDependencies {
   readonly openClientSecret: (deviceId: string, sealed: string) => string;
   readonly lifecycle: LifecycleEvents;
   readonly clock: Clock;
-  readonly failpoints: Failpoints;
   readonly logger: Logger;
 }

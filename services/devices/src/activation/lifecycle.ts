@@ -1,7 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { coalesce } from '@headset-cloud/kit/batching/coalesce.ts';
 import { type EventLog, type OutgoingEvent, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { DeviceLifecycleEventSchema, LifecycleKind } from '@headset-cloud/proto/devices/v1/events_pb.ts';
 import type { LifecycleChange } from '../domain/device.ts';
@@ -32,10 +31,9 @@ const kinds = {
 export function createLifecycleEvents(deps: {
   devices: Pick<ActivationStore, 'owedLifecycle' | 'clearLifecycle'>;
   log: Pick<EventLog, 'publish'>;
-  failpoints: Failpoints;
   logger: Logger;
 }): LifecycleEvents {
-  const { devices, log, failpoints, logger } = deps;
+  const { devices, log, logger } = deps;
   const begun = new Set<Promise<void>>();
 
   // One batch at a time, so that a device's events cannot overtake each other.
@@ -47,7 +45,6 @@ export function createLifecycleEvents(deps: {
       const events = owed.flatMap(({ deviceId, changes }) => changes.map((one) => event(deviceId, one)));
       if (events.length > 0) {
         await log.publish(topics.deviceLifecycle, events);
-        failpoints('devices.lifecycle-published');
         await devices.clearLifecycle(
           owed.map(({ deviceId, changes }) => ({ deviceId, epoch: changes.at(-1)?.epoch ?? 0 })),
         );

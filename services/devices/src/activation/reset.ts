@@ -11,6 +11,5 @@ import type { ActivationDependencies } from './dependencies.ts';
 export function resetDevice(deps: ActivationDependencies, request: ChangeActivatedRequest): Promise<void> {
   return changeActivated(deps, request, async (activation) => {
     await deps.devices.reset(request.deviceId, request.transactionId, activation, request.record);
-    deps.failpoints('devices.reset');
   });
 }

@@ -16,7 +16,7 @@ export async function undoActivation(
   deps: ActivationDependencies,
   { deviceId, transactionId }: { readonly deviceId: string; readonly transactionId: number },
 ): Promise<void> {
-  const { devices, failpoints } = deps;
+  const { devices } = deps;
   for (let tries = 0; tries < mostTries; tries += 1) {
     const device = await devices.find(deviceId);
     const step = device && nextUndoStep(device, transactionId);
@@ -30,7 +30,6 @@ export async function undoActivation(
       // Another device has the former client id by now.
       await devices.replace(device, withClient(step.next, present));
     }
-    failpoints('devices.undone');
   }
   throw refusals.busy();
 }

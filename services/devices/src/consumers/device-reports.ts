@@ -1,6 +1,5 @@
 import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
 import type { LogEvent } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { plausibleTime } from '@headset-cloud/kit/outside-time.ts';
 import {
   type DeviceReportEvent,
@@ -30,7 +29,6 @@ export function deviceReportsHandler(
   deps: ReportEventsDependencies & {
     readonly reader: Pick<DeviceReader, 'tellingOf'>;
     readonly store: ReportStore;
-    readonly failpoints: Failpoints;
   },
 ): (events: readonly LogEvent[]) => Promise<void> {
   return async (events) => {
@@ -44,7 +42,6 @@ export function deviceReportsHandler(
     // published before the new status is stored, so that a crash in between cannot lose it.
     if (told.some((one) => 'change' in one)) await published;
     await Promise.all([states.length > 0 && deps.store.store(states), published]);
-    deps.failpoints('devices.reports-published');
     for (const { body } of decoded) {
       const kind = body.case === 'report' ? body.value.body.case : body.case;
       deps.metrics.reports.inc({ kind: kind ?? 'unknown' });

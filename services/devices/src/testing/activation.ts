@@ -1,4 +1,3 @@
-import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
@@ -17,7 +16,7 @@ export function activationDependencies(world: World): ActivationDependencies {
   const clock = { now: () => world.nowMs };
   const devices = store.collection<DeviceDocument>(collections.devices);
   return {
-    ...{ clock, failpoints: noFailpoints, openClientSecret: () => '' },
+    ...{ clock, openClientSecret: () => '' },
     devices: createActivationStore(devices, clock, 10_000),
     contracts: createContractStore(
       store.collection(collections.contracts),

@@ -1,4 +1,4 @@
-import { cutAtOf, openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { openTestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
@@ -50,7 +50,7 @@ export interface World {
   readonly publishedBytes: number[];
   /** Time, for the service; milliseconds since 1970. */
   nowMs: number;
-  /** The failpoint at which the next call that reaches it is interrupted. */
+  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
   cutAt: string | undefined;
   /** How many documents queries have examined so far. */
   documentsExamined(): number;
@@ -81,25 +81,27 @@ export async function openWorld(config: Partial<DevicesConfig> = {}): Promise<Wo
   const transactions = new RecordingTransactions();
   const signedUrls = new SignedUrlsFake();
   const metrics = new Registry();
-  const context = bed.context({
-    channel: () => channel,
-    clock: { now: () => world.nowMs },
-    metrics,
-    failpoints: cutAtOf(() => world),
-    log: {
-      ...portOf(log),
-      publish: async (topic, events) => {
-        if (topic === topics.audit) {
-          if (world.auditFailure) throw world.auditFailure;
-          return log.publish(topic, events);
-        }
-        world.publishedBytes.push(events.reduce((sum, one) => sum + one.value.byteLength, 0));
-        if (!world.logFailure) return log.publish(topic, events);
-        world.logFailures += 1;
-        throw world.logFailure;
+  const context = bed.context(
+    {
+      channel: () => channel,
+      clock: { now: () => world.nowMs },
+      metrics,
+      log: {
+        ...portOf(log),
+        publish: async (topic, events) => {
+          if (topic === topics.audit) {
+            if (world.auditFailure) throw world.auditFailure;
+            return log.publish(topic, events);
+          }
+          world.publishedBytes.push(events.reduce((sum, one) => sum + one.value.byteLength, 0));
+          if (!world.logFailure) return log.publish(topic, events);
+          world.logFailures += 1;
+          throw world.logFailure;
+        },
       },
     },
-  });
+    () => world,
+  );
   const service = buildDevices(context, { ...testConfig, ...config });
   const world: World = {
     service,
@@ -151,6 +153,13 @@ export async function atRest(world: Pick<World, 'store'>): Promise<void> {
   );
   await recordsPublished(world);
 }
+
+/** The writes of an activation, a deactivation or a reset: the change, its transaction, the end of the pending work. */
+export const writesOfChange = [
+  'after store devices.devices.activation',
+  'after rpc devices.CreateTransaction',
+  'after store devices.devices.pending 2',
+];
 
 /** The n-th test device's IMEI. */
 export function imei(n: number): string {

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
-import { type Failpoints, noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger, type Logger } from '@headset-cloud/kit/logger.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import type { SealingContext, ServiceName } from '@headset-cloud/kit/service.ts';
 import { openMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
+import { type Crash, withCrashes } from '@headset-cloud/kit/testing/crash-points.ts';
 import { Registry } from 'prom-client';
 import { openEmbeddedDatabase } from '../database.ts';
 import { createEmbeddedLog } from '../log.ts';
@@ -27,8 +27,14 @@ export interface TestBed {
   readonly disk: Disk;
   /** Number of documents that queries have examined so far; counted by the embedded store only. */
   documentsExamined(): number;
-  /** The context that a host gives the service; `own` overrides parts of it. */
-  context(own: Pick<SealingContext, 'channel'> & Partial<SealingContext>): SealingContext;
+  /**
+   * The context that a host gives the service; `own` overrides parts of it. A write that `world` names rejects with
+   * a CutOff.
+   */
+  context(
+    own: Pick<SealingContext, 'channel'> & Partial<SealingContext>,
+    world?: () => Crash,
+  ): SealingContext;
   /** Closes store and log; the stored data stays in the directory. */
   close(): Promise<void>;
   /** Closes store and log, and removes their data. */
@@ -77,12 +83,14 @@ export function openTestBed(
   return {
     ...{ directory, store, log, logger, disk, close },
     documentsExamined: () => embedded.statistics.documentsExamined,
-    context: (own) => ({
-      ...{ logger, store, log, clock: systemClock, metrics: new Registry(), instanceId: 'test' },
-      secrets: createSecretBox('a test secret of more than thirty-two characters'),
-      failpoints: noFailpoints,
-      ...own,
-    }),
+    context(own, world) {
+      const context = {
+        ...{ logger, store, log, clock: systemClock, metrics: new Registry(), instanceId: 'test' },
+        secrets: createSecretBox('a test secret of more than thirty-two characters'),
+        ...own,
+      };
+      return world ? cutOffAt(service, context, world) : context;
+    },
     async remove() {
       if (mongo) for (const name of named) await store.collection(name).deleteMany({});
       await close();
@@ -94,11 +102,9 @@ export function openTestBed(
 /** Thrown instead of the death of a real process. */
 export class CutOff extends Error {}
 
-/** Failpoints that abort the next work at the failpoint that `world.cutAt` names. */
-export function cutAtOf(world: () => { cutAt: string | undefined }): Failpoints {
-  return (name) => {
-    if (world().cutAt !== name) return;
-    world().cutAt = undefined;
-    throw new CutOff(name);
-  };
+/** Ports of a service of which the write that `world` names rejects with a CutOff. */
+export function cutOffAt<P extends object>(service: string, ports: P, world: () => Crash): P {
+  return withCrashes(service, ports, world, (cutAt) => {
+    throw new CutOff(cutAt);
+  });
 }

@@ -4,7 +4,6 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import { publishInParts } from '../eventlog/publish-in-parts.ts';
 import { type EventLog, topics } from '../eventlog/types.ts';
-import type { Failpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
 import { repeat } from '../repeat.ts';
 import type { Filter, Update } from '../store/operations.ts';
@@ -16,9 +15,6 @@ import { type OwedRecord, type OwingDocument, recordOf, type Subject } from './r
 const sweepEveryMs = 5000;
 /** Documents of one collection that are published at once. */
 const batchSize = 100;
-
-/** Failpoints in services that write audit records: the change is stored, its record is not published. */
-export const auditFailpoints = ['audit.owed', 'audit.published'] as const;
 
 /** Stores an audit record together with each change. */
 export interface Audit {
@@ -43,11 +39,10 @@ export function createAuditOutbox(options: {
   readonly collections: readonly StoreCollection<any>[];
   readonly log: Pick<EventLog, 'publish'>;
   readonly clock: Clock;
-  readonly failpoints: Failpoints;
   readonly logger: Logger;
   readonly metrics: Registry;
 }): AuditOutbox {
-  const { log, clock, failpoints, logger } = options;
+  const { log, clock, logger } = options;
   const collections = options.collections as readonly StoreCollection<Owing>[];
   registerOwed(options.metrics, { collections, clock });
 
@@ -62,7 +57,6 @@ export function createAuditOutbox(options: {
     const records = found.flatMap(({ audit = [] }) => audit);
     // Two instances may publish the same records: the audit store knows them by their ids.
     await publishInParts(log, topics.audit, records.map(event));
-    failpoints('audit.published');
     await collection.bulkWrite(
       found.map(({ _id, audit = [] }) => ({
         updateOne: {
@@ -96,9 +90,7 @@ export function createAuditOutbox(options: {
   return {
     async change(subject, work) {
       try {
-        const changed = await work(recordOf(clock.now(), subject));
-        failpoints('audit.owed');
-        return changed;
+        return await work(recordOf(clock.now(), subject));
       } finally {
         // Also after a failure: the write may have succeeded.
         sweep.wake();

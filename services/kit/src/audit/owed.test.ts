@@ -4,7 +4,6 @@ import { AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { Registry } from 'prom-client';
 import { DomainError } from '../errors.ts';
 import { topics } from '../eventlog/types.ts';
-import { noFailpoints } from '../failpoints.ts';
 import type { StoreCollection } from '../store/types.ts';
 import { waitFor } from '../testing/wait.ts';
 import { createAuditOutbox } from './outbox.ts';
@@ -37,7 +36,7 @@ afterEach(() => bed.remove());
 function outboxOf(collection: StoreCollection<Thing>) {
   return createAuditOutbox({
     collections: [collection],
-    ...{ logger: bed.logger, failpoints: noFailpoints, metrics: registry, clock: { now: () => world.nowMs } },
+    ...{ logger: bed.logger, metrics: registry, clock: { now: () => world.nowMs } },
     log: {
       async publish(topic, events) {
         if (world.logAway) throw new DomainError('unavailable', 'away');

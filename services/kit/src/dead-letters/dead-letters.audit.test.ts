@@ -1,5 +1,5 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import { cutAtOf, openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { cutOffAt, openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { type AuditRecord, AuditRecordSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 import { DeadLettersAdminService } from '@headset-cloud/proto/eventlog/v1/admin_pb.ts';
 import { Registry } from 'prom-client';
@@ -37,11 +37,11 @@ beforeEach(async () => {
   Object.assign(world, { nowMs: 1_700_000_000_000, cutAt: undefined, auditAway: false });
   handled = 0;
   failure = (event) => new PoisonEventError(event, 'not usage');
-  const { store, logger } = bed;
+  const { logger } = bed;
+  const { store } = cutOffAt('billing', { store: bed.store }, () => world);
   const clock = { now: () => world.nowMs };
-  const failpoints = cutAtOf(() => world);
   outbox = createOperatorsOutbox({
-    ...{ store, logger, clock, failpoints },
+    ...{ store, logger, clock },
     metrics: new Registry(),
     log: {
       ensureTopics: (names) => bed.log.ensureTopics(names),
@@ -52,7 +52,7 @@ beforeEach(async () => {
     },
   });
   const { log, deadLetters } = withDeadLetters(bed.log, {
-    ...{ store, logger, clock, failpoints, keepMs },
+    ...{ store, logger, clock, keepMs },
     replayEveryMs: 20,
   });
   await log.ensureTopics([topics.usage, topics.audit]);
@@ -117,7 +117,7 @@ test('a discard stores its record in the write that ends the dead letter', async
 
 test('a replay that is interrupted before its event is handled is recorded, and completed without another record', async () => {
   failure = undefined;
-  world.cutAt = 'dead-letters.claimed';
+  world.cutAt = 'after store billing.deadLetters.claimedUntilMs';
   await expect(replay()).rejects.toThrow();
   expect(handled).toBe(0);
   await published(1);
@@ -148,7 +148,7 @@ test('a rejected call leaves no record', async () => {
 
 test('a dead letter does not expire during its replay, and gets its full retention period again if the replay fails', async () => {
   failure = () => new DomainError('unavailable', 'The database is away.');
-  world.cutAt = 'dead-letters.claimed';
+  world.cutAt = 'after store billing.deadLetters.claimedUntilMs';
   expect((await letter())?.expiresAt?.getTime()).toBe(world.nowMs + keepMs);
   await expect(replay()).rejects.toThrow();
   expect((await letter())?.expiresAt).toBeUndefined();

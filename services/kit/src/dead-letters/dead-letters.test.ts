@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type EmbeddedDatabase, openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { createEmbeddedStore, type EmbeddedStoreConnection } from '@headset-cloud/embedded/store.ts';
+import { CutOff, cutOffAt } from '@headset-cloud/embedded/testing/bed.ts';
 import { recordOf } from '../audit/record.ts';
 import { DomainError } from '../errors.ts';
 import {
@@ -15,6 +16,7 @@ import {
 } from '../eventlog/types.ts';
 import { createLogger } from '../logger.ts';
 import type { Store } from '../store/types.ts';
+import type { Crash } from '../testing/crash-points.ts';
 import { waitFor } from '../testing/wait.ts';
 import { type DeadLetters, withDeadLetters } from './log.ts';
 import { leaveLostLog } from './lost-log.ts';
@@ -31,8 +33,8 @@ let nowMs: number;
 let db: EmbeddedDatabase;
 let stores: EmbeddedStoreConnection;
 let base: EventLog;
-/** The step at which the process is killed; fires once. */
-let dieAt: string | undefined;
+/** The write at which the process dies. */
+let world: Crash;
 
 /** A process of the service: its log, its dead letters, and the events that its handler was given. */
 interface Member {
@@ -42,6 +44,8 @@ interface Member {
   running: RunningSubscription;
 }
 
+const claimed = 'after store billing.deadLetters.claimedUntilMs';
+const beforeEnd = 'before store billing.deadLetters.steps';
 const keepMs = 40 * 86_400_000;
 
 /** `understands`: throws for what this version cannot handle. */
@@ -52,14 +56,9 @@ async function start(
   store: Store = stores.database('billing'),
 ): Promise<Member> {
   const { log, deadLetters } = withDeadLetters(base, {
-    store,
+    ...cutOffAt('billing', { store }, () => world),
     logger,
     clock: { now: () => nowMs },
-    failpoints: (step) => {
-      if (step !== dieAt) return;
-      dieAt = undefined;
-      throw new Error('killed');
-    },
     replayEveryMs,
     keepMs,
   });
@@ -86,7 +85,7 @@ const upgraded = (text: string, one: LogEvent) => {
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'dead-letters-'));
   nowMs = 1_000_000;
-  dieAt = undefined;
+  world = { cutAt: undefined };
   db = openEmbeddedDatabase({ directory, clock: { now: () => nowMs } });
   stores = createEmbeddedStore(db);
   base = createEmbeddedLog(db, logger);
@@ -183,15 +182,15 @@ describe('poison', () => {
     ]);
   });
 
-  test.each(['dead-letters.claimed', 'dead-letters.handled'])(
-    'if the process dies at %s of a replay, the service completes the replay after its claim has expired',
+  test.each([claimed, beforeEnd])(
+    'if the process dies %s of a replay, the service completes the replay after its claim has expired',
     async (step) => {
       const member = await start(fixed);
       await publish(event('k', 'bad'));
       const id = await idOf(member);
       readable = true;
-      dieAt = step;
-      await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toThrow('killed');
+      world.cutAt = step;
+      await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toThrow(CutOff);
       await expect(member.deadLetters.replay(id, 'another', asked())).rejects.toMatchObject({
         message: 'It is being replayed just now.',
       });
@@ -199,7 +198,7 @@ describe('poison', () => {
       await waitFor('its end', async () => (await member.deadLetters.get(id))?.state === 'replayed');
       // Killed after the handler, before its outcome is stored: the event is handled again, as after any
       // crash.
-      expect(member.handled).toEqual(step === 'dead-letters.handled' ? ['bad', 'bad'] : ['bad']);
+      expect(member.handled).toEqual(step === beforeEnd ? ['bad', 'bad'] : ['bad']);
       expect((await member.deadLetters.get(id))?.reason).toBe('fixed');
     },
   );
@@ -210,8 +209,8 @@ describe('poison', () => {
     const id = await idOf(member);
     readable = true;
     nowMs += 3_600_000;
-    dieAt = 'dead-letters.claimed';
-    await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toThrow('killed');
+    world.cutAt = claimed;
+    await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toThrow(CutOff);
     nowMs -= 3_600_000;
     await waitFor('its end', async () => (await member.deadLetters.get(id))?.state === 'replayed');
     expect(member.handled).toEqual(['bad']);
@@ -222,8 +221,8 @@ describe('poison', () => {
     await publish(event('k', 'bad'));
     const id = await idOf(member);
     nowMs += 3_600_000;
-    dieAt = 'dead-letters.claimed';
-    await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toThrow('killed');
+    world.cutAt = claimed;
+    await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toThrow(CutOff);
     nowMs -= 3_600_000;
     expect(await member.deadLetters.discard(id, 'a test event', asked())).toMatchObject({
       state: 'discarded',
@@ -235,8 +234,8 @@ describe('poison', () => {
     await publish(event('k', 'bad'));
     const id = await idOf(member);
     readable = true;
-    dieAt = 'dead-letters.claimed';
-    await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toThrow('killed');
+    world.cutAt = claimed;
+    await expect(member.deadLetters.replay(id, 'fixed', asked())).rejects.toThrow(CutOff);
     nowMs -= 120_000;
     await expect(member.deadLetters.discard(id, 'too early', asked())).rejects.toMatchObject({
       message: 'It is being replayed just now.',

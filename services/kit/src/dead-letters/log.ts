@@ -4,7 +4,6 @@ import { type Clock, systemClock } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import { errorText } from '../eventlog/events.ts';
 import type { EventLog } from '../eventlog/types.ts';
-import { type Failpoints, noFailpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
 import { setOrLeaveOut } from '../set-or-leave-out.ts';
 import type { Store } from '../store/types.ts';
@@ -14,15 +13,11 @@ import { DeadLetterStore } from './store.ts';
 
 const dayMs = 86_400_000;
 
-/** Steps between two writes at which a fault test may stop the process. */
-export const deadLetterFailpoints = ['dead-letters.claimed', 'dead-letters.handled'] as const;
-
 export interface DeadLettersOptions {
   /** The service's own database. */
   readonly store: Store;
   readonly logger: Logger;
   readonly clock?: Clock;
-  readonly failpoints?: Failpoints;
   /** How long a dead letter is kept after it was ended, or while it waits for an operator; default 30 days. */
   readonly keepMs?: number;
   /** Interval of the search for replays of dead processes; default 10 s. */
@@ -63,14 +58,14 @@ export function withDeadLetters(
   log: EventLog,
   options: DeadLettersOptions,
 ): { readonly log: EventLog; readonly deadLetters: DeadLetters } {
-  const { store, logger, clock = systemClock, failpoints = noFailpoints, replayEveryMs = 10_000 } = options;
+  const { store, logger, clock = systemClock, replayEveryMs = 10_000 } = options;
   const letters = new DeadLetterStore(store, clock, options.keepMs ?? 30 * dayMs);
   const all = new Set<Replays>();
   return {
     log: {
       ...portOf(log),
       async subscribe(subscription) {
-        const replays = new Replays(subscription, { letters, logger, failpoints, replayEveryMs });
+        const replays = new Replays(subscription, { letters, logger, replayEveryMs });
         const running = await log.subscribe({
           ...subscription,
           setAside: (event, error) => letters.setAside(event, subscription.group, errorText(error)),

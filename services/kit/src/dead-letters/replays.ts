@@ -3,7 +3,6 @@ import { DomainError, isTransient } from '../errors.ts';
 import { errorText } from '../eventlog/events.ts';
 import { handleAndStore } from '../eventlog/settling.ts';
 import { NewerVersionError, PoisonEventError, type Subscription } from '../eventlog/types.ts';
-import type { Failpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
 import { type Repetition, repeat } from '../repeat.ts';
 import { type DeadLetterDocument, eventOf } from './documents.ts';
@@ -12,7 +11,6 @@ import type { Asked, DeadLetterStore } from './store.ts';
 export interface ReplaysOptions {
   readonly letters: DeadLetterStore;
   readonly logger: Logger;
-  readonly failpoints: Failpoints;
   /** Interval of the search for replays of dead processes; milliseconds. */
   readonly replayEveryMs: number;
 }
@@ -63,7 +61,6 @@ export class Replays {
     const claim = randomUUID();
     const letter = await letters.claim(id, claim, asked);
     if (!letter) throw await refusal(letters, id);
-    this.#options.failpoints('dead-letters.claimed');
     const failure = await this.#attempt(letter, claim, asked.reason);
     if (!failure) return;
     if (isTransient(failure)) throw failure;
@@ -84,7 +81,7 @@ export class Replays {
 
   /** Delivers the event to the handler. Returns the failure, if any; the event is then a dead letter as before. */
   async #attempt(letter: DeadLetterDocument, claim: string, reason: string): Promise<unknown> {
-    const { letters, failpoints } = this.#options;
+    const { letters } = this.#options;
     const event = eventOf(letter);
     for (let tries = 1; ; tries++) {
       try {
@@ -101,7 +98,6 @@ export class Replays {
         }
       }
     }
-    failpoints('dead-letters.handled');
     await letters.replayed(letter._id, claim, `replayed by an operator: ${reason}`);
     return undefined;
   }

@@ -13,7 +13,7 @@ export function toStatus(error: unknown): Partial<StatusObject> {
   metadata.set(codeKey, e.code);
   if (e.retryAfterMs !== undefined) metadata.set(retryKey, String(e.retryAfterMs));
   if (e.limit) metadata.set(limitKey, JSON.stringify(e.limit));
-  return { code: errorCatalogue[e.code].grpc, details: e.message, metadata };
+  return { code: errorCatalogue[e.code].grpc as number as status, details: e.message, metadata };
 }
 
 /** Code of a call from a component that the method does not accept. */

@@ -12,7 +12,7 @@ const stopMs = 3000;
 /** Parts of a service's context that decide who runs its steps. */
 export type StepsContext = Pick<
   ServiceContext,
-  'store' | 'logger' | 'instanceId' | 'failpoints' | 'schema' | 'exclusive' | 'starting'
+  'store' | 'logger' | 'instanceId' | 'schema' | 'exclusive' | 'starting'
 >;
 
 /**
@@ -24,9 +24,9 @@ export async function prepared(
   steps: ServiceSteps,
   time: Time = systemTime,
 ): Promise<void> {
-  const { store, logger, failpoints, instanceId, exclusive = false, starting } = ctx;
+  const { store, logger, instanceId, exclusive = false, starting } = ctx;
   const runner = createStepRunner({
-    ...{ store, steps, logger, failpoints, time },
+    ...{ store, steps, logger, time },
     holder: instanceId,
     alone: exclusive,
     ...(starting && { signal: starting.signal, doing: starting.doing }),

@@ -1,12 +1,8 @@
 import { systemTime, type Time, type Timer } from '../clock.ts';
 import { DomainError, isDuplicateKey } from '../errors.ts';
-import { type Failpoints, noFailpoints } from '../failpoints.ts';
 import type { Logger } from '../logger.ts';
 import type { Store } from '../store/types.ts';
 import { nextStep, type ServiceSteps, type Step, stepText } from './steps.ts';
-
-/** Failpoints between two writes. */
-export const stepFailpoints = ['steps.claimed', 'steps.made'] as const;
 
 /** The steps that a database has: the document `steps` of the collection `schema`. */
 export interface StepsDocument {
@@ -35,7 +31,6 @@ export interface StepRunnerOptions {
   readonly leaseMs?: number;
   /** True: no other process can have the store open, so a holder in the document is dead. */
   readonly alone?: boolean;
-  readonly failpoints?: Failpoints;
   /** Ends an attempt: releases the step and throws the signal's reason. */
   readonly signal?: AbortSignal;
   /** Called with the current work, each time it changes; undefined: no step is running. */
@@ -59,8 +54,7 @@ export interface StepRunner {
  */
 export function createStepRunner(options: StepRunnerOptions): StepRunner {
   const { store, steps, logger, holder, alone = false, signal, doing = () => {} } = options;
-  const { leaseMs = defaultLeaseMs, failpoints = noFailpoints } = options;
-  const { time = systemTime } = options;
+  const { leaseMs = defaultLeaseMs, time = systemTime } = options;
   const documents = store.collection<StepsDocument>(stepsCollection);
   let seen: { readonly holder: string; readonly beat: number; readonly sinceMs: number } | undefined;
 
@@ -110,7 +104,6 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
       );
     }, progressEveryMs);
     try {
-      failpoints('steps.claimed');
       logger.info(`${what} begins`);
       await untilAborted(
         makeIndexes(store, step, (collection) => {
@@ -119,7 +112,6 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
         }),
         signal,
       );
-      failpoints('steps.made');
       // Matches nothing if another run has taken over meanwhile; that run has the same result.
       await documents.updateOne(
         { _id: stepsId, holder, done },

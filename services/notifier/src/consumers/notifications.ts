@@ -1,7 +1,6 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { decodeEvent } from '@headset-cloud/kit/eventlog/decode.ts';
 import { type Batch, type LogEvent, PoisonEventError } from '@headset-cloud/kit/eventlog/types.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import {
   Destination,
   type NotificationEvent,
@@ -34,9 +33,8 @@ export function createNotificationsHandler(options: {
   unrecorded: Unrecorded;
   clock: Clock;
   positions: Pick<LogPositions, 'of'>;
-  failpoints: Failpoints;
 }): (events: readonly LogEvent[], batch: Batch) => Promise<void> {
-  const { store, forgottenApplications, scheduler, unrecorded, clock, positions, failpoints } = options;
+  const { store, forgottenApplications, scheduler, unrecorded, clock, positions } = options;
   const neighbours = new Neighbours();
   const stored = async (deliveries: readonly Delivery[]) => {
     if (deliveries.length === 0) return [];
@@ -47,7 +45,6 @@ export function createNotificationsHandler(options: {
     const late = await store.lateOf(deliveries.filter(({ replaceable }) => replaceable));
     const kept = deliveries.filter(({ id }) => !late.has(id));
     const known = await store.insert(kept);
-    failpoints('notifier.stored');
     return kept.filter(({ id }) => !known.has(id));
   };
 
@@ -55,7 +52,6 @@ export function createNotificationsHandler(options: {
   const unstored = async (deliveries: readonly Delivery[], batch: Batch) => {
     if (deliveries.length === 0) return [];
     const [known] = await Promise.all([store.known(deliveries.map(({ id }) => id)), batch.durable()]);
-    failpoints('notifier.unrecorded');
     return deliveries.filter(({ id }) => !known.has(id));
   };
 

@@ -1,7 +1,6 @@
 import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import { type Repetition, repeat } from '@headset-cloud/kit/repeat.ts';
 import {
@@ -119,7 +118,7 @@ export class Recoveries {
 
   /** Goes on with one recovery for a batch; answers how many it has done. */
   async #step(): Promise<number> {
-    const { store, clock, failpoints, scheduler, perSecond } = this.#o;
+    const { store, clock, scheduler, perSecond } = this.#o;
     if (this.#stopping) return 0;
     const nowMs = clock.now();
     const recovery = await store.claim(nowMs, nowMs + leaseMs);
@@ -131,7 +130,6 @@ export class Recoveries {
       return 1;
     }
     await store.sendAgain(recoveryId, batch, statusesOf(delivered), clock.now());
-    failpoints('notifier.recovered');
     // What is done twice, because a process died in between, is sent once: the delivery knows who sent it.
     await store.progress(recoveryId, next, next + batch.length, clock.now() + lookEveryMs / 2);
     for (const setting of destinationSettings) scheduler.foundWork(laneOf(applicationId, setting));
@@ -144,7 +142,6 @@ export interface RecoveriesOptions {
   readonly store: RecoveryStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly failpoints: Failpoints;
   readonly audit: Audit;
   readonly scheduler: Pick<Scheduler, 'foundWork'>;
   /** Most deliveries of one recovery. */

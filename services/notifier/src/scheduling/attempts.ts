@@ -1,5 +1,5 @@
+import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
-import type { ServiceContext } from '@headset-cloud/kit/service.ts';
 import { currentTraceparent, inSpan, SpanKind } from '@headset-cloud/kit/telemetry.ts';
 import type { QueueEntry } from '../domain/chain.ts';
 import { type Delivery, laneParts } from '../domain/delivery.ts';
@@ -15,7 +15,7 @@ import type { ReadinessCheck } from './readiness.ts';
 export type Admission = { kind: 'admitted'; to: DestinationAddress } | TryOutcome;
 
 export interface AttemptsOptions {
-  readonly ctx: Pick<ServiceContext, 'clock' | 'failpoints'>;
+  readonly clock: Clock;
   readonly readiness: Pick<ReadinessCheck, 'of'>;
   readonly destinations: Destinations;
   readonly sender: CallbackSender;
@@ -40,8 +40,8 @@ export class Attempts {
 
   /** Rejects when the database or devices cannot tell. */
   async admit(lane: string, entry: QueueEntry): Promise<Admission> {
-    const { ctx, readiness, destinations, rules } = this.#o;
-    if (ctx.clock.now() >= endsAtMs(entry.delivery, rules.limit)) return { kind: 'over' };
+    const { clock, readiness, destinations, rules } = this.#o;
+    if (clock.now() >= endsAtMs(entry.delivery, rules.limit)) return { kind: 'over' };
     const ready = await readiness.of(entry);
     if (ready.kind !== 'ready') return ready;
     const { applicationId, destination } = laneParts(lane);
@@ -51,7 +51,7 @@ export class Attempts {
 
   /** Makes the request, and tells the destination's health what it showed. */
   async send(entry: QueueEntry, to: DestinationAddress, health: DestinationHealth): Promise<TryOutcome> {
-    const { ctx, metrics, rules, random } = this.#o;
+    const { metrics, rules, random } = this.#o;
     const { delivery } = entry;
     const lane = `${delivery.applicationId}/${delivery.destination}`;
     const isProbe = health.breaker.failing;
@@ -65,7 +65,6 @@ export class Attempts {
     metrics.attempts.inc({ outcome: word });
     const change = afterAttempt(delivery, result, rules, health.probes.countFor(delivery), random());
     if (word === 'delivered') {
-      ctx.failpoints('notifier.sent');
       metrics.deliverySeconds.observe(
         Math.max(0, result.atMs + result.durationMs - delivery.createdAtMs) / 1000,
       );
@@ -77,7 +76,7 @@ export class Attempts {
 
   /** Signs the body and sends it, within a span of the trace that caused the callback. */
   #post(delivery: Delivery, to: DestinationAddress): Promise<AttemptResult> {
-    const { ctx, sender } = this.#o;
+    const { clock, sender } = this.#o;
     const { id, body, applicationId, traceparent } = delivery;
     return inSpan(
       'callback.send',
@@ -101,7 +100,7 @@ export class Attempts {
             notificationId: id,
             authenticationKey: to.authenticationKey,
             body,
-            timestampSeconds: Math.floor(ctx.clock.now() / 1000),
+            timestampSeconds: Math.floor(clock.now() / 1000),
           }),
           ...(trace && { traceparent: trace }),
         };

@@ -1,4 +1,3 @@
-import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import type { ConditionalChange, DeliveryStore } from '../ports.ts';
 import { ChangeWriter } from './change-writer.ts';
@@ -24,7 +23,7 @@ const ids = (count: number) => Array.from({ length: count }, (_, n) => `d-${n}`)
 
 test('a database that is too slow for many outcomes at once takes them in less, each once', async () => {
   const { store, stored } = slowStore(300);
-  const writer = new ChangeWriter(store, logger, noFailpoints);
+  const writer = new ChangeWriter(store, logger);
   const all = ids(2500);
   for (const id of all) writer.add({ id, change: { status: 'delivered' }, onlyIfOwner: undefined });
   await writer.stored(all);
@@ -33,7 +32,7 @@ test('a database that is too slow for many outcomes at once takes them in less, 
 
 test('writes grow again as soon as the database keeps up', async () => {
   const database = slowStore(100);
-  const writer = new ChangeWriter(database.store, logger, noFailpoints);
+  const writer = new ChangeWriter(database.store, logger);
   const some = ids(1000);
   for (const id of some) writer.add({ id, change: { status: 'delivered' }, onlyIfOwner: undefined });
   await writer.stored(some);

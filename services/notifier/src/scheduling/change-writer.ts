@@ -1,6 +1,5 @@
 import { longestBackoffMs } from '@headset-cloud/kit/backoff.ts';
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { ConditionalChange, DeliveryStore } from '../ports.ts';
 
@@ -19,7 +18,6 @@ const fullAt = 5000;
 export class ChangeWriter {
   readonly #store: DeliveryStore;
   readonly #logger: Logger;
-  readonly #failpoints: Failpoints;
   readonly #time: Time;
   #waiting = new Map<string, ConditionalChange>();
   #writing = new Map<string, ConditionalChange>();
@@ -29,10 +27,9 @@ export class ChangeWriter {
   /** Most that the next write takes: half of what was too much for the database; then slowly more. */
   #most = maxBatch;
 
-  constructor(store: DeliveryStore, logger: Logger, failpoints: Failpoints, time: Time = systemTime) {
+  constructor(store: DeliveryStore, logger: Logger, time: Time = systemTime) {
     this.#store = store;
     this.#logger = logger;
-    this.#failpoints = failpoints;
     this.#time = time;
   }
 
@@ -114,7 +111,6 @@ export class ChangeWriter {
           await this.#time.sleep(longestBackoffMs(failures, retry));
         }
       }
-      this.#failpoints('notifier.marked');
       if (wasFull && !this.full) this.onRoom();
     }
     this.#running = undefined;

@@ -1,4 +1,3 @@
-import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { createStepRunner } from '@headset-cloud/kit/schema/runner.ts';
 import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
@@ -38,7 +37,7 @@ afterEach(async () => {
 function instance(instanceId: string) {
   const store = new MongoDeliveryStore(world.store, instanceId, { deliveredMs: dayMs, deadMs: dayMs }, time);
   // With the machine's timers: its writes need no time to pass.
-  const writer = new ChangeWriter(store, logger, noFailpoints);
+  const writer = new ChangeWriter(store, logger);
   const finished = new FinishedOrders();
   const unrecorded = new Unrecorded({ time, instanceId, leaseMs, writer });
   writer.onRecorded = (id, lost) => unrecorded.recorded(id, lost);

@@ -5,16 +5,17 @@ import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { openEmbeddedDatabase } from '@headset-cloud/embedded/database.ts';
 import { createEmbeddedLog } from '@headset-cloud/embedded/log.ts';
 import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
+import { cutOffAt } from '@headset-cloud/embedded/testing/bed.ts';
 import { diskOf } from '@headset-cloud/embedded/testing/disk.ts';
 import { systemTime } from '@headset-cloud/kit/clock.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { bind, createClient, type Handlers } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service, ServiceContext } from '@headset-cloud/kit/service.ts';
+import type { Crash } from '@headset-cloud/kit/testing/crash-points.ts';
 import { ApplicationsService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
 import { NotifierAdminService } from '@headset-cloud/proto/notifier/v1/admin_pb.ts';
 import { DeliveriesService } from '@headset-cloud/proto/notifier/v1/deliveries_pb.ts';
@@ -71,21 +72,26 @@ export async function openWorld() {
   const start = async (
     env: Record<string, string> = {},
     overrides: NotifierOverrides & {
-      failpoints?: (name: string) => void;
+      /** The write at which the service crashes. */
+      crash?: Crash;
       log?: (log: EventLog) => EventLog;
     } = {},
   ): Promise<TestNotifier> => {
     const metrics = new Registry();
-    const ctx: ServiceContext = {
-      logger,
-      clock: overrides.time ?? systemTime,
-      store: connection.database('notifier'),
-      log: overrides.log ? overrides.log(log) : log,
-      channel: () => devices,
-      metrics,
-      failpoints: overrides.failpoints ?? noFailpoints,
-      instanceId: `notifier-${++instances}`,
-    };
+    const { crash = { cutAt: undefined } } = overrides;
+    const ctx: ServiceContext = cutOffAt(
+      'notifier',
+      {
+        logger,
+        clock: overrides.time ?? systemTime,
+        store: connection.database('notifier'),
+        log: overrides.log ? overrides.log(log) : log,
+        channel: () => devices,
+        metrics,
+        instanceId: `notifier-${++instances}`,
+      },
+      () => crash,
+    );
     const config = readConfig(notifierConfig, {
       NOTIFIER_ALLOW_ADDRESSES: '127.0.0.0/8,::1/128',
       NOTIFIER_BACKOFF_FIRST_MS: '5',
@@ -145,6 +151,11 @@ export async function openWorld() {
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** A notifier with this dies when it has stored deliveries, before it can send one. */
+export function onceStored(): Crash {
+  return { cutAt: 'after store notifier.deliveries.insertMany' };
 }
 
 export type World = Awaited<ReturnType<typeof openWorld>>;

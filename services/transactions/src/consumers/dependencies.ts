@@ -1,5 +1,4 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import type { Outbox } from '../outbox.ts';
 import type { TransactionStore } from '../ports.ts';
@@ -10,5 +9,4 @@ export interface ReportDeps {
   readonly outbox: Outbox;
   readonly delivery: Pick<Delivery, 'judgeAgain'>;
   readonly clock: Clock;
-  readonly failpoints: Failpoints;
 }

@@ -10,7 +10,7 @@ import { reporterOf, reportTime } from './reporter.ts';
  * changes nothing (rule A9).
  */
 export async function applyProgress(
-  { store, outbox, clock, failpoints }: ReportDeps,
+  { store, outbox, clock }: ReportDeps,
   event: DeviceReportEvent,
   report: Report,
   said: Progress,
@@ -23,6 +23,5 @@ export async function applyProgress(
   };
   const now = clock.now();
   const stored = await store.progress(Number(said.transactionId), reporterOf(event, report), progress, now);
-  failpoints('transactions.progressed');
   if (stored) outbox.publish(stored);
 }

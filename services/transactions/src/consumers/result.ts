@@ -8,7 +8,7 @@ import { reporterOf, reportTime } from './reporter.ts';
 
 /** A transaction's result ends it; a result that comes after the end has no effect (rule C7). */
 export async function applyResult(
-  { store, outbox, clock, failpoints }: ReportDeps,
+  { store, outbox, clock }: ReportDeps,
   event: DeviceReportEvent,
   report: Report,
   result: Result,
@@ -21,6 +21,5 @@ export async function applyResult(
     ...(result.connectivity && { connectivity: findingOf(result.connectivity) }),
   };
   const ended = await store.finish(id, reporterOf(event, report), end, clock.now());
-  failpoints('transactions.finished');
   if (ended) outbox.publish(ended);
 }

@@ -5,7 +5,7 @@ import { reporterOf, reportTime } from './reporter.ts';
 
 /** The headset has given up a transaction that the cloud wished to cancel, so it is canceled (rule A11). */
 export async function applyRevoked(
-  { store, outbox, clock, failpoints }: ReportDeps,
+  { store, outbox, clock }: ReportDeps,
   event: DeviceReportEvent,
   report: Report,
   revoked: Revoked,
@@ -13,6 +13,5 @@ export async function applyRevoked(
   const id = Number(revoked.transactionId);
   const at = reportTime(event, report, clock);
   const ended = await store.revoked(id, reporterOf(event, report), at, clock.now());
-  failpoints('transactions.finished');
   if (ended) outbox.publish(ended);
 }

@@ -2,7 +2,6 @@ import { toBinary } from '@bufbuild/protobuf';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
 import { requireTime } from '@headset-cloud/kit/deadline.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { currentTraceparent } from '@headset-cloud/kit/telemetry.ts';
 import { type Operation, OperationSchema } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import type { Canceler } from '../cancel/canceler.ts';
@@ -28,7 +27,6 @@ export interface CreateDependencies {
   readonly delivery: Delivery;
   readonly canceler: Canceler;
   readonly clock: Clock;
-  readonly failpoints: Failpoints;
   readonly limits: OpenLimits;
 }
 
@@ -87,7 +85,7 @@ export async function createTransaction(
 }
 
 async function createAdmitted(deps: CreateDependencies, wanted: WantedTransaction): Promise<number> {
-  const { store, failpoints } = deps;
+  const { store } = deps;
   const { deviceId, activationEpoch: epoch, id: given } = wanted;
   const floor = wanted.raisesFloor && { epoch, reason: wanted.raisesFloor };
   let id: number;
@@ -110,7 +108,6 @@ async function createAdmitted(deps: CreateDependencies, wanted: WantedTransactio
     }
     requireTime();
   }
-  failpoints('transactions.raised');
   const stored = await store.insert(
     {
       id,
@@ -126,7 +123,6 @@ async function createAdmitted(deps: CreateDependencies, wanted: WantedTransactio
     },
     deps.clock.now(),
   );
-  failpoints('transactions.inserted');
   if (floor) await deps.canceler.cancelBelowFloor(deviceId, floor);
   if (stored) {
     if (stored.outbox.length > 0) deps.outbox.publish(stored);

@@ -1,5 +1,4 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import { tooOldMessage, type Versions } from '../domain/client-version.ts';
 import { isEnd } from '../domain/state.ts';
 import type { Outbox } from '../outbox.ts';
@@ -11,7 +10,6 @@ export interface PermitDependencies {
   readonly outbox: Outbox;
   readonly delivery: Pick<Delivery, 'accepted'>;
   readonly clock: Clock;
-  readonly failpoints: Failpoints;
 }
 
 /** A headset that holds a transaction asks whether it may start. */
@@ -40,13 +38,12 @@ const drop = (reason: string): Permit => ({ kind: 'drop', reason });
  * answer by the current state.
  */
 export async function permitStart(deps: PermitDependencies, request: PermitRequest): Promise<Permit> {
-  const { store, outbox, delivery, clock, failpoints } = deps;
+  const { store, outbox, delivery, clock } = deps;
   const { transactionId: id, deviceId, sessionEpoch, versions } = request;
   const floorEpoch = (await store.floorOf(deviceId))?.epoch ?? 0;
   const session = { deviceId, epoch: sessionEpoch };
   const accept = async (meets?: Versions): Promise<boolean> => {
     const accepted = await store.accept(id, { ...session, ...(meets && { meets }) }, floorEpoch, clock.now());
-    failpoints('transactions.accepted');
     if (!accepted) return false;
     delivery.accepted(id);
     outbox.publish(accepted);

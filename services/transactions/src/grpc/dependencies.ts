@@ -1,5 +1,4 @@
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import type { UndoActivation } from '../cancel/activations.ts';
 import type { Canceler } from '../cancel/canceler.ts';
@@ -17,7 +16,6 @@ export interface HandlerDependencies {
   readonly delivery: Delivery;
   readonly idempotency: Idempotency;
   readonly clock: Clock;
-  readonly failpoints: Failpoints;
   /** Since when every transaction that has ended is kept; undefined: none was deleted yet. */
   readonly completeFromMs: () => Promise<number | undefined>;
   /** Whether the headset has a session. */

@@ -1,6 +1,5 @@
 import type { Audit } from '@headset-cloud/kit/audit/outbox.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Client } from '@headset-cloud/kit/rpc/types.ts';
@@ -24,7 +23,6 @@ export interface HandlerDependencies {
   readonly logger: Logger;
   readonly secrets: SecretBox;
   readonly clock: Clock;
-  readonly failpoints: Failpoints;
   readonly limits: {
     readonly vendorPrefix: string;
     readonly maxBytes: number;

@@ -29,7 +29,6 @@ export function updateAppHandler(deps: HandlerDependencies): Handlers<typeof Upd
         if (own.named === false && !(await deps.catalogue.name(own.id, own.objectKey))) {
           throw refusals.notDeliverable(packageName, version, await deps.catalogue.get(own.id));
         }
-        deps.failpoints('updates.named');
         return chosen(own);
       },
       operation: (artifact) => ({ case: 'updateApp', value: { package: packageName, version, artifact } }),

@@ -15,7 +15,7 @@ import type { HandlerDependencies } from './dependencies.ts';
 export function withdrawAppHandler(
   deps: HandlerDependencies,
 ): Handlers<typeof UpdatesService>['withdrawApp'] {
-  const { catalogue, clock, storage, failpoints, logger } = deps;
+  const { catalogue, clock, storage, logger } = deps;
 
   async function own(name: ArtifactName, developerId: string): Promise<Artifact> {
     const found = await findArtifact(deps, name);
@@ -45,7 +45,6 @@ export function withdrawAppHandler(
         const before = await deps.audit.change(subject, (record) =>
           catalogue.takeBack(id, { developerId, withdrawals }, clock.now(), record),
         );
-        failpoints('updates.takenBack');
         if (before) {
           // No ticket names this content, so a file that stays after a failure is never read.
           await storage

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cutAtOf, openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
+import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import { readConfig } from '@headset-cloud/kit/config.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
 import { type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
@@ -29,7 +29,7 @@ export class World {
   readonly admin: Client<typeof UpdatesAdminService>;
   /** Time, for the service; milliseconds since 1970. */
   nowMs = Date.now();
-  /** The failpoint at which the next call that reaches it is interrupted. */
+  /** The write at which the service crashes next (kit/testing/crash-points.ts). */
   cutAt: string | undefined;
   bed!: TestBed;
   readonly #channel = new LocalChannel();
@@ -76,14 +76,16 @@ export class World {
     };
     this.metrics.clear();
     this.#service = buildUpdates(
-      this.bed.context({
-        channel: () => this.#channel,
-        clock: { now: () => this.nowMs },
-        metrics: this.metrics,
-        failpoints: cutAtOf(() => this),
-        instanceId: randomUUID(),
-        ...this.#more,
-      }),
+      this.bed.context(
+        {
+          channel: () => this.#channel,
+          clock: { now: () => this.nowMs },
+          metrics: this.metrics,
+          instanceId: randomUUID(),
+          ...this.#more,
+        },
+        () => this,
+      ),
       readConfig(updatesConfig, env),
       this.#contents,
     );

@@ -3,7 +3,6 @@ import { Readable } from 'node:stream';
 import { makeApk } from '@headset-cloud/demo/apk.ts';
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
 import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
-import { noFailpoints } from '@headset-cloud/kit/failpoints.ts';
 import { createSecretBox } from '@headset-cloud/kit/secrets.ts';
 import { createFakeTime, type FakeTime } from '@headset-cloud/kit/testing/fake-time.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
@@ -113,7 +112,6 @@ function checkerOf({ keeping = false, storage = {} as Partial<ArtifactStorage> }
       uploads,
       leaseMs,
       lifetimeMs: hourMs,
-      failpoints: noFailpoints,
       logger: bed.logger,
     },
     clock: { now: () => nowMs },

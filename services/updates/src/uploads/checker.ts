@@ -1,5 +1,4 @@
 import { type Clock, systemTime, type Time } from '@headset-cloud/kit/clock.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { Rejection } from '../apk/bounds.ts';
 import type { Declared } from '../checks/check-file.ts';
@@ -45,7 +44,6 @@ export interface CheckerDependencies {
   readonly storage: ArtifactStorage;
   readonly contents: ContentChecks;
   readonly clock: Clock;
-  readonly failpoints: Failpoints;
   readonly logger: Logger;
   readonly leaseMs: number;
   /** How long a URL is valid; an upload stays open for as long again after that. */
@@ -76,7 +74,7 @@ export type Checker = (uploadId: string, onFile?: () => void) => Promise<CheckOu
  * Throws `unavailable` while the storage is unavailable.
  */
 export function createChecker(deps: CheckerDependencies): Checker {
-  const { packages, catalogue, uploads, storage, contents, clock, failpoints, logger } = deps;
+  const { packages, catalogue, uploads, storage, contents, clock, logger } = deps;
   const { time = systemTime } = deps;
   /** The uploads that this instance is checking. */
   const running = new Set<string>();
@@ -110,27 +108,22 @@ export function createChecker(deps: CheckerDependencies): Checker {
     onFile();
     const { kind, package: name, version } = artifact;
     const declared: Declared = kind === 'software' ? { kind, package: name, version } : { kind };
-    const verdict = await contents.check(upload.developerId, declared, async (signal) => {
-      const copy = await storage.fetch(key, tag, signal);
-      failpoints('updates.checking');
-      return copy;
-    });
+    const verdict = await contents.check(upload.developerId, declared, (signal) =>
+      storage.fetch(key, tag, signal),
+    );
     if (!verdict) return { kind: 'waits' };
     if ('rejection' in verdict) return reject(upload, tag, verdict.rejection);
     const { sha256 } = verdict;
     const objectKey = checkedKey(upload.id, sha256);
     await storage.seal(key, tag, objectKey);
-    failpoints('updates.sealed');
     const { developerId } = upload;
     // Before the version, so that none is ever deliverable of a package that is another developer's.
     if (kind === 'software' && (await packages.accept(name, developerId, clock.now())) !== developerId) {
       await removeUnused(artifact.id, objectKey);
       return reject(upload, tag, { rule: 'other_developer', reason: otherDeveloperReason(name) });
     }
-    failpoints('updates.owned');
     const content = { developerId, objectKey, sizeBytes: object.sizeBytes, sha256 };
     const won = await catalogue.deliver(artifact.id, artifact.withdrawals, content, clock.now());
-    failpoints('updates.delivered');
     if (won) logger.info({ artifact: artifact.id, sizeBytes: object.sizeBytes }, 'an upload is deliverable');
     const there = won ? undefined : await catalogue.get(artifact.id);
     // Another instance may have taken this check over, and have been first with the same content.

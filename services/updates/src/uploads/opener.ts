@@ -1,6 +1,5 @@
 import type { OwedRecord } from '@headset-cloud/kit/audit/record.ts';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import {
   type Artifact,
   type ArtifactName,
@@ -17,7 +16,6 @@ export interface OpenerDependencies {
   readonly places: UploadPlaces;
   readonly storage: ArtifactStorage;
   readonly clock: Clock;
-  readonly failpoints: Failpoints;
   /** How long an upload URL is valid; seconds. */
   readonly urlSeconds: number;
 }
@@ -61,7 +59,7 @@ export interface Opener {
 }
 
 export function createOpener(deps: OpenerDependencies): Opener {
-  const { catalogue, uploads, places, storage, clock, failpoints, urlSeconds } = deps;
+  const { catalogue, uploads, places, storage, clock, urlSeconds } = deps;
 
   async function expect(wanted: WantedUpload, expiresAtMs: number): Promise<void> {
     const { uploadId: id, name, developerId, sizeBytes } = wanted;
@@ -87,10 +85,8 @@ export function createOpener(deps: OpenerDependencies): Opener {
       const now = clock.now();
       // Stores the upload first, because an artifact without an upload would wait for ever.
       await expect(wanted, now + urlSeconds * 1000);
-      failpoints('updates.opened');
       const opened = { name, developerId, sizeBytes, uploadId };
       const artifact = await catalogue.open(opened, now, revive, record);
-      failpoints('updates.requested');
       if (artifact.state !== 'uploading') await uploads.remove(uploadId);
       return artifact;
     },

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@headset-cloud/kit/clock.ts';
-import type { Failpoints } from '@headset-cloud/kit/failpoints.ts';
 import type { Idempotency } from '@headset-cloud/kit/idempotency.ts';
 import type { Caller } from '@headset-cloud/proto/common/v1/common_pb.ts';
 import { type Artifact, artifactId, openStates } from '../domain/artifact.ts';
@@ -17,7 +16,6 @@ export interface RequestDependencies {
   readonly lookNow: LookNow;
   readonly idempotency: Idempotency;
   readonly clock: Clock;
-  readonly failpoints: Failpoints;
 }
 
 /**
@@ -70,7 +68,6 @@ async function isThere(deps: RequestDependencies, wanted: WantedUpload): Promise
     if (await isDeliverable(deps, wanted)) return true;
   }
   await claim(deps, wanted);
-  deps.failpoints('updates.claimed');
   const opened = await deps.opener.open(wanted, false);
   return requireState(wanted, opened);
 }

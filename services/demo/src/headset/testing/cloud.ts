@@ -117,8 +117,6 @@ export class Cloud {
       ...{ identity, server: this.address, stateDir: this.#stateDir, clock: this.clock },
       backoff: { firstMs: 10, maxMs: 50 },
       ...options,
-      // For readable ids.
-      behaviour: { firstReportId: 1, ...options.behaviour },
     });
     this.#headsets.add(made);
     made.connect();

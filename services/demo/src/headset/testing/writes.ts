@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { LineFile } from '../memory.ts';
+import { LineFile } from '../line-file.ts';
 
 /**
  * Every line that headsets of this process write, in order over all their files. A test simulates a death

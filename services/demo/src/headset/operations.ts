@@ -9,7 +9,7 @@ import {
   WifiNetworkSchema,
 } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { mustErase } from './activations.ts';
-import { type Behaviour, breaks } from './behaviour.ts';
+import type { Behaviour } from './behaviour.ts';
 import { connectivity } from './connectivity.ts';
 import { type DeviceState, type InstalledApp, languageInUse } from './content.ts';
 import type { Device } from './device.ts';
@@ -26,8 +26,8 @@ interface Done extends Outcome {
   readonly state?: DeviceState;
 }
 
-/** The parts of a headset that its work uses. */
-export interface Workplace {
+/** The parts of a headset that its operations use. */
+export interface OperationParts {
   readonly journal: Journal;
   readonly behaviour: Behaviour;
   readonly device: Device;
@@ -35,23 +35,17 @@ export interface Workplace {
 }
 
 /** Why a started transaction must fail before its work begins; undefined when it may continue. */
-export function refusal(offer: Offer, { journal, behaviour, device }: Workplace): string | undefined {
+export function refusal(offer: Offer, { journal, behaviour, device }: OperationParts): string | undefined {
   const kind = offer.operation?.kind ?? { case: undefined };
-  // Rule A7; protocol page, "Activations". A deactivation has nothing left to end, see `work`.
+  // Rule A7; protocol page, "Activations". A deactivation has nothing left to end, see `operate`.
   const isOld = Number(offer.activationEpoch) < journal.activationEpoch;
-  if (isOld && kind.case !== 'deactivate' && !breaks(behaviour, 'acts-on-old-epoch')) {
+  if (isOld && kind.case !== 'deactivate') {
     return 'The transaction belongs to an earlier activation.';
   }
-  if (kind.case === undefined && !breaks(behaviour, 'succeeds-unknown')) {
-    return 'This client does not know the operation.';
-  }
+  if (kind.case === undefined) return 'This client does not know the operation.';
   // Rule A13: an update that came before this one may have installed a newer firmware meanwhile.
-  if (kind.case === 'updateFirmware') {
-    const installed = device.state.firmwareVersion;
-    const refused = breaks(behaviour, 'refuses-equal-firmware')
-      ? !isOlder(installed, kind.value.version)
-      : isOlder(kind.value.version, installed);
-    if (refused && !breaks(behaviour, 'downgrades-firmware')) return 'A newer firmware is installed.';
+  if (kind.case === 'updateFirmware' && isOlder(kind.value.version, device.state.firmwareVersion)) {
+    return 'A newer firmware is installed.';
   }
   return behaviour.succeeds ? undefined : 'failed';
 }
@@ -61,14 +55,14 @@ export function refusal(offer: Offer, { journal, behaviour, device }: Workplace)
  * operation of an older activation epoch than the headset's newest has no effect. An update's file must be
  * there.
  */
-export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlace: boolean } {
+export function operate(offer: Offer, at: OperationParts): Outcome & { readonly tookPlace: boolean } {
   const { journal, device, effects } = at;
   const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
   // After a death between the change and its effect line, the change is recorded.
   const recorded = device.outcomeOf(effect.transactionId);
   if (recorded) return { ...recorded, tookPlace: effects.apply(effect) };
   const kind = offer.operation?.kind ?? { case: undefined };
-  if (effects.isInterrupted(effect.transactionId) && !breaks(at.behaviour, 'interrupted-succeeds')) {
+  if (effects.isInterrupted(effect.transactionId)) {
     return { success: false, message: 'The call was interrupted.', tookPlace: false };
   }
   if (effects.has(effect.transactionId)) {
@@ -83,7 +77,7 @@ export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlac
   const { state, ...outcome } = perform(kind, at);
   if (!outcome.success) return { ...outcome, tookPlace: false };
   if (state) device.change(state, effect.transactionId, outcome);
-  const extras = receivedExtras(offer, breaks(at.behaviour, 'extras-as-doubles'));
+  const extras = receivedExtras(offer);
   return { ...outcome, tookPlace: effects.apply({ ...effect, ...(extras && { extras }) }) };
 }
 
@@ -91,12 +85,12 @@ export function work(offer: Offer, at: Workplace): Outcome & { readonly tookPlac
  * Begins the call of an app of `endlessPackage`: its effect takes place now, and it never returns. False
  * for every other operation, and for a call that must fail.
  */
-export function beginsEndlessCall(offer: Offer, at: Workplace): boolean {
-  const { effects, behaviour } = at;
+export function beginsEndlessCall(offer: Offer, at: OperationParts): boolean {
+  const { effects } = at;
   const kind = offer.operation?.kind;
   if (kind?.case !== 'command' || kind.value.package !== endlessPackage) return false;
   if (refusal(offer, at) !== undefined || !perform(kind, at).success) return false;
-  const extras = receivedExtras(offer, breaks(behaviour, 'extras-as-doubles'));
+  const extras = receivedExtras(offer);
   const effect = { transactionId: Number(offer.transactionId), operation: offer.operationId };
   effects.apply({ ...effect, ...(extras && { extras }), returned: false });
   return true;
@@ -111,7 +105,7 @@ function failure(kind: Operation['kind'], message: string): Outcome {
   };
 }
 
-function perform(kind: Operation['kind'], { journal, behaviour, device }: Workplace): Done {
+function perform(kind: Operation['kind'], { journal, device }: OperationParts): Done {
   const { state } = device;
   const done = (message: string, after?: Partial<DeviceState>): Done => ({
     ...{ success: true, message },
@@ -119,16 +113,13 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
   });
   switch (kind.case) {
     case 'activate': {
-      const erases = mustErase(journal.activation, kind.value.applicationId, behaviour);
+      const erases = mustErase(journal.activation, kind.value.applicationId);
       return done('activated', erases ? device.erased() : undefined);
     }
     case 'deactivate':
-      return done('deactivated', mustErase(journal.activation, '', behaviour) ? device.erased() : undefined);
+      return done('deactivated', mustErase(journal.activation, '') ? device.erased() : undefined);
     case 'command':
-      if (!LaunchTypeSchema.value[kind.value.launchType] && !breaks(behaviour, 'runs-unknown-launch-type')) {
-        return { success: false, message: 'This client does not know the launch type.' };
-      }
-      return called(kind.value, behaviour) ?? done('called');
+      return uncallable(kind.value) ?? done('called');
     case 'applyApns':
       return done('applied', {
         apns: kind.value.apns.map((apn) => toJson(ApnSchema, apn) as Record<string, unknown>),
@@ -151,16 +142,15 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
       return done('installed', { firmwareVersion: kind.value.version });
     case 'uninstall': {
       const apps = state.apps.filter((app) => app.package !== kind.value.package);
-      if (apps.length === state.apps.length && !breaks(behaviour, 'uninstalls-anything')) {
+      if (apps.length === state.apps.length) {
         return { success: false, message: 'The package is not installed.' };
       }
-      return done('uninstall success.', breaks(behaviour, 'keeps-uninstalled') ? undefined : { apps });
+      return done('uninstall success.', { apps });
     }
     case 'reset':
       return done('reset', device.wiped());
     default: {
-      if (breaks(behaviour, 'succeeds-unknown')) return done('done');
-      const found = connectivity(kind, state, breaks(behaviour, 'lists-anything'));
+      const found = connectivity(kind, state);
       return found
         ? { ...found, success: found.connectivity.statusCode === 200 }
         : { success: false, message: 'This client does not know the operation.' };
@@ -169,10 +159,11 @@ function perform(kind: Operation['kind'], { journal, behaviour, device }: Workpl
 }
 
 /** Why an app cannot be called; undefined if it can. */
-function called(command: Command, behaviour: Behaviour): Outcome | undefined {
-  const wholeOnly = breaks(behaviour, 'checks-whole-extras');
-  const unfit = breaks(behaviour, 'extras-as-doubles') ? undefined : unfitExtras(command, wholeOnly);
-  return unfit === undefined ? undefined : { success: false, message: unfit };
+function uncallable(command: Command): Outcome | undefined {
+  const message = LaunchTypeSchema.value[command.launchType]
+    ? unfitExtras(command)
+    : 'This client does not know the launch type.';
+  return message === undefined ? undefined : { success: false, message };
 }
 
 function installed(apps: readonly InstalledApp[], name: string, version: string): InstalledApp[] {

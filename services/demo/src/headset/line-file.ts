@@ -18,8 +18,13 @@ export class LineFile {
     this.#durability = durability;
   }
 
+  /** False if everything is kept in memory only. */
+  get isDurable(): boolean {
+    return this.#durability !== 'none';
+  }
+
   read(): unknown[] {
-    if (this.#durability === 'none') return [];
+    if (!this.isDurable) return [];
     let text = '';
     try {
       text = readFileSync(this.path, 'utf8');
@@ -34,7 +39,7 @@ export class LineFile {
   }
 
   append(record: unknown): void {
-    if (this.#durability === 'none') return;
+    if (!this.isDurable) return;
     if (this.#fd === undefined) {
       mkdirSync(dirname(this.path), { recursive: true });
       this.#fd = openSync(this.path, 'a');
@@ -45,7 +50,7 @@ export class LineFile {
 
   /** Replaces the whole file in one step. */
   rewrite(records: readonly unknown[]): void {
-    if (this.#durability === 'none') return;
+    if (!this.isDurable) return;
     this.close();
     mkdirSync(dirname(this.path), { recursive: true });
     const next = `${this.path}.next`;

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 
-const host = new URL('./host.ts', import.meta.url).href;
+const module = new URL('./process.ts', import.meta.url).href;
 
 /** Runs `body` as a process of the platform until it ends. */
 function ended(body: string): { status: number | null; lines: Record<string, unknown>[]; stderr: string } {
-  const script = `import { main } from '${host}'; await main('devices', async () => { ${body} });`;
+  const script = `import { main } from '${module}'; await main('devices', async () => { ${body} });`;
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', script];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   const lines = stdout.split('\n').filter((line) => line !== '');

@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { address, text } from '@headset-cloud/kit/config.ts';
+import { processConfig } from '@headset-cloud/kit/process-config.ts';
+
+/** The built server lies in the folder that it serves, its source beside that folder. */
+function defaultDist(): string {
+  const { dirname } = import.meta;
+  return existsSync(join(dirname, 'server.json')) ? dirname : resolve(dirname, '../dist');
+}
+
+/** Settings of the site's server. */
+export const siteConfig = {
+  ...processConfig,
+  // All readers may share the address of one proxy.
+  LISTENER_CONNECTIONS_OF_ADDRESS: { ...processConfig.LISTENER_CONNECTIONS_OF_ADDRESS, default: 4000 },
+  SITE_LISTEN: address({
+    doc: 'Address and port of the site.',
+    example: '0.0.0.0:8080',
+    default: { host: '0.0.0.0', port: 8080 },
+  }),
+  SITE_DIST: text({
+    doc: 'Folder of the built site.',
+    example: 'docs-site/dist',
+    default: defaultDist(),
+  }),
+} as const;

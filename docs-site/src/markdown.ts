@@ -1,0 +1,112 @@
+import { micromark, parse, postprocess, preprocess } from 'micromark';
+import { cjkFriendlyExtension } from 'micromark-extension-cjk-friendly';
+import { gfmStrikethroughCjkFriendly } from 'micromark-extension-cjk-friendly-gfm-strikethrough';
+import { gfmAutolinkLiteral, gfmAutolinkLiteralHtml } from 'micromark-extension-gfm-autolink-literal';
+import { gfmStrikethroughHtml } from 'micromark-extension-gfm-strikethrough';
+import { gfmTable, gfmTableHtml } from 'micromark-extension-gfm-table';
+
+/** HTML is text, and markdown within it stays markdown. */
+const withoutHtml = { disable: { null: ['htmlFlow', 'htmlText'] } };
+const extensions = [
+  ...[gfmTable(), gfmAutolinkLiteral(), cjkFriendlyExtension(), gfmStrikethroughCjkFriendly()],
+  withoutHtml,
+];
+const htmlExtensions = [gfmTableHtml(), gfmAutolinkLiteralHtml(), gfmStrikethroughHtml()];
+
+export interface MarkdownOptions {
+  /** Rank of the heading to write for one of the text: 1 to 6. */
+  readonly heading?: (rank: number) => number;
+  /** Address to write for one of the text; undefined: the text of the link, or the `alt` of the image, stays alone. */
+  readonly address?: (address: string, isImage: boolean) => string | undefined;
+}
+
+const safeAddress = (address: string): string | undefined =>
+  /^(?:https?:\/\/|mailto:|\/(?!\/)|#)/i.test(address) ? address : undefined;
+
+const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+
+/** An address that stands in a Japanese sentence without spaces, and the rest of the sentence. */
+const bareAddress = /^(https?:\/\/[!-;=?-~]+)([^\p{ASCII}].*)$/isu;
+
+/** Markdown → safe HTML. Links to other sites open in a new tab. Time is quadratic for hostile texts: end it from outside. */
+export function renderMarkdown(
+  text: string,
+  { heading = (rank) => rank, address = safeAddress }: MarkdownOptions = {},
+): string {
+  const written = (href: string, isImage: boolean) => {
+    const found = href === '' ? undefined : address(href.replaceAll('&amp;', '&'), isImage);
+    return found === undefined ? undefined : attribute(found);
+  };
+  const link = (whole: string, href: string, inside: string): string => {
+    const [, bare = '', rest = ''] = bareAddress.exec(inside) ?? [];
+    if (bare !== '' && href.startsWith(bare)) return link(whole, bare, bare) + rest;
+    const found = written(href, false);
+    if (found === undefined) return inside;
+    const target = /^[/#]/.test(found) ? '' : ' target="_blank" rel="noopener noreferrer"';
+    return `<a href="${found}"${target}>${inside}</a>`;
+  };
+  const image = (_: string, src: string, alt: string): string => {
+    const found = written(src, true);
+    return found === undefined ? alt : `<img src="${found}" alt="${alt}" loading="lazy">`;
+  };
+  // Every < of the text is written as &lt; by micromark, so these are its own tags.
+  return micromark(text, { extensions, htmlExtensions })
+    .replace(/(<\/?h)([1-6])/g, (_, tag: string, rank: string) => tag + Math.min(6, heading(Number(rank))))
+    .replaceAll('<pre>', '<pre tabindex="0">')
+    .replace(/<table>.*?<\/table>/gs, '<div class="table" tabindex="0">$&</div>')
+    .replace(/<img src="([^"]*)" alt="([^"]*)"[^>]*>/g, image)
+    .replace(/<a href="([^"]*)"[^>]*>(.*?)<\/a>/gs, link);
+}
+
+const references: Readonly<Record<string, string>> = { quot: '"', amp: '&', lt: '<', gt: '>' };
+
+/** The text of HTML that `renderMarkdown` has written, in one line. */
+export const plainText = (html: string): string =>
+  html
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&(\w+);/g, (_, name: string) => references[name] ?? '')
+    .replace(/\s+/g, ' ')
+    .replace(/([、。]) | (?=[、。])/g, '$1')
+    .trim();
+
+/** Tokens of one type: where they begin and end in the text, and the type of what they stand in. */
+function tokensOf(text: string, type: string): { from: number; to: number; within: string }[] {
+  const found: { from: number; to: number; within: string }[] = [];
+  const open: string[] = [];
+  const chunks = preprocess()(text, undefined, true);
+  for (const [event, token] of postprocess(parse({ extensions }).document().write(chunks))) {
+    if (event === 'exit') open.pop();
+    else {
+      if (token.type === type)
+        found.push({ from: token.start.offset, to: token.end.offset, within: open.at(-1) ?? '' });
+      open.push(token.type);
+    }
+  }
+  return found;
+}
+
+/** Japanese has no spaces: a line break between two of its letters, or after a stop, is none on the page. */
+export const joinedBreak =
+  /(?<=[^\p{ASCII}\p{S}])\n[ \t]*(?=[^\p{ASCII}\p{S}])|(?<=[、。」）])\n[ \t]*(?!>)/gu;
+
+/** Markdown without the line breaks in paragraphs that Japanese would show as spaces. */
+export function joinLines(text: string): string {
+  let joined = '';
+  let at = 0;
+  for (const { from, to } of tokensOf(text, 'paragraph')) {
+    joined += text.slice(at, from) + text.slice(from, to).replace(joinedBreak, '');
+    at = to;
+  }
+  return joined + text.slice(at);
+}
+
+/** The text before the first heading of rank 2, and the text under each of these. */
+export function divideByHeadings(text: string): { readonly title: string; readonly text: string }[] {
+  const headings = tokensOf(text, 'atxHeading')
+    .map((one) => ({ ...one, title: /^##\s+(.+?)\s*#*$/.exec(text.slice(one.from, one.to))?.[1] }))
+    .filter((one) => one.within === '' && one.title !== undefined);
+  return [{ title: '', to: 0 }, ...headings].map(({ title = '', to }, index) => ({
+    title,
+    text: text.slice(to, headings[index]?.from).trim(),
+  }));
+}

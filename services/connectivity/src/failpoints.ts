@@ -1,2 +1,0 @@
-/** Where a test may stop the process (kit/failpoints.ts): nowhere, this service writes nothing. */
-export const connectivityFailpoints: readonly string[] = [];
