@@ -76,7 +76,7 @@ fuzz-packages: ## The same as make fuzz LISTENER=packages
 	@$(MAKE) --no-print-directory fuzz LISTENER=packages
 
 .PHONY: bench
-bench: install ## Speed and memory against their floors (STACK)
+bench: install ## Speed and memory against their baselines (STACK)
 	@STACK=$(STACK) exec $(NODE) tests/bench/main.ts
 
 SITE_PORT ?= 8090

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { gunzipSync, gzip } from 'node:zlib';
 import { normalised, readTar, readTarFile, type TarEntry, writeTar } from './tar.ts';
 
-/** What an image says about running it; fields that builders add of their own are left out. */
+/** Run configuration of an image, without the builders' additional fields. */
 export interface RunConfig {
   readonly User?: string;
   readonly WorkingDir?: string;
@@ -27,12 +27,12 @@ export interface Image {
   readonly layers: readonly Buffer[];
 }
 
-/** What was written. */
+/** Result of writing an image. */
 export interface Written {
   readonly reference: string;
-  /** Digest of the manifest: what a registry calls the image. */
+  /** Digest of the manifest, by which a registry identifies the image. */
   readonly digest: string;
-  /** Layers as they travel; bytes. */
+  /** Size of the compressed layers; bytes. */
   readonly compressedBytes: number;
   readonly layers: readonly { readonly digest: string; readonly bytes: number }[];
 }
@@ -49,7 +49,7 @@ export function canonicalJson(value: unknown, indent?: number): Buffer {
   return Buffer.from(JSON.stringify(value, sorted, indent));
 }
 
-/** Reads what `docker save`, `buildah push docker-archive:` or this tool wrote. Throws if it holds no image. */
+/** Reads an archive of `docker save`, `buildah push docker-archive:` or this tool. Throws if it contains no image. */
 export function readImage(file: string): Image {
   const files = new Map(readTarFile(file).map((e) => [e.path, e]));
   const dataOf = (path: string): Buffer => {
@@ -74,13 +74,13 @@ export function readImage(file: string): Image {
 const plainLayer = (data: Buffer) => (data[0] === 0x1f && data[1] === 0x8b ? gunzipSync(data) : data);
 
 /**
- * The same image in the one form that depends on its content alone: entries of the layers sorted, owners
- * and times fixed, empty layers and what builders add left out. The first `kept` layers are the base's: they
- * stay byte for byte, so that they are stored and pulled once.
+ * Normalises the image, so that its bytes depend on its content only: sorts the layers' entries, fixes owners
+ * and times, removes empty layers and the builders' additions. The first `kept` layers are the base's: they
+ * stay unchanged, so that they are stored and pulled once.
  */
 export function normalisedImage(image: Image, kept: number, created: string): Image {
   const base = image.layers.slice(0, kept);
-  // Builders repeat folders of lower layers, each others; they stay where they first come.
+  // Builders repeat different folders of lower layers; only the first entry of a folder is kept.
   const folders = new Set(
     base.flatMap((layer) => readTar(layer)).flatMap(({ type, path }) => (type === 'directory' ? [path] : [])),
   );
@@ -101,7 +101,7 @@ export function normalisedImage(image: Image, kept: number, created: string): Im
   };
 }
 
-/** Everything in the image as a container sees it; a later layer replaces what an earlier one has. */
+/** All files of the image as a container sees them; later layers replace files of earlier ones. */
 export function contents(image: Pick<Image, 'layers'>): Map<string, TarEntry> {
   const files = new Map<string, TarEntry>();
   for (const layer of image.layers) for (const entry of readTar(layer)) files.set(entry.path, entry);
@@ -163,7 +163,7 @@ export async function writeImage(image: Image, out: string, cache: string): Prom
   };
 }
 
-/** The name by which containerd and the kubelet know an image that names no registry. */
+/** The name of an image without a registry in containerd and the kubelet. */
 function fullName(reference: string): string {
   const [first = '', ...rest] = reference.split('/');
   if (rest.length === 0) return `docker.io/library/${reference}`;
@@ -187,7 +187,7 @@ async function compressed(layer: Buffer, cache: string): Promise<Buffer> {
   return data;
 }
 
-/** A file appears under its name when it is whole. */
+/** Writes a file atomically: it appears under its name when it is complete. */
 export function writeWhole(file: string, data: Buffer | string): void {
   mkdirSync(dirname(file), { recursive: true });
   const fresh = `${file}.${process.pid}`;

@@ -6,7 +6,7 @@ import { contents, readImage, writeImage } from './archive.ts';
 import { licencesOf } from './debian-licences.ts';
 import { normalised, readTar, type TarEntry, writeTar } from './tar.ts';
 
-/** A package of the base, as dpkg knows it. */
+/** A package of the base, from dpkg's records. */
 export interface DebianPackage {
   readonly name: string;
   readonly version: string;
@@ -19,7 +19,7 @@ export interface DebianPackage {
 
 const suite = 'bookworm';
 
-/** All that the base is made of: what Node links to, time zones, authorities, names of protocols. No shell. */
+/** The packages of the base: libraries for Node, time zones, authorities, names of protocols. No shell. */
 const chosen = [
   'base-files',
   'ca-certificates',
@@ -32,7 +32,7 @@ const chosen = [
   'tzdata',
 ];
 
-/** Programs, what only programs need, and papers; the copyright files stay. */
+/** Excluded files: programs, their data, and documents, except the copyright files. */
 const leftOut =
   /^(usr\/)?s?bin\/|^usr\/share\/(man|locale|lintian|bug|info|perl5|debconf|gcc|gdb|zoneinfo\/right)\/|^usr\/share\/doc\/[^/]+\/(?!copyright$)|\/gconv\/|^var\/(lock|tmp)$|^etc\/(init\.d|update-motd\.d|cron|default|profile)/;
 
@@ -42,8 +42,8 @@ export const hasProgram = (name: string): boolean =>
   (process.env['PATH'] ?? '').split(':').some((place) => place !== '' && existsSync(join(place, name)));
 
 /**
- * Makes the base from Debian's packages and writes it as an image archive. They are fetched and verified by
- * apt, and unpacked without running anything of theirs. Needs mmdebstrap and dpkg-deb.
+ * Builds the base from Debian's packages and writes it as an image archive. apt fetches and verifies the
+ * packages; their scripts do not run. Needs mmdebstrap and dpkg-deb.
  */
 export async function makeBase(out: string, cache: string): Promise<void> {
   const work = mkdtempSync(join(tmpdir(), 'headset-cloud-base-'));
@@ -68,7 +68,7 @@ export async function makeBase(out: string, cache: string): Promise<void> {
 
 export const baseReference = 'localhost/headset-cloud-base:latest';
 
-/** How images name this machine's kind of processor. */
+/** This machine's processor architecture, as images name it. */
 export function imageArchitecture(): string {
   const known: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
   const name = known[process.arch];
@@ -78,7 +78,7 @@ export function imageArchitecture(): string {
 
 /** Fetches the chosen packages into the folder; their files' names, sorted. */
 function fetchPackages(work: string): string[] {
-  // The machine's own sources, and so its mirror, where they are of the same suite.
+  // Uses the machine's sources, and therefore its mirror, if they are for the same suite.
   const sources = ['/etc/apt/sources.list.d/debian.sources', '/etc/apt/sources.list'].find(
     (file) => existsSync(file) && readFileSync(file, 'utf8').includes(suite),
   );
@@ -115,7 +115,7 @@ const file = (path: string, data: Buffer): TarEntry => ({
   target: '',
 });
 
-/** What a package brings, with dpkg's record of it where scanners of images without dpkg look. */
+/** The files of a package, with dpkg's record at the path that scanners of images without dpkg read. */
 function packageEntries(deb: string): TarEntry[] {
   const run = (...args: string[]) => execFileSync('dpkg-deb', args, { maxBuffer: 2 ** 28 });
   const control = run('--field', deb);
@@ -126,7 +126,7 @@ function packageEntries(deb: string): TarEntry[] {
   ];
 }
 
-/** What packages' scripts would have made: the bundle of authorities, and the names of the users. */
+/** The files that the packages' scripts would create: the bundle of authorities, and the names of the users. */
 function addedFiles(entries: readonly TarEntry[]): TarEntry[] {
   const bundle = entries
     .filter(({ path }) => path.startsWith(authorities) && path.endsWith('.crt'))
@@ -139,7 +139,7 @@ function addedFiles(entries: readonly TarEntry[]): TarEntry[] {
   ];
 }
 
-/** What is known of a base: dpkg's packages, and whether it has the library that Node 26 needs. */
+/** Properties of a base: dpkg's packages, and whether it has the library that Node 26 needs. */
 export interface BaseFacts {
   readonly layers: number;
   readonly packages: readonly DebianPackage[];
@@ -156,7 +156,7 @@ export function baseFacts(archive: string): BaseFacts {
   };
 }
 
-/** Packages by dpkg's records, in either place; none for a base that has no dpkg. */
+/** Packages from dpkg's records, at either path; none for a base without dpkg. */
 function debianPackages(files: ReadonlyMap<string, TarEntry>): DebianPackage[] {
   const field = (text: string, name: string) => new RegExp(`^${name}: (.+)$`, 'm').exec(text)?.[1] ?? '';
   const distribution = distributionOf(files.get('usr/lib/os-release')?.data.toString() ?? '');

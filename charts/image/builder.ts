@@ -10,20 +10,20 @@ export interface Build {
   readonly base: string;
   readonly reference: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Where the image's archive goes. */
+  /** Path of the image's archive. */
   readonly out: string;
 }
 
 /** A program that builds images. */
 export interface Builder {
   readonly name: string;
-  /** Makes the image of an archive known under its own name. */
+  /** Loads the image of an archive under its own name. */
   load(archive: string): void;
-  /** Brings the image of an archive into its registry. */
+  /** Pushes the image of an archive to its registry. */
   push(archive: string, reference: string): void;
-  /** Writes a base that is given by its name into an archive; fetches it if it is not there. */
+  /** Writes a named base image into an archive; pulls it if it is missing. */
   save(reference: string, archive: string): void;
-  /** Writes a known image into an archive, with its id as its tag. Docker only. */
+  /** Writes a loaded image into an archive, with its id as its tag. Docker only. */
   saveById?(reference: string, archive: string): void;
   build(build: Build): void;
   close(): void;
@@ -85,7 +85,7 @@ function docker(): Builder {
   };
 }
 
-/** Without a daemon, and in a store of its own that is removed afterwards. */
+/** Builds without a daemon, in a separate store that is removed afterwards. */
 function buildah(): Builder {
   const work = mkdtempSync(join(tmpdir(), 'headset-cloud-buildah-'));
   const call = (...args: string[]): void => {
@@ -123,7 +123,7 @@ function buildah(): Builder {
   };
 }
 
-/** The builder of this machine. Throws with what is missing. */
+/** The builder of this machine. Throws an error that names the missing tool. */
 export function findBuilder(): Builder {
   // A client without a daemon builds nothing.
   if (hasProgram('docker') && runs('docker', 'info')) return docker();

@@ -8,21 +8,21 @@ import { crc32 } from 'node:zlib';
 
 const execFile = promisify(childProcess.execFile);
 
-/** Where an image keeps the JavaScript of its TypeScript; below the application's folder. */
+/** Folder for the JavaScript of the image's TypeScript, below the application's folder. */
 export const compileCacheFolder = 'compile-cache';
 
 const patienceMs = 60_000;
 
 /**
- * Fills the staged application's compile cache with what Node would otherwise make of TypeScript at each start.
- * Each process is started with a configuration that it refuses, which loads all that it runs. Node takes an entry
- * only where its own version and the file's content match, so that a wrong entry costs time and nothing else.
- * Throws where a process does not end by a refusal.
+ * Fills the staged application's compile cache with the JavaScript that Node would otherwise create at each start.
+ * Starts each process with an invalid configuration, which loads all its modules. Node uses an entry
+ * only if its own version and the file's content match, so a wrong entry only costs time.
+ * Throws if a process does not end with a configuration error.
  */
 export async function fillCompileCache(app: string, node: string, places: readonly string[]): Promise<void> {
   const cache = join(app, compileCacheFolder);
   const entries = places.flatMap((place) => entriesOf(app, place));
-  // Node writes an entry beside its place and renames it, so that several may write the same one.
+  // Node writes an entry to a temporary file and renames it, so several processes may write the same entry.
   const fill = async () => {
     for (let entry = entries.shift(); entry; entry = entries.shift())
       await startInVain(app, node, entry, cache);
@@ -48,7 +48,7 @@ async function startInVain(app: string, node: string, entry: string, cache: stri
     throw new Error(`${entry} did not refuse to start: ${ended.message ?? ended.stderr}`);
 }
 
-/** The files by which processes of a workspace start. */
+/** The entry files of a workspace's processes. */
 function entriesOf(app: string, place: string): string[] {
   if (!existsSync(join(app, place, 'src'))) return [];
   return readdirSync(join(app, place, 'src'))
@@ -61,8 +61,8 @@ function entriesOf(app: string, place: string): string[] {
 const header = { bytes: 20, size: 8, hash: 16 };
 
 /**
- * Keeps an entry of JavaScript, which names its source for stack traces: below /app in the image, wherever it was
- * staged. Removes one of V8's bytecode: its bytes differ from one run to the next, and it made no start faster.
+ * Keeps an entry with JavaScript, and sets its source path for stack traces to /app in the image. Removes an entry with
+ * V8's bytecode: its bytes differ between runs, and it made no start faster.
  */
 function keepStripped(path: string, app: string): boolean {
   const entry = readFileSync(path);

@@ -1,12 +1,12 @@
 import { dirname, join } from 'node:path';
 import type { TarEntry } from './tar.ts';
 
-/** What SPDX calls a licence of which nothing is asserted. */
+/** SPDX's name for an unknown licence. */
 export const noAssertion = 'NOASSERTION';
 
 /**
- * The licences of a package, by the short names of its copyright file, sorted, each once. NOASSERTION: the image has no
- * such file, or it is free text (only Debian's machine-readable format 1.0 has short names). `files`: the image's.
+ * The licences of a package, by the short names in its copyright file, sorted, each once. NOASSERTION: the file is
+ * missing or free text (only Debian's machine-readable format 1.0 has short names). `files`: the image's files.
  */
 export function licencesOf(name: string, files: ReadonlyMap<string, TarEntry>): readonly string[] {
   const text = textAt(`usr/share/doc/${name}/copyright`, files) ?? '';

@@ -27,14 +27,14 @@ export interface Settings {
   readonly reference: string;
   /** The image's archive. */
   readonly out: string;
-  /** A base by its name; undefined: the one made here. */
+  /** Name of a base image; undefined: the base built here. */
   readonly base: string | undefined;
-  /** What is kept between builds: the base, compressed layers. */
+  /** Cache folder for the base and compressed layers. */
   readonly cache: string;
   readonly version: SourceVersion;
 }
 
-/** Reads TAG, SITE, TEST, DEV, BASE, OUT, SOURCE, REVISION and SOURCE_DATE_EPOCH. Throws where two contradict. */
+/** Reads TAG, SITE, TEST, DEV, BASE, OUT, SOURCE, REVISION and SOURCE_DATE_EPOCH. Throws if two contradict each other. */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const given = (name: string) => env[name] || undefined;
   const chosen = (['SITE', 'TEST', 'DEV'] as const).filter(given);
@@ -56,7 +56,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
   return { kind, source, reference, out, base: given('BASE'), cache, version };
 }
 
-/** The sources' version; of a commit, where git knows it. */
+/** Version of the sources; the commit, if git tracks them. */
 function versionOf(source: string, revision: string | undefined, epoch: string | undefined): SourceVersion {
   if (epoch !== undefined && !/^\d{1,11}$/.test(epoch))
     throw new Error(`SOURCE_DATE_EPOCH: "${epoch}" is no number of seconds.`);
@@ -67,7 +67,7 @@ function versionOf(source: string, revision: string | undefined, epoch: string |
       .toString()
       .trim();
   try {
-    // Sources that only lie in a git repository (an unpacked release) are not its commit.
+    // Sources inside another git repository (an unpacked release) are not its commit.
     if (realpathSync(git('rev-parse', '--show-toplevel')) !== realpathSync(source)) throw new Error('other');
     const dirty = git('status', '--porcelain', '--untracked-files=normal') === '' ? '' : '-dirty';
     return {
@@ -89,8 +89,8 @@ export interface Made extends Written {
 }
 
 /**
- * Makes an image: stages it, has docker or buildah build it, brings the result into the form that depends on
- * its content alone, and writes it with its bill of materials and its digest beside it.
+ * Makes an image: stages it, builds it with docker or buildah, normalises the result,
+ * and writes it together with its bill of materials and its digest.
  */
 export async function makeImage(settings: Settings, say: (line: string) => void): Promise<Made> {
   const builder = findBuilder();
@@ -108,7 +108,7 @@ export async function makeImage(settings: Settings, say: (line: string) => void)
   }
 }
 
-/** Builds what has been staged in the folder, on a base that the builder knows. */
+/** Builds the staged folder on a base that the builder has. */
 export async function buildStaged(
   settings: Settings,
   folder: string,
@@ -159,7 +159,7 @@ export interface Base {
   readonly facts: BaseFacts;
 }
 
-/** The base, known to the builder: the one that BASE names, or the one made here. */
+/** Loads the base into the builder: the one that BASE names, or the one built here. */
 export async function provideBase(
   { base, cache }: Pick<Settings, 'base' | 'cache'>,
   builder: Builder,
@@ -180,7 +180,7 @@ export async function provideBase(
 
 export const ownBaseArchive = (cache: string) => join(cache, 'base.tar');
 
-/** Makes the base where there is none; `make image-base` makes it again, with Debian's newest packages. */
+/** Builds the base if it is missing; `make image-base` rebuilds it with Debian's newest packages. */
 export async function ensureBase(cache: string, say: (line: string) => void, again = false): Promise<void> {
   const archive = ownBaseArchive(cache);
   if (existsSync(archive) && !again) return;

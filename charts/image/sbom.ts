@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { canonicalJson } from './archive.ts';
 import type { DebianPackage } from './base.ts';
 
-/** Which sources an image is of. */
+/** The sources of an image. */
 export interface SourceVersion {
   /** SemVer, from package.json. */
   readonly version: string;
@@ -16,7 +16,7 @@ export interface SourceVersion {
 
 export interface Contents {
   readonly name: string;
-  /** The staged application, with npm's record of what it has installed. */
+  /** The staged application, with npm's record of the installed packages. */
   readonly app: string;
   readonly nodeFile: string;
   readonly version: SourceVersion;
@@ -38,7 +38,7 @@ const sha256 = (data: Buffer | string) => createHash('sha256').update(data).dige
 
 /**
  * The image's bill of materials, CycloneDX 1.5 as JSON: npm packages, Node, packages of the base. The same
- * content gives the same bytes: `npm sbom` draws a serial number and names the time and the folder.
+ * content gives the same bytes, unlike `npm sbom`, which adds a random serial number, the time and the folder.
  */
 export function billOfMaterials(contents: Contents): Buffer {
   const { name, version } = contents;
@@ -64,7 +64,7 @@ export function billOfMaterials(contents: Contents): Buffer {
   return canonicalJson({ serialNumber: `urn:uuid:${uuidOf(canonicalJson(bill))}`, ...bill }, 1);
 }
 
-/** A UUID (version 8: one's own rule) of a content. */
+/** A UUID (version 8: custom) derived from a content. */
 function uuidOf(content: Buffer): string {
   const h = sha256(content);
   return `${h.slice(0, 8)}-${h.slice(8, 12)}-8${h.slice(13, 16)}-8${h.slice(17, 20)}-${h.slice(20, 32)}`;
@@ -77,7 +77,7 @@ interface LockedPackage {
   readonly link?: boolean;
 }
 
-/** Every package that npm has installed, by its own record; the project's own are links. */
+/** Every package that npm has installed, from npm's record; the project's own packages are links. */
 function npmComponents(app: string): Component[] {
   const record = join(app, 'node_modules/.package-lock.json');
   if (!existsSync(record)) return [];

@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import type { Builder } from './builder.ts';
 import { run } from './builder.ts';
 
-/** What Skaffold asks of a custom builder (skaffold.dev, Custom Build Script). */
+/** Request of Skaffold to a custom builder (skaffold.dev, Custom Build Script). */
 export interface Asked {
   /** `name:tag`. */
   readonly reference: string;
-  /** Into the registry that the name says; otherwise into docker, where Skaffold looks for it. */
+  /** True: push to the registry in the name; false: load into docker, where Skaffold reads it. */
   readonly push: boolean;
-  /** A shell command that makes an archive known to the cluster's nodes; it gets the archive as its last argument. */
+  /** A shell command that loads an archive into the cluster's nodes; the archive is its last argument. */
   readonly loader?: string | undefined;
 }
 
-/** Reads IMAGE, PUSH_IMAGE, PLATFORMS and HEADSET_IMAGE_LOAD. Throws where this machine cannot make what is asked. */
+/** Reads IMAGE, PUSH_IMAGE, PLATFORMS and HEADSET_IMAGE_LOAD. Throws if this machine cannot build the request. */
 export function readAsked(env: Readonly<Record<string, string | undefined>>): Asked {
   const reference = env['IMAGE'];
   if (!reference)
@@ -27,8 +27,8 @@ export function readAsked(env: Readonly<Record<string, string | undefined>>): As
 }
 
 /**
- * Brings the image of an archive to where Skaffold looks for it, and into the cluster where that has a loader of
- * its own: Skaffold itself loads images into kind, k3d and minikube only.
+ * Puts the image of an archive where Skaffold reads it, and into the cluster if there is a loader for it:
+ * Skaffold itself loads images into kind, k3d and minikube only.
  */
 export function bring(archive: string, { reference, push, loader }: Asked, builder: Builder): void {
   if (push) {

@@ -19,8 +19,8 @@ import { fillCompileCache } from './compile-cache.ts';
 import { billOfMaterials, type SourceVersion } from './sbom.ts';
 
 /**
- * What an image is for: every process of the platform, the same with what tests need, that with what
- * development in a cluster needs, or the site.
+ * Kind of an image: every process of the platform; the same with the simulators for tests; that with the
+ * tools for development in a cluster; or the site.
  */
 export type Kind = 'platform' | 'test' | 'dev' | 'site';
 
@@ -28,7 +28,7 @@ export interface Staging {
   readonly kind: Kind;
   /** The project, or the sources of one of its releases. */
   readonly source: string;
-  /** Where the image's content goes; it must not exist. */
+  /** Folder for the image's content; must not exist. */
   readonly folder: string;
   /** The npm package's Node. */
   readonly node: string;
@@ -38,13 +38,13 @@ export interface Staging {
   readonly libatomic?: string | undefined;
 }
 
-/** What only `make up`, simulators and trials need. */
+/** Workspaces for `make up`, simulators and trials only. */
 const forTests = ['services/demo', 'services/embedded', 'services/standalone'];
 const hasSimulators = (kind: Kind) => kind === 'test' || kind === 'dev';
-/** What is never in an image: hc runs on integrators' machines. */
+/** Workspaces that are never in an image: hc runs on integrators' machines. */
 const neverStaged = ['services/hc', 'tests'];
 
-/** Files of a package that run; everything else (tests, protos, documents) stays out. */
+/** True for files of a package that run; others (tests, protos, documents) are left out. */
 function runs(path: string, kind: Kind): boolean {
   if (/\.test\.ts$|(^|\/)__snapshots__\//.test(path)) return false;
   if (!hasSimulators(kind) && /(^|\/)testing\//.test(path)) return false;
@@ -56,7 +56,7 @@ function runs(path: string, kind: Kind): boolean {
   );
 }
 
-/** The folders of the workspaces that an image has. */
+/** The folders of the workspaces in an image. */
 export function stagedWorkspaces(source: string, kind: Kind): string[] {
   return allWorkspaces(source).filter(
     (place) => !neverStaged.includes(place) && (hasSimulators(kind) || !forTests.includes(place)),
@@ -76,9 +76,9 @@ function allWorkspaces(source: string): string[] {
 }
 
 /**
- * Lays out what the image contains: `app` (goes to /app) and `node` (goes to /usr), with the Dockerfile
- * beside them. Needs npm, and for the site its build. The image needs no build step: Node runs TypeScript,
- * though not below node_modules, so that npm's links to the project's own packages have to stay links.
+ * Prepares the content of the image: `app` (goes to /app) and `node` (goes to /usr), with the Dockerfile.
+ * Needs npm, and for the site its build. The image needs no build step: Node runs TypeScript,
+ * except below node_modules, so npm's links to the project's own packages must stay links.
  */
 export async function stage(staging: Staging): Promise<void> {
   const { folder, kind } = staging;
@@ -120,8 +120,8 @@ function stagePlatform({ source, folder, kind }: Staging): void {
 }
 
 /**
- * Production packages of the lock file, for the chosen workspaces. npm wants to see the package.json of all of
- * them. Packages' install scripts do not run: what is in an image is what the lock file's hashes cover.
+ * Installs the lock file's production packages for the chosen workspaces. npm requires the package.json of all
+ * workspaces. Install scripts do not run, so the lock file's hashes cover everything in an image.
  */
 function installPackages(source: string, app: string, places: readonly string[]): void {
   for (const name of ['package.json', 'package-lock.json', '.npmrc']) {
@@ -138,15 +138,15 @@ function installPackages(source: string, app: string, places: readonly string[])
   }
 }
 
-/** Runs npm in the folder, with the settings of the machine's npm and none that a calling npm has set. */
+/** Runs npm in the folder, with the settings of the machine's npm, without those of a calling npm. */
 function npmCi(cwd: string, args: readonly string[]): void {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')));
-  // npm reads the machine's settings from beside the Node that runs it: the machine's own, not the project's.
+  // npm reads settings relative to its Node: use the machine's Node, not the project's.
   env['PATH'] = (env['PATH'] ?? '')
     .split(delimiter)
     .filter((place) => !place.endsWith(join('node_modules', '.bin')))
     .join(delimiter);
-  // Under the machine's Node npm complains about packages that want the project's.
+  // With the machine's Node npm warns about packages that require the project's Node.
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
   try {
     execFileSync('npm', ['ci', ...args, ...quiet], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
@@ -184,8 +184,8 @@ function stageNode({ folder, node, libatomic }: Staging): void {
 }
 
 /**
- * `tar` and `rm`, which Skaffold runs in pods to bring changed sources into them: bases have neither. As JavaScript,
- * because to load what strips types takes longer than their work, and every change runs them in every pod.
+ * `tar` and `rm`, with which Skaffold updates sources in pods: bases have neither. They are JavaScript, because loading
+ * the type stripper takes longer than their work, and every change runs them in every pod.
  */
 function stageSync(local: string): void {
   const place = join(local, 'lib/sync');
@@ -200,7 +200,7 @@ function stageSync(local: string): void {
     symlinkSync(`../lib/sync/sync/${program}.js`, join(local, 'bin', program));
 }
 
-/** Linked where both lie on one disk: Node has 150 MB. */
+/** Links the file if both paths are on one disk: Node has 150 MB. */
 function placeLargeFile(from: string, to: string): void {
   try {
     linkSync(from, to);
@@ -209,7 +209,7 @@ function placeLargeFile(from: string, to: string): void {
   }
 }
 
-/** npm's own records and command links: nothing runs by them, and they tell where npm looked. */
+/** Removes npm's records and command links, which are not used and contain npm's addresses. */
 function removeNpmsNotes(app: string): void {
   for (const name of ['package-lock.json', '.npmrc', 'node_modules/.package-lock.json'])
     rmSync(join(app, name), { force: true });

@@ -7,7 +7,7 @@ export interface TarEntry {
   /** Permission bits. */
   readonly mode: number;
   readonly data: Buffer;
-  /** What a link of either kind points to. */
+  /** Target of a symbolic or hard link. */
   readonly target: string;
 }
 

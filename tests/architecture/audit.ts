@@ -1,9 +1,9 @@
 /**
- * Which calls leave an audit record (ADR 0044). Every call that an integrator's request or an operator makes
- * stands in one of the three tables, or reads by its name.
+ * Calls with and without audit records (ADR 0044). Every call by an integrator's request or an operator is listed in one
+ * of the three tables, unless its name shows that it only reads.
  */
 
-/** Its handler owes a record; the file that does. */
+/** Calls whose handlers store a record; by the file with the handler. */
 export const recorded: Readonly<Record<string, string>> = {
   'headset.devices.v1.ApplicationsService/UpdateSettings': 'devices/src/grpc/update-settings.ts',
   'headset.devices.v1.ApplicationsService/RefreshAuthenticationKey':
@@ -50,7 +50,7 @@ export const recorded: Readonly<Record<string, string>> = {
 const isOperation =
   "an operation, which its transaction records with its application; it changes no setting of the cloud's";
 
-/** An integrator's or a gateway's call that changes something and owes none; why. No call of operators. */
+/** Changing calls of integrators or gateways without a record, with the reason. No call of operators. */
 export const notRecorded: Readonly<Record<string, string>> = {
   'headset.devices.v1.DevicesService/SendOperation': isOperation,
   'headset.connectivity.v1.ConnectivityService/ChangeState': isOperation,
@@ -65,12 +65,12 @@ export const notRecorded: Readonly<Record<string, string>> = {
   'headset.updates.v1.UpdatesService/RequestUpload':
     'a package of the integrator: the catalogue keeps each version and its developer',
   'headset.communication.v1.CommunicationService/CreateChannel':
-    'a channel lives for hours and has a document of its own',
+    'a channel exists for hours and has its own document',
   'headset.notifier.v1.TestCallbacksService/SendTestCallback':
-    'goes to a registered address of the integrator, and changes nothing of the cloud',
+    'sends to a registered address of the integrator, and changes nothing in the cloud',
   'headset.gateway.v1.SharesService/TellShares':
-    'gateways tell each other what clients take: nothing is stored',
+    'gateways exchange clients’ usage of limits: nothing is stored',
 };
 
-/** A call that only reads says so by its first word. */
+/** A reading call has one of these first words in its name. */
 export const reads = /^(Get|List|Show|Find|Read|Authorize)[A-Z]/;

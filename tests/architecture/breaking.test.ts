@@ -8,15 +8,15 @@ import { parse } from 'yaml';
 import { breakingChanges } from './breaking/documents.ts';
 import { breakingProtocols, documentKinds, hasRelease, released } from './breaking/releases.ts';
 
-// Programs are started, which takes seconds on a busy machine.
+// The tests start programs, which takes seconds on a busy machine.
 jest.setTimeout(60_000);
 
 const names = Object.keys(documentKinds) as DocumentName[];
 
 (hasRelease ? describe : describe.skip)(
-  'the contracts keep what the last release promised (skipped before it)',
+  'the contracts are compatible with the last release (skipped before it)',
   () => {
-    // A document that the last release lacks promised nothing yet.
+    // A document that is not in the last release has no contract yet.
     const promised = names.filter((name) => existsSync(join(released.documents, `${name}.yaml`)));
     test.each(promised)('%s', (name) => {
       const before = parse(readFileSync(join(released.documents, `${name}.yaml`), 'utf8')) as JsonObject;
@@ -28,7 +28,7 @@ const names = Object.keys(documentKinds) as DocumentName[];
   },
 );
 
-test.each(names)('%s does not break against itself', (name) => {
+test.each(names)('%s is compatible with itself', (name) => {
   const document = readDocument(name);
   expect(breakingChanges(document, document, documentKinds[name])).toEqual([]);
 });
@@ -69,7 +69,7 @@ function api(...changes: [string, unknown][]): JsonObject {
     for (const key of keys.slice(0, -1)) at = at[key] as Record<string, unknown>;
     at[keys.at(-1) ?? ''] = value;
   }
-  // What is undefined is gone.
+  // JSON drops undefined members.
   return JSON.parse(JSON.stringify(copy)) as JsonObject;
 }
 
@@ -114,11 +114,11 @@ test.each<[string, [string, unknown]]>([
   ['a narrower answer', [`${Out} properties b minimum`, 0]],
   ['a new error', [`${put} responses 404`, {}]],
   ['a description', [`${put} description`, 'x']],
-])('%s breaks nobody', (_, change) => {
+])('%s is compatible', (_, change) => {
   expect(breakingChanges(api(), api(change), 'api')).toEqual([]);
 });
 
-describe('callbacks and endpoints of integrators turn the direction', () => {
+describe('callbacks and endpoints of integrators have the opposite direction', () => {
   const hook = (body: unknown, answer: unknown): JsonObject => {
     const json = (schema: unknown) => ({ content: { 'application/json': { schema } } });
     return {
@@ -129,19 +129,19 @@ describe('callbacks and endpoints of integrators turn the direction', () => {
   };
   const more = { ...item, required: ['a', 'b'] };
   const none = { ...item, required: [] };
-  test('what we send must stay there', () => {
+  test('members that the platform sends must not be removed', () => {
     expect(breakingChanges(hook(item, item), hook(none, item), 'callbacks')).toEqual([
       'POST h body/b: may now be absent',
     ]);
     expect(breakingChanges(hook(item, item), hook(more, item), 'callbacks')).toEqual([]);
   });
-  test('what they answer must stay accepted', () => {
+  test('answers of integrators must still be accepted', () => {
     expect(breakingChanges(hook(item, item), hook(item, more), 'integrator')).toEqual([
       'POST h 200 body/a: is now required',
     ]);
     expect(breakingChanges(hook(item, item), hook(item, none), 'integrator')).toEqual([]);
   });
-  test('a form that is gone or new', () => {
+  test('a removed or new form', () => {
     const one = { oneOf: [item, { type: 'string' }] };
     expect(breakingChanges(hook(item, one), hook(item, item), 'integrator')).not.toEqual([]);
     expect(breakingChanges(hook(item, item), hook(item, one), 'integrator')).toEqual([]);
@@ -152,7 +152,7 @@ describe('callbacks and endpoints of integrators turn the direction', () => {
 
 describe('protocols', () => {
   const message = (fields: string) => `syntax = "proto3";\npackage a.v1;\nmessage A {${fields}}\n`;
-  function judge(before: string, after: string): string {
+  function changesOf(before: string, after: string): string {
     const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-proto-'));
     try {
       mkdirSync(join(folder, 'a/v1'), { recursive: true });
@@ -169,13 +169,13 @@ describe('protocols', () => {
       rmSync(folder, { recursive: true, force: true });
     }
   }
-  test('a number that changes its type breaks', () => {
-    expect(judge('string x = 1;', 'int32 x = 1;')).toContain('a/v1/a.proto');
+  test('a number with a changed type is a breaking change', () => {
+    expect(changesOf('string x = 1;', 'int32 x = 1;')).toContain('a/v1/a.proto');
   });
-  test('a field that is gone breaks', () => {
-    expect(judge('string x = 1;', '')).toContain('a/v1/a.proto');
+  test('a removed field is a breaking change', () => {
+    expect(changesOf('string x = 1;', '')).toContain('a/v1/a.proto');
   });
-  test('a new field breaks nobody', () => {
-    expect(judge('string x = 1;', 'string x = 1; string y = 2;')).toBe('');
+  test('a new field is compatible', () => {
+    expect(changesOf('string x = 1;', 'string x = 1; string y = 2;')).toBe('');
   });
 });

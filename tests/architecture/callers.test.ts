@@ -5,7 +5,7 @@ import { actualCallers, edges, methodsOfProtos, namedCallers, sourcesOfComponent
 const sources = sourcesOfComponents();
 
 // protects against services/too-many-rights
-test('the protos name for each call exactly those who make it', async () => {
+test('the protos name for each call exactly its callers', async () => {
   const methods = await methodsOfProtos();
   expect(methods.length).toBeGreaterThan(60);
   const table = (callersOf: (method: (typeof methods)[number]) => readonly string[]) =>
@@ -14,7 +14,7 @@ test('the protos name for each call exactly those who make it', async () => {
   for (const method of methods) expect([method.name, namedCallers(method)]).not.toEqual([method.name, []]);
 });
 
-test('a new caller, one that has gone, and one that only serves the call are told apart', () => {
+test('distinguishes a new caller, a removed caller, and a service that only serves the call', () => {
   const method = SignedUrlsService.method.requestSignedUrls;
   const made = (name: string, text: string) => actualCallers(method, { [name]: [text] });
   const client = 'const urls = createClient(SignedUrlsService, channel);';
@@ -29,7 +29,7 @@ test('a new caller, one that has gone, and one that only serves the call are tol
   ]);
 });
 
-test('the connections between services are these, and operators reach every admin port', async () => {
+test('the connections between services are exactly these, and operators reach every admin port', async () => {
   const found = await edges();
   const to = (from: string, listener: string) =>
     found.filter((edge) => edge.from === from && edge.listener === listener).map((edge) => edge.to);

@@ -36,7 +36,7 @@ export async function methodsOfProtos(): Promise<DescMethod[]> {
     .flatMap(({ methods }) => methods);
 }
 
-/** Who may make a call, as its proto says. */
+/** The permitted callers of a method, as declared in its proto. */
 export function namedCallers(method: DescMethod): Caller[] {
   const nameOf = (one: Component) => ComponentSchema.value[one]?.name ?? 'unknown';
   return getOption(method, callers).map(
@@ -64,9 +64,9 @@ export function sourcesOfComponents(): Sources {
 }
 
 /**
- * Who makes a call in the code: a component that makes a client of its service, and in whose sources the
- * call's name stands as a method. A client is made where the service's description is an argument of
- * anything but `bind`.
+ * The components that call a method in the code: a component's sources create a client of the service, and contain the
+ * method's name as a call. A client is created where the service's description is an argument of any function but
+ * `bind`.
  */
 export function actualCallers(method: DescMethod, of: Sources): Caller[] {
   const client = new RegExp(`(?<!\\bbind)[(,]\\s*${method.parent.name}\\b`);

@@ -16,7 +16,7 @@ const pages = [
 ];
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
-/** The lines of a page's code: those of its blocks, and its code within sentences. */
+/** The code of a page: blocks, and code within sentences. */
 function codeOf(markdown: string): string[] {
   const blocks = [...markdown.matchAll(/^ *```\w*\n(.*?)^ *```/gms)].map(([, text]) => text as string);
   const spans = [...markdown.replace(/^ *```.*?^ *```/gms, '').matchAll(/`([^`\n]+)`/g)].map(
@@ -25,7 +25,7 @@ function codeOf(markdown: string): string[] {
   return [...blocks.flatMap((block) => block.replace(/\\\n\s*/g, ' ').split('\n')), ...spans];
 }
 
-/** The command lines that the pages name: how they begin there, and how they print their help. */
+/** The command lines in the pages: their prefixes, and the command that prints their help. */
 const commandLines = {
   ctl: {
     start: /(?:^|(?<!\bjob)\s)(?:ctl|\$CTL|services\/ctl\/src\/main\.ts) (.*)$/,
@@ -39,7 +39,7 @@ const commandLines = {
 } as const;
 type Name = keyof typeof commandLines;
 
-/** Command lines in a line of code, without the command itself and what follows in a comment. */
+/** Command lines in a line of code, without the command itself and without a comment. */
 function linesIn(name: Name, code: string): string[] {
   const found = commandLines[name].start.exec(code)?.[1];
   return found === undefined ? [] : [found.replace(/\s#.*$/, '')];
@@ -57,7 +57,7 @@ function help(name: Name, path: readonly string[]): Promise<string> {
   return made;
 }
 
-/** What is wrong with a command line; undefined: there is such a command with such options. */
+/** The mistake of a command line; undefined: command and options exist. */
 async function mistakeIn(name: Name, line: string): Promise<string | undefined> {
   const words: string[] = line.match(/"[^"]*"|\S+/g) ?? [];
   const options = words.filter((word) => word.startsWith('--')).map((word) => word.replace(/=.*/, ''));
@@ -66,7 +66,7 @@ async function mistakeIn(name: Name, line: string): Promise<string | undefined> 
     const [, list] = (await help(name, path)).split(/^Commands:\n/m);
     if (list === undefined) break;
     const commands = [...list.replace(/\n\n.*/s, '').matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, one]) => one);
-    // Options of the program itself stand before the command.
+    // Options of the program itself precede the command.
     if (path.length === 0 && !commands.includes(word) && words.indexOf(word) > 0) continue;
     if (!commands.includes(word)) return [name, ...path, word].join(' ');
     path.push(word);
@@ -100,13 +100,13 @@ describe('commands that the pages name', () => {
     ['$HC events --since 1h', 'hc events --since'],
     ['hc --profile NAME listen --forward-to URL', undefined],
     ['hc devices list --all', undefined],
-  ])('%s is judged', async (line, mistake) => {
+  ])('%s has a mistake or none', async (line, mistake) => {
     const name = /^(ctl|\$CTL)/.test(line) ? 'ctl' : 'hc';
     const [found] = linesIn(name, line);
     expect(await mistakeIn(name, found as string)).toBe(mistake);
   });
 
-  it('of make: there are such targets', () => {
+  it('make targets exist', () => {
     const targets = new Set([...read('Makefile').matchAll(/^([a-z][\w-]*):/gm)].map(([, target]) => target));
     const named = code.flatMap((line) =>
       [...line.matchAll(/(?:^|[\s&;])make ((?:[A-Z_]+=\S+ )*)([a-z][\w-]*)/g)].map(([, , target]) => target),
@@ -115,7 +115,7 @@ describe('commands that the pages name', () => {
     expect(named.filter((target) => !targets.has(target))).toEqual([]);
   });
 
-  it('files that commands name are there', () => {
+  it('files in commands exist', () => {
     const files = code.flatMap(
       (line) => line.match(/(?<![\w/-])(?:services|tests|charts|gateway)\/[\w./-]+\.\w+/g) ?? [],
     );
@@ -123,7 +123,7 @@ describe('commands that the pages name', () => {
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });
 
-  it('metrics that the manual names are made', () => {
+  it('metrics in the manual exist', () => {
     const sources = ['services', 'gateway'].flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((file) => /src\/.*(?<!\.test)\.ts$/.test(file) && !file.includes('node_modules'))

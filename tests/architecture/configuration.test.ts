@@ -5,7 +5,7 @@ import { prepareConfig } from '@headset-cloud/prepare/config.ts';
 import { configurationDocument, configurationFile, defaultPorts, parts } from './configuration.ts';
 import { root, sources } from './imports.ts';
 
-it('docs/configuration.md says what the processes read (else: make generate)', () => {
+it('docs/configuration.md lists the settings of the processes (else: make generate)', () => {
   expect(readFileSync(configurationFile, 'utf8')).toBe(configurationDocument());
 });
 
@@ -20,7 +20,7 @@ const keys = Object.entries(Object.assign({}, prepareConfig, ...parts.map(([, sp
   ConfigKey<unknown>,
 ][];
 
-/** What a configuration of one key is refused with; empty: it is taken. */
+/** The error for a configuration with one key; empty: accepted. */
 function refusal(key: string, k: ConfigKey<unknown>, env: Record<string, string>): string {
   try {
     readConfig({ [key]: k }, env);
@@ -30,9 +30,9 @@ function refusal(key: string, k: ConfigKey<unknown>, env: Record<string, string>
   }
 }
 
-describe('each refusal of a setting shows a value that is accepted', () => {
+describe('each error for a setting shows a valid value', () => {
   it.each(keys)('%s', (key, k) => {
-    // The example of a secret is refused in production because everybody knows it.
+    // Production rejects the documented example of a secret.
     const NODE_ENV = k.secret ? 'test' : 'production';
     expect(refusal(key, k, { [key]: k.example, NODE_ENV })).toBe('');
     const example = `Example: ${key}=${k.example}`;
@@ -43,14 +43,14 @@ describe('each refusal of a setting shows a value that is accepted', () => {
     }
   });
 
-  /** Here the setting is right, and a file that it names is not. */
-  const unjudged = ['services/kit/src/tls/certificate-files.ts'];
+  /** In these files the setting is valid, and a file that it names is not. */
+  const exempt = ['services/kit/src/tls/certificate-files.ts'];
 
-  // Written by hand, because several settings do not go together.
-  it('those that belong to several settings as well', () => {
+  // A list by hand, because several settings contradict each other.
+  it('also errors about several settings', () => {
     const found = ['services', 'gateway/src']
       .flatMap(sources)
-      .filter((file) => !/\.test\.ts$|\/testing\/|^services\/demo\//.test(file) && !unjudged.includes(file))
+      .filter((file) => !/\.test\.ts$|\/testing\/|^services\/demo\//.test(file) && !exempt.includes(file))
       .map((file) => [file, readFileSync(join(root, file), 'utf8')] as const)
       .filter(([, text]) => /new ConfigError\(/.test(text));
     expect(found.length).toBeGreaterThan(8);
@@ -62,7 +62,7 @@ describe('each refusal of a setting shows a value that is accepted', () => {
     expect(bare).toEqual([]);
   });
 
-  it('a refusal without one is seen', () => {
+  it('an error without a value is detected', () => {
     const of = (reason: string) => reasonsIn(`throw new ConfigError([{ setting, reason: ${reason} }]);`);
     expect(of("'A is missing, set it; or B'").map(showsExample)).toEqual([false]);
     expect(of('`A is missing. Example: A=1`').map(showsExample)).toEqual([true]);
@@ -73,12 +73,12 @@ describe('each refusal of a setting shows a value that is accepted', () => {
   });
 });
 
-/** Shows a value, or says that none is right. */
+/** True if the reason shows a value, or states that no value is valid. */
 function showsExample(reason: string): boolean {
   return /Example: |exampleOf\(|Example\}|[A-Z_]+=https:|\.map\(/.test(reason);
 }
 
-/** The expressions that a source gives to something that is called reason. */
+/** The expressions that a source assigns to a property named reason. */
 function reasonsIn(text: string): string[] {
   const found: string[] = [];
   for (const { index, 0: begin } of text.matchAll(/\b(const reason =|reason:(?! string))\s*/g)) {

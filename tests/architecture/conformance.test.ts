@@ -13,6 +13,6 @@ test('the protocol page has each sentence of the rules', () => {
   expect(missing).toEqual([]);
 });
 
-test('RULES.md lists the rules as they are (else: make generate)', () => {
+test('RULES.md is current (else: make generate)', () => {
   expect(readFileSync(tableFile, 'utf8')).toBe(renderTable());
 });

@@ -15,7 +15,7 @@ const leastFixedCharacters = 10;
 
 const quoted = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** What a file's literals may become: the fixed parts of its strings and templates, with anything between them. */
+/** Messages that a file's literals can form: the fixed parts of its strings and templates, with anything between them. */
 function literalsOf(file: string): RegExp[] {
   const found = readFileSync(join(root, file), 'utf8').matchAll(/`((?:[^`\\]|\\.)*)`|'((?:[^'\\\n]|\\.)*)'/g);
   return [...found].flatMap(([, template, text]) => {
@@ -25,7 +25,7 @@ function literalsOf(file: string): RegExp[] {
   });
 }
 
-test('every message in the examples of errors is one that the code sends', () => {
+test('the code sends every message in the examples of errors', () => {
   const known = ['gateway/src', 'services']
     .flatMap(sources)
     .filter((file) => !/\.test\.ts$|\/testing\//.test(file))

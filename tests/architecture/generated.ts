@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** Generates the protocols' code beside and compares it with what is committed in proto/gen. */
+/** Generates the protocols' code into a temporary folder, and compares it with the committed code in proto/gen. */
 const proto = resolve(import.meta.dirname, '../../proto');
 const fresh = mkdtempSync(join(tmpdir(), 'headset-cloud-gen-'));
 try {

@@ -4,9 +4,9 @@ import { join, relative, resolve } from 'node:path';
 export const root = resolve(import.meta.dirname, '../..');
 
 export interface Import {
-  /** File that imports, relative to the root. */
+  /** The importing file, relative to the root. */
   readonly file: string;
-  /** What it names: a package, or a file relative to the root. */
+  /** The import's target: a package, or a file relative to the root. */
   readonly target: string;
 }
 
@@ -18,7 +18,7 @@ export function sources(folder: string): string[] {
     .filter((f) => !/(^|\/)(node_modules|gen)\//.test(f));
 }
 
-/** What a file imports, statically or dynamically, types included. */
+/** The imports of a file, static or dynamic, including types. */
 export function importsOf(file: string, text = readFileSync(join(root, file), 'utf8')): Import[] {
   const found = text.matchAll(
     /(?:^|\n)\s*(?:import|export)\s[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]|(?:^|\n)\s*import\s*['"]([^'"]+)['"]/g,
@@ -32,14 +32,14 @@ export function importsOf(file: string, text = readFileSync(join(root, file), 'u
   });
 }
 
-/** The file that a target is; a package's name stays as it is. */
+/** The file of a target; a package's name is returned unchanged. */
 function fileOf(target: string): string {
   const [, name, path] = /^@headset-cloud\/([^/]+)\/(.+)$/.exec(target) ?? [];
   if (!name) return target;
   return name === 'gateway' ? `gateway/src/${path}` : `services/${name}/src/${path}`;
 }
 
-/** Files that import each other in a circle, or lie between two circles. */
+/** Files that are part of an import cycle, or lie between two cycles. */
 export function inCircles(imports: readonly Import[]): string[] {
   let edges = imports.map(({ file, target }) => [file, fileOf(target)] as const);
   for (;;) {

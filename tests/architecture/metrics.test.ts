@@ -18,7 +18,7 @@ const ofOneProcess = [
   'headset_updates_storage_unavailable',
   'headset_warnings',
 ];
-/** Stands in the help text of a gauge that each replica reads from the shared database or log. */
+/** End of the help text of a gauge that each replica reads from the shared database or log. */
 const mark = ' Whole platform: use max, not sum.';
 
 interface Gauge {
@@ -37,14 +37,14 @@ const texts = ['services', 'gateway']
   .map((file) => readFileSync(join(root, file), 'utf8'));
 const gauges = texts.flatMap(gaugesOf);
 
-test('each gauge says whether replicas report one value together, and no other does', () => {
+test('the help text of each gauge with one value for all replicas says so, and no other help text does', () => {
   const made = texts.reduce((sum, text) => sum + text.split('new Gauge(').length - 1, 0);
   expect(gauges).toHaveLength(made);
   const unmarked = gauges.filter(({ help }) => !help.endsWith(mark)).map(({ name }) => name);
   expect(unmarked.sort()).toEqual(ofOneProcess);
 });
 
-test('a gauge without the mark is seen', () => {
+test('a gauge without the mark is found', () => {
   expect(gaugesOf("new Gauge({\n  name: 'headset_x',\n  help: \"A's count.\",")).toEqual([
     { name: 'headset_x', help: "A's count." },
   ]);

@@ -1,20 +1,20 @@
 import { deadReferences, type Targets, targets, texts } from './references.ts';
 
-/** These speak of the words themselves. */
+/** Files about the references themselves. */
 const exempt = /^tests\/architecture\/references|^LICENSE/;
 
-describe('what comments and pages refer to can be opened', () => {
+describe('references in comments and pages can be opened', () => {
   const known = targets();
   const all = [...texts()].filter(([file]) => !exempt.test(file));
 
-  it('sees rules, ADRs, sections and texts', () => {
+  it('finds rules, ADRs, sections and texts', () => {
     expect(known.rules.size).toBeGreaterThan(40);
     expect(known.adrs.size).toBeGreaterThan(15);
     expect(known.sections.size).toBeGreaterThan(10);
     expect(all.length).toBeGreaterThan(500);
   });
 
-  it('nothing leads out of the repository, or nowhere', () => {
+  it('no reference leads out of the repository or to a missing target', () => {
     const dead = all.flatMap(([file, text]) =>
       deadReferences(file, text, known).map((reference) => `${file}: ${reference}`),
     );
@@ -40,7 +40,7 @@ describe('what comments and pages refer to can be opened', () => {
     expect(deadReferences('a.ts', text, few)).toEqual([reference]);
   });
 
-  it('a link to a file that is not there is found', () => {
+  it('a link to a missing file is found', () => {
     expect(
       deadReferences(
         'docs/a.md',

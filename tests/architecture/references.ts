@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { root } from './imports.ts';
 
-/** Folders that nobody writes by hand, and released contracts, which never change. */
+/** Generated folders, and released contracts, which never change. */
 const skipped = new Set([
   ...['node_modules', '.git', '.cache', 'gen', 'released', 'dist', 'public', 'coverage'],
 ]);
@@ -23,7 +23,7 @@ export function texts(): Map<string, string> {
   return found;
 }
 
-/** What can be referred to. */
+/** Valid targets of references. */
 export interface Targets {
   readonly rules: ReadonlySet<string>;
   readonly adrs: ReadonlySet<string>;
@@ -41,10 +41,10 @@ export function targets(): Targets {
   };
 }
 
-/** Comments break lines anywhere: their texts are read as one line. */
+/** Joins lines, because comments can break lines anywhere. */
 const joined = (text: string) => text.replace(/\n\s*(?:\*(?!\/)|\/\/|#)?\s*/g, ' ');
 
-/** What names a document that is not in the repository. */
+/** Names of documents outside the repository. */
 const outside: readonly RegExp[] = [
   /\brulings?\b[^.]{0,20}/gi,
   /\bdecisions? \d+/gi,
@@ -53,7 +53,7 @@ const outside: readonly RegExp[] = [
   /(?<!RFC \d{4},?(?: \w+)? )\bsections? \d+(?!\.\d)/gi,
 ];
 
-/** References of a text that lead nowhere. */
+/** References of a text without a target. */
 export function deadReferences(file: string, text: string, known: Targets): string[] {
   const line = joined(text);
   const list = String.raw`((?:[ABC]\d+(?:, | and | to )?)+)`;

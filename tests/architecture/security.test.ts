@@ -4,7 +4,7 @@ import { documentFile, listeners, problems, render } from '../security/document.
 import { listener } from '../security/threats/threat.ts';
 import { readProofs } from '../specification/proofs.ts';
 
-test('every threat of the table is withstood in a test, and no test names another', () => {
+test('every threat of the table has a test, and no test names an unknown threat', () => {
   expect(problems(listeners, readProofs('protects against'))).toEqual([]);
 });
 
@@ -20,7 +20,7 @@ describe('the check', () => {
       'a/y: no test shows that it is withstood',
     ]);
   });
-  test('finds tests of threats that are not in the table, and a threat that is there twice', () => {
+  test('finds tests of threats that are not in the table, and duplicate threats', () => {
     expect(problems(one('x: a | b\nx: a | b'), [proof, { ...proof, id: 'a/z' }])).toEqual([
       'a/x is listed twice',
       'a/z is no threat of the table',

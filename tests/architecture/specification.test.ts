@@ -31,16 +31,16 @@ test('tests/specification/README.md is current (make generate writes it)', () =>
 describe('the check', () => {
   const lines = ['a/1/x', 'a/1/y'].map((id) => ({ id, section: 's', text: 't' }));
   const proof = (id: string): Proof => ({ id, file: 'f', title: 't' });
-  test('finds what is not proven', () => {
+  test('finds lines without a proof', () => {
     expect(problems(lines, [proof('a/1/x')], {})).toEqual(['a/1/y is proven by no test']);
   });
-  test('lets off what is named, as long as it is not proven', () => {
+  test('accepts listed lines without a proof, but not with one', () => {
     expect(problems(lines, [proof('a/1/x')], { 'a/1/y': 'reason' })).toEqual([]);
     expect(problems(lines, [proof('a/1/x'), proof('a/1/y')], { 'a/1/y': 'reason' })).toEqual([
       'a/1/y is proven: take it off the list of what is not',
     ]);
   });
-  test('finds names that are no lines', () => {
+  test('finds ids of unknown lines', () => {
     const proofs = [proof('a/1/x'), proof('a/1/y'), proof('a/1/z')];
     expect(problems(lines, proofs, {})).toEqual(['a/1/z is no line of the specification']);
   });
@@ -49,7 +49,7 @@ describe('the check', () => {
 describe('the check of statements', () => {
   const lines = ['a/1/x', 'a/1/y'].map((id) => ({ id, section: 's', text: 't' }));
   const made = (text: string, count = 2) => statements('a/1', count, text);
-  test('takes lines and reasons', () => {
+  test('accepts lines and reasons', () => {
     const found = made('1 one, two => a/1/x, a/1/y\n  2 three => none: an example');
     expect(found).toEqual([
       { number: 'a/1.1', text: 'one, two', lines: ['a/1/x', 'a/1/y'] },
@@ -57,7 +57,7 @@ describe('the check of statements', () => {
     ]);
     expect(statementProblems(found, lines)).toEqual([]);
   });
-  test('finds lines that are none, and lines without a statement', () => {
+  test('finds unknown lines, and lines without a statement', () => {
     expect(statementProblems(made('1 one => a/1/x\n2 two => a/1/z'), lines)).toEqual([
       'a/1.2 names a/1/z',
       'a/1/y is the line of no statement',

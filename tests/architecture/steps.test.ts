@@ -13,15 +13,15 @@ const filesOf = (service: string) =>
     .map((file) => readFileSync(join(root, file), 'utf8'));
 
 describe('the steps of the databases (ADR 0034)', () => {
-  it('what was released stays as it was, and new steps only add', () => {
+  it('released steps do not change, and new steps only add', () => {
     expect(stepProblems(stepsOfRelease(), stepsOfToday())).toEqual([]);
   });
 
-  it('the release has steps of every service that stores something', () => {
+  it('the release has steps of every service with a database', () => {
     expect(Object.keys(stepsOfRelease())).toEqual(expect.arrayContaining(Object.keys(allSteps)));
   });
 
-  it('a service that stores something starts with its steps, and no other one has any', () => {
+  it('every service with a database starts with its steps, and no other service has steps', () => {
     const withSteps = serviceNames.filter((name) =>
       filesOf(name).some((text) => /await prepared\(ctx, \w+Steps\)/.test(text)),
     );
@@ -42,7 +42,7 @@ describe('the steps of the databases (ADR 0034)', () => {
     expect(withLetters.sort()).toEqual([...subscribing].sort());
   });
 
-  it('indexes are made in no other way', () => {
+  it('only the steps create indexes', () => {
     const elsewhere = ['services', 'gateway']
       .flatMap(sources)
       .filter((file) => !/\.test\.ts$|\/testing\/|^services\/(embedded|kit)\//.test(file))

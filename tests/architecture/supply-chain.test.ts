@@ -10,7 +10,7 @@ import {
   manifestProblems,
 } from './supply-chain.ts';
 
-/** What is installed, and what may run while it is (docs/security.md, "Dependencies"). */
+/** Installed packages, and scripts that may run during the installation (docs/security.md, "Dependencies"). */
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'));
@@ -28,7 +28,7 @@ const platform: Installation = {
     'unrs-resolver',
   ],
 };
-/** Builds the site; none of it is in an image but what is bundled, whose licences the bundle's test knows. */
+/** Packages that build the site; only bundled ones are in an image, and the bundle's test checks their licences. */
 const site: Installation = {
   lock: read('docs-site/package-lock.json'),
   licences: [...allowedLicences, ...buildLicences],
@@ -59,7 +59,7 @@ describe('lock files', () => {
     },
   );
 
-  it('every licence that is told by hand is needed', () => {
+  it('every licence in the manual list is needed', () => {
     const all = [platform, site].flatMap(({ lock }) => Object.entries(lock.packages));
     const needed = new Set(
       all.filter(([, { license }]) => !license).map(([path]) => path.split('node_modules/').at(-1)),
@@ -113,12 +113,12 @@ describe('a lock file with', () => {
     expect(problems(entry)).toEqual([problem]);
   });
 
-  it('a choice that has an allowed licence passes', () => {
+  it('a choice with an allowed licence passes', () => {
     expect(problems({ ...sound, license: '(GPL-3.0 OR MIT)' })).toEqual([]);
     expect(problems(sound)).toEqual([]);
   });
 
-  it('a range, a tag or an address instead of a version is refused', () => {
+  it('a range, a tag or a URL instead of a version is rejected', () => {
     const dependencies = { a: '^1.0.0', b: 'latest', c: 'git+https://example.com/c', d: '1.2.3', e: '*' };
     expect(manifestProblems({ dependencies })).toEqual([
       'a: ^1.0.0',

@@ -1,4 +1,4 @@
-/** A lock file of npm, as far as it is looked at. */
+/** The checked parts of npm's lock file. */
 export interface Lock {
   readonly packages: Readonly<
     Record<
@@ -15,15 +15,15 @@ export interface Lock {
   >;
 }
 
-/** A lock file with what its packages may be. */
+/** A lock file with the properties that its packages may have. */
 export interface Installation {
   readonly lock: Lock;
   readonly licences: readonly string[];
-  /** Packages that may run a script while they are installed. */
+  /** Packages that may run an install script. */
   readonly scripts: readonly string[];
 }
 
-/** Licences of what runs, and of what builds and tests it: they ask for a notice at most. */
+/** Licences of packages that run, build or test the platform: they require a notice at most. */
 export const allowedLicences: readonly string[] = [
   '0BSD',
   'Apache-2.0',
@@ -38,10 +38,10 @@ export const allowedLicences: readonly string[] = [
   'Unlicense',
 ];
 
-/** Licences of programs that the site's build and checks run, and that are given to nobody. */
+/** Licences of programs for the site's build and checks, which are not distributed. */
 export const buildLicences: readonly string[] = ['LGPL-3.0-or-later', 'MPL-2.0'];
 
-/** Licences by the files in the packages, whose package.json does not name them as SPDX does. */
+/** Licences from files in the packages, for packages whose package.json has no valid SPDX expression. */
 export const licencesByHand: Readonly<Record<string, string>> = {
   busboy: 'MIT',
   linkfs: 'Unlicense',
@@ -49,15 +49,15 @@ export const licencesByHand: Readonly<Record<string, string>> = {
   'xmlhttprequest-ssl': 'MIT',
 };
 
-/** Whether an SPDX expression is fulfilled by the allowed licences. */
+/** True if the allowed licences satisfy an SPDX expression. */
 function isAllowed(expression: string, allowed: readonly string[]): boolean {
   const bare = expression.replace(/^\((.*)\)$/, '$1');
-  // No package in use mixes both in one expression; one that did would be refused as unknown.
+  // No used package mixes both in one expression; such a package would be rejected as unknown.
   if (bare.includes(' AND ')) return bare.split(' AND ').every((one) => allowed.includes(one));
   return bare.split(' OR ').some((one) => allowed.includes(one));
 }
 
-/** What is wrong with the packages of a lock file; the project's own are links. */
+/** Problems of the packages of a lock file; the project's own packages are links. */
 export function lockProblems({ lock, licences, scripts }: Installation): string[] {
   return Object.entries(lock.packages).flatMap(([path, entry]) => {
     const at = path.lastIndexOf('node_modules/');
@@ -76,7 +76,7 @@ export function lockProblems({ lock, licences, scripts }: Installation): string[
 
 const exact = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 
-/** The dependencies of a package.json that are not one version each; the project's own packages need none. */
+/** Dependencies of a package.json without an exact version; the project's own packages need none. */
 export function manifestProblems(manifest: {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;

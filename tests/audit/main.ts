@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
-import { judgeAudit } from './judge.ts';
+import { verdictOf } from './verdict.ts';
 
 /**
- * Asks the registry for known vulnerabilities of what runs (docs/security.md, "Dependencies"). A registry that
- * does not answer, or knows no such question, is a skip that says so. The last line counts.
+ * Queries the registry for known vulnerabilities of production packages (docs/security.md, "Dependencies"). Without an
+ * answer, or with a registry without audits, the test is skipped with the reason. The last line has the counts.
  */
 const root = resolve(import.meta.dirname, '../..');
 
 function audit(folder: string): Promise<string> {
   return new Promise((done, fail) => {
-    // npm's exit code tells what it found; what it wrote tells everything.
+    // npm's exit code reports the severity; its output has the details.
     execFile(
       'npm',
       ['audit', '--json', '--omit=dev'],
@@ -25,7 +25,7 @@ function audit(folder: string): Promise<string> {
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 for (const folder of ['.', 'docs-site']) {
-  const { verdict, lines } = judgeAudit(await audit(folder));
+  const { verdict, lines } = verdictOf(await audit(folder));
   counts[verdict] += 1;
   process.stdout.write(`${verdict}: ${folder === '.' ? 'the platform' : folder}\n`);
   for (const line of lines) process.stdout.write(`    ${line}\n`);

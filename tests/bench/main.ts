@@ -32,7 +32,7 @@ import { measureUp } from './measures/up.ts';
 import { measureValidation } from './measures/validation.ts';
 
 /**
- * Speed and memory of the platform against their floors, on this machine, as ratios:
+ * Speed and memory of the platform against their baselines, on this machine, as ratios:
  * `node tests/bench/main.ts [create jobs latency capacity crowd reports idle key-check callbacks up scale feed retention revoke rpc-tls shares status-list validation channels recording package-checks count size against]`, STACK=embedded or real
  * (default: both, where MongoDB and Kafka can be had). Lengths: lib/settings.ts.
  */

@@ -16,10 +16,10 @@ const digest = (of: string) => `sha256:${of.repeat(64)}`;
 const registry = 'registry.example.com/team';
 const ownValues = 'charts/headset-cloud/values-production.yaml';
 
-/** Profiles whose images are pushed, and which demand values. */
+/** Profiles that push images and require values. */
 const pushed = ['staging', 'production'];
 
-/** What each profile is given, and the images that its pods must then name. */
+/** Input of each profile, and the images that its pods must then use. */
 const profiles: Record<string, { images: Record<string, string>; expected: string[] }> = {
   trial: {
     images: { 'headset-cloud': 'headset-cloud:1.2.3', 'headset-cloud-test': 'headset-cloud-test:1.2.4' },
@@ -57,7 +57,7 @@ class Skaffold {
       join(this.#home, '.skaffold/config'),
       'global: {collect-metrics: false, survey: {disable-prompt: true}}\n',
     );
-    // Skaffold cannot tell Helm which Kubernetes to render for where there is no cluster.
+    // Skaffold cannot pass the Kubernetes version to Helm if there is no cluster.
     const helm = findProgram('helm');
     const file = join(this.#home, 'helm');
     writeFileSync(
@@ -85,7 +85,7 @@ class Skaffold {
     });
   }
 
-  /** The manifests of a profile, or why there are none. */
+  /** The manifests of a profile, or the reason why there are none. */
   render(
     profile: string,
     environment: Record<string, string> = pushed.includes(profile) ? { HEADSET_VALUES: ownValues } : {},
@@ -93,7 +93,7 @@ class Skaffold {
     const images = Object.entries(profiles[profile]?.images ?? {}).map(
       ([name, of]) => `--images=${name}=${of}`,
     );
-    // A file of their own: standard output has lines for people, too.
+    // A separate file, because standard output also has lines for people.
     const file = join(this.#home, `${profile}.yaml`);
     const { status, stdout, stderr } = this.run(
       [
@@ -136,21 +136,21 @@ describeWith(['skaffold', 'helm'], 'skaffold.yaml', () => {
       .map((document) => document.toJS() as Resource | null)
       .filter((resource): resource is Resource => resource !== null);
 
-  it('has the profiles that are looked at here', () => {
+  it('has exactly the tested profiles', () => {
     const { status, stdout } = skaffold.run(['inspect', 'profiles', 'list']);
     expect(status).toBe(0);
     const names = JSON.parse(stdout).profiles.map(({ name }: { name: string }) => name);
     expect(names.sort()).toEqual(Object.keys(profiles).sort());
   });
 
-  it.each(Object.keys(profiles))('%s is read by Skaffold without a complaint', (profile) => {
+  it.each(Object.keys(profiles))('%s is read by Skaffold without errors', (profile) => {
     const { status, stdout } = skaffold.run(['diagnose', '--yaml-only', '--profile', profile]);
     expect(status).toBe(0);
-    // The version that Skaffold itself writes: nothing has to be translated.
+    // The version that Skaffold itself writes: no conversion is needed.
     expect(parse(stdout).apiVersion).toBe(config.apiVersion);
   });
 
-  it.each(Object.keys(profiles))('%s runs the images that it is given', (profile) => {
+  it.each(Object.keys(profiles))('%s runs the given images', (profile) => {
     const images = [...manifests(profile).matchAll(/^\s+(?:- )?image: "?([^"\s]+)"?$/gm)].map(
       (match) => match[1],
     );
@@ -170,7 +170,7 @@ describeWith(['skaffold', 'helm'], 'skaffold.yaml', () => {
     expect([...new Set(namespaces)]).toEqual([namespace]);
   });
 
-  it('staging has names of its own in stores that it shares', () => {
+  it('staging uses separate names in shared stores', () => {
     const settings = (profile: string, name: string) => [
       ...new Set(
         resourcesOf(profile)
@@ -186,12 +186,12 @@ describeWith(['skaffold', 'helm'], 'skaffold.yaml', () => {
     expect(settings('production', 'MONGODB_DATABASE_PREFIX')).toEqual(['headset_']);
   });
 
-  it.each(pushed)('%s says which values are missing', (profile) => {
+  it.each(pushed)('%s names the missing values', (profile) => {
     const { refused } = skaffold.render(profile, {});
     expect(refused).toContain('HEADSET_VALUES is not set: it names your values file');
   });
 
-  it('a trial takes values of your own, which come after its own', () => {
+  it('a trial accepts your values, which override its own', () => {
     const { manifests: made, refused } = skaffold.render('trial', { HEADSET_VALUES: ownValues });
     expect(made).toBeUndefined();
     expect(refused).toContain('kafka.brokers and trial.stores exclude each other');
@@ -218,7 +218,7 @@ describeWith(['skaffold', 'helm'], 'skaffold.yaml', () => {
 });
 
 describe("Skaffold's custom builder", () => {
-  /** Notes what it is told to do. */
+  /** Records the commands of a builder. */
   function noting(name: 'docker' | 'buildah'): { builder: Builder; done: string[] } {
     const done: string[] = [];
     const builder: Builder = {
@@ -236,7 +236,7 @@ describe("Skaffold's custom builder", () => {
   }
   const own = `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`;
 
-  it('reads which image is asked for and where it goes', () => {
+  it('reads the requested image and its destination', () => {
     expect(readAsked({ IMAGE: 'a/b:1', PUSH_IMAGE: 'true', PLATFORMS: own })).toEqual({
       reference: 'a/b:1',
       push: true,
@@ -245,21 +245,21 @@ describe("Skaffold's custom builder", () => {
     expect(readAsked(loaded)).toEqual({ reference: 'b:1', push: false, loader: 'cluster load' });
   });
 
-  it('refuses what it cannot make, and says why', () => {
+  it('rejects unsupported requests with the reason', () => {
     expect(() => readAsked({})).toThrow('IMAGE is not set');
     expect(() => readAsked({ IMAGE: 'b:1', PLATFORMS: `${own},linux/s390x` })).toThrow(
       `PLATFORMS: ${own},linux/s390x is asked for`,
     );
   });
 
-  it('brings the image to where Skaffold looks for it', () => {
+  it('stores the image where Skaffold expects it', () => {
     const docker = noting('docker');
     bring('x.tar', { reference: 'b:1', push: false }, docker.builder);
     bring('y.tar', { reference: 'a/b:1', push: true }, docker.builder);
     expect(docker.done).toEqual(['load x.tar', 'push y.tar as a/b:1']);
   });
 
-  it('hands a local image to the loader of a cluster that Skaffold does not know, named as pods name it', () => {
+  it('passes a local image, under its name in pods, to the loader of a cluster that Skaffold does not know', () => {
     const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-loader-'));
     try {
       const loader = `cp --target-directory '${folder}'`;
@@ -276,7 +276,7 @@ describe("Skaffold's custom builder", () => {
     }
   });
 
-  it("without docker's daemon it pushes, and does not pretend that a local image is there", () => {
+  it("without docker's daemon it pushes images, and reports an error for a local image", () => {
     const buildah = noting('buildah');
     bring('y.tar', { reference: 'a/b:1', push: true }, buildah.builder);
     expect(() => bring('x.tar', { reference: 'b:1', push: false }, buildah.builder)).toThrow(
@@ -285,7 +285,7 @@ describe("Skaffold's custom builder", () => {
     expect(buildah.done).toEqual(['push y.tar as a/b:1']);
   });
 
-  it('is what every artifact is built by, and what it depends on is there', () => {
+  it('builds every artifact, and its dependencies exist', () => {
     const builds = [config.build, ...config.profiles.map(({ build }: { build?: object }) => build ?? {})];
     const artifacts = builds.flatMap(({ artifacts }) => artifacts ?? []);
     expect(artifacts.length).toBeGreaterThan(4);

@@ -9,7 +9,7 @@ import { request } from 'undici';
 import { describeUnless } from '../support/skip.ts';
 import { localStorageStack, s3StorageStack } from './artifact-storages.ts';
 
-/** The storage of packages and firmware: the same promises on this machine's disk and on S3 (rule C16). */
+/** The storage of packages and firmware: the same promises on the local disk and on S3 (rule C16). */
 const contentType = 'application/vnd.android.package-archive';
 const secondsNow = () => Math.floor(Date.now() / 1000) * 1000;
 const uploadKey = () => `uploads/${randomUUID()}`;
@@ -48,7 +48,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       return key;
     };
 
-    it('takes what was permitted, and gives it back', async () => {
+    it('accepts an upload as signed, and returns it', async () => {
       const content = randomBytes(300_000);
       const key = await uploaded(content);
       expect(await storage.head(key)).toEqual({ sizeBytes: 300_000, tag: expect.stringMatching(/./) });
@@ -70,7 +70,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
     });
 
     // protects against files/url-size
-    it('refuses an upload whose length is not told', async () => {
+    it('rejects an upload without a length', async () => {
       const key = uploadKey();
       const answer = await request(await signUpload(key, 4), {
         method: 'PUT',
@@ -83,7 +83,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
     });
 
     // protects against files/url-expired
-    it('refuses an expired URL with 403', async () => {
+    it('rejects an expired URL with 403', async () => {
       const key = uploadKey();
       expect(await put(await signUpload(key, 4, secondsNow() - 10_000, 5), Buffer.from('four'))).toBe(403);
       expect(await storage.head(key)).toBeUndefined();
@@ -92,11 +92,11 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
     });
 
     // protects against files/url-changed
-    it('refuses a URL of which any part was changed, and one for another method, with 403', async () => {
+    it('rejects a URL with any changed part, and a URL for another method, with 403', async () => {
       const key = await uploaded(Buffer.from('four'));
       const download = await signDownload(key);
       const upload = await signUpload(uploadKey(), 4);
-      // The signature's last characters but one: the last may hold bits that mean nothing.
+      // Changes the second last character of the signature: the last may have unused bits.
       const changed = (url: string) =>
         url.replace(/(.)(.)(&[^&]*|$)$/, (_, a, b, c) => (a === 'a' ? 'b' : 'a') + b + c);
       expect((await get(changed(download))).status).toBe(403);
@@ -119,7 +119,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       expect((await get(url, { range: 'bytes=10-' })).status).toBe(416);
     });
 
-    it('a load that is cut continues where it was, also with another URL', async () => {
+    it('an interrupted download continues at its position, also with another URL', async () => {
       const content = randomBytes(4_000_000);
       const key = await uploaded(content);
       const controller = new AbortController();
@@ -141,7 +141,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
     });
 
     // protects against files/stall
-    it('an upload that is cut off is never taken for whole, and can be made again', async () => {
+    it('an interrupted upload never counts as complete, and can be repeated', async () => {
       const key = uploadKey();
       const url = new URL(await signUpload(key, 1_000_000));
       const socket = connect(Number(url.port), url.hostname);
@@ -154,14 +154,14 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       socket.destroy();
       await closed;
       const content = randomBytes(1_000_000);
-      // versitygw keeps what came; its size tells.
+      // versitygw keeps the received bytes; the size shows the interruption.
       expect((await storage.head(key))?.sizeBytes ?? 0).toBeLessThan(1_000_000);
       if (!stack.server) expect(await storage.head(key)).toBeUndefined();
       expect(await put(url.href, content)).toBe(200);
       expect((await get(await signDownload(key))).body.equals(content)).toBe(true);
     });
 
-    it('uploads at once do not mix: each key has what was sent to it, one key has one of them whole', async () => {
+    it('concurrent uploads do not mix: each key has its own content, and one key has one complete upload', async () => {
       const contents = Array.from({ length: 8 }, () => randomBytes(200_000));
       const keys = await Promise.all(contents.map(uploaded));
       for (const [i, key] of keys.entries()) {
@@ -175,7 +175,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
     });
 
     // protects against files/swap
-    it('what was checked is sealed: a later upload to the same URL does not change it', async () => {
+    it('a checked file is sealed: a later upload to the same URL does not change it', async () => {
       const content = randomBytes(1000);
       const key = await uploaded(content);
       const { tag = '' } = (await storage.head(key)) ?? {};
@@ -190,13 +190,13 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       await copy.dispose();
       await copy.dispose();
       expect((await get(await signDownload(to))).body.equals(content)).toBe(true);
-      // What is there now is not what was looked at.
+      // The current content differs from the checked content.
       await expect(storage.fetch(key, tag)).rejects.toThrow(ObjectChanged);
       await expect(storage.seal(key, tag, to)).rejects.toThrow(ObjectChanged);
       expect((await get(await signDownload(to))).body.equals(content)).toBe(true);
     });
 
-    it('removes, once or twice; what is gone is told', async () => {
+    it('removes once or twice; a missing object is reported', async () => {
       const key = await uploaded(Buffer.from('four'));
       const { tag = '' } = (await storage.head(key)) ?? {};
       const url = await signDownload(key);
@@ -208,7 +208,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
       await expect(storage.seal(key, tag, `artifacts/${randomUUID()}.00`)).rejects.toThrow(ObjectChanged);
     });
 
-    it('a storage that is away is unavailable, signs nevertheless, and comes back', async () => {
+    it('an unavailable storage is reported, still signs URLs, and recovers', async () => {
       await storage.requireAvailable(1);
       const server = stack.server?.();
       if (!server) return;
@@ -232,7 +232,7 @@ for (const stack of [localStorageStack(), s3StorageStack()]) {
   });
 }
 
-it('a disk without room for an upload is unavailable', async () => {
+it('a disk without space for an upload is reported as unavailable', async () => {
   const stack = localStorageStack();
   const { storage } = await stack.start();
   await expect(storage.requireAvailable(Number.MAX_SAFE_INTEGER)).rejects.toMatchObject({

@@ -5,7 +5,7 @@ import { openOfDevices } from '@headset-cloud/transactions/store/open-of-device.
 import { describeUnless } from '../support/skip.ts';
 import { embeddedStack, type Stack, serverStack, whyNoServer } from './store-stacks.ts';
 
-/** Writes that go together keep what each is promised alone, on the embedded store and over the wire. */
+/** Combined writes keep the promises of single writes, on the embedded store and over the network. */
 const missing = whyNoServer();
 
 interface Counted {
@@ -33,7 +33,7 @@ for (const [name, open] of [
     });
     afterAll(() => stack.stop());
 
-    it('each insert is stored or refused by itself', async () => {
+    it('each insert is stored or rejected separately', async () => {
       const collection = stack.connection.database('coalesced').collection<Counted>('inserts');
       const batches: number[] = [];
       const insert = coalescedWriter<Counted>(collection, {
@@ -43,7 +43,7 @@ for (const [name, open] of [
           return collection.insertMany([...ds], { ordered: false });
         },
       });
-      // Every id twice: one of the two is stored, the other meets it.
+      // Every id twice: one insert is stored, the other finds the duplicate.
       const outcomes = await Promise.allSettled(
         Array.from({ length: 200 }, (_, i) => insert({ _id: `d${i % 100}`, n: i })),
       );
@@ -54,7 +54,7 @@ for (const [name, open] of [
       expect(Math.max(...batches)).toBeGreaterThan(10);
     });
 
-    it('each conditional upsert holds or does not by itself', async () => {
+    it('each conditional upsert succeeds or fails separately', async () => {
       const collection = stack.connection.database('coalesced').collection<Counted>('raises');
       const raise = coalescedWriter<{ _id: string; n: number }>(collection, {
         one: ({ _id, n }) => collection.updateOne({ _id, n: { $lt: n } }, { $max: { n } }, { upsert: true }),
@@ -73,7 +73,7 @@ for (const [name, open] of [
         const ours = mine.filter((v) => v._id === `h${h}`);
         const highest = Math.max(...ours.map((v) => v.n));
         expect(ours.find((v) => v.n === highest)?.ok).toBe(true);
-        // Told to have raised it: no two got the same, and none got what was passed before it.
+        // Successful upserts: no two have the same value, and none has a value that was passed before it.
         const raised = ours.filter((v) => v.ok).map((v) => v.n);
         expect(new Set(raised).size).toBe(raised.length);
         expect((await collection.findOne({ _id: `h${h}` }))?.n).toBe(highest);
@@ -81,7 +81,7 @@ for (const [name, open] of [
       for (const o of outcomes) if (o.status === 'rejected') expect(isDuplicateKey(o.reason)).toBe(true);
     });
 
-    it('each conditional change has one winner, who gets the document as it is then; the others get none', async () => {
+    it('each conditional change has one winner, which gets the resulting document; the others get none', async () => {
       const collection = stack.connection.database('coalesced').collection<Taken>('changes');
       const documents = 60;
       await collection.createIndexes([{ key: { seat: 1 }, name: 'seat', unique: true, sparse: true }]);
@@ -90,7 +90,7 @@ for (const [name, open] of [
       );
       await collection.insertOne({ _id: 'holder', state: 'taken', changes: 0, seat: 7 });
       const take = coalescedChange(collection, 'stamp');
-      // Four callers for each document, one for a document that is not there, and one whom an index refuses.
+      // Four callers for each document, one caller for a missing document, and one caller that an index rejects.
       const callers = Array.from({ length: 4 * documents }, (_, i) => ({ _id: `c${i % documents}`, by: i }));
       const outcomes = await Promise.allSettled([
         ...callers.map(({ _id, by }) =>
@@ -116,11 +116,11 @@ for (const [name, open] of [
         expect(got).toMatchObject({ _id, by, state: 'taken', changes: 1 });
         expect(await collection.findOne({ _id })).toEqual(got);
       }
-      // In the process each is a call of its own, and needs no stamp.
+      // In the process each is a separate call without a stamp.
       expect(won.some(({ got }) => got.stamp !== undefined)).toBe(name === 'MongoDB');
     });
 
-    it('each read gets its own document, or none', async () => {
+    it('each read gets its document, or none', async () => {
       const collection = stack.connection.database('coalesced').collection<Counted>('reads');
       await collection.insertMany(Array.from({ length: 50 }, (_, i) => ({ _id: `r${i}`, n: i })));
       const read = coalescedReader(collection);
@@ -130,9 +130,9 @@ for (const [name, open] of [
       );
     });
 
-    it('each device’s open transactions are its own and complete, however many its neighbours have', async () => {
+    it('each device gets all of its open transactions and no others, independent of other devices', async () => {
       const collection = stack.connection.database('coalesced').collection<TransactionDocument>('open');
-      // Of some devices none is open, of some as many as a page holds, and more.
+      // Devices without open transactions, with as many as a page holds, and with more.
       const counts = [0, 1, 63, 64, 0, 65, 3, 130, 0, 1];
       const deviceOf = (i: number) => `35${String(i).padStart(13, '0')}`;
       let id = 0;

@@ -22,7 +22,7 @@ for (const stack of [embeddedStack(), kafkaStack()]) {
   describeUnless(stack.missing, `dead letters on ${stack.name}`, () => contract(stack));
 }
 
-/** What a subscription sets aside goes where the subscription says, on each log. */
+/** A subscription's dead letters go to its `setAside` handler, on each log. */
 function contract(stack: LogStack): void {
   let log: EventLog;
   let close: () => Promise<void>;
@@ -41,7 +41,7 @@ function contract(stack: LogStack): void {
     await close();
   });
 
-  test('an event goes where the subscription sets it aside, which is tried until it takes it', async () => {
+  test('the subscription’s handler gets the dead letter, and is retried until it succeeds', async () => {
     await log.publish(topic, [event('k', '1'), event('k', 'bad'), event('k', '2')]);
     const handled: string[] = [];
     const kept: string[] = [];

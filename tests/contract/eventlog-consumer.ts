@@ -10,7 +10,7 @@ import { openLog } from './eventlog-stacks.ts';
 
 const [address = '', topic = '', group = '', finish = '0', eventMs = '0'] = process.argv.slice(2);
 const takesTime = eventMs !== '0';
-// Shorter than most brokers accept: another member takes over sooner from one that is killed.
+// Shorter than most brokers accept, so that another member takes over earlier from a killed member.
 const shortSession = process.env['KAFKA_BROKERS'] ? {} : { sessionTimeoutMs: 3000 };
 const { log, storedLag } = await openLog(address, shortSession);
 let finished = 0;

@@ -12,13 +12,13 @@ import { createLogger } from '@headset-cloud/kit/logger.ts';
 /** One adapter of the EventLog port, as the contract suite and its child processes open it. */
 export interface LogStack {
   readonly name: string;
-  /** Why it cannot run here. */
+  /** Why the adapter cannot run here. */
   readonly missing?: string | undefined;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** What a child process needs to open the same log: see `openLog`. */
+  /** The address with which a child process opens the same log: see `openLog`. */
   address(): string;
-  /** The broker, where this process started one. */
+  /** The broker, if this process started one. */
   broker?(): KafkaBroker | undefined;
 }
 
@@ -36,7 +36,7 @@ interface OpenLog {
   close(): Promise<void>;
 }
 
-/** Opens the log at an address, as one process does. */
+/** Opens the log at an address, as a single process does. */
 export async function openLog(address: string, kafka: Partial<KafkaOptions> = {}): Promise<OpenLog> {
   const [kind, place = ''] = address.split('|');
   if (kind === 'embedded') {
@@ -44,7 +44,7 @@ export async function openLog(address: string, kafka: Partial<KafkaOptions> = {}
     const log = createEmbeddedLog(db, logger);
     return {
       log,
-      // The lag of the embedded log is that of the position in memory.
+      // The lag of the embedded log is computed from the position in memory.
       storedLag: async (group, name) => {
         const topic = await db.writeWhole(() => new LogTopic(db.sql, name));
         const position = topic.position(group) ?? 0;
@@ -83,7 +83,7 @@ export function embeddedStack(): LogStack {
   };
 }
 
-/** The brokers of KAFKA_BROKERS, else one that is started here. */
+/** The brokers of KAFKA_BROKERS, else a broker that is started here. */
 export function kafkaStack(): LogStack {
   const given = process.env['KAFKA_BROKERS'];
   let directory = '';

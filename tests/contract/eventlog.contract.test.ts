@@ -29,7 +29,7 @@ const event = (key: string, value: string | number): OutgoingEvent => ({
 });
 const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, i) => from + i);
 
-/** A handler that keeps what it is given. */
+/** A handler that stores its events. */
 function collect() {
   const events: LogEvent[] = [];
   return {
@@ -82,7 +82,7 @@ function contract(stack: LogStack): void {
     await log.ensureTopics([topic]);
   });
 
-  test('ensureTopics may be repeated, also by two at a time', async () => {
+  test('ensureTopics may be repeated, also concurrently', async () => {
     const other = `t-${randomUUID()}`;
     await Promise.all([log.ensureTopics([other]), log.ensureTopics([topic])]);
     await log.ensureTopics([topic, other]);
@@ -90,9 +90,9 @@ function contract(stack: LogStack): void {
     expect((await log.readNewest(other, 5)).map(text)).toEqual(['1']);
   });
 
-  // The embedded log has nobody beside it who could make them.
+  // The embedded log has no other process that could create topics.
   if (stack.name === 'Kafka') {
-    test('a log that makes no topics says which are missing and what makes them, until they are there', async () => {
+    test('a log that creates no topics names the missing topics and the command for them, until they exist', async () => {
       const other = `t-${randomUUID()}`;
       const waiting = await openLog(stack.address(), { makeTopics: false });
       try {
@@ -111,7 +111,7 @@ function contract(stack: LogStack): void {
       }
     });
 
-    test('more replicas than brokers are refused with both numbers', async () => {
+    test('more replicas than brokers are rejected with both numbers', async () => {
       const asking = await openLog(stack.address(), { replicationFactor: 30 });
       try {
         const error = await asking.log.ensureTopics([`t-${randomUUID()}`]).catch((e: unknown) => e);
@@ -142,7 +142,7 @@ function contract(stack: LogStack): void {
     expect(new Set(got.events.map((e) => e.position)).size).toBe(1200);
   });
 
-  test('each group sees every event, also those from before it joined', async () => {
+  test('each group gets every event, also earlier ones', async () => {
     await log.publish(
       topic,
       numbers(20).map((n) => event(`k${n}`, n)),
@@ -165,7 +165,7 @@ function contract(stack: LogStack): void {
     }
   });
 
-  test('one group name on two topics keeps them apart', async () => {
+  test('the same group name on two topics means two groups', async () => {
     const other = `t-${randomUUID()}`;
     await log.ensureTopics([other]);
     const [a, b] = [collect(), collect()];
@@ -207,7 +207,7 @@ function contract(stack: LogStack): void {
     const arrived = () => new Set([...a.events, ...b.events].map((e) => e.position)).size;
     await waitFor('all events', () => arrived() >= next * 40, patient);
     expect(a.events).toHaveLength(handledByFirst);
-    // In each key the second member continues after what the first has finished.
+    // For each key the second member continues after the last event that the first has finished.
     for (const values of Object.values(firstArrivals([...a.events, ...b.events]))) {
       expect([...values].sort((x, y) => x - y)).toEqual(numbers(next));
     }
@@ -219,7 +219,7 @@ function contract(stack: LogStack): void {
   });
 
   if (stack.name === 'Kafka') {
-    test('a member more than partitions is ready and idle, and takes over when another leaves', async () => {
+    test('an additional member without a partition is ready and idle, and takes over when another leaves', async () => {
       const narrow = await openLog(stack.address(), { partitions: 1 });
       const single = `t-${randomUUID()}`;
       try {
@@ -234,8 +234,8 @@ function contract(stack: LogStack): void {
         await narrow.log.publish(single, [event('a', 1), event('b', 2)]);
         await waitFor('the events', () => members.some(({ events }) => events.length === 2), patient);
         const [busy, idle] = members[0]?.events.length ? [0, 1] : [1, 0];
-        // Later than a consumer stays ready that hears nothing from its broker: the idle one hears.
-        // Until the end: after a step back, kafkajs sends no heartbeat for as long.
+        // Later than the limit after which a consumer without an answer of its broker is not ready. The idle consumer gets
+        // answers. The clock stays ahead, because kafkajs would send no heartbeat for as long as a clock step back.
         const now = Date.now;
         jest.spyOn(Date, 'now').mockImplementation(() => now() + 20_000);
         await waitFor('both to be ready still', ready, patient);
@@ -250,7 +250,7 @@ function contract(stack: LogStack): void {
     });
   }
 
-  test('events in the hands of a consumer that is killed come again', async () => {
+  test('unfinished events of a killed consumer are delivered again', async () => {
     await log.publish(
       topic,
       numbers(23).map((n) => event('k', n)),
@@ -282,7 +282,7 @@ function contract(stack: LogStack): void {
     expect(got.values().map(Number)).toEqual(numbers(23 - first, first));
   });
 
-  test('a consumer that is killed again and again gets on, though it needs long for what there is', async () => {
+  test('a consumer that is killed repeatedly makes progress, although all events take long', async () => {
     const count = 400;
     await log.publish(
       topic,
@@ -320,7 +320,7 @@ function contract(stack: LogStack): void {
     expect(third).toBeGreaterThan(second);
   });
 
-  test('a group continues where it was after a restart', async () => {
+  test('a group continues at its position after a restart', async () => {
     await log.publish(
       topic,
       numbers(50).map((n) => event(`k${n % 5}`, n)),
@@ -346,7 +346,7 @@ function contract(stack: LogStack): void {
     ).toEqual(numbers(10, 50));
   });
 
-  test('what is handled and not stored yet keeps the offset back, and nothing else', async () => {
+  test('a handled event that is not stored delays its own offset only', async () => {
     const stored = Promise.withResolvers<void>();
     const got = collect();
     let held: () => boolean = () => false;
@@ -362,7 +362,7 @@ function contract(stack: LogStack): void {
       await log.publish(topic, [event('k', n)]);
       await waitFor('it is handled', () => got.values().includes(String(n)), patient);
     }
-    // Offsets of other partitions are stored together with one that could move, or later.
+    // Offsets of other partitions are stored together with an offset that can advance, or later.
     await log.publish(
       topic,
       numbers(40, 3).map((n) => event(`other${n}`, n)),
@@ -380,7 +380,7 @@ function contract(stack: LogStack): void {
     await waitFor('the offset', async () => (await log.lag('g', topic)) === 0, patient);
   });
 
-  test('a member that leaves asks for what is not stored; what it could not store comes again, in order', async () => {
+  test('a leaving member requests pending writes; unstored events are delivered again, in order', async () => {
     let asked = 0;
     let held: () => boolean = () => false;
     const got = collect();
@@ -413,7 +413,7 @@ function contract(stack: LogStack): void {
     expect(next.values()).toEqual(['1', '2']);
   });
 
-  test('poison goes to the dead letters with its reason, and the rest continues in order', async () => {
+  test('a poison event becomes a dead letter with its reason, and the rest continues in order', async () => {
     await log.publish(
       topic,
       numbers(20).map((n) => ({ ...event('k', n), headers: { kind: 'test' } })),
@@ -445,7 +445,7 @@ function contract(stack: LogStack): void {
     expect(dead.map((e) => e.key)).toEqual(['k', 'k']);
   });
 
-  test('a transient failure is tried again until it passes; nothing is skipped or dead', async () => {
+  test('a transient failure is retried until it succeeds; no event is skipped or becomes a dead letter', async () => {
     const got = collect();
     let failures = 0;
     await subscribe({
@@ -469,7 +469,7 @@ function contract(stack: LogStack): void {
     expect(await log.readNewest(deadLetterTopic(topic), 10)).toEqual([]);
   });
 
-  test('a subscription that is closed while its handler fails keeps its place', async () => {
+  test('a subscription that is closed while its handler fails keeps its position', async () => {
     await log.publish(topic, [event('k', 1), event('k', 2)]);
     let tries = 0;
     const stuck = await subscribe({
@@ -490,7 +490,7 @@ function contract(stack: LogStack): void {
     expect(tries).toBe(triesAtClose);
   });
 
-  test('keys, headers, empty and 1 MB values arrive as they were sent', async () => {
+  test('keys, headers, empty and 1 MB values arrive unchanged', async () => {
     const big = Buffer.alloc(1024 * 1024, 7);
     const headers = { traceparent: '00-ab-cd-01', 'content-type': 'application/x-protobuf', name: 'ヘッド' };
     const fromMs = Date.now();
@@ -513,13 +513,13 @@ function contract(stack: LogStack): void {
   });
 
   // protects against stores/large-event
-  test('an event that is too large is refused and nothing of its call is stored', async () => {
+  test('an event that is too large is rejected and nothing of its call is stored', async () => {
     const events = [event('k', 1), { key: 'k', value: Buffer.alloc(3 * 1024 * 1024) }];
     await expect(log.publish(topic, events)).rejects.toMatchObject({ code: 'body_too_large' });
     expect(await log.readNewest(topic, 5)).toEqual([]);
   });
 
-  test('readNewest answers the newest events, oldest first', async () => {
+  test('readNewest returns the newest events, oldest first', async () => {
     expect(await log.readNewest(topic, 5)).toEqual([]);
     await log.publish(
       topic,
@@ -529,7 +529,7 @@ function contract(stack: LogStack): void {
     expect((await log.readNewest(topic, 100)).map(text)).toEqual(numbers(30).map(String));
   });
 
-  test('lag counts what a group has not done', async () => {
+  test('lag counts the unfinished events of a group', async () => {
     // On a slow machine the brokers may take longer to agree about a new topic than a call waits.
     const lag = async (): Promise<number | undefined> => {
       let found: number | undefined;
@@ -560,7 +560,7 @@ function contract(stack: LogStack): void {
     expect(await lag()).toBe(5);
   });
 
-  test('committed offsets are before what is not handled and durable, by partition, and stay after a restart', async () => {
+  test('committed offsets are before events that are not handled and durable, by partition, and stay after a restart', async () => {
     // On a slow machine the brokers may take longer to agree about a new topic than a call waits.
     const committed = () =>
       log.committed('g', topic).catch((error) => {
@@ -580,7 +580,7 @@ function contract(stack: LogStack): void {
       topic,
       numbers(20).map((n) => event(`k${n}`, n)),
     );
-    /** Behind the last event that was handled, by partition. */
+    /** Position after the last handled event, by partition. */
     const ends = (events: readonly LogEvent[]) => {
       const found = new Map<number, number>();
       for (const { partition, offset } of events.map(partitionAndOffset))
@@ -609,7 +609,7 @@ function contract(stack: LogStack): void {
   });
 
   if (stack.name === 'Kafka') {
-    test('a member that waits for events sets hardly any timers beside its requests', async () => {
+    test('a member that waits for events sets few timers in addition to its requests', async () => {
       const got = collect();
       await subscribe({ topic, group: 'g', handle: got.handle });
       await log.publish(topic, [event('k', 1)]);
@@ -637,7 +637,7 @@ function contract(stack: LogStack): void {
     });
   }
 
-  test('a log that is closed refuses to publish, with a transient error, and is not ready', async () => {
+  test('a closed log rejects publish with a transient error, and is not ready', async () => {
     const before = log;
     await close();
     await expect(before.publish(topic, [event('k', 1)])).rejects.toMatchObject({ code: 'unavailable' });
@@ -647,9 +647,9 @@ function contract(stack: LogStack): void {
   });
 
   if (stack.broker) {
-    test('a consumer that cannot start again by itself says so and asks for the end of the process', async () => {
+    test('a consumer that cannot restart reports this and requests the end of the process', async () => {
       const fatal: Error[] = [];
-      // A broker refuses a session as short as this for good.
+      // A broker permanently rejects a session this short.
       const other = await openLog(stack.address(), { sessionTimeoutMs: 50, onFatal: (e) => fatal.push(e) });
       const member = await other.log.subscribe({ topic, group: 'g', handle: async () => {} });
       await waitFor('the callback', () => fatal.length > 0, patient);
@@ -657,7 +657,7 @@ function contract(stack: LogStack): void {
       await other.close();
     });
 
-    test('a broker that is killed and comes back loses nothing it acknowledged and swaps nothing', async () => {
+    test('a broker that is killed and restarted loses and reorders no acknowledged event', async () => {
       const broker = stack.broker?.();
       if (!broker) return;
       const keys = numbers(6).map((n) => `device-${n}`);
@@ -665,7 +665,7 @@ function contract(stack: LogStack): void {
       await subscribe({ topic, group: 'g', handle: got.handle });
       const acknowledged: Record<string, number> = {};
       let stop = false;
-      // None ends with an event of which it does not know whether it was stored.
+      // No publisher ends with an event of unknown state.
       const publishers = keys.map(async (key) => {
         for (let n = 0, last = false; !last; ) {
           last = stop;

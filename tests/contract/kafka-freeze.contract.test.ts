@@ -24,7 +24,7 @@ describeUnless(stack.missing, 'a member that was frozen', () => {
   });
   afterEach(() => close());
 
-  test('does not take an answer of before it was frozen as a sign that it has its partitions', async () => {
+  test('an answer from before the freeze does not confirm that it has its partitions', async () => {
     await log.ensureTopics(['frozen']);
     let held: (() => boolean) | undefined;
     const got: string[] = [];

@@ -17,7 +17,7 @@ describeUnless(stack.missing, 'two platforms on one broker, each with its KAFKA_
   beforeAll(() => stack.start());
   afterAll(() => stack.stop());
 
-  test('see nothing of each other: events, offsets, lag, dead letters; each by the platform’s own names', async () => {
+  test('are isolated: events, offsets, lag and dead letters, under the platform’s own names', async () => {
     const topic = `t-${randomUUID()}`;
     const prefixes = [`one-${randomUUID()}.`, `two-${randomUUID()}.`];
     const platforms = await Promise.all(

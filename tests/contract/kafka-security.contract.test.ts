@@ -19,7 +19,7 @@ const patient = { timeoutMs: 30_000 };
 const password = 'the-password-of-cloud';
 
 /** A broker with one listener for each of its certificates. */
-describeUnless(kafkaMissing(), 'Kafka by TLS and log-in', () => {
+describeUnless(kafkaMissing(), 'Kafka with TLS and authentication', () => {
   let folder: string;
   let broker: KafkaBroker;
   let authority: Authority;
@@ -93,7 +93,7 @@ describeUnless(kafkaMissing(), 'Kafka by TLS and log-in', () => {
     ...{ KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: 'cloud', KAFKA_SASL_PASSWORD: password },
   });
 
-  /** Topics, a publish, a consumer and its lag: each has connections of its own. */
+  /** Topics, a publish, a consumer and its lag: each uses separate connections. */
   async function works(log: EventLog): Promise<void> {
     const topic = `t-${randomUUID()}`;
     await log.ensureTopics([topic]);
@@ -119,7 +119,7 @@ describeUnless(kafkaMissing(), 'Kafka by TLS and log-in', () => {
     },
   );
 
-  it('publishes and consumes where the broker demands a certificate', async () => {
+  it('publishes and consumes if the broker requires a certificate', async () => {
     const [cert, key] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
     await works(connect('MUTUAL', { KAFKA_TLS_CERT_FILE: cert, KAFKA_TLS_KEY_FILE: key }));
   });
@@ -162,7 +162,7 @@ describeUnless(kafkaMissing(), 'Kafka by TLS and log-in', () => {
     expect(logged()).not.toContain('another-password');
   });
 
-  it('takes a changed authority for the next connection, and keeps the last good one while a file is broken', async () => {
+  it('uses a changed authority for the next connection, and keeps the last valid one while a file is invalid', async () => {
     const ca = file('changing.crt', otherAuthority.ca);
     const log = connect('GOOD', { ...login(), KAFKA_TLS_CA_FILE: ca });
     await waitFor('the refusal', () => log.notReady()?.includes('certificate'), patient);

@@ -15,8 +15,8 @@ import { describeUnless } from '../support/skip.ts';
 const password = 'the-password-of-cloud';
 
 /**
- * MongoDB by TLS and log-in, as MONGODB_URI says. The server of the tests speaks no TLS: a relay of the test's
- * own ends it.
+ * MongoDB with TLS and authentication by MONGODB_URI. The server of the tests has no TLS, so a relay of the test
+ * terminates TLS.
  */
 describeUnless(whyNoMongo(), 'MongoDB by TLS and log-in', () => {
   let folder: string;
@@ -92,7 +92,7 @@ describeUnless(whyNoMongo(), 'MongoDB by TLS and log-in', () => {
       /unable to (get local issuer|verify the first) certificate|self-signed/,
     ],
   ])('says why it is not ready: %s', async (_, listener, more, reason) => {
-    // As a service does while it starts: it lives, is not ready, and says what it waits for.
+    // Like the start of a service: it lives, is not ready, and reports what it waits for.
     const startUp = createStartUp(createLogger({ level: 'silent' }));
     const connection = openMongo({
       uri: uri(listener, more),
@@ -110,7 +110,7 @@ describeUnless(whyNoMongo(), 'MongoDB by TLS and log-in', () => {
     }
   });
 
-  it('says that the password is wrong, without telling it', async () => {
+  it('reports a wrong password, and does not show it', async () => {
     const wrong = connectMongo({ uri: uri('good', { pass: 'another-password' }), appName: 'contract' });
     const error = await wrong.then(
       () => undefined,

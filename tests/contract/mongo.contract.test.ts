@@ -10,12 +10,12 @@ import { expect } from '@jest/globals';
 import { freeze } from '../support/freeze.ts';
 import { itUnless } from '../support/skip.ts';
 
-// These end the server, so they never run on the one that MONGODB_URI names.
+// These tests end the server, so they never run on the server of MONGODB_URI.
 const missing = whyNoMongo();
 if (missing) process.stderr.write(`The loss of a MongoDB server is not tested: ${missing}.\n`);
 const test = itUnless(missing);
 
-test('a server that dies is noticed, its calls end as database_failed, and it comes back', async () => {
+test('a dead server is noticed, its calls end as database_failed, and the connection recovers', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'mongo-contract-'));
   let server = await startMongo(directory);
   const connection = await connectMongo({ uri: server.uri, appName: 'contract', databasePrefix: 'loss-' });
@@ -43,7 +43,7 @@ test('a server that dies is noticed, its calls end as database_failed, and it co
   expect(connection.notReady()).toContain('closed');
 });
 
-test('a server that stalls holds a call up no longer than its caller waits', async () => {
+test('a stalled server delays a call no longer than its caller waits', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'mongo-contract-'));
   const server = await startMongo(directory);
   const connection = await connectMongo({ uri: server.uri, appName: 'contract', databasePrefix: 'stall-' });
@@ -78,7 +78,7 @@ test('a server that stalls holds a call up no longer than its caller waits', asy
   }
 });
 
-test('a server that is not there is an error', async () => {
+test('an unavailable server is an error', async () => {
   const uri = 'mongodb://127.0.0.1:1/?directConnection=true';
   await expect(connectMongo({ uri, appName: 'contract' })).rejects.toThrow(/ECONNREFUSED/);
 });

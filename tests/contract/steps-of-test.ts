@@ -1,6 +1,6 @@
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
 
-/** Steps whose effect can be seen: the first one makes numbers unique. */
+/** Steps with a visible effect: the first step makes numbers unique. */
 export const contractSteps: ServiceSteps = {
   service: 'billing',
   steps: [

@@ -4,7 +4,7 @@ import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import { type Crash, withCrashes } from '@headset-cloud/kit/testing/crash-points.ts';
 import { contractSteps } from './steps-of-test.ts';
 
-/** Runs the steps on the server and database prefix of its arguments; the third one says where it dies. */
+/** Runs the steps. Arguments: the server's URI, the database prefix, and the failpoint at which the process dies. */
 const [uri = '', databasePrefix = '', cutAt = ''] = process.argv.slice(2);
 const next: Crash = { cutAt };
 const die = () => process.kill(process.pid, 'SIGKILL');

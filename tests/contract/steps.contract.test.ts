@@ -47,7 +47,7 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
   });
   afterEach(() => Promise.all(connections.map((connection) => connection.close())));
 
-  /** The database over a connection of its own. */
+  /** Opens the database over a separate connection. */
   async function open(uri = server.uri, more: { readonly socketTimeoutMs?: number } = {}): Promise<Store> {
     const connection = await connectMongo({ uri, databasePrefix, appName: 'steps-contract', ...more });
     connections.push(connection);
@@ -59,7 +59,7 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
   const things = () => store.collection<{ _id: number; number: number }>('things');
   const isHeld = (error: unknown) => error instanceof DomainError && error.code === 'unavailable';
 
-  /** Tries until the steps are done; returns how often another run held them. */
+  /** Retries until the steps are done; returns how often another run held them. */
   async function finish(one: StepRunner): Promise<number> {
     let held = 0;
     await waitFor('the steps', async () => {
@@ -81,17 +81,17 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
     await expect(things().insertOne({ _id: 102, number: 101 })).rejects.toMatchObject({ code: 11000 });
   }
 
-  test('several at once: each step is run by one of them, and all end', async () => {
+  test('several concurrent runs: each step is executed by one of them, and all end', async () => {
     const stores = await Promise.all([open(), open(), open()]);
     const time = createFakeTime();
     await Promise.all(stores.map((one, i) => finish(runner({ store: one, holder: `run-${i}`, time }))));
-    // One claim for each step: no lease lapsed, because no time passed.
+    // One claim for each step: no lease expired, because no time passed.
     expect(await state()).toEqual({ _id: 'steps', done: 2, beat: 2 });
     await expectDone();
   });
 
   test.each(['after store billing.schema.holder', 'after store billing.things.createIndexes'])(
-    'a run that is killed (SIGKILL) %s is continued when its lease has lapsed',
+    'a run that is killed (SIGKILL) %s is continued after its lease has expired',
     async (at) => {
       const child = spawn(
         process.execPath,
@@ -105,7 +105,7 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
     },
   );
 
-  test('indexes that were made before there were steps are found, and the documents stay', async () => {
+  test('indexes from before the introduction of steps are found, and the documents stay', async () => {
     for (const { indexes } of contractSteps.steps) {
       for (const [name, list] of Object.entries(indexes))
         await store.collection(name).createIndexes([...list]);
@@ -116,7 +116,7 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
     await expectDone();
   });
 
-  test('an index that contradicts an existing one is an error that no try repairs', async () => {
+  test('an index that contradicts an existing one is a permanent error', async () => {
     await store.collection('things').createIndexes([{ name: 'number', key: { number: -1 } }]);
     const error = await runner()
       .attempt()
@@ -126,14 +126,14 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
     expect(await state()).toEqual({ _id: 'steps', done: 0, beat: 1 });
   });
 
-  describe('when the building of an index takes longer than the time-out of a call', () => {
+  describe('when building an index takes longer than the timeout of a call', () => {
     let relay: Server;
     /** The first `createIndexes` has arrived. */
     let asked: PromiseWithResolvers<void>;
-    /** Lets the answers pass. */
+    /** Releases the answers. */
     let built: PromiseWithResolvers<void>;
 
-    /** A relay that holds the answers to `createIndexes` back until `built`. */
+    /** A relay that delays the answers to `createIndexes` until `built`. */
     beforeEach(async () => {
       [asked, built] = [Promise.withResolvers(), Promise.withResolvers()];
       relay = createServer((client) => {
@@ -166,7 +166,7 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
       relay.close();
     });
 
-    test('a step waits for it, its beat rises meanwhile, and a call would have failed', async () => {
+    test('a step waits for the index with a rising heartbeat, and an ordinary call would fail', async () => {
       const uri = new URL(server.uri);
       uri.port = String((relay.address() as AddressInfo).port);
       const slow = await open(uri.href, { socketTimeoutMs: 500 });
@@ -179,7 +179,7 @@ describeUnless(whyNoMongo(), 'the steps of a database on a MongoDB server (ADR 0
         leaseMs: 400,
       }).attempt();
       await Promise.race([asked.promise, attempt]);
-      // Begins after the step, so that the step has waited for longer when this call fails.
+      // Starts after the step, so the step has waited longer when this call fails.
       await expect(
         slow.collection('others').createIndexes([{ name: 'n', key: { n: 1 } }]),
       ).rejects.toMatchObject({ name: 'MongoNetworkTimeoutError' });

@@ -29,7 +29,7 @@ export function plain(value: unknown): unknown {
   return BSON.EJSON.serialize({ value: hideIds(value) }, { relaxed: true })['value'];
 }
 
-/** Ids made by the driver or the server; those that a scenario chose begin with zeros. */
+/** Hides ids that the driver or the server generated; ids of a scenario begin with zeros. */
 function hideIds(value: unknown): unknown {
   if (value instanceof ObjectId) return value.toHexString().startsWith('00000000') ? value : '<id>';
   if (Array.isArray(value)) return value.map(hideIds);

@@ -10,7 +10,7 @@ import { expect, it } from '@jest/globals';
 
 type Last = Map<number, 'insert' | 'raise' | 'delete'>;
 
-/** Runs the writer until it has acknowledged so much, kills it, and answers what it acknowledged. */
+/** Runs the writer until this many acknowledgements, kills it, and returns the last acknowledged values. */
 async function writeAndKill(directory: string, acknowledgements: number): Promise<Last> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'store-writer.ts'), directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -27,7 +27,7 @@ async function writeAndKill(directory: string, acknowledgements: number): Promis
   child.kill('SIGKILL');
   await closed;
   const last: Last = new Map();
-  // The last line may be cut; a line that has its end was written whole.
+  // The last line may be truncated; a line with a line end is complete.
   for (const line of output.split('\n').slice(0, -1)) {
     const [what, id] = line.split(' ');
     last.set(Number(id), what as 'insert');
@@ -35,7 +35,7 @@ async function writeAndKill(directory: string, acknowledgements: number): Promis
   return last;
 }
 
-it('every acknowledged write is there after SIGKILL, three times in a row', async () => {
+it('every acknowledged write survives SIGKILL, three times in a row', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'store-durability-'));
   const acknowledged: Last = new Map();
   try {
@@ -47,7 +47,7 @@ it('every acknowledged write is there after SIGKILL, three times in a row', asyn
       const values = new Map((await things.find({}).toArray()).map(({ _id, value }) => [_id, value]));
       const lost = [...acknowledged].filter(([id, what]) => {
         const value = values.get(id);
-        // What came after the last acknowledgement may be there too.
+        // Writes after the last acknowledgement may be present too.
         if (what === 'delete') return value !== undefined;
         if (value === undefined) return what === 'insert' || id % 5 > 0;
         return what === 'raise' && value !== 1;

@@ -5,7 +5,7 @@ import type { Scenario } from './store-scenarios.ts';
 /** A sequence of random operations, the same for the same seed. */
 export interface RandomRun {
   readonly seed: number;
-  /** What each answer is an answer to. */
+  /** The operation of each answer. */
   readonly operations: readonly string[];
   readonly scenario: Scenario;
 }
@@ -107,7 +107,7 @@ class Maker {
     const taken = new Set<unknown>();
     for (let i = 0; i <= this.below(2); i++) {
       const path = this.pick(['a', 'b', 'c', 'd', 'a.x', 'b.y', 'n', 'fresh']);
-      // Conflicting paths are refused by a rule of their own, which the scenarios test.
+      // MongoDB rejects conflicting paths, which the scenarios test.
       if (taken.has(path[0])) continue;
       taken.add(path[0]);
       const [operator, operand] = this.pick<[string, unknown]>([
@@ -121,7 +121,7 @@ class Maker {
         ['$pull', this.scalar()],
         ['$pull', { $gte: this.pick([0, 1, 'p']) }],
       ]);
-      // MongoDB refuses a $pull below a scalar, some servers that speak its protocol ignore it.
+      // MongoDB rejects a $pull below a scalar, some compatible servers ignore it.
       if (path.includes('.') && operator === '$pull') continue;
       update[operator] = { ...update[operator], [path]: operand };
     }
@@ -187,13 +187,13 @@ function pathCount(update: Document): number {
   return Object.values(update).flatMap((fields) => Object.keys(fields as Document)).length;
 }
 
-/** MongoDB does not promise which error it answers when an update has several: the code is left out. */
+/** Removes the error code: MongoDB does not promise which error it returns for an update with several errors. */
 function anyError(result: unknown): unknown {
   const { error } = (result ?? {}) as { error?: string };
   return error ? { error } : result;
 }
 
-/** Where two runs' answers differ, with what was asked; empty when nowhere. */
+/** Differences between the results of two runs, with their operations; empty: none. */
 export function differences(plan: RandomRun, one: readonly unknown[], other: readonly unknown[]): string[] {
   return plan.operations.flatMap((operation, i) => {
     const [a, b] = [JSON.stringify(sorted(one[i])), JSON.stringify(sorted(other[i]))];
@@ -201,7 +201,7 @@ export function differences(plan: RandomRun, one: readonly unknown[], other: rea
   });
 }
 
-/** Fields in the order of their names: the order of an answer's fields is not part of the contract. */
+/** Sorts fields by name: the order of an answer's fields is not part of the contract. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;

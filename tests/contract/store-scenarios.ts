@@ -2,12 +2,12 @@ import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { Binary, type Document, Long, ObjectId } from 'mongodb';
 import { type AnyCollection, answer } from './store-answers.ts';
 
-/** Runs operations on a collection of its own and answers what came back, one after the other. */
+/** Runs operations on a separate collection and returns the results, one after the other. */
 export type Scenario = (collection: AnyCollection, store: Store) => Promise<unknown[]>;
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
 
-/** Documents with every type and shape that queries treat in a way of its own. */
+/** Documents with every type and shape that queries treat specially. */
 export const varied: Document[] = [
   { _id: 1, a: 1, b: 'x', at: at(1), tags: ['red', 'blue'], inner: { n: 1, s: 'p' } },
   { _id: 2, a: 2, b: 'y', at: at(2), tags: [], inner: { n: 2 } },
@@ -33,7 +33,7 @@ export const varied: Document[] = [
 
 const oid = new ObjectId('00000000000000000000000a');
 
-/** Filters whose answers must agree, each over `varied`. */
+/** Filters with equal results, each over `varied`. */
 export const filters: Document[] = [
   {},
   { a: 1 },
@@ -96,7 +96,7 @@ export const filters: Document[] = [
   { missing: { $lt: 5 } },
 ];
 
-/** Filters that a server refuses. */
+/** Filters that a server rejects. */
 export const wrongFilters: Document[] = [
   { a: { $wrong: 1 } },
   { $wrong: [] },
@@ -108,7 +108,7 @@ export const wrongFilters: Document[] = [
   { tags: { $size: 'x' } },
 ];
 
-/** Updates, each applied to a document of its own that looks like `updated`. */
+/** Updates, each applied to a separate document that looks like `updated`. */
 export const updated: Document = {
   n: 1,
   s: 'x',
@@ -125,7 +125,7 @@ export const updated: Document = {
   bytes: new Binary(Buffer.from([0xff, 0x01])),
 };
 
-/** Updates whose answers must agree. */
+/** Updates with equal results. */
 export const updates: Document[] = [
   { $set: { n: 1 } },
   { $set: { n: 2, s: 'y', 'inner.b.c': 3, 'inner.new.deep': true } },
@@ -162,7 +162,7 @@ export const updates: Document[] = [
   { $set: { n: 7 }, $setOnInsert: { s: 'never' }, $unset: { f: '' }, $push: { tags: 'last' } },
 ];
 
-/** Updates that a server or the driver refuses. */
+/** Updates that a server or the driver rejects. */
 export const wrongUpdates: (Document | Document[])[] = [
   {},
   { n: 1 },
@@ -185,7 +185,7 @@ export const wrongUpdates: (Document | Document[])[] = [
   { $set: 5 },
 ];
 
-/** Documents and operands of which each is compared with each. */
+/** Documents and operands; each is compared with each. */
 const compared: Document[] = [
   { _id: 1, n: 1, s: 'a', at: new Date(1), tags: ['x', 'y'], inner: { n: 1 }, list: [{ id: 1, v: 1 }] },
   { _id: 2, n: 2, s: 'b', at: new Date(2), tags: [], inner: { n: 5 }, list: [{ id: 2, v: 0 }] },
@@ -208,7 +208,7 @@ const comparisons = operands.flatMap((operand): unknown[] => [
 
 const seed = (collection: AnyCollection) => collection.insertMany(varied.map((d) => ({ ...d })));
 
-/** Operations in sequences of their own. */
+/** Independent sequences of operations. */
 export const scenarios: Record<string, Scenario> = {
   'every comparison with every operand finds the same documents': async (c) => {
     await c.insertMany(compared.map((d) => ({ ...d })));
@@ -289,7 +289,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.countDocuments()),
     ];
   },
-  'inserts answer ids, keep types and refuse duplicates': async (c) => {
+  'inserts return ids, keep types and reject duplicates': async (c) => {
     const made: Document = {
       n: 1,
       when: at(1),
@@ -313,7 +313,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({}, { sort: { _id: 1 } }).toArray()),
     ];
   },
-  'updates answer counts, upserts and the document before or after': async (c) => {
+  'updates return counts, upserts and the document before or after': async (c) => {
     await seed(c);
     return [
       await answer(() => c.updateOne({ _id: 1 }, { $set: { a: 5 } })),
@@ -360,7 +360,7 @@ export const scenarios: Record<string, Scenario> = {
         c.findOneAndUpdate({ _id: 1, 'list.id': { $gte: 3 } }, { $inc: { 'list.$.v': 30 } }, after),
       ),
       await answer(() => c.findOneAndUpdate({ _id: 1, tags: 'b' }, { $set: { 'tags.$': 'B' } }, after)),
-      // The first change takes away what made the item fit; the second means the same item.
+      // The first change makes the item no longer match; the second means the same item.
       await answer(() =>
         c.findOneAndUpdate({ _id: 1, 'list.id': 2 }, { $set: { 'list.$.id': 9, 'list.$.v': 99 } }, after),
       ),
@@ -368,7 +368,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.findOne({ _id: 1 })),
     ];
   },
-  'an update below a field changes neither what was found nor what stays': async (c) => {
+  'an update below a field changes neither returned documents nor other fields': async (c) => {
     const first = {
       a: { b: { c: 1, kept: [1] } },
       list: [
@@ -383,7 +383,7 @@ export const scenarios: Record<string, Scenario> = {
     return [
       before,
       await answer(() => c.findOne({ _id: 1 })),
-      // One that changes nothing, and one that is refused half-way.
+      // An update without a change, and an update that is rejected halfway.
       await answer(() => c.updateOne({ _id: 1 }, { $set: { 'a.b.c': 2 } })),
       await answer(() => c.updateOne({ _id: 1 }, { $set: { 'a.b.c': 9, 'other.x.y': 1 } })),
       await answer(() =>
@@ -392,7 +392,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.findOne({ _id: 1 })),
     ];
   },
-  'deletes answer counts': async (c) => {
+  'deletes return counts': async (c) => {
     await seed(c);
     return [
       await answer(() => c.deleteOne({ b: 'x' })),
@@ -410,7 +410,7 @@ export const scenarios: Record<string, Scenario> = {
       { updateOne: { filter: { _id: 20 }, update: { $inc: { a: 1 } } } },
       { updateMany: { filter: { b: 'x' }, update: { $set: { b: 'X' } } } },
       { updateOne: { filter: { _id: 21 }, update: { $set: { a: 1 } }, upsert: true } },
-      // The document is there, and does not fit: the upsert inserts it a second time.
+      // The document exists and does not match: the upsert inserts it a second time.
       { updateOne: { filter: { _id: 1, a: 'no' }, update: { $set: { a: 2 } }, upsert: true } },
       { updateOne: { filter: { _id: 2 }, update: { $set: { whole: 'new' } } } },
       { updateOne: { filter: { _id: 22 }, update: { $set: { whole: 'new' } }, upsert: true } },
@@ -427,7 +427,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({}, { sort: { _id: 1 } }).toArray()),
     ];
   },
-  'unique indexes refuse, at every way in': async (c) => {
+  'unique indexes reject duplicates of every kind of write': async (c) => {
     return [
       await answer(() =>
         c.createIndexes([
@@ -454,7 +454,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({}, { sort: { _id: 1 } }).toArray()),
     ];
   },
-  'sparse, partial and array indexes hold what they should': async (c) => {
+  'sparse, partial and array indexes contain the right documents': async (c) => {
     await c.createIndexes([
       { key: { s: 1 }, unique: true, sparse: true },
       { key: { p: 1 }, unique: true, partialFilterExpression: { live: true } },
@@ -484,7 +484,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({ tags: { $in: ['a', 'b'] } }).toArray()),
     ];
   },
-  'a unique index of documents with one of its fields, beside an index that has all of them': async (c) => {
+  'a partial unique index over two fields, with a second index': async (c) => {
     await c.createIndexes([
       { key: { 'active.owner': 1, 'active.slot': 1 }, name: 'all' },
       {
@@ -524,7 +524,7 @@ export const scenarios: Record<string, Scenario> = {
       await answer(() => c.find({}, { sort: { _id: 1 } }).toArray()),
     ];
   },
-  'a sort over arrays counts the least item, or the greatest, of all of them': async (c) => {
+  'a sort over arrays uses the least or the greatest item': async (c) => {
     await c.createIndexes([{ key: { tags: 1 } }, { key: { lone: 1 }, sparse: true }]);
     await c.insertMany([
       { _id: 1, tags: [1, 9] },
@@ -539,7 +539,7 @@ export const scenarios: Record<string, Scenario> = {
       await ids({}, { lone: 1 }),
     ];
   },
-  'index names and refusals': async (c) => [
+  'index names and rejected indexes': async (c) => [
     await answer(() => c.createIndexes([{ key: { a: 1, 'b.c': -1 } }, { key: { a: 1 }, name: 'mine' }])),
     await answer(() => c.createIndexes([{ key: { a: 1 }, name: 'mine' }])),
     await answer(() => c.createIndexes([{ key: { b: 1 }, name: 'mine' }])),

@@ -7,7 +7,7 @@ import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { StoreConnection } from '@headset-cloud/kit/store/types.ts';
 
-/** A store to run operations on, with what it needs to be ended. */
+/** A store for operations, and the function that stops it. */
 export interface Stack {
   readonly connection: StoreConnection;
   stop(): Promise<void>;
@@ -33,7 +33,7 @@ export function whyNoServer(): string | undefined {
   return process.env['MONGODB_URI'] ? undefined : whyNoMongo();
 }
 
-/** A server over the wire: the one that MONGODB_URI names, or one started for this run. */
+/** A server over the network: the server of MONGODB_URI, or a server started for this run. */
 export async function serverStack(): Promise<Stack> {
   const databasePrefix = `contract-${Date.now().toString(36)}-`;
   const connect = (uri: string) => connectMongo({ uri, databasePrefix, appName: 'store-contract' });

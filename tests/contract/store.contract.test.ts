@@ -16,7 +16,7 @@ import {
 } from './store-scenarios.ts';
 import { embeddedStack, type Stack, serverStack, whyNoServer } from './store-stacks.ts';
 
-/** The embedded store and a MongoDB server return the same answers (rule C5). */
+/** The embedded store and a MongoDB server return the same results (rule C5). */
 const missing = whyNoServer();
 if (missing) process.stderr.write(`The embedded store is not compared with a server: ${missing}.\n`);
 const onServer = itUnless(missing);
@@ -40,7 +40,7 @@ const run = (stack: Stack, scenario: Scenario): Promise<unknown[]> => {
   return scenario(store.collection(`c${count++}`) as AnyCollection, store);
 };
 
-/** Expects the same answers from both stores. */
+/** Expects the same results from both stores. */
 async function agree(scenario: Scenario): Promise<void> {
   expect(await run(embedded, scenario)).toEqual(await run(server as Stack, scenario));
 }
@@ -131,7 +131,7 @@ describe.each([
   const callers = Array.from({ length: 32 }, (_unused, i) => i);
   const fresh = () => stack().connection.database('contract').collection(`race${count++}`) as AnyCollection;
 
-  test('of 32 callers that raise a value by condition, none overtakes another', async () => {
+  test('32 callers that raise a value by condition do not overwrite each other', async () => {
     const c = fresh();
     await c.insertOne({ _id: 'n', value: 0, raisedBy: [] });
     const raised = await Promise.all(
@@ -154,7 +154,7 @@ describe.each([
     expect(last?.['raisedBy']).toHaveLength(32 * 5);
   });
 
-  test('a unique index lets one of 32 inserts through', async () => {
+  test('a unique index allows one of 32 inserts', async () => {
     const c = fresh();
     await c.createIndexes([{ key: { name: 1 }, unique: true }]);
     const results = await Promise.all(callers.map((i) => answer(() => c.insertOne({ _id: i, name: 'one' }))));
@@ -162,7 +162,7 @@ describe.each([
     expect(await c.countDocuments({ name: 'one' })).toBe(1);
   });
 
-  test('32 upserts of one _id make one document, and lose no increment that was acknowledged', async () => {
+  test('32 upserts of one _id create one document, and lose no acknowledged increment', async () => {
     const c = fresh();
     const results = await Promise.all(
       callers.map((i) =>

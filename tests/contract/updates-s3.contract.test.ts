@@ -13,7 +13,7 @@ import { pino } from 'pino';
 import { request } from 'undici';
 import { describeUnless } from '../support/skip.ts';
 
-/** The updates service on S3, which tells nobody when an upload has arrived. */
+/** The updates service on S3, which sends no notification when an upload has arrived. */
 const missing = process.env['S3_ENDPOINT'] ? 'a server that can be killed is not S3_ENDPOINT’s' : whyNoS3();
 describeUnless(missing, 'updates on S3', () => {
   let directory: string;
@@ -53,7 +53,7 @@ describeUnless(missing, 'updates on S3', () => {
     return found?.state;
   };
 
-  it('the sweeper finds what has arrived, though nobody asks', async () => {
+  it('the sweeper finds an upload without a call', async () => {
     await upload('1', await makeApk({ versionName: '1' }));
     await waitFor('the sweep', async () => {
       world.nowMs += 100;
@@ -61,16 +61,16 @@ describeUnless(missing, 'updates on S3', () => {
     });
   });
 
-  it('a list finds it, though the sweeper does not look yet', async () => {
+  it('a list call finds an upload before the sweeper runs', async () => {
     await upload('2', await makeApk({ versionName: '2' }));
-    // The service's clock stands still. A list waits for a check for a short time only; its outcome shows later.
+    // The service's clock does not advance. A list waits only briefly for a check; a later list shows its result.
     await waitFor('the version', async () => {
       const { appVersions } = await world.updates.listApps({ caller: callerOf(), package: app });
       return appVersions.some((v) => v.version === '2');
     });
   });
 
-  it('a package that is not whole is rejected, whoever looks, and the same URL takes another try', async () => {
+  it('an incomplete package is rejected by list and sweeper, and the same URL accepts another upload', async () => {
     const apk = await makeApk({ versionName: '3' });
     const { urls } = await ask('3', apk.length);
     const put = async (body: Buffer) => {
@@ -99,7 +99,7 @@ describeUnless(missing, 'updates on S3', () => {
     expect((await look())?.reason).toBe('');
   });
 
-  it('while S3 is away uploads are unavailable and leave nothing behind; lists and updates continue', async () => {
+  it('while S3 is unavailable uploads fail and leave nothing behind; lists and updates continue', async () => {
     await upload('4', await makeApk({ versionName: '4' }));
     const count = async () =>
       Promise.all(
@@ -113,7 +113,7 @@ describeUnless(missing, 'updates on S3', () => {
     expect(appVersions.map((v) => v.version)).toEqual(['3', '2', '1']);
     const call = { caller: callerOf(), deviceId: '350000000000018', package: app, version: '1' };
     expect((await world.updates.updateApp(call)).transactionId).toBe(1n);
-    // What had arrived before is found afterwards.
+    // An earlier upload is found afterwards.
     await server.restart();
     await waitFor('the sweep', async () => {
       world.nowMs += 1000;
@@ -123,7 +123,7 @@ describeUnless(missing, 'updates on S3', () => {
     expect((await ask('5', 10)).urls).toHaveLength(1);
   });
 
-  it('a bucket that is missing or away is named in the log and the metric, also when it goes later', async () => {
+  it('a bucket that is missing or unavailable is named in the log and the metric, also if this happens later', async () => {
     const lines: { level: number; msg: string }[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) });
     const other = new World(
@@ -170,7 +170,7 @@ describeUnless(missing, 'updates on S3', () => {
     }
   });
 
-  it('credentials that were rotated away are named, and new ones work after a start', async () => {
+  it('replaced credentials are named, and new ones work after a start', async () => {
     const { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, S3_REGION: region } = server.environment;
     const at = { endpoint, publicEndpoint: undefined, bucket, region, tempDir: join(directory, 'temp') };
     const right = process.env['AWS_SECRET_ACCESS_KEY'];
@@ -193,10 +193,10 @@ describeUnless(missing, 'updates on S3', () => {
     }
   });
 
-  it('a full disk where uploads are checked puts the check off, loses nothing and leaves no part behind', async () => {
+  it('a full disk for checks delays the check, loses nothing and leaves no part behind', async () => {
     const { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, S3_REGION: region } = server.environment;
     const tempDir = join(directory, 'full');
-    // As a disk does that is full after a few bytes.
+    // Simulates a disk that is full after a few bytes.
     const openFile = (path: string) => {
       const file = openSync(path, 'wx');
       return new Writable({
@@ -238,7 +238,7 @@ describeUnless(missing, 'updates on S3', () => {
   });
 
   // protects against files/swap
-  it('a file put to the URL of a deliverable version changes nothing that is delivered, and is removed', async () => {
+  it('a file uploaded to the URL of a deliverable version does not change the delivered file, and is removed', async () => {
     const apk = await makeApk({ versionName: '6' });
     const { urls } = await ask('6', apk.length);
     const put = async (body: Buffer) => {

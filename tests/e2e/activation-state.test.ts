@@ -5,8 +5,8 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import jwt from 'jsonwebtoken';
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
 
-/** What belongs to an activation stays in it (rule A7), and the network status is the cloud's (rule A21). */
-describeOnStack('what an application sees of a headset', () => {
+/** Data of an activation belongs to this activation only (rule A7); the cloud determines the network status (rule A21). */
+describeOnStack('the state of a headset, as an application sees it', () => {
   let first: Tenant;
   let next: Tenant;
   let device: HeadsetKeyFile;
@@ -22,7 +22,7 @@ describeOnStack('what an application sees of a headset', () => {
     await Promise.all([first.close(), next.close()]);
   });
 
-  /** A headset whose every message is written here. */
+  /** A headset session with messages written by the test. */
   async function session(activationEpoch: number) {
     const iat = Math.floor(Date.now() / 1000);
     const claims = { sub: device.deviceId, aud: 'headset-cloud/device-link', iat, exp: iat + 120 };
@@ -35,14 +35,14 @@ describeOnStack('what an application sees of a headset', () => {
     });
     return { headset, welcome: await headset.next('welcome') };
   }
-  /** Waits until the application sees the begin of the session: from then on it concerns no later one. */
+  /** Waits until the application sees the beginning of the session, which then belongs to this application only. */
   const seenOnline = (of: Tenant) =>
     waitFor('the session to be seen', async () => {
       const { network, firmware } = await status(of);
       return network === 'connectivity_online' && firmware !== null;
     });
   let reportId = 0;
-  /** Reports, and waits until it is durable. */
+  /** Sends a report, and waits until it is durable. */
   async function say(headset: RawHeadset, activationEpoch: number, body: object, more: object = {}) {
     reportId += 1;
     const id = BigInt(reportId);
@@ -76,10 +76,10 @@ describeOnStack('what an application sees of a headset', () => {
   };
 
   // protects against headsets/other-epoch
-  it('an app’s answer belongs to the activation in which it was given, whenever it comes', async () => {
+  it('an app’s answer belongs to the activation in which the app gave it, whenever it arrives', async () => {
     await first.activate(device);
     const { headset } = await session(1);
-    /** Does everything that is offered up to a transaction, and says what became of it. */
+    /** Answers the offers up to a transaction, and returns the messages for that transaction. */
     const doneTo = async (last: number, epoch: number) => {
       for (let id = 0n; id < BigInt(last); ) {
         const offer = await waitFor('the next offer', () =>
@@ -103,7 +103,7 @@ describeOnStack('what an application sees of a headset', () => {
     await next.activate(device);
     await answer(ids[0], 1, 'in time');
     await answer(ids[1], 3, 'seen while the next one has the headset');
-    // Reports of a headset are judged in their order: this one comes after them.
+    // Reports of a headset are processed in order, and this report is the last one.
     const last = await next.command(device);
     await doneTo(last, 3);
     expect(await next.ended(last)).toMatchObject({ result: 'success' });
@@ -116,34 +116,34 @@ describeOnStack('what an application sees of a headset', () => {
   });
 
   // protects against callbacks/other-customer
-  it('the next application gets nothing of the former one’s apps, which run until the headset has taken the change', async () => {
+  it('the next application gets nothing from apps of the previous application, which run until the headset applies the change', async () => {
     await first.activate(device);
     const headset = first.headset(device);
     headset.connect();
     const has = (of: Tenant) =>
       waitFor('the activation', () => headset.journal.activation.applicationId === of.applicationId);
     await has(first);
-    // The call of an app that never returns: whatever comes after it waits for its turn.
+    // An app call that never returns delays everything behind it.
     const endless = await first.command(device, { package: endlessPackage });
     await waitFor('the call', () => headset.effects.has(endless));
     await deactivate(first);
     const activation = await next.activate(device);
     await waitFor('the offer', () => headset.journal.held.get(activation)?.state === 'started');
     expect(headset.journal.activation.applicationId).toBe(first.applicationId);
-    const tell = (customData: string) =>
+    const reportAnswer = (customData: string) =>
       headset.report({ case: 'customData', value: { success: true, customData } });
-    tell('of the former application');
+    reportAnswer('of the former application');
     headset.disconnect();
     await has(next);
-    tell('of the next application');
-    const told = () => JSON.stringify(next.integrator.received.map(({ body }) => body));
+    reportAnswer('of the next application');
+    const bodies = () => JSON.stringify(next.integrator.received.map(({ body }) => body));
     // In the order of the reports (rule A20).
-    await waitFor('the callback', () => told().includes('of the next application'));
-    expect(told()).not.toContain('of the former application');
+    await waitFor('the callback', () => bodies().includes('of the next application'));
+    expect(bodies()).not.toContain('of the former application');
   });
 
   // protects against rest/former-application
-  it('the next application sees nothing of before, whatever comes late, and then what is its own', async () => {
+  it('the next application sees no earlier data, whatever arrives late, and then its own data', async () => {
     await first.activate(device);
     const { headset } = await session(1);
     await seenOnline(first);
@@ -154,7 +154,7 @@ describeOnStack('what an application sees of a headset', () => {
     const list = async () => (await next.call(200, 'GET', '/devices/status')).body.devices[0];
     expect(await status(next)).toMatchObject({ ...nothing, network: 'connectivity_online' });
     expect(await list()).toEqual(await status(next));
-    // What happened before, told late; then what is the next one's own.
+    // First a late report of the previous activation; then a report of the next activation.
     await say(headset, 1, change(everything), { occurredAtMs: BigInt(Date.now() + 60_000) });
     await say(headset, 2, change({ power: 'finished' }));
     await say(headset, 3, change({ batteryPercentage: 7 }));
@@ -165,7 +165,7 @@ describeOnStack('what an application sees of a headset', () => {
     expect(await list()).toEqual(own);
   });
 
-  it('a snapshot shows everything as it is now, and notifies nobody', async () => {
+  it('a snapshot shows the current state, and sends no notification', async () => {
     await first.activate(device);
     const { headset } = await session(1);
     await seenOnline(first);
@@ -178,20 +178,20 @@ describeOnStack('what an application sees of a headset', () => {
     const id = `device-${device.deviceId}-${last}-charging`;
     await waitFor('the change', () => notified(next).includes(id));
     expect(notified(next)).toEqual([id]);
-    // The change is published at the same time as it is stored.
+    // The change is published when it is stored.
     expect(await shows(next, { charging: 'stop_charging' })).toMatchObject({
       ...{ power: 'started', wearing: 'device_wear', charging: 'stop_charging', batteryPercentage: 80 },
       ...{ latitude: 35.5, longitude: 139.5, firmware: { version: '9.003.0' }, apps: [], lang: ['en'] },
     });
   });
 
-  it('the next application’s work waits until the headset has been told whose it is, also when activation and reset were canceled', async () => {
+  it('the next application’s work waits until the headset knows its activation, also if activation and reset were canceled', async () => {
     await first.activate(device);
     const { headset } = await session(1);
     await seenOnline(first);
     await deactivate(first);
     await next.activate(device);
-    // Until a cancellation comes before the headset is handed the reset. A reset device stays activated.
+    // Repeats until a cancellation precedes the delivery of the reset. A reset device stays activated.
     const path = `/devices/${device.deviceId}`;
     await waitFor('a canceled reset', async () => {
       const { transactionId } = (await next.call(201, 'PUT', `${path}/reset`)).body;
@@ -205,13 +205,13 @@ describeOnStack('what an application sees of a headset', () => {
     expect(headset.ids('start')).not.toContain(work);
     const after = await session(1);
     expect(after.welcome.activation).toMatchObject({ applicationId: next.applicationId });
-    // Its hello held nothing: so it is offered again, behind what else waits.
+    // Its hello held nothing, so the transaction is offered again, after other waiting transactions.
     await waitFor('the offer', () => after.headset.ids('offer').includes(work));
     for (const id of after.headset.ids('offer')) after.headset.ready(id);
     await waitFor('the start', () => after.headset.ids('start').includes(work));
   });
 
-  it('a headset learns its activation from the welcome, and from a later one that it was canceled', async () => {
+  it('the welcome contains the activation; a later welcome contains its cancellation', async () => {
     const clientId = `client-${reportId}-${device.deviceId}`;
     const body = { mimiClientId: clientId, mimiClientSecret: 'hush-hush-hush' };
     const { transactionId } = (await first.call(201, 'POST', `/devices/${device.deviceId}`, body)).body;
@@ -220,7 +220,7 @@ describeOnStack('what an application sees of a headset', () => {
       ...{ epoch: 1n, revision: BigInt(transactionId), sinceEpoch: 1n },
       ...{ applicationId: first.applicationId, clientId, clientSecret: 'hush-hush-hush' },
     });
-    // The hello counts for the activation that was current, although the headset did not know it.
+    // The hello counts for the current activation, although the headset did not know it.
     await waitFor('the hello', async () => (await status(first))['firmware'] !== null);
     headset.close();
     await waitFor('the cancellation', async () => {
@@ -239,7 +239,7 @@ describeOnStack('what an application sees of a headset', () => {
     const date = expect.stringMatching(/^\d{4}-.*Z$/);
     const online = await shows(first, { network: 'connectivity_online' });
     expect(online).toMatchObject({ networkUpdateDate: date });
-    // The headset's own word changes nothing.
+    // The network status that the headset reports has no effect.
     await say(headset, 1, change({ network: 'connectivity_offline', batteryPercentage: 5 }));
     await shows(first, { batteryPercentage: 5, network: 'connectivity_online' });
     headset.close();

@@ -33,7 +33,7 @@ describeOnStack('a canceled activation', () => {
   const hasTaken = (headset: Headset, clientId: string) =>
     waitFor(`the activation ${clientId}`, () => headset.journal.activation.clientId === clientId);
 
-  it('by request: the answer comes when device, slot and client id are free', async () => {
+  it('by request: the answer is sent when device, slot and client id are free', async () => {
     const clientId = freshClientId();
     const id = await activate(clientId);
     expect(await cancel()).toEqual([id]);
@@ -46,7 +46,7 @@ describeOnStack('a canceled activation', () => {
       ...{ result: 'failure', message: 'The transaction was canceled by a cancel request.' },
     });
     expect(await shown()).toEqual(deactivated());
-    // Nothing but what was requested is in the list.
+    // The list contains only what was requested.
     expect((await tenant.transactions()).map(({ transactionId }) => transactionId)).toHaveLength(2);
   });
 
@@ -63,7 +63,7 @@ describeOnStack('a canceled activation', () => {
     expect(await slots()).toBe(1);
   });
 
-  it('that repeated another one: that one is in force again, in the cloud and on the headset', async () => {
+  it('that repeated an earlier one restores the earlier one, in the cloud and on the headset', async () => {
     const [former, newer] = [freshClientId(), freshClientId()];
     const stateDir = mkdtempSync(join(stack.dataDir, 'headset-'));
     const headset = tenant.headset(device, { stateDir });

@@ -63,7 +63,7 @@ describeOnStack('activation', () => {
   });
 
   // proves api/8/not-contracted
-  it('holds the contract’s limit, frees a slot with a deactivation, and names no third device', async () => {
+  it('enforces the contract’s limit, frees a slot with a deactivation, and lists no third device', async () => {
     const tenant = await newTenant({ devices: 3, activationLimit: 2 });
     const [one, two, three] = tenant.devices;
     await activate(tenant, 201, freshClientId(), one);
@@ -78,7 +78,7 @@ describeOnStack('activation', () => {
     expect(await slots(tenant)).toBe(2);
   });
 
-  it('of many first activations at once exactly as many succeed as the contract has slots', async () => {
+  it('of many concurrent first activations exactly as many succeed as the contract has slots', async () => {
     const tenant = await newTenant({ devices: 8, activationLimit: 3 });
     const answers = await Promise.all(
       tenant.devices.map((d) => tenant.api.app('POST', path(d), { clientId: freshClientId() })),
@@ -88,7 +88,7 @@ describeOnStack('activation', () => {
     expect(await slots(tenant)).toBe(3);
   });
 
-  it('is not refused for the last slot that another call takes and, being refused, frees', async () => {
+  it('is not rejected because another call reserves the last slot, is rejected and releases the slot', async () => {
     const tenant = await newTenant({ devices: 3, activationLimit: 2 });
     const [one, other, third] = tenant.devices;
     const post = async (device: HeadsetKeyFile | undefined, clientId: string) =>
@@ -104,7 +104,7 @@ describeOnStack('activation', () => {
   });
 
   // protects against rest/imei
-  it('refuses a device that the contract does not name, or no longer names', async () => {
+  it('rejects a device that is not or no longer part of the contract', async () => {
     const tenant = await newTenant({ devices: 2 });
     const [named, other] = tenant.devices;
     await admin().devices.putContract({
@@ -137,7 +137,7 @@ describeOnStack('activation', () => {
     expect((await activate(one, 403, clientId)).body).toEqual(inUse);
   });
 
-  it('again with the same client id: 201 with a new transaction, no second slot, and no loss of what waits', async () => {
+  it('repeated with the same client id: 201 with a new transaction, no second slot, and no loss of waiting operations', async () => {
     const tenant = await newTenant({ devices: 1, activationLimit: 1 });
     const clientId = freshClientId();
     const first = (await activate(tenant, 201, clientId)).body.transactionId;
@@ -154,7 +154,7 @@ describeOnStack('activation', () => {
     });
   });
 
-  it('another client id replaces the first, which is then free', async () => {
+  it('another client id replaces the first one, which can then be used again', async () => {
     const tenant = await newTenant({ devices: 2, activationLimit: 2 });
     const [device, other] = tenant.devices;
     const [first, second] = [freshClientId(), freshClientId()];
@@ -164,7 +164,7 @@ describeOnStack('activation', () => {
     expect(await slots(tenant)).toBe(1);
     expect((await activate(tenant, 403, second, other)).body).toEqual(inUse);
     await activate(tenant, 201, first, other);
-    // A replacement that is refused changes nothing.
+    // A rejected replacement changes nothing.
     expect((await activate(tenant, 403, first, device)).body).toEqual(inUse);
     expect(await activation(tenant, device)).toMatchObject({ clientId: second });
   });
@@ -205,7 +205,7 @@ describeOnStack('activation', () => {
   );
 
   // proves api/6/deactivated, api/8/403-not-activated
-  it('never activated, and deactivated: no call on the device is taken', async () => {
+  it('never activated, and deactivated: every call on the device is rejected', async () => {
     const tenant = await newTenant({ devices: 1 });
     const deviceId = tenant.devices[0]?.deviceId ?? '';
     const on = path(tenant.devices[0]);
@@ -297,7 +297,7 @@ describeOnStack('activation', () => {
       expect([await activation(tenant), await tenant.transactions()]).toEqual(before);
     });
 
-    it('an id of 255 characters is taken', async () => {
+    it('an id of 255 characters is accepted', async () => {
       const clientId = freshClientId().padEnd(255, 'x');
       await activate(tenant, 201, clientId);
       expect(await activation(tenant)).toMatchObject({ clientId });

@@ -10,7 +10,7 @@ import { crashingAt } from '../faults/inside/environment.ts';
 import { ctl, ctlJson, ctlWith } from './ctl.ts';
 import { createTenant, describeOnStack, ownBacking, stack as suiteStack, type Tenant } from './harness.ts';
 
-/** Who did what (ADR 0044). */
+/** Records of operators' and integrators' changes (ADR 0044). */
 
 interface ShownRecord {
   readonly recordId: string;
@@ -20,7 +20,7 @@ interface ShownRecord {
   readonly actor: Readonly<Record<string, string>>;
 }
 
-describeOnStack('the record of who did what', () => {
+describeOnStack('the audit log of changes', () => {
   let tenant: Tenant;
   beforeAll(async () => {
     tenant = await createTenant();
@@ -78,7 +78,7 @@ describeOnStack('the record of who did what', () => {
     expect(text.out).toMatch(/^TIME +ACTOR +FROM +ACTION +CHANGED +FIELDS/);
   });
 
-  it('a change of a contract names what it changed, and leaves the rest', async () => {
+  it('a change of a contract names the changed fields, and keeps the others', async () => {
     const before = (await ctlJson('contracts', 'show', tenant.applicationId)).contract;
     const imei = `35${String(Date.now()).slice(-13)}`;
     const as = { DEVICES_ADMIN: suiteStack.admin.devices, OPERATOR: 'Lee' };
@@ -97,7 +97,7 @@ describeOnStack('the record of who did what', () => {
     expect((await ctlJson('contracts', 'show', tenant.applicationId)).contract).toEqual(before);
   });
 
-  it('an action that no record has is refused with those that there are', async () => {
+  it('an unknown action is rejected with the list of known actions', async () => {
     const { exitCode, err } = await ctl('audit', 'list', '--action', 'PutContracts');
     expect([exitCode, err]).toEqual([
       1,
@@ -136,7 +136,7 @@ describeOnStack('a process killed right after a change', () => {
     if (folder) rmSync(folder, { recursive: true, force: true });
   });
 
-  it('leaves its record, once', async () => {
+  it('leaves one record', async () => {
     const applicationId = await provisionApplication(createAdmin(stack.admin), {
       ...{ developerId: 'audited', clientIds: [client.clientId], name: 'audited', activationLimit: 1 },
       deviceIds: [],
@@ -150,7 +150,7 @@ describeOnStack('a process killed right after a change', () => {
       await stack.ready();
       const killed = process.exited;
       const settings = { fileUploadEvent: 'http://127.0.0.1:9/' };
-      // Its answer is lost with the process.
+      // The process is killed before its answer.
       void api.app('PATCH', '', settings).catch(() => {});
       expect(await killed).toBe('SIGKILL');
       process.start();

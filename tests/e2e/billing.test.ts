@@ -8,13 +8,13 @@ import { startSora } from './sora.ts';
 const hourMs = 3_600_000;
 /** The default of BILLING_TIME_ZONE is UTC+9. */
 const zoneMs = 9 * hourMs;
-/** The month in which a test has begun. */
+/** The month in which a test began. */
 let [year, month] = [0, 0];
 const shifted = (months: number) => {
   const at = new Date(Date.UTC(year, month - 1 + months));
   return [at.getUTCFullYear(), at.getUTCMonth() + 1] as const;
 };
-/** The first moment of the month so many months from now, in the billing time zone. */
+/** Start of the month this many months from now, in the billing time zone. */
 const monthStartMs = (months: number) => Date.UTC(year, month - 1 + months) - zoneMs;
 const ctlMonth = (months: number) => {
   const [y, m] = shifted(months);
@@ -55,7 +55,7 @@ describeOnStack('billing', () => {
   beforeEach(open);
   afterEach(close);
 
-  /** Runs a test of the current month again, from its beginning, if that month has ended meanwhile. */
+  /** Repeats a test of the current month if that month ended during the test. */
   const inOneMonth = (test: () => Promise<void>) => async () => {
     for (;;) {
       try {
@@ -72,7 +72,7 @@ describeOnStack('billing', () => {
     const [y, m] = shifted(months);
     return (await of.call(200, 'GET', `/billing?year=${y}&month=${m}`)).body;
   }
-  /** What is told of activations and usage arrives a little later. */
+  /** Waits for the bill: activations and usage arrive a little later. */
   async function becomes(expected: object, months = 0, of = tenant) {
     let last: unknown;
     await waitFor('the bill', async () => {
@@ -102,7 +102,7 @@ describeOnStack('billing', () => {
 
   // proves api/3/plan, api/3/billing-devices, api/3/billing-others, api/7/billing, api/9/usage-hours
   it(
-    'of the current month has devices, plans, hours and what no device is known of',
+    'the current month has devices, plans, hours and usage of unknown devices',
     inOneMonth(async () => {
       await tenant.activate(first);
       await tenant.activate(second);
@@ -143,12 +143,12 @@ describeOnStack('billing', () => {
 
   // proves api/3/billing-counts
   it(
-    'tells activateDevices of the current month alone; a month to come is zeros',
+    'returns activateDevices for the current month only; a future month has zeros',
     inOneMonth(async () => {
       await tenant.activate(first);
       await used('late', { device: first.deviceId, startMs: monthStartMs(0) - hourMs / 2, forMs: hourMs });
       await used('ahead', { device: first.deviceId, startMs: monthStartMs(1), forMs: hourMs });
-      // Over the border: half an hour in each month.
+      // Across the end of the month: half an hour in each month.
       const devices = [device(first.deviceId, 1, 0)];
       await becomes({ numberOfDevices: 1, activateDevices: 1, devices, others: nothing.others });
       expect(await bill(-1)).toEqual({ ...nothing, devices });
@@ -158,13 +158,13 @@ describeOnStack('billing', () => {
   );
 
   it(
-    'of a device that changes its application stands in both, each with its own usage',
+    'a device that changes its application is listed in both, each with its own usage',
     inOneMonth(async () => {
       await tenant.activate(first);
       const headset = tenant.headset(first);
       headset.connect();
       await waitFor('the activation', () => headset.journal.activationEpoch > 0);
-      // Its beginning may not be in the month before.
+      // The start must not be in the previous month.
       const startedAtMs = BigInt(Math.max(ago(2000), monthStartMs(0)));
       const speech = { case: 'speechUsage', value: { startedAtMs, durationMs: 1000n } } as const;
       headset.report(speech);
@@ -211,7 +211,7 @@ describeOnStack('billing', () => {
 
   // rule A24
   it(
-    'has what began by wrong clocks of headsets and Sora before the activation in the month in which it arrived',
+    'usage that began before the activation, by wrong clocks of headsets or Sora, is in the month of its arrival',
     inOneMonth(async () => {
       await tenant.activate(first);
       const headset = tenant.headset(first);
@@ -247,7 +247,7 @@ describeOnStack('billing', () => {
 
   // protects against stores/false-usage
   it(
-    'counts the same usage once, and refuses other content under its id',
+    'counts the same usage once, and rejects other content under its id',
     inOneMonth(async () => {
       const startMs = monthStartMs(0);
       const given = { device: first.deviceId, startMs, forMs: hourMs };
@@ -292,7 +292,7 @@ describeOnStack('billing', () => {
 
   // Rule A22.
   it.each(['year=2022&month=1', 'year=2022&month=12', 'year=9999&month=12'])(
-    '?%s can be asked for',
+    '?%s can be requested',
     async (query) => {
       expect((await tenant.call(200, 'GET', `/billing?${query}`)).body).toEqual(nothing);
     },

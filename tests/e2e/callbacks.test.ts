@@ -20,7 +20,7 @@ describeOnStack('callbacks', () => {
     await Promise.all(receivers.map((r) => r.close()));
   });
 
-  /** Sends the tenant's callbacks to a receiver of the test's own from now on. */
+  /** Sends the tenant's callbacks to a receiver of this test from now on. */
   async function receiver(
     reply: (arrival: Arrival, earlier: readonly Arrival[]) => Reply | Promise<Reply>,
     of = tenant,
@@ -37,7 +37,7 @@ describeOnStack('callbacks', () => {
       const found = arrivalsOf(r, id);
       return found.length >= count && found;
     });
-  /** A command that has nothing to call ends at once, with one callback. */
+  /** A command without anything to call ends at once, with one callback. */
   const failingCommand = async (of = tenant): Promise<number> =>
     (await of.call(201, 'PUT', `/devices/${of.devices[0]?.deviceId}/commands`, { launchType: 'activity' }))
       .body.transactionId;
@@ -47,7 +47,7 @@ describeOnStack('callbacks', () => {
     for (const part of parts) made.update(part);
     return made.digest(encoding);
   };
-  /** Undefined: a callback that went out at once is not recorded yet (ADR 0050). */
+  /** Undefined: a callback that was sent at once is not stored yet (ADR 0050). */
   const record = async (notificationId: string) => {
     try {
       return await admin().notifier.getDelivery({ notificationId });
@@ -62,7 +62,7 @@ describeOnStack('callbacks', () => {
 
   // proves cb/6/signature, cb/6/application-header, cb/7/post
   // protects against callbacks/forged
-  it('are POSTed as JSON to the very address, with the application and both signatures over the very bytes', async () => {
+  it('are POSTed as JSON to the exact URL, with the application and both signatures over the exact bytes', async () => {
     const taking = await receiver(() => 200);
     const fromMs = Date.now();
     const id = await failingCommand();
@@ -71,7 +71,7 @@ describeOnStack('callbacks', () => {
     const { method, path, headers, headerNames, bytes, body } = arrival as Arrival;
     const key = await currentKey();
     expect({ method, path }).toEqual({ method: 'POST', path: '/hook?source=cloud' });
-    // Some servers compare header names letter by letter (rule A22).
+    // Some servers compare header names case-sensitively (rule A22).
     expect(headerNames).toEqual(expect.arrayContaining(['X-TLPF-NOTIFICATION-KEY', 'applicationId']));
     expect(headers).toMatchObject({
       'content-type': 'application/json',
@@ -100,27 +100,30 @@ describeOnStack('callbacks', () => {
   });
 
   // Rule A22.
-  it('reach a destination whose scheme is written in capitals', async () => {
+  it('reach an endpoint whose URL scheme is in upper case', async () => {
     const taking = await receiver(() => 200);
     const deviceEvent = taking.url.replace('http:', 'HTTP:');
     expect((await tenant.call(200, 'PATCH', '', { deviceEvent })).body).toMatchObject({ deviceEvent });
     await arrived(taking, await failingCommand(), 1);
   });
 
-  it.each([200, 201, 202, 204, 299])('the answer %d delivers: it is not sent again', async (status) => {
-    const taking = await receiver(() => status);
-    const id = await failingCommand();
-    await arrived(taking, id, 1);
-    const delivered = await waitFor('the record', async () => {
-      const found = await delivery(`tx-${id}-processed`);
-      return found?.status === 'delivered' && found;
-    });
-    expect(delivered).toMatchObject({ attempts: 1, lastOutcome: String(status) });
-    expect(arrivalsOf(taking, id)).toHaveLength(1);
-  });
+  it.each([200, 201, 202, 204, 299])(
+    'after the answer %d the callback is delivered and not sent again',
+    async (status) => {
+      const taking = await receiver(() => status);
+      const id = await failingCommand();
+      await arrived(taking, id, 1);
+      const delivered = await waitFor('the record', async () => {
+        const found = await delivery(`tx-${id}-processed`);
+        return found?.status === 'delivered' && found;
+      });
+      expect(delivered).toMatchObject({ attempts: 1, lastOutcome: String(status) });
+      expect(arrivalsOf(taking, id)).toHaveLength(1);
+    },
+  );
 
   it.each([300, 304, 400, 401, 404, 429, 500])(
-    'the answer %d is no delivery: the same id and bytes come again until they are taken',
+    'the answer %d is a failure: the same id and bytes are sent again until the endpoint accepts them',
     async (status) => {
       const failing = await receiver((_, earlier) => (earlier.length < 2 ? status : 200));
       const id = await failingCommand();
@@ -148,7 +151,7 @@ describeOnStack('callbacks', () => {
   });
 
   // protects against callbacks/endless-answer
-  it('an answer without end, or cut off, does not hold up the callbacks', async () => {
+  it('an endless or interrupted answer does not delay the callbacks', async () => {
     const chatty = await receiver(() => (response) => {
       response.writeHead(200);
       response.write(Buffer.alloc(1024 * 1024));
@@ -167,7 +170,7 @@ describeOnStack('callbacks', () => {
     await arrived(cutting, await failingCommand(), 2);
   });
 
-  it('410 ends it: the delivery is dead, is shown so, and an operator’s redelivery sends the same again', async () => {
+  it('410 ends the delivery as dead, which is visible, and an operator’s redelivery sends the same callback again', async () => {
     let gone = true;
     const ending = await receiver(() => (gone ? 410 : 200));
     const id = await failingCommand();
@@ -207,7 +210,7 @@ describeOnStack('callbacks', () => {
       body: first?.bytes.toString('utf8'),
     });
 
-    // Another callback is taken: the first one is still not sent again by itself.
+    // Another callback is accepted: the first one is still not sent again automatically.
     gone = false;
     await arrived(ending, await failingCommand(), 1);
     expect(arrivalsOf(ending, id)).toHaveLength(1);
@@ -219,7 +222,7 @@ describeOnStack('callbacks', () => {
     await waitFor('the record', async () => (await delivery(notification))?.status === 'delivered');
   });
 
-  it('503 with Retry-After: the next attempt is not due sooner', async () => {
+  it('503 with Retry-After: the next attempt is not due earlier', async () => {
     const other = await createTenant();
     try {
       const id = await other.activate();
@@ -239,7 +242,7 @@ describeOnStack('callbacks', () => {
   });
 
   // proves api/4/new-key
-  it('each attempt is signed with the key that is current then', async () => {
+  it('each attempt is signed with the current key at that time', async () => {
     const oldKey = await currentKey();
     const answered = Promise.withResolvers<Reply>();
     const rotating = await receiver((_, earlier) => (earlier.length === 0 ? answered.promise : 200));
@@ -254,7 +257,7 @@ describeOnStack('callbacks', () => {
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
   });
 
-  it('of one transaction arrive in order, also while the first one fails', async () => {
+  it('of one transaction arrive in order, also while the first callback fails', async () => {
     const failing = await receiver((arrival, earlier) =>
       arrival.body.notificationType === 'accepted' && earlier.length < 3 ? 500 : 200,
     );
@@ -268,7 +271,7 @@ describeOnStack('callbacks', () => {
   });
 
   // protects against callbacks/dead-server
-  it('one integrator’s dead server does not hold up another’s', async () => {
+  it('one integrator’s dead server does not delay the callbacks of another', async () => {
     const other = await createTenant();
     try {
       await other.activate();
@@ -289,7 +292,7 @@ describeOnStack('callbacks', () => {
         return 200;
       });
       await arrived(taking, await failingCommand(), 1);
-      // Every request to the dead server is still waited for: so this one has not waited for any.
+      // No request to the dead server has ended, so this callback has not waited for any of them.
       expect(givenUpBefore).toBe(0);
     } finally {
       await other.close();
@@ -313,7 +316,7 @@ describeOnStack('callbacks', () => {
     expect((await tenant.call(200, 'GET', '')).body).toEqual(before);
   });
 
-  it('wait while the destination is not set, and go out once it is set', async () => {
+  it('wait while the endpoint is not set, and are sent once it is set', async () => {
     const other = await createTenant();
     try {
       const id = await other.activate();

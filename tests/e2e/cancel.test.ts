@@ -9,7 +9,7 @@ describeOnStack('cancelling', () => {
   afterAll(() => tenant.close());
 
   // proves api/4/cancel-waiting, api/4/cancel-together, api/4/canceled, cb/3/canceled
-  it('cancels everything that waits for an away headset, and names exactly those', async () => {
+  it('cancels all transactions that wait for an offline headset, and names exactly these', async () => {
     const [device] = tenant.devices;
     const ids = [await tenant.activate(device), await tenant.command(device), await tenant.command(device)];
     const answer = await tenant.call(200, 'DELETE', `/devices/${device?.deviceId}/transactions`);
@@ -21,7 +21,7 @@ describeOnStack('cancelling', () => {
       });
       expect(await tenant.status(id)).toBe('canceled');
     }
-    // With its activation, which is undone (ADR 0063).
+    // The activation is canceled too, and therefore undone (ADR 0063).
     await tenant.call(403, 'DELETE', `/devices/${device?.deviceId}/transactions`);
     await tenant.activate(device);
     const headset = tenant.headset(device);
@@ -33,7 +33,7 @@ describeOnStack('cancelling', () => {
   });
 
   // proves api/4/cancel-not-reachable
-  it('refuses to cancel what a reachable headset has been told', async () => {
+  it('rejects the cancellation of transactions that were dispatched to a reachable headset', async () => {
     const device = tenant.devices[1];
     const headset = tenant.headset(device, { behaviour: { answersOffers: false } });
     headset.connect();
@@ -46,7 +46,7 @@ describeOnStack('cancelling', () => {
   });
 
   // proves api/4/deactivation-cancels, cb/8/cancel-deactivation
-  it('deactivation takes effect at once, cancels what is unprocessed, and frees the slot', async () => {
+  it('deactivation takes effect at once, cancels unprocessed transactions, and frees the slot', async () => {
     const device = tenant.devices[2];
     const activation = await tenant.activate(device);
     const command = await tenant.command(device);
@@ -71,18 +71,18 @@ describeOnStack('cancelling', () => {
     const headset = tenant.headset(device);
     headset.connect();
     expect(await tenant.ended(body.transactionId)).toMatchObject({ result: 'success' });
-    // Activated again, commands are untouched by the floor below them.
+    // After a new activation, commands are not affected by the minimum activation epoch.
     await tenant.activate(device);
     expect(await tenant.ended(await tenant.command(device))).toMatchObject({ result: 'success' });
     expect(headset.effects.has(command)).toBe(false);
   });
 
   // proves api/4/resend-limit, api/8/retry-limit, api/9/retry-limit, cb/8/cancel-retry
-  it('gives up a transaction that one session after another loses', async () => {
+  it('cancels a transaction that is lost in several sessions', async () => {
     const device = tenant.devices[3];
     const headset = tenant.headset(device, { behaviour: { answersOffers: false }, durability: 'none' });
     const id = await tenant.activate(device);
-    // Each session is offered it and forgets it: a new headset without memory each time.
+    // Each session gets the offer and forgets it: a new headset without storage each time.
     await headset.close();
     for (let i = 0; i < 7; i++) {
       const forgetful = tenant.headset(device, { behaviour: { answersOffers: false }, durability: 'none' });

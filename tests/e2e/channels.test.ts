@@ -19,8 +19,8 @@ describeOnStack('channels', () => {
 
   const create = (soraVersion?: string, status = 201, headers?: Record<string, string>) =>
     tenant.call(status, 'POST', '/channels', soraVersion === undefined ? {} : { soraVersion }, headers);
-  /** What the integrator was told of a channel, so many callbacks. */
-  const told = (channelId: string, count: number) =>
+  /** Waits for this many callbacks of a channel. */
+  const callbacksOf = (channelId: string, count: number) =>
     waitFor(`${count} callbacks of ${channelId}`, () => {
       const ours = tenant.integrator.received.filter((r) => r.body.channelId === channelId);
       return ours.length >= count && ours;
@@ -43,7 +43,7 @@ describeOnStack('channels', () => {
   });
 
   // proves api/8/503-channels
-  it('200 parallel callers get exactly the places there are, evenly; the others 503 and when to come again', async () => {
+  it('200 parallel callers get exactly the available channels, evenly distributed; the others get 503 with a retry time', async () => {
     const one = await sora({ connectionLimit: 75 });
     const other = await sora({ version: one.version, connectionLimit: 75 });
     const answers = await Promise.all(
@@ -59,7 +59,7 @@ describeOnStack('channels', () => {
     expect([await one.taken(), await other.taken()]).toEqual([75, 75]);
   }, 60_000);
 
-  it('each takes the endpoint with the fewest places taken', async () => {
+  it('each channel uses the endpoint with the lowest use', async () => {
     const one = await sora({ connectionLimit: 1 });
     const other = await sora({ version: one.version, connectionLimit: 2 });
     for (let i = 0; i < 3; i += 1) await create(one.version);
@@ -67,7 +67,7 @@ describeOnStack('channels', () => {
     await create(one.version, 503);
   });
 
-  it('an Idempotency-Key makes one channel of repeats, at the same time too', async () => {
+  it('repeated calls with an Idempotency-Key create one channel, also concurrent calls', async () => {
     const one = await sora();
     const headers = { 'idempotency-key': one.version };
     const [a, b] = await Promise.all([create(one.version, 201, headers), create(one.version, 201, headers)]);
@@ -90,7 +90,7 @@ describeOnStack('channels', () => {
     expect(await one.taken()).toBe(1);
   });
 
-  it('an unknown version is a wrong body, and its field named', async () => {
+  it('an unknown version is an invalid body, and the field is named', async () => {
     const { body, headers } = await create('0.0.0-none', 400);
     expect(body).toEqual({ message: 'Invalid request body' });
     expect(headers['x-error-detail']).toBe('/soraVersion "0.0.0-none" is not available.');
@@ -104,7 +104,7 @@ describeOnStack('channels', () => {
   });
 
   // proves api/3/sora-versions, api/7/sora-versions
-  it('versions are listed newest first, the default marked, and without a version it is taken', async () => {
+  it('versions are listed newest first with the default marked; without a version the default is used', async () => {
     const older = await sora({ version: '9998.9.0' });
     const newer = await sora({ version: '9998.10.0' });
     await admin().communication.setDefaultVersion({ soraVersion: older.version });
@@ -120,7 +120,7 @@ describeOnStack('channels', () => {
   });
 
   // proves cb/3/sora-events, cb/7/destinations
-  it('Sora’s events reach soraEvent, whole, in order and signed, with the device of the connection', async () => {
+  it('Sora’s events reach soraEvent complete, in order and signed, with the device of the connection', async () => {
     const one = await sora();
     const [device] = tenant.devices;
     const deviceId = device?.deviceId ?? '';
@@ -137,7 +137,7 @@ describeOnStack('channels', () => {
       ...[recorded.webhooks[0], one.sora.destroyed(connection)],
     ];
     for (const hook of hooks) expect(await hook?.send()).toBe(200);
-    const callbacks = await told(channelId, 5);
+    const callbacks = await callbacksOf(channelId, 5);
     expect(callbacks.map(({ body }) => body.event)).toEqual([
       ...['connection.created', 'connection.updated', 'archive.available', 'archive.failed'],
       'connection.destroyed',
@@ -166,7 +166,7 @@ describeOnStack('channels', () => {
     const { channelId } = (await create(one.version)).body;
     const deviceId = otherTenant.devices[0]?.deviceId;
     await one.sora.created(one.sora.join(channelId, { deviceId })).send();
-    expect((await told(channelId, 1))[0]?.body.deviceId).toBeNull();
+    expect((await callbacksOf(channelId, 1))[0]?.body.deviceId).toBeNull();
     await otherTenant.close();
   });
 
@@ -179,30 +179,30 @@ describeOnStack('channels', () => {
     expect(await Promise.all([created.send(), created.send(), created.send()])).toEqual([200, 200, 200]);
     expect(await created.send({ secret: 'not-the-right-secret' })).toBe(401);
     expect(await created.send({ endpointId: 'nobody' })).toBe(401);
-    // Another endpoint cannot speak of this one's channels.
+    // One endpoint cannot change channels of another endpoint.
     expect(await other.sora.destroyed(connection).send()).toBe(200);
     expect(await one.sora.created(one.sora.join('unknown')).send()).toBe(200);
     await one.sora.destroyed(connection).send();
-    expect((await told(channelId, 2)).map(({ body }) => body.event)).toEqual([
+    expect((await callbacksOf(channelId, 2)).map(({ body }) => body.event)).toEqual([
       ...['connection.created', 'connection.destroyed'],
     ]);
     expect(tenant.integrator.received.filter((r) => r.body.channelId === 'unknown')).toEqual([]);
   });
 
-  it('the end of a connection makes room, told before its beginning as well', async () => {
+  it('the end of a connection releases its channel, also if it arrives before the beginning', async () => {
     const one = await sora({ connectionLimit: 1 });
     const { channelId } = (await create(one.version)).body;
     const connection = one.sora.join(channelId);
     await one.sora.created(connection).send();
-    await told(channelId, 1);
+    await callbacksOf(channelId, 1);
     await create(one.version, 503);
     await one.sora.destroyed(connection).send();
-    await told(channelId, 2);
+    await callbacksOf(channelId, 2);
     const next = (await create(one.version)).body.channelId;
     const reversed = one.sora.join(next);
     await one.sora.destroyed(reversed).send();
     await one.sora.created(reversed).send();
-    await told(next, 2);
+    await callbacksOf(next, 2);
     // Only the channel's reservation is left.
     expect(await one.taken()).toBe(1);
   });

@@ -64,7 +64,7 @@ describeOnStack('minimum client versions', () => {
 
   // proves api/6/client-connectivity, api/6/client-launcher, api/6/client-uninstall
   it.each(operations.map((o, i) => ({ ...o, device: 2 * i })))(
-    '$what: an unknown client that turns out older than $minimum fails it with both versions; known, 400',
+    '$what: if a client of unknown version is older than $minimum, the end names both versions; a known one is 400',
     async ({ minimum, older, operationId, call, end, device: index }) => {
       const device = tenant.devices[index];
       const path = `/devices/${device?.deviceId}${call[1]}`;
@@ -131,7 +131,7 @@ describeOnStack('minimum client versions', () => {
     ['9.000.99', 0],
     ['8', 1],
   ])(
-    'connectivity: an unknown firmware that turns out to be %s fails it with both versions',
+    'connectivity: if a firmware of unknown version is %s, the failure names both versions',
     async (old, n) => {
       await tenant.activate(nth(n));
       const id = await list(n);
@@ -153,14 +153,14 @@ describeOnStack('minimum client versions', () => {
 
   // proves api/6/firmware-connectivity
   it.each(connectivity)(
-    'connectivity: %s %s for a firmware that is known to be older is 400 and leaves nothing behind',
+    'connectivity: %s %s for a firmware that is known to be older is 400 and stores nothing',
     async (method, path, body) => {
       const key = { 'idempotency-key': randomUUID() };
       const before = await tenant.transactions();
       const refused = await tenant.call(400, method, below(0) + path, body, key);
       expect(refused.body).toEqual({ message: tooOld('9.000.99') });
       expect(await tenant.transactions()).toEqual(before);
-      // Judged again: the refusal was not kept under the key.
+      // Checked again: the rejection was not stored under the key.
       expect((await tenant.call(400, method, below(0) + path, body, key)).body).toEqual(refused.body);
     },
   );

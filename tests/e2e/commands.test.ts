@@ -3,7 +3,7 @@ import { type Command, ExtraType, LaunchType } from '@headset-cloud/proto/device
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
 const extrasLimit = 4096;
-/** Extras of one text whose JSON has so many bytes in UTF-8. */
+/** Extras with one text and this length as JSON; bytes in UTF-8. */
 const extrasOf = (bytes: number, unit = 'x') => {
   const room = bytes - Buffer.byteLength('{"s":""}');
   const size = Buffer.byteLength(unit);
@@ -30,13 +30,13 @@ describeOnStack('commands', () => {
   });
   afterAll(() => tenant.close());
 
-  /** Sends a command and answers it as the headset got it. */
+  /** Sends a command and returns it as the headset received it. */
   async function sent(body: unknown): Promise<Command> {
     const id = (await tenant.call(201, 'PUT', path, body)).body.transactionId;
     expect(await tenant.ended(id)).toMatchObject({ result: 'success', message: 'called' });
     return offered.get(id) as Command;
   }
-  /** Sends a command that must be refused and create nothing; answers the detail. */
+  /** Sends a command that must be rejected and create nothing; returns the detail. */
   async function refused(body: unknown): Promise<string> {
     const before = await tenant.transactions();
     const answer = await tenant.call(400, 'PUT', path, body);
@@ -97,14 +97,14 @@ describeOnStack('commands', () => {
     );
   });
 
-  it('white space between the parts of extras counts nothing and is left out, inside texts it stays', async () => {
+  it('white space between the parts of extras does not count and is removed, inside texts it stays', async () => {
     const text = `" ${'x'.repeat(3000)}\\n\\t "`;
     const spaced = `{ ${'\n\t '.repeat(1000)}"s" : ${text} ,\r\n "a":[ 1 , 2 ] }`;
     const command = await sent(`{"package":"a","launchType":"activity","extras":${spaced}}`);
     expect(command.extrasJson).toBe(`{"s":${text},"a":[1,2]}`);
   });
 
-  it('escapes count as they were sent', async () => {
+  it('escapes count as sent', async () => {
     const escapes = (count: number) => `{"s":"${'\\u00e9'.repeat(count)}"}`;
     const most = Math.floor((extrasLimit - 8) / 6);
     const command = await sent(`{"package":"a","launchType":"activity","extras":${escapes(most)}}`);
@@ -113,7 +113,7 @@ describeOnStack('commands', () => {
   });
 
   // proves api/5/extras-types, api/5/extras-top-numbers, api/5/extras-nested-numbers
-  it('each top-level value has its type, each number its digits', async () => {
+  it('each top-level value keeps its type, each number its digits', async () => {
     const T = ExtraType;
     const values: [string, ExtraType][] = [
       ...(['""', '"1"', '"null"', '"漢"'] as const).map((v): [string, ExtraType] => [v, T.STRING]),
@@ -135,7 +135,7 @@ describeOnStack('commands', () => {
   });
 
   it.each(['1e999', '-1e999', '9'.repeat(400)])(
-    'a number that no double holds is 400 (%#)',
+    'a number outside the range of a double is 400 (%#)',
     async (number) => {
       expect(await refused(`{"package":"a","launchType":"activity","extras":{"n":${number}}}`)).toMatch(
         '/extras/n',
@@ -164,7 +164,7 @@ describeOnStack('commands', () => {
   });
 
   // protects against rest/json-nesting
-  it('nesting reaches the headset up to a bound, and is 400 beyond it', async () => {
+  it('nesting reaches the headset up to a limit, and is 400 beyond it', async () => {
     for (const depth of [1, 10, 50]) {
       const command = await sent(`{"package":"a","launchType":"activity","extras":${nested(depth)}}`);
       expect(command.extrasJson).toBe(nested(depth));

@@ -62,7 +62,7 @@ describeOnStack('connectivity', () => {
   const ofOperation = (id: number) =>
     tenant.callbacks(id).filter(({ body }) => body.operationId !== 'notify-bluetooth-connection');
 
-  /** Makes an operation; answers the extras of its result's callback, after checking all the rest. */
+  /** Runs an operation; returns the extras of its result's callback, after checking all other fields. */
   async function result(method: string, below: string, body?: unknown) {
     const before = Date.now();
     const answer = await tenant.call(201, method, `${path}${below}`, body);
@@ -185,7 +185,7 @@ describeOnStack('connectivity', () => {
     );
   });
 
-  it('what cannot be paired is told with its status code', async () => {
+  it('a failed pairing is reported with its status code', async () => {
     const { address: macAddress } = phones;
     expect(await result('POST', '/bluetooth', { macAddress })).toMatchObject({
       statusCode: 409,
@@ -227,7 +227,7 @@ describeOnStack('connectivity', () => {
       { devices: expect.any(Array) },
     ],
   ])(
-    '%s %s: every status code of the specification comes through, others are 500',
+    '%s %s: every status code of the specification is passed on, others become 500',
     async (method, below, body, known, extras) => {
       for (const code of [...known, 401, 418, 503]) {
         headset.happen(content);
@@ -238,7 +238,7 @@ describeOnStack('connectivity', () => {
     },
   );
 
-  it('a headset that says nothing of what it found is a 500 with nothing in it', async () => {
+  it('a headset that reports no result becomes status 500 without content', async () => {
     falsify = (result) => {
       delete result.connectivity;
     };
@@ -247,7 +247,7 @@ describeOnStack('connectivity', () => {
     expect(await result('GET', '/bluetooth/state')).toMatchObject({ statusCode: 500, state: 'unknown' });
   });
 
-  describe('what is refused creates nothing', () => {
+  describe('a rejected call creates nothing', () => {
     let before: unknown;
     beforeEach(async () => {
       before = await tenant.transactions();
@@ -299,7 +299,7 @@ describeOnStack('connectivity', () => {
   });
 
   // proves cb/3/bluetooth-connection, cb/8/connection-codes
-  it('a connection that the headset reports is told, once, with its cause or null', async () => {
+  it('a connection that the headset reports is sent once, with its cause or null', async () => {
     const called = async (method: string, at: string, body?: object): Promise<number> => {
       const id = (await tenant.call(201, method, `${path}${at}`, body)).body.transactionId;
       await waitFor('its result', () => ofOperation(id).some(({ body: end }) => 'statusCode' in end));
@@ -307,8 +307,8 @@ describeOnStack('connectivity', () => {
     };
     const paired = await called('PUT', '/bluetooth', { macAddress: phones.address, state: 'connect' });
     const listed = await called('GET', '');
-    const told = (id: number) => `device-${deviceId}-${id}`;
-    const found = () => tenant.integrator.received.filter((r) => ids.map(told).includes(r.webhookId));
+    const webhookIdOf = (id: number) => `device-${deviceId}-${id}`;
+    const found = () => tenant.integrator.received.filter((r) => ids.map(webhookIdOf).includes(r.webhookId));
     const occurredAtMs = ago(1000);
     const report = (transactionId: bigint, statusCode: number, mode: BluetoothMode) =>
       headset.report(
@@ -339,8 +339,8 @@ describeOnStack('connectivity', () => {
       ...common,
       ...{ transactionId: paired, statusCode: 200, devices: [seen(phones, 'connected', true)] },
     });
-    // What is no pairing of this headset is no cause of it, whatever the headset says.
-    for (const id of ids.slice(2)) expect(byId.get(told(id))).toMatchObject({ transactionId: null });
+    // A transaction that is no pairing of this headset is not the cause, whatever the headset reports.
+    for (const id of ids.slice(2)) expect(byId.get(webhookIdOf(id))).toMatchObject({ transactionId: null });
     expect(byId.get(`device-${deviceId}-${ids[1]}`)).toEqual({
       ...common,
       ...{ transactionId: null, statusCode: 500, devices: [seen(phones, 'disconnected', true)] },
@@ -348,7 +348,7 @@ describeOnStack('connectivity', () => {
   });
 
   // proves api/6/client-connectivity
-  it('a headset whose client is older than 2.3.1 is refused with both versions; 2.3.1 is not', async () => {
+  it('a client older than 2.3.1 is rejected with both versions; 2.3.1 is accepted', async () => {
     const old = await createTenant();
     try {
       const activation = await old.activate();

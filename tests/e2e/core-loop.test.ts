@@ -12,7 +12,7 @@ describeOnStack('the core loop', () => {
 
   // proves api/1/asynchronous, api/4/created-published, api/4/accepted, api/4/processed
   // proves api/4/command-processed
-  it('takes an activation and a command to the headset and back as signed callbacks, in order', async () => {
+  it('delivers an activation and a command to the headset, and their results as signed callbacks in order', async () => {
     const [device] = tenant.devices;
     const headset = tenant.headset(device);
     headset.connect();
@@ -47,7 +47,7 @@ describeOnStack('the core loop', () => {
   });
 
   // proves api/7/changing
-  it('answers 201 with the transaction’s address, and the transaction reads back', async () => {
+  it('answers 201 with the transaction’s address, and the transaction can be read there', async () => {
     const [, device] = tenant.devices;
     await tenant.activate(device);
     const answer = await tenant.call(201, 'PUT', `/devices/${device?.deviceId}/commands`, {
@@ -67,7 +67,7 @@ describeOnStack('the core loop', () => {
     });
   });
 
-  it('hands the extras to the headset exactly as sent, and types each top-level value', async () => {
+  it('delivers the extras to the headset exactly as sent, and types each top-level value', async () => {
     const device = tenant.devices[2];
     const headset = tenant.headset(device);
     const offered: { extrasJson: string; extraTypes: Record<string, number> }[] = [];
@@ -93,7 +93,7 @@ describeOnStack('the core loop', () => {
   });
 
   // proves api/4/resend-online, api/4/resend-latest, cb/8/cancel-newer
-  it('keeps a command for a headset that is away, and sends only the latest of its operation', async () => {
+  it('keeps commands for an offline headset, and sends only the latest of an operation', async () => {
     const device = tenant.devices[3];
     const activation = await tenant.activate(device);
     const older = await tenant.command(device);

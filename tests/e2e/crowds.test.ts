@@ -8,9 +8,9 @@ import { HeadsetLinkService } from '@headset-cloud/proto/device_link/v1/device_l
 import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts';
 import { instancesWanted } from './instances.ts';
 
-/** Streams without a hello; a longer test by hand takes more. */
+/** Streams without a hello; a longer manual test uses more. */
 const crowdOfStreams = Number(process.env['CROWD'] || 1000);
-/** A listener's name and address, and the status of a newcomer's request for a path. */
+/** A listener's name and address, and a path with the status that a new client gets for it. */
 type Listener = [string, () => string, string, number];
 
 describeOnStack('crowds at the listeners', () => {
@@ -29,7 +29,7 @@ describeOnStack('crowds at the listeners', () => {
   });
   afterAll(() => Promise.all([tenant.close(), attacker.close()]));
 
-  /** Opens connections that say nothing, or only the beginning of a request. */
+  /** Opens connections that send nothing, or only the beginning of a request. */
   async function crowd(url: string, many: number): Promise<void> {
     const { hostname, port } = new URL(url);
     for (let i = 0; i < many; i++) {
@@ -40,7 +40,7 @@ describeOnStack('crowds at the listeners', () => {
       if (i % 2) socket.write('GET / HTTP/1.1\r\nhost: a\r\nx: ');
     }
   }
-  /** The status of a request on a connection of its own; 0: the connection was closed. */
+  /** The status of a request on a new connection; 0: the connection was closed. */
   const status = async (url: string) =>
     fetch(url, { headers: { connection: 'close' } }).then(
       (answer) => answer.status,
@@ -54,14 +54,17 @@ describeOnStack('crowds at the listeners', () => {
     ["Sora's webhooks", () => stack.soraWebhookUrl, '/webhooks/sora/a', 405],
     // With S3 the platform serves no files itself.
     ...(stack.kind === 'embedded' ? [files] : []),
-  ])('%s: a thousand connections without a request keep nobody out', async (_, url, path, answer) => {
-    await crowd(url(), 1000);
-    await waitFor('a newcomer to be answered', async () => (await status(url() + path)) === answer);
-    expect(await tenant.ended(await tenant.command())).toMatchObject({ result: 'success' });
-  });
+  ])(
+    '%s: a thousand connections without a request do not block other clients',
+    async (_, url, path, answer) => {
+      await crowd(url(), 1000);
+      await waitFor('a newcomer to be answered', async () => (await status(url() + path)) === answer);
+      expect(await tenant.ended(await tenant.command())).toMatchObject({ result: 'success' });
+    },
+  );
 
   // protects against headsets/crowd
-  it('headsets: a thousand connections without a stream keep nobody out', async () => {
+  it('headsets: a thousand connections without a stream do not lock out other clients', async () => {
     await crowd(`http://${stack.deviceLinkUrl}`, 1000);
     const newcomer = await createTenant();
     await newcomer.activate();
@@ -71,7 +74,7 @@ describeOnStack('crowds at the listeners', () => {
   });
 
   // protects against headsets/crowd
-  it('headsets: streams without a hello keep nobody out (CROWD=5000)', async () => {
+  it('headsets: streams without a hello do not lock out other clients (CROWD=5000)', async () => {
     const authorization = `Bearer ${mintToken(attacker.devices[0] as HeadsetKeyFile, 'headset-cloud/device-link', Date.now())}`;
     let ended = 0;
     for (let i = 0; i < crowdOfStreams / 100; i++) {
@@ -96,7 +99,7 @@ describeOnStack('crowds at the listeners', () => {
     newcomer.headset().connect();
     expect(await newcomer.ended(await newcomer.command())).toMatchObject({ result: 'success' });
     await newcomer.close();
-    // Of one key only the newest waits at each instance.
+    // Each instance keeps only the newest waiting stream of one key.
     const left = stack.kind === 'real' ? instancesWanted() : 1;
     await waitFor('the others to be sent away', () => ended >= crowdOfStreams - left, { timeoutMs: 50_000 });
   });

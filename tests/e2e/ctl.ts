@@ -4,24 +4,24 @@ import type { Readable } from 'node:stream';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { stack } from './harness.ts';
 
-/** How the operators' command line ended. */
+/** Result of a run of the operators' command line. */
 export interface CtlRun {
   readonly exitCode: number;
   readonly out: string;
   readonly err: string;
 }
 
-/** Runs `ctl` as an operator does: a process of its own, on the listeners of the running platform. */
+/** Runs `ctl` as an operator does: as a separate process, on the listeners of the running platform. */
 export function ctl(...args: string[]): Promise<CtlRun> {
   return ctlWith(listeners(), ...args);
 }
 
-/** `ctl` whose standard input is `input`, with more of an environment. */
+/** Runs `ctl` with standard input `input` and more environment variables. */
 export function ctlFed(input: Readable, env: Record<string, string>, ...args: string[]): Promise<CtlRun> {
   return run(input, { ...listeners(), ...env }, args);
 }
 
-/** `ctl` with an environment of the test's own. */
+/** Runs `ctl` with these environment variables. */
 export function ctlWith(env: Record<string, string>, ...args: string[]): Promise<CtlRun> {
   return run(undefined, env, args);
 }
@@ -48,7 +48,7 @@ function run(
       ['--disable-warning=ExperimentalWarning', join(root, 'services/ctl/src/main.ts'), ...args],
       { env: { PATH: process.env['PATH'] ?? '', ...env }, stdio: ['pipe', 'pipe', 'pipe'] },
     );
-    // It may end before it has read everything.
+    // The process may end before it has read everything.
     child.stdin.on('error', () => {});
     if (input) input.pipe(child.stdin);
     else child.stdin.end();
@@ -68,8 +68,8 @@ function run(
   });
 }
 
-/** Runs `ctl --json`; answers what it printed. Throws when it did not succeed. */
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+/** Runs `ctl --json`; returns the printed value. Throws if the command failed. */
+// biome-ignore lint/suspicious/noExplicitAny: answers have any shape
 export async function ctlJson(...args: string[]): Promise<any> {
   const run = await ctl('--json', ...args);
   if (run.exitCode !== 0) throw new Error(`ctl ${args.join(' ')}: ${run.exitCode}: ${run.err}`);

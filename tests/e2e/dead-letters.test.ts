@@ -5,7 +5,7 @@ import { UsageKind } from '@headset-cloud/proto/billing/v1/events_pb.ts';
 import { ctl, ctlJson } from './ctl.ts';
 import { admin, ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 
-/** A usage that billing knows already, with other content: the one poison that comes in by a public listener. */
+/** A repeated usage report with other content: the only poison event that a public listener can cause. */
 describeOnStack('dead letters', () => {
   let tenant: Tenant;
   beforeEach(async () => {
@@ -22,7 +22,7 @@ describeOnStack('dead letters', () => {
     const newest = headset.report({ case: 'customData', value: { customData: 'before' } });
     const startedAtMs = BigInt(ago(60_000));
     const { applicationId } = tenant;
-    // The ids of the headset's next reports, with a duration that it will not tell.
+    // The ids of the headset's next reports, with a duration that differs from the headset's later report.
     const known = Array.from({ length: 40 }, (_, n) => ({
       ...{ usageId: `speech-${deviceId}-${newest + n + 1}`, applicationId, deviceId, startedAtMs },
       ...{ kind: UsageKind.SPEECH_RECOGNITION, durationMs: 77n },
@@ -79,7 +79,7 @@ describeOnStack('dead letters', () => {
       'discarded',
     ]);
 
-    // The replay that failed and the discard are recorded; what was refused is not.
+    // The failed replay and the discard are recorded; rejected calls are not.
     const records = await waitFor('the records', async () => {
       const { records: found } = await ctlJson('audit', 'list', '--actor', unique);
       return found.length >= 2 && found;
@@ -93,7 +93,7 @@ describeOnStack('dead letters', () => {
     expect(records).toHaveLength(2);
   });
 
-  it('that nobody has are told so', async () => {
+  it('that do not exist are reported as missing', async () => {
     expect(await ctl('dead-letters', 'show', 'usage/0:99999999/billing-usage')).toMatchObject({
       exitCode: 1,
       err: expect.stringContaining('There is no dead letter'),

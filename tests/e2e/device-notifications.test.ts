@@ -44,7 +44,7 @@ const notifications: readonly (readonly [string, ReportBody, Readonly<Record<str
       ] as const,
   ),
   [
-    'the place',
+    'the location',
     { case: 'stateChange', value: { location: { latitude: 35.681236, longitude: -139.767125 } } },
     { operationId: 'notify-location', status: 'location', lat: '35.681236', lon: '-139.767125' },
   ],
@@ -152,7 +152,7 @@ const refused: readonly (readonly [string, ReportBody])[] = [
 describeOnStack('notifications from headsets', () => {
   let tenant: Tenant;
   let headset: Headset;
-  /** The cloud believes no earlier time of a report (rule A24). */
+  /** The cloud replaces an earlier time of a report (rule A24). */
   let activatedAtMs: number;
   beforeAll(async () => {
     tenant = await createTenant({ devices: 1 });
@@ -163,7 +163,7 @@ describeOnStack('notifications from headsets', () => {
   });
   afterAll(() => tenant.close());
 
-  /** What the integrator got for a report, in the order of the fields. */
+  /** The integrator's callbacks for a report, in the order of the fields. */
   const received = (reportId: number, of = tenant, from = headset) => {
     const id = `device-${from.deviceId}-${reportId}`;
     return of.integrator.received.filter((r) => r.webhookId === id || r.webhookId.startsWith(`${id}-`));
@@ -203,21 +203,21 @@ describeOnStack('notifications from headsets', () => {
     expect(status).toMatchObject({ power: 'started', wearing: 'device_wear', batteryPercentage: 42 });
   });
 
-  it.each(refused)('%s is not sent, and holds up nothing', async (_, report) => {
+  it.each(refused)('%s is not sent, and delays nothing', async (_, report) => {
     const wrong = say(report);
     await arrived(say(signal));
     expect(received(wrong)).toEqual([]);
   });
 
   // protects against headsets/report-values
-  it('a clock that runs ahead is held to the time of arrival', async () => {
+  it('a time in the future is replaced by the time of arrival', async () => {
     const fromMs = Date.now();
     const [one] = await arrived(say(signal, { occurredAtMs: fromMs + 3_600_000 }));
     expect(one?.body.timestamp).toBeGreaterThanOrEqual(fromMs);
     expect(one?.body.timestamp).toBeLessThanOrEqual(Date.now());
   });
 
-  it('what happened while the headset was away comes later, once, with the time it happened', async () => {
+  it('an event during the headset’s offline time is sent later, once, with the time of the event', async () => {
     headset.stayAway(3_600_000);
     await waitFor('the end of the session', () => headset.sessionEpoch === 0);
     const details = { occurredAtMs: activatedAtMs };
@@ -230,9 +230,9 @@ describeOnStack('notifications from headsets', () => {
     expect(received(id)).toHaveLength(1);
   });
 
-  it('a burst of reports of all kinds first arrives in the order of the reports, also where some fail', async () => {
+  it('first deliveries of a burst of reports of all kinds are in the order of the reports, even if some fail', async () => {
     const own = await createTenant({ devices: 2 });
-    // Every fifth is refused at first: it comes again, on its own.
+    // Every fifth callback is rejected at first and is sent again, separately.
     const receiver = await startReceiver((arrival, earlier) =>
       earlier.length === 0 && /[05]$/.test(String(arrival.headers['webhook-id'])) ? 500 : 204,
     );
@@ -247,19 +247,19 @@ describeOnStack('notifications from headsets', () => {
         { case: 'customData', value: { customData: 'c' } },
         { case: 'volume', value: { min: 0, max: 16, current: 7 } },
       ];
-      const told = new Map<string, string[]>(headsets.map((one) => [one.deviceId, []]));
+      const reportedIds = new Map<string, string[]>(headsets.map((one) => [one.deviceId, []]));
       for (let i = 0; i < 80; i++) {
         for (const one of headsets) {
           const id = one.report(kinds[i % kinds.length] as ReportBody);
-          told.get(one.deviceId)?.push(`device-${one.deviceId}-${id}`);
+          reportedIds.get(one.deviceId)?.push(`device-${one.deviceId}-${id}`);
         }
       }
       const taken = new Set<string>();
       await waitFor('all to arrive', () => {
         for (const { headers } of receiver.arrivals) taken.add(String(headers['webhook-id']));
-        return [...told.values()].flat().every((id) => taken.has(id));
+        return [...reportedIds.values()].flat().every((id) => taken.has(id));
       });
-      for (const [deviceId, expected] of told) {
+      for (const [deviceId, expected] of reportedIds) {
         expect([...taken].filter((id) => id.startsWith(`device-${deviceId}-`))).toEqual(expected);
       }
     } finally {
@@ -269,7 +269,7 @@ describeOnStack('notifications from headsets', () => {
   });
 
   // protects against callbacks/other-customer
-  it('of what an earlier application’s time brought a later application hears nothing', async () => {
+  it('a later application gets nothing of an earlier application’s activation', async () => {
     const earlier = await createTenant({ devices: 1 });
     const [device] = earlier.devices;
     const later = await createTenant({ alsoDevices: device ? [device] : [] });
@@ -293,7 +293,7 @@ describeOnStack('notifications from headsets', () => {
     await later.close();
   });
 
-  it('nobody hears of a headset that is not activated', async () => {
+  it('nothing is sent for a headset that is not activated', async () => {
     const other = await createTenant({ devices: 1 });
     const idle = other.headset();
     idle.connect();

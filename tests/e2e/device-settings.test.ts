@@ -21,7 +21,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
   afterAll(() => tenant.close());
 
   const at = (path: string, of = headset.deviceId) => `/devices/${of}${path}`;
-  /** Makes the call, holds its answer and both callbacks to their whole forms. */
+  /** Makes the call, and compares its answer and both callbacks with the complete forms. */
   async function applied(
     method: string,
     path: string,
@@ -68,7 +68,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
     const required = { name: 'Carrier', apn: 'internet', mcc: '440', mnc: '10' };
     const operationId = 'put-v1-applications-devices-settings-apn';
 
-    it('every field reaches the headset as it was given', async () => {
+    it('every field reaches the headset unchanged', async () => {
       const texts = ['proxy', 'port', 'user', 'server', 'password', 'mmsc', 'mmsproxy', 'mmsport', 'type'];
       const more = ['protocol', 'carrierEnabled', 'roamingProtocol', 'mvnoType', 'mvnoMatchData'];
       const all = Object.fromEntries([...texts, ...more].map((name) => [name, `値 ${name}`]));
@@ -101,7 +101,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
     const operationId = 'put-v1-applications-devices-settings-wifi';
 
     // Rule A22.
-    it('a list of 1 MiB reaches the headset, one of a byte more is 413', async () => {
+    it('a list of 1 MiB reaches the headset; a list with one more byte is 413', async () => {
       const entry = { ssid: 's'.repeat(32), password: 'p'.repeat(1000), security: 'WPA' };
       const list = Array.from({ length: 970 }, () => entry);
       const text = JSON.stringify(list).padEnd(1024 * 1024);
@@ -111,7 +111,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
       expect(body).toEqual({ message: 'The request body is larger than 1048576 bytes.' });
     });
 
-    it('the networks reach the headset as they were given, up to the limits', async () => {
+    it('the networks reach the headset unchanged, up to the limits', async () => {
       const list = [
         { ssid: 's'.repeat(32), password: 'p@ss 語', security: 'x'.repeat(100) },
         { ssid: 'open' },
@@ -150,7 +150,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
     ])('%s is refused and nothing is created', (_, body) => refused('PUT', '/settings/lang', body));
   });
 
-  it('launcher keys reach the headset as they were written', async () => {
+  it('launcher keys reach the headset unchanged', async () => {
     const action = {
       'package-name': 'com.example.guide',
       'class-name': 'Main',
@@ -176,7 +176,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
   describe('uninstallation', () => {
     const operationId = 'delete-v1-applications-devices-package';
 
-    it('takes the package off the headset, and the status follows', async () => {
+    it('removes the package from the headset, and the status follows', async () => {
       await applied('DELETE', '/package/com.example.other', undefined, operationId, {
         ...success('uninstall success.'),
         package: 'com.example.other',
@@ -188,7 +188,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
       });
     });
 
-    it('of a package that is not installed fails, in its own form', async () => {
+    it('of a package that is not installed fails, with a separate callback form', async () => {
       await applied('DELETE', '/package/com.example.none', undefined, operationId, {
         ...{ result: 'failure', message: 'The package is not installed.' },
         package: 'com.example.none',
@@ -199,12 +199,12 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
   describe('a client that is too old', () => {
     const tooOld = "The device's client version 3.3.99 is older than 3.4.0, which this operation needs.";
 
-    it('is refused when its version is known, and nothing is created', async () => {
+    it('is rejected if its version is known, and nothing is created', async () => {
       const device = tenant.devices[1];
       const old = tenant.headset(device, { clientVersion: '3.3.99', apps });
       old.connect();
       await tenant.ended(await tenant.activate(device));
-      // Only what it says under this activation may be named to the application (rule A7).
+      // Only values reported under this activation may be visible to the application (rule A7).
       const earlier = old.sessionEpoch;
       old.disconnect();
       await waitFor('the next session', () => old.sessionEpoch > earlier);
@@ -218,7 +218,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
       expect(await tenant.transactions()).toEqual(before);
     });
 
-    it('fails the operation with the same words when its version is learnt later', async () => {
+    it('fails the operation with the same message if its version becomes known later', async () => {
       const device = tenant.devices[2];
       await tenant.activate(device);
       const { body } = await tenant.call(201, 'DELETE', at('/package/com.example.guide', device?.deviceId));
@@ -232,7 +232,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
   describe('reset', () => {
     const operationId = 'put-v1-applications-devices-reset';
 
-    it('wipes the headset, keeps it activated, and what comes after works', async () => {
+    it('wipes the headset, keeps it activated, and later operations work', async () => {
       const device = tenant.devices[3];
       const wiped = tenant.headset(device, { content: { languages: ['ja'] } });
       wiped.connect();
@@ -252,7 +252,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
       expect(await read()).toEqual(activation);
       const id = await tenant.command(device);
       expect(await tenant.ended(id)).toMatchObject({ result: 'success' });
-      // Everything the headset had to say before and after belongs to the same application.
+      // All reports of the headset before and after the reset belong to the same application.
       const report = wiped.report({ case: 'signal', value: { level: 2 } });
       await waitFor('the notification', () =>
         tenant.integrator.received.find((r) => r.webhookId === `device-${wiped.deviceId}-${report}`),
@@ -260,7 +260,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
     });
 
     // proves api/4/reset-cancels
-    it('cancels what was unprocessed before it, each with its message, and nothing after it', async () => {
+    it('cancels the earlier unprocessed transactions, each with its message, and no later ones', async () => {
       const device = tenant.devices[4];
       await tenant.activate(device);
       const before = [await tenant.command(device), await tenant.command(device)];
@@ -290,7 +290,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
       for (const id of before) expect(tenant.callbacks(id)).toHaveLength(1);
     });
 
-    it('two resets: the second cancels the first one while it is unprocessed', async () => {
+    it('two resets: the second cancels the first while the first is unprocessed', async () => {
       const device = tenant.devices[5];
       await tenant.activate(device);
       const first = (await tenant.call(201, 'PUT', at('/reset', device?.deviceId))).body.transactionId;
@@ -301,7 +301,7 @@ describeOnStack('settings, uninstallation and reset of a device', () => {
       expect(await tenant.ended(second)).toMatchObject({ result: 'success', message: 'reset' });
     });
 
-    it('of a device that is not activated, or activated by another application, is refused', async () => {
+    it('of a device that is not activated, or activated by another application, is rejected', async () => {
       const idle = tenant.devices[6];
       const answer = await tenant.call(403, 'PUT', at('/reset', idle?.deviceId));
       expect(answer.body).toEqual({ message: 'The device is not activated.' });
@@ -350,7 +350,7 @@ describeOnStack('hardware properties', () => {
     });
   });
 
-  it('show what the headset reported and what operators registered', async () => {
+  it('show the values that the headset reported and operators registered', async () => {
     const device = tenant.devices[1];
     await tenant.activate(device);
     const hardware = {
@@ -393,7 +393,7 @@ describeOnStack('hardware properties', () => {
     });
   });
 
-  it('are for the client whose application has the device activated', async () => {
+  it('are readable by the client of the application that has activated the device', async () => {
     const device = tenant.devices[2];
     expect(await read(device?.deviceId)).toMatchObject({
       status: 403,

@@ -28,7 +28,7 @@ describeOnStack('device statuses in pages', () => {
   }
 
   // proves ext/device-statuses/pages
-  it('pages have each activated device once, as the specified list has it', async () => {
+  it('pages contain each activated device once, equal to the specified list', async () => {
     expect(await paged('')).toEqual(ids());
     const specified = (await tenant.call(200, 'GET', '/devices/status')).body.devices;
     const { devices } = await page('');

@@ -23,7 +23,7 @@ describe('a platform with an egress proxy', () => {
     for (const close of closers.splice(0).reverse()) await close();
   });
 
-  /** A platform whose integrator cancels a transaction; resolves when the callback of that has arrived. */
+  /** Starts a platform and cancels a transaction; resolves when the callback has arrived. */
   async function callback(env: Record<string, string>): Promise<string> {
     const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-proxied-'));
     closers.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -44,14 +44,14 @@ describe('a platform with an egress proxy', () => {
     closers.push(() => api.close());
     await api.app('PATCH', '', { deviceEvent: integrator.url });
     integrator.keys.push((await api.app('POST', '/refresh_authkey')).body.authenticationKey);
-    // Canceled by the deactivation, for no headset has it.
+    // The deactivation cancels it, because no headset has received it.
     expect((await api.app('POST', `/devices/${deviceId}`, { clientId: 'proxied' })).status).toBe(201);
     expect((await api.app('DELETE', `/devices/${deviceId}`)).status).toBe(201);
     await waitFor('the callback', () => integrator.received.length > 0);
     return new URL(integrator.url).host;
   }
 
-  it('reaches what lies on its own machine directly', async () => {
+  it('reaches addresses of its machine directly', async () => {
     await callback({});
     expect(proxy.asked).toEqual([]);
   }, 60_000);

@@ -27,7 +27,7 @@ describeOnStack('secrets that a headset is sent', () => {
   }
 
   // protects against stores/ended-secret
-  it('wait in transactions alone, and are nowhere once their transactions have ended', async () => {
+  it('are stored only in waiting transactions, and nowhere after their transactions have ended', async () => {
     const { deviceId } = own;
     const secrets = ['of-an-access-point-81', 'of-a-wifi-network-82', 'of-a-commands-extras-83'];
     const [ofApn, ofWifi, ofExtras] = secrets as [string, string, string];

@@ -26,7 +26,7 @@ describeOnStack('the calls of the extensions', () => {
 
   // proves ext/contract/refusals
   // protects against rest/token-none, rest/token-expired
-  it('answer 401 without a token, with one that has ended and with garbage', async () => {
+  it('answer 401 without a token, with an expired token and with an invalid one', async () => {
     const { privateKey } = issuerKey();
     const ended = { ...goodClaims(tenant.clientId), exp: Math.floor(Date.now() / 1000) - 120 };
     const token = sign(ended, { key: privateKey, format: 'jwk' } as never, 'RS256', { kid: privateKey.kid });
@@ -61,7 +61,7 @@ describeOnStack('the calls of the extensions', () => {
   });
 
   // protects against rest/other-application
-  it('of an application of another developer are 403, as for one that does not exist', async () => {
+  it('of an application of another developer are 403, as for an application that does not exist', async () => {
     for (const applicationId of [tenant.applicationId, `none-${randomBytes(4).toString('hex')}`]) {
       for (const { method, path, body } of routes) {
         const answer = await otherTenant.api.call(method, `/v1/applications/${applicationId}${path}`, body);
@@ -74,7 +74,7 @@ describeOnStack('the calls of the extensions', () => {
     }
   });
 
-  it('of a client that belongs to no developer are 500, as specified', async () => {
+  it('of a client without a developer are 500, as specified', async () => {
     const access = { apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId: tenant.applicationId };
     const api = contractChecked(createApiClient({ ...access, ...newIssuerClient() }), tenant.applicationId);
     for (const { method, path, body } of routes) {
@@ -85,7 +85,7 @@ describeOnStack('the calls of the extensions', () => {
   });
 
   // protects against rest/path-unknown
-  it('have no other method: 403, before the token is looked at', async () => {
+  it('have no other method: 403, before the token is checked', async () => {
     for (const path of new Set(routes.map((route) => route.path))) {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'PROPFIND']) {
         if (routes.some((route) => route.path === path && route.method === method)) continue;
@@ -96,7 +96,7 @@ describeOnStack('the calls of the extensions', () => {
   });
 
   // proves ext/catalogue/event-types
-  it('event_types: every type that a callback can have, with its setting, schema and examples', async () => {
+  it('event_types: every type of a callback, with its setting, schema and examples', async () => {
     const { eventTypes } = (await tenant.call(200, 'GET', '/event_types')).body;
     const described = (['cws_notification', 'cws_extension'] as const).flatMap((name) =>
       Object.values(readDocument(name)['webhooks'] as JsonObject),

@@ -10,7 +10,7 @@ interface FeedEvent {
   readonly resend?: number;
 }
 
-/** All that a reader gets from a cursor on. */
+/** All events that a reader gets after a cursor. */
 async function readAll(tenant: Tenant, after = '', limit = 100, filter = '') {
   const events: FeedEvent[] = [];
   for (let cursor = after; ; ) {
@@ -26,7 +26,7 @@ const ids = (events: readonly FeedEvent[]) => events.map(({ webhookId }) => webh
 
 describeOnStack('the event feed', () => {
   // proves ext/feed/all, ext/feed/order
-  it('has every callback as it was sent, each once, those of a transaction in their order', async () => {
+  it('contains every callback once, exactly as sent, and the callbacks of a transaction in order', async () => {
     const tenant = await createTenant();
     const headset = tenant.headset();
     const activation = await tenant.activate();
@@ -64,7 +64,7 @@ describeOnStack('the event feed', () => {
   });
 
   // proves ext/feed/alone
-  it('has all for an application without any endpoint, and a reader who goes on from its cursor sees each once', async () => {
+  it('has all events for an application without any endpoint, and a reader that continues from its cursor sees each event once', async () => {
     const tenant = await createTenant();
     const headset = tenant.headset();
     const activation = await tenant.activate();
@@ -88,7 +88,7 @@ describeOnStack('the event feed', () => {
     for (const [i, customData] of values.entries()) {
       headset.report({ case: 'customData', value: { success: true, customData } });
       if (i % 3 === 0) await look();
-      // Others are reported while the feed has none that is new, has some, or has all.
+      // Further events are reported while the reader has none, some or all of the previous ones.
       if (i % 10 === 9) await seesUpTo(customData);
     }
     const own = seen.filter(({ type }) => type === 'notify-custom-data');
@@ -99,7 +99,7 @@ describeOnStack('the event feed', () => {
   });
 
   // proves ext/feed/from
-  it('begins with a time for who asks for it, with the end of what was read for a time to come', async () => {
+  it('starts at a requested time; for a future time at the end of the feed', async () => {
     const tenant = await createTenant();
     const headset = tenant.headset();
     const activation = await tenant.activate();
@@ -116,7 +116,7 @@ describeOnStack('the event feed', () => {
     const { body } = await tenant.call(200, 'GET', '/events?from=9999-12-31T00:00:00Z');
     expect(body).toMatchObject({ events: [], more: false });
     headset.report({ case: 'customData', value: { success: true, customData: 'new' } });
-    await waitFor('what is new', async () => {
+    await waitFor('the new event', async () => {
       const read = await readAll(tenant, body.cursor);
       return read.events.some(({ type }) => type === 'notify-custom-data');
     });
@@ -127,10 +127,10 @@ describeOnStack('the event feed', () => {
 
   // proves ext/feed/cursors
   // protects against rest/other-events
-  it('refuses cursors that are unknown, changed, of another application or of other filters, and says how to go on', async () => {
-    const [tenant, stranger] = await Promise.all([createTenant(), createTenant()]);
+  it('rejects cursors that are unknown, changed, of another application or of other filters, and explains how to continue', async () => {
+    const [tenant, other] = await Promise.all([createTenant(), createTenant()]);
     const { cursor } = await readAll(tenant);
-    await readAll(stranger);
+    await readAll(other);
     const text = Buffer.from(cursor, 'base64url').toString();
     const changed = [
       'x',
@@ -142,20 +142,20 @@ describeOnStack('the event feed', () => {
       const { body } = await tenant.call(400, 'GET', `/events?after=${after}`);
       expect(body.message).toMatch(/Read without after/);
     }
-    expect((await stranger.call(400, 'GET', `/events?after=${cursor}`)).body.message).toMatch(
+    expect((await other.call(400, 'GET', `/events?after=${cursor}`)).body.message).toMatch(
       /another application/,
     );
     expect((await tenant.call(400, 'GET', `/events?after=${cursor}&types=notify-boot`)).body.message).toMatch(
       /other filters/,
     );
     expect((await tenant.call(200, 'GET', `/events?after=${cursor}`)).body.more).toBe(false);
-    await Promise.all([tenant.close(), stranger.close()]);
+    await Promise.all([tenant.close(), other.close()]);
   });
 });
 
 describeOnStack('deliveries', () => {
   // proves ext/deliveries/list, ext/deliveries/attempts, ext/deliveries/redeliver
-  it('tell an integrator why a callback did not arrive, and send it again', async () => {
+  it('show an integrator why a callback did not arrive, and send it again', async () => {
     let open = false;
     const tenant = await createTenant({
       answer: () => (open ? { status: 204 } : { status: 410, body: 'we have moved' }),
@@ -188,8 +188,8 @@ describeOnStack('deliveries', () => {
 
   // proves ext/deliveries/force
   // protects against rest/other-events
-  it('that never failed need force, and those of another application are not found', async () => {
-    const [tenant, stranger] = await Promise.all([createTenant(), createTenant()]);
+  it('that never failed require force, and deliveries of another application are not found', async () => {
+    const [tenant, other] = await Promise.all([createTenant(), createTenant()]);
     const activation = await tenant.activate();
     tenant.headset().connect();
     await tenant.ended(activation);
@@ -203,19 +203,19 @@ describeOnStack('deliveries', () => {
     await tenant.call(400, 'POST', `/deliveries/${id}/redeliver`, { force: 'yes' });
     await tenant.call(200, 'POST', `/deliveries/${id}/redeliver`, { force: true });
     await waitFor(
-      'it comes again',
+      'the second arrival',
       () => tenant.integrator.arrivals.filter(({ webhookId }) => webhookId === id).length === 2,
     );
-    await stranger.call(404, 'GET', `/deliveries/${id}`);
-    await stranger.call(404, 'POST', `/deliveries/${id}/redeliver`, { force: true });
-    expect(
-      (await stranger.call(200, 'GET', `/deliveries?transactionId=${activation}`)).body.deliveries,
-    ).toEqual([]);
-    await Promise.all([tenant.close(), stranger.close()]);
+    await other.call(404, 'GET', `/deliveries/${id}`);
+    await other.call(404, 'POST', `/deliveries/${id}/redeliver`, { force: true });
+    expect((await other.call(200, 'GET', `/deliveries?transactionId=${activation}`)).body.deliveries).toEqual(
+      [],
+    );
+    await Promise.all([tenant.close(), other.close()]);
   });
 
   // proves ext/deliveries/recover, ext/feed/resends
-  it('that were given up while the endpoint was gone are recovered together, each once, and too many are counted', async () => {
+  it('that became dead during an outage of the endpoint are recovered together, each once; those beyond the limit are counted', async () => {
     let open = false;
     const tenant = await createTenant({ answer: () => ({ status: open ? 204 : 410 }) });
     const since = new Date(ago(60_000)).toISOString();
@@ -259,8 +259,8 @@ describeOnStack('deliveries', () => {
     expect(ids(again).toSorted()).toEqual(lost.toSorted());
     for (const { resend: _, ...event } of again) expect(once.events).toContainEqual(event);
     expect(all.events.filter(({ resend }) => resend === undefined)).toEqual(once.events);
-    const stranger = await createTenant();
-    await stranger.call(404, 'GET', `/recoveries/${recoveryId}`);
-    await Promise.all([tenant.close(), stranger.close()]);
+    const other = await createTenant();
+    await other.call(404, 'GET', `/recoveries/${recoveryId}`);
+    await Promise.all([tenant.close(), other.close()]);
   });
 });

@@ -38,8 +38,8 @@ describeOnStack('files from headsets', () => {
     await store.close();
   });
 
-  const told = (file: string) =>
-    waitFor(`what was told of ${file}`, () =>
+  const callbackFor = (file: string) =>
+    waitFor(`the callback for ${file}`, () =>
       tenant.integrator.received.find((r) => 'file' in r.body && r.body.file === file),
     );
   /** A path of the headset's own application. */
@@ -55,10 +55,10 @@ describeOnStack('files from headsets', () => {
   });
 
   // proves cb/3/file-upload, cb/3/file-path, cb/5/file-single-part, cb/7/url-file
-  it('a file reaches the address that the integrator signed, and fileUploadEvent hears of it', async () => {
+  it('a file reaches the URL that the integrator signed, and fileUploadEvent gets a callback', async () => {
     const file = path('photos/写真 1.jpg');
     upload(file, 1000);
-    const callback = await told(file);
+    const callback = await callbackFor(file);
     expect(callback.body).toEqual(end(file, 'success', 'upload success.'));
     expect(Object.keys(callback.body)).toEqual([
       ...['applicationId', 'deviceId', 'timestamp', 'result', 'file', 'message'],
@@ -70,7 +70,7 @@ describeOnStack('files from headsets', () => {
       { body: { deviceId: headset.deviceId, file }, verified: true },
     ]);
     expect(asked[0]?.headers['applicationid']).toBe(tenant.applicationId);
-    // Some servers compare header names letter by letter (rule A22).
+    // Some servers compare header names case-sensitively (rule A22).
     expect(asked[0]?.headerNames).toEqual(
       expect.arrayContaining(['X-TLPF-NOTIFICATION-KEY', 'applicationId']),
     );
@@ -86,7 +86,7 @@ describeOnStack('files from headsets', () => {
     const fits = refusal === undefined;
     const file = path(`size-${sizeBytes}`);
     upload(file, sizeBytes);
-    const { body } = await told(file);
+    const { body } = await callbackFor(file);
     expect(body).toEqual(fits ? end(file, 'success', 'upload success.') : end(file, 'failure', refusal));
     expect(store.files.get(file)?.length).toBe(fits ? sizeBytes : undefined);
     expect(store.requests.some((r) => r.body.file === file)).toBe(fits);
@@ -94,7 +94,7 @@ describeOnStack('files from headsets', () => {
 
   // proves cb/3/file-path
   // protects against headsets/other-file
-  it('a path upwards, and one that names another application or device, is refused', async () => {
+  it('a path with .., and a path of another application or device, is rejected', async () => {
     const other = await createTenant();
     await other.call(200, 'PATCH', '', {
       fileUploadGetUrl: store.signUrl,
@@ -110,7 +110,7 @@ describeOnStack('files from headsets', () => {
       'a',
     ]) {
       upload(file);
-      expect((await told(file)).body).toEqual(end(file, 'failure', messages.notAssociated));
+      expect((await callbackFor(file)).body).toEqual(end(file, 'failure', messages.notAssociated));
       expect(store.requests.some((r) => r.body.file === file)).toBe(false);
     }
     expect(other.integrator.received).toEqual([]);
@@ -118,11 +118,11 @@ describeOnStack('files from headsets', () => {
   });
 
   // proves cb/5/file-settings
-  it('without fileUploadGetUrl there is no address', async () => {
+  it('without fileUploadGetUrl there is no upload URL', async () => {
     await tenant.call(200, 'PATCH', '', { fileUploadGetUrl: null });
     const file = path('unset');
     upload(file);
-    expect((await told(file)).body).toEqual(end(file, 'failure', messages.noUrl));
+    expect((await callbackFor(file)).body).toEqual(end(file, 'failure', messages.noUrl));
   });
 
   // protects against callbacks/signed-url-answer
@@ -139,7 +139,7 @@ describeOnStack('files from headsets', () => {
     store.answer = answer;
     const file = path(`answer ${name}`);
     upload(file);
-    expect((await told(file)).body).toEqual(end(file, 'failure', messages.noUrl));
+    expect((await callbackFor(file)).body).toEqual(end(file, 'failure', messages.noUrl));
   });
 
   // Rule A22.
@@ -148,16 +148,16 @@ describeOnStack('files from headsets', () => {
     const url = `${store.signUrl.replace('http:', 'HTTP:').replace('/sign', '/files')}?file=${encodeURIComponent(file)}`;
     store.answer = (response) => response.writeHead(200).end(JSON.stringify({ url }));
     upload(file);
-    expect((await told(file)).body).toEqual(end(file, 'success', 'upload success.'));
+    expect((await callbackFor(file)).body).toEqual(end(file, 'success', 'upload success.'));
     expect(store.files.has(file)).toBe(true);
   });
 
   // proves cb/8/file-reasons
-  it('a store that refuses the file fails the upload', async () => {
+  it('a store that rejects the file fails the upload', async () => {
     store.storeStatus = 403;
     const file = path('refused');
     upload(file);
-    expect((await told(file)).body).toEqual(end(file, 'failure', messages.failed));
+    expect((await callbackFor(file)).body).toEqual(end(file, 'failure', messages.failed));
     expect(store.files.has(file)).toBe(false);
   });
 });

@@ -5,9 +5,9 @@ import { counted, countIn, ctlOf, documented, inDocuments, killedAt } from './fo
 import { ago, describeOnStack, imei } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 
-/** What operators remove of an application (ADR 0047). */
+/** Records that operators remove for an application (ADR 0047). */
 
-/** Values that the test's application has set, sent or been told. */
+/** Personal values that the test's application has set, sent or received. */
 const personal = ['words-of-a-person', 'asked of a person', 'the-person-who-integrates'];
 const secret = 'a-secret-of-the-webhooks-of-sora';
 
@@ -29,13 +29,13 @@ describeOnStack('an application that is forgotten', () => {
 
   const ctl = (...args: string[]) => ctlOf(own, ...args);
 
-  it('leaves what the page says, also where the platform was killed meanwhile; another of its developer is untouched', async () => {
+  it('leaves only the documented records, also after a kill of the platform; another application of the developer is untouched', async () => {
     const { admin, deviceId } = own;
     const applicationId = (await admin.devices.getDevice({ deviceId })).device?.applicationId ?? '';
     const forget = (...more: string[]) =>
       ctl('--json', 'applications', 'forget', applicationId, '--reference', 'REQUEST-18', ...more);
 
-    // Its server takes everything but one callback.
+    // The integrator's server accepts every callback except one.
     const { arrivals, url } = await own.receiver(({ body }) =>
       body.customData === 'refused words-of-a-person' ? 500 : 204,
     );
@@ -83,7 +83,7 @@ describeOnStack('an application that is forgotten', () => {
     for (const webhook of sora.record([connection]).webhooks) await webhook.send();
     await sora.destroyed(connection).send();
 
-    // Another application of the same developer, whose client has both.
+    // Another application of the same developer and client.
     const third = await provisionDevice(admin, imei());
     const anotherId = await provisionApplication(admin, {
       ...{ developerId: 'own', clientIds: ['own'], name: 'another', activationLimit: 1 },
@@ -112,7 +112,7 @@ describeOnStack('an application that is forgotten', () => {
     );
     for (const value of personal) expect([value, await inDocuments(own, value)]).not.toEqual([value, []]);
 
-    // An application that has devices, and one whose work is not done, is refused, and nothing of it is gone.
+    // An application with devices, or with unfinished work, is rejected, and nothing is removed.
     const refused = await forget();
     expect([refused.exitCode, refused.err]).toEqual([1, expect.stringContaining('has 2 devices activated')]);
     for (const headset of headsets) await headset.close();
@@ -133,7 +133,7 @@ describeOnStack('an application that is forgotten', () => {
     await waitFor('the third device to be offline', () =>
       arrivals.some((a) => a.body.deviceId === third.deviceId && JSON.stringify(a.body).includes(presence)),
     );
-    // What went out at once is recorded a little later (ADR 0050).
+    // Deliveries that were sent at once are stored a little later (ADR 0050).
     await waitFor('the records of its callbacks', async () => {
       const arrived = arrivals.filter((a) => a.headers['applicationid'] === anotherId);
       const ids = new Set(arrived.map((a) => a.headers['webhook-id']));
@@ -142,7 +142,7 @@ describeOnStack('an application that is forgotten', () => {
     });
     const ofAnother = await countIn(own, anotherId);
 
-    // Killed when devices has forgotten it, and once more behind some of the transactions.
+    // Killed after the removal in devices, and once more after some of the transactions.
     for (const [service, at] of [
       ['devices', 'after store devices.applications.forgottenAtMs'],
       ['transactions', 'after store transactions.transactions.deleteMany'],
@@ -158,7 +158,7 @@ describeOnStack('an application that is forgotten', () => {
       },
       { timeoutMs: 120_000 },
     );
-    // Where it takes long it tells its progress there.
+    // A long removal prints its progress on standard error.
     expect(done.err.split('\n').filter((line) => !/^[\w-]+: \d+ removed so far …$/.test(line))).toEqual(['']);
     const again = counted((await forget()).out);
     const removed = Object.values(again).flatMap((of) => Object.values(of as object).map(([count]) => count));
@@ -173,7 +173,7 @@ describeOnStack('an application that is forgotten', () => {
       );
     });
 
-    // What its clients, Sora and an operator can still do.
+    // The API for its clients, Sora and operators afterwards.
     await waitFor(
       'the gateways to know it',
       async () => (await own.api.app('GET', `/transactions/${commands[0]}`)).status === 403,
@@ -185,7 +185,7 @@ describeOnStack('an application that is forgotten', () => {
     expect([created.exitCode, created.err]).toEqual([1, expect.stringContaining('is forgotten')]);
 
     for (const value of personal) expect([value, await inDocuments(own, value)]).toEqual([value, []]);
-    const kept = documented("What still names the application's id");
+    const kept = documented('Remaining references to the application id');
     expect(kept.length).toBeGreaterThan(8);
     // Frozen bills are packed; the test has none.
     expect([...(await inDocuments(own, applicationId)), 'billing.bills'].sort()).toEqual([...kept].sort());

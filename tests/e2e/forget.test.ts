@@ -7,9 +7,9 @@ import { counted, ctlOf, documented, inDocuments, killedAt } from './forgetting.
 import { ago, describeOnStack } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 
-/** What operators remove of a device (ADR 0047). */
+/** Records that operators remove for a device (ADR 0047). */
 
-/** Values of a person that the test's device has reported or was sent. */
+/** Personal values that the test's device has reported or received. */
 const personal = ['35.681236', 'words of a person', 'asked of a person', 'where they live'];
 const [latitude, longitude] = [35.681_236, 139.767_125];
 
@@ -35,7 +35,7 @@ describeOnStack('a device that is forgotten', () => {
   const forget = (...more: string[]) =>
     ctl('--json', 'devices', 'forget', own.deviceId, '--reference', 'REQUEST-17', ...more);
 
-  it('leaves what the page says, also where the platform was killed meanwhile, and comes back with a new key only', async () => {
+  it('leaves only the documented records, also after a kill of the platform, and the device returns only with a new key', async () => {
     const { arrivals, url } = await own.receiver(() => 204);
     const settings = { soraEvent: url, soraFileSendEvent: url };
     await own.call(200, 'PATCH', '', settings);
@@ -89,7 +89,7 @@ describeOnStack('a device that is forgotten', () => {
     );
     for (const value of personal) expect([value, await inDocuments(own, value)]).not.toEqual([value, []]);
 
-    // An active device, and one whose work is not done, is refused, and nothing of it is gone.
+    // An activated device, or a device with unfinished work, is rejected, and nothing is removed.
     const refused = await forget();
     expect([refused.exitCode, refused.err]).toEqual([
       1,
@@ -108,7 +108,7 @@ describeOnStack('a device that is forgotten', () => {
     expect(dry['communication']['connections']).toEqual([1, 0]);
     expect(await inDocuments(own, 'where they live')).toEqual(['devices.devices']);
 
-    // Killed when devices has forgotten it, and once more among the transactions.
+    // Killed after the removal in devices, and once more among the transactions.
     for (const [service, at] of [
       ['devices', 'after store devices.devices.forgottenAtMs'],
       ['transactions', 'after store transactions.transactions.deleteMany'],
@@ -140,15 +140,15 @@ describeOnStack('a device that is forgotten', () => {
       );
     });
 
-    // What an integrator, and what the headset with its old key can still do.
+    // The API for the integrator, and for the headset with its old key, afterwards.
     expect((await own.api.app('GET', `/transactions/${commands[0]}`)).status).toBe(404);
     const late = own.headset({ stateDir });
     late.connect();
     late.report({ case: 'customData', value: { customData: 'words of a person' } });
 
-    const kept = documented('What still names the IMEI');
+    const kept = documented('Remaining references to the IMEI');
     expect(kept.length).toBeGreaterThan(8);
-    // Presence is told a moment after the session's end.
+    // The end of a session is published a moment later.
     for (const value of personal) expect([value, await inDocuments(own, value)]).toEqual([value, []]);
     const naming = await inDocuments(own, deviceId);
     // Frozen bills are packed; the test has none.

@@ -7,7 +7,7 @@ import { crashingAt } from '../faults/inside/environment.ts';
 import { ctlWith } from './ctl.ts';
 import type { OwnPlatform } from './own-platform.ts';
 
-/** The collections of the table below that heading of docs/operations/data.md. */
+/** The collections in the table below this heading of docs/operations/data.md. */
 export function documented(heading: string): string[] {
   const page = readFileSync(join(root, 'docs/operations/data.md'), 'utf8');
   const [, section = ''] = page.split(`### ${heading}\n`);
@@ -17,7 +17,7 @@ export function documented(heading: string): string[] {
   );
 }
 
-/** Every stored document's bytes, by database and collection. */
+/** The bytes of every stored document, by database and collection. */
 async function everyDocument(own: OwnPlatform): Promise<{ in: string; bytes: Buffer }[]> {
   const { backing } = own.stack;
   const found: { in: string; bytes: Buffer }[] = [];
@@ -50,7 +50,7 @@ async function everyDocument(own: OwnPlatform): Promise<{ in: string; bytes: Buf
   }
 }
 
-/** How many documents of each collection have the text. */
+/** Number of documents with the text, by collection. */
 export async function countIn(own: OwnPlatform, text: string): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const { in: name, bytes } of await everyDocument(own)) {
@@ -59,12 +59,12 @@ export async function countIn(own: OwnPlatform, text: string): Promise<ReadonlyM
   return new Map([...counts].sort());
 }
 
-/** The collections whose documents have the text. */
+/** Collections with a document that contains the text. */
 export const inDocuments = async (own: OwnPlatform, text: string): Promise<string[]> => [
   ...(await countIn(own, text)).keys(),
 ];
 
-/** As text; numbers of BSON as their eight bytes. */
+/** Searches for the text, or for a number in BSON's eight bytes. */
 function holds(bytes: Buffer, text: string): boolean {
   if (bytes.includes(text)) return true;
   if (!/^\d+\.\d+$/.test(text)) return false;
@@ -73,7 +73,7 @@ function holds(bytes: Buffer, text: string): boolean {
   return bytes.includes(double);
 }
 
-/** What a command printed with --json: removed and left, by service and kind. */
+/** The output of --json: numbers of removed and remaining records, by service and kind. */
 // biome-ignore lint/suspicious/noExplicitAny: the report as it was printed
 export const counted = (out: string): Record<string, any> =>
   Object.fromEntries(
@@ -85,7 +85,7 @@ export const counted = (out: string): Record<string, any> =>
     ]),
   );
 
-/** ctl at the platform's services that forget. */
+/** Runs ctl for the platform's services that can forget. */
 export function ctlOf(own: OwnPlatform, ...args: string[]) {
   const { devices, transactions, notifier, communication, billing } = own.stack.admin;
   return ctlWith(
@@ -100,7 +100,7 @@ export function ctlOf(own: OwnPlatform, ...args: string[]) {
   );
 }
 
-/** Has the platform's process, or that of the service, killed at that write (crash-points.ts) while `work` continues. */
+/** Has the platform's process, or the service's process, killed at this write (crash-points.ts) while `work` continues. */
 export async function killedAt<T>(
   own: OwnPlatform,
   service: string,

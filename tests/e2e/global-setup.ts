@@ -19,7 +19,7 @@ const ofRelease = new Set(process.env['MIXED_PARTS']?.split(',').filter(Boolean)
 
 /**
  * Starts one platform for the whole suite, on the stack that STACK names. With INSTANCES the real stack's
- * services and gateway run several times each, and connections from outside take turns over them.
+ * services and gateway run several times each, and connections from outside are distributed over them.
  */
 export default async function setup(): Promise<void> {
   const kind: StackKind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
@@ -79,7 +79,7 @@ function addressesOf({ mongodbUri, kafkaBrokers, s3Environment }: Backing): Shar
   return { mongodbUri, kafkaBrokers, s3Environment };
 }
 
-/** Where clients connect to; with several instances of a service, their connections take turns. */
+/** Addresses for clients; connections are distributed over the instances of a service. */
 async function listenersTo(
   stack: Stack,
 ): Promise<Pick<Stack, 'apiUrl' | 'deviceLinkUrl' | 'soraWebhookUrl'>> {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { secretsInLogs } from './log-secrets.ts';
 
 /**
- * Stops the platform; keeps its folder when KEEP is set, to read the logs. Throws where a log has a secret, a token
+ * Stops the platform; keeps its folder when KEEP is set, to read the logs. Throws if a log contains a secret, a token
  * or a body.
  */
 export default async function teardown(): Promise<void> {

@@ -28,7 +28,7 @@ import { noteSecret, noteSecretsIn } from './log-secrets.ts';
 
 interface StackInfo {
   readonly kind: 'embedded' | 'real';
-  /** True: each process runs all services. */
+  /** True if each process runs all services. */
   readonly oneProcess: boolean;
   readonly dataDir: string;
   readonly apiUrl: string;
@@ -36,7 +36,7 @@ interface StackInfo {
   readonly tokenUrl: string;
   readonly deviceLinkUrl: string;
   readonly soraWebhookUrl: string;
-  /** The server for files of a stack without S3. */
+  /** The file server of a stack without S3. */
   readonly filesUrl: string;
   readonly admin: AdminAddresses;
   readonly adminUrls: Readonly<Record<string, string>>;
@@ -52,7 +52,7 @@ export const stack: StackInfo = missing
   ? ({} as StackInfo)
   : JSON.parse(process.env['HEADSET_STACK'] ?? '{}');
 
-/** Names on the suite's servers for a platform beside the suite's; undefined on the embedded stack. */
+/** Names on the suite's servers for a second platform; undefined on the embedded stack. */
 export async function ownBacking(): Promise<Backing | undefined> {
   return stack.backing && shareBacking(stack.backing, `own-${randomBytes(4).toString('hex')}`);
 }
@@ -60,13 +60,13 @@ export async function ownBacking(): Promise<Backing | undefined> {
 const openTenants = new Set<Tenant>();
 
 /**
- * `describe`, skipped where the stack cannot run. Closes the tenants that a failed test has left open:
+ * `describe`, skipped if the stack cannot run. Closes the tenants that a failed test has left open:
  * their servers and streams would keep the whole run from ending.
  */
 export function describeOnStack(name: string, body: () => void): void {
   describeUnless(missing, name, () => {
     body();
-    // Hooks run in the order in which they were registered: after those of the tests themselves.
+    // Hooks run in the order of their registration, so this hook runs after the hooks of the tests.
     afterAll(async () => {
       await Promise.all([...openTenants].map((tenant) => tenant.close()));
     });
@@ -83,18 +83,18 @@ export function imei(): string {
   return `35${String(randomInt(10 ** 12)).padStart(13, '0')}`;
 }
 
-/** An integrator with an application, contracted headsets and a server of its own. */
+/** An integrator with an application, contracted headsets and a server. */
 export interface Tenant {
   readonly applicationId: string;
   readonly clientId: string;
   readonly client: IssuerClient;
-  /** Every answer it gets is held against cws_api.yaml. */
+  /** Every answer is validated against cws_api.yaml. */
   readonly api: ApiClient;
-  /** The same client and application with a token of other scopes; closed with the tenant. */
+  /** The same client and application with a token for other scopes; closed with the tenant. */
   apiWith(scope: string): ApiClient;
   readonly integrator: IntegratorServer;
   readonly devices: readonly HeadsetKeyFile[];
-  /** Answers of the last call, asserted to have the status. */
+  /** Makes a call and returns its answer, asserted to have the status. */
   call(
     status: number,
     method: string,
@@ -109,15 +109,15 @@ export interface Tenant {
   headset(device?: HeadsetKeyFile, options?: Partial<HeadsetOptions>, faults?: readonly Fault[]): Headset;
   /** Verified callbacks of a transaction in order of first arrival. */
   callbacks(transactionId: number): Received[];
-  /** Waits for the callback that ends a transaction and answers its body. */
+  /** Waits for the callback that ends a transaction and returns its body. */
   ended(transactionId: number): Promise<Record<string, unknown>>;
   status(transactionId: number): Promise<string>;
   /**
-   * All transactions of the application (up to 100) by id, once none is 'created' any more: two lists
-   * that are equal show that nothing was written in between.
+   * All transactions of the application (up to 100) by id, once no transaction is 'created' any more: two equal
+   * lists prove that nothing was written in between.
    */
   transactions(): Promise<ListedTransaction[]>;
-  /** Throws when a verified callback was not of a form that cws_notification.yaml describes. */
+  /** Throws if a verified callback had no form that cws_notification.yaml describes. */
   close(): Promise<void>;
 }
 
@@ -136,9 +136,9 @@ export async function createTenant(
     devices?: number;
     activationLimit?: number;
     configure?: boolean;
-    /** Devices that are registered already and named by this contract as well; they come first. */
+    /** Registered devices that this contract also contains; they are first. */
     alsoDevices?: readonly HeadsetKeyFile[];
-    /** Another application of that tenant's developer, with the same client. */
+    /** A tenant whose developer and client also get this application. */
     sameDeveloperAs?: Tenant;
     /** How the integrator's server answers; default 204. */
     answer?: IntegratorOptions['answer'];
@@ -256,7 +256,7 @@ export async function createTenant(
   return tenant;
 }
 
-/** A client that the issuer knows from now on; it belongs to no developer yet. */
+/** A client that the issuer knows from now on, without a developer. */
 export function newIssuerClient(): IssuerClient {
   const client = {
     clientId: `client-${randomBytes(6).toString('hex')}`,
@@ -274,7 +274,7 @@ export function newIssuerClient(): IssuerClient {
 
 let checkAnswer: ReturnType<typeof answerCheck> | undefined;
 
-/** Holds every answer against the document (rule C19). */
+/** Validates every answer against the document (rule C19). */
 export function contractChecked(api: ApiClient, applicationId: string): ApiClient {
   const call: ApiClient['call'] = async (method, path, body, headers) => {
     noteSecretsIn(stack.dataDir, body);

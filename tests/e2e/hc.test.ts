@@ -13,7 +13,7 @@ import { hcWords, type Laptop, laptopOf } from './hc.ts';
 
 const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ');
 
-/** The ids of a tenant's feed in their order, as another reader gets them. */
+/** The ids of a tenant's feed in order, as read by a separate reader. */
 async function feedIds(tenant: Tenant): Promise<string[]> {
   const ids: string[] = [];
   for (let after = ''; ; ) {
@@ -48,7 +48,7 @@ describeOnStack('hc: logging in', () => {
     ...['--application', tenant.applicationId, 'login', '--api-url', stack.apiUrl],
     ...['--issuer', stack.issuerUrl, '--client', tenant.clientId],
   ];
-  /** Nothing of the credentials comes from the environment. */
+  /** An environment without credentials. */
   const bare = {
     HC_API_URL: '',
     HC_TOKEN_URL: '',
@@ -58,7 +58,7 @@ describeOnStack('hc: logging in', () => {
   };
   const file = () => join(laptop.home, '.config/headset-cloud/default.json');
 
-  it('needs credentials, and takes the secret from standard input into a file for the user alone', async () => {
+  it('requires credentials, and stores the secret from standard input in a file that only the user can read', async () => {
     expect(await laptop.run(['events'], { env: bare })).toMatchObject({
       ...{ code: 4, out: '', err: expect.stringMatching(/^You are not logged in: run hc login/) },
     });
@@ -74,7 +74,7 @@ describeOnStack('hc: logging in', () => {
     expect(await laptop.run(['events'], { env: bare })).toMatchObject({ code: 0, out: 'No events.\n' });
   });
 
-  it('says why: a wrong token, an API that is away, an application of somebody else', async () => {
+  it('reports the reason: a wrong token, an unavailable API, another developer’s application', async () => {
     const token = await laptop.run(['events'], { env: { HC_ACCESS_TOKEN: 'x.y.z' } });
     expect(token).toMatchObject({
       code: 4,
@@ -95,7 +95,7 @@ describeOnStack('hc: logging in', () => {
   });
 
   itUnless(missingTools('script'))(
-    'in a terminal the secret is typed without being shown, and what is listed fits',
+    'in a terminal the typed secret is not shown, and lists fit the width',
     async () => {
       const { clientSecret } = tenant.client;
       const line = `stty cols 40; ${quoted([...hcWords, ...words()])}; ${quoted([...hcWords, 'trigger'])}`;
@@ -112,7 +112,7 @@ describeOnStack('hc: logging in', () => {
       const code = await new Promise((resolve) => child.once('close', resolve));
       expect([code, out]).toEqual([0, expect.stringMatching(/type +notify-boot\r?\n/)]);
       expect(out).not.toContain(clientSecret);
-      // The questions and paths are longer; what is listed is not.
+      // Questions and paths may be longer; the listed lines are not.
       const listed = out.slice(out.indexOf('type '));
       expect(listed).not.toContain('TYPE');
     },
@@ -121,7 +121,7 @@ describeOnStack('hc: logging in', () => {
 
 describeOnStack('hc listen', () => {
   // proves ext/hc/listen
-  it('killed in the middle, more than once: nothing is missed, and at most what was under way comes twice', async () => {
+  it('killed several times: no event is lost, and only the event in progress may be delivered twice', async () => {
     const { tenant, activation, report } = await connected();
     await tenant.ended(activation);
     const kills = new Set([7, 15, 16]);
@@ -129,7 +129,7 @@ describeOnStack('hc listen', () => {
     const server = await startIntegrator({
       keys: tenant.integrator.keys,
       answer: async () => {
-        // Killed while it waits for the answer, which comes to nobody.
+        // Killed while it waits for the answer of the local server.
         if (kills.has(server.arrivals.length)) began.at(-1)?.kill();
         return { status: 204 };
       },
@@ -161,12 +161,12 @@ describeOnStack('hc listen', () => {
     run.child.kill('SIGINT');
     expect(await run.ended).toBe(0);
     expect(run.err).toContain('Continuing where the last run stopped.');
-    // Each arrival bears the signatures of the cloud.
+    // Each callback has the signatures of the cloud.
     expect(server.arrivals.filter(({ verified }) => !verified)).toEqual([]);
     expect(server.received.map(({ webhookId }) => webhookId)).toEqual(events);
     const repeats = server.arrivals.length - server.received.length;
     expect(repeats).toBeLessThanOrEqual(killed);
-    // A repeat is the event that was under way: it comes right behind its first arrival.
+    // The event in progress is repeated, directly after its first arrival.
     const order = server.arrivals.map(({ webhookId }) => webhookId);
     expect(order.filter((id, i) => id !== order[i - 1])).toEqual(events);
     await server.close();
@@ -174,7 +174,7 @@ describeOnStack('hc listen', () => {
   });
 
   // proves ext/hc/listen
-  it('keeps the order while the server on the laptop fails, and begins with what is new when it is new', async () => {
+  it('keeps the order while the local server fails, and a new listener starts with new events', async () => {
     const { tenant, activation, report } = await connected();
     await tenant.ended(activation);
     const failures = [500, 503];
@@ -190,8 +190,8 @@ describeOnStack('hc listen', () => {
     await waitFor('all lines', () => run.lines.length === 5);
     run.child.kill('SIGINT');
     expect(await run.ended).toBe(0);
-    const told = run.lines.map((line) => JSON.parse(line));
-    expect(told.map(({ attempt, status, outcome }) => [attempt, status, outcome])).toEqual([
+    const printed = run.lines.map((line) => JSON.parse(line));
+    expect(printed.map(({ attempt, status, outcome }) => [attempt, status, outcome])).toEqual([
       ...[
         [1, 500, 'again'],
         [2, 503, 'again'],
@@ -207,7 +207,7 @@ describeOnStack('hc listen', () => {
     await tenant.close();
   });
 
-  it('a second one to the same address is refused while the first one runs', async () => {
+  it('a second listener for the same URL is rejected while the first one runs', async () => {
     const tenant = await createTenant();
     const laptop = laptopOf(tenant);
     const words = ['listen', '--forward-to', 'http://127.0.0.1:9'];
@@ -225,7 +225,7 @@ describeOnStack('hc listen', () => {
 
 describeOnStack('hc: callbacks', () => {
   // proves ext/hc/commands
-  it('sends a test callback, and shows what came back', async () => {
+  it('sends a test callback, and shows the answer', async () => {
     const tenant = await createTenant();
     const laptop = laptopOf(tenant);
     const { code, out } = await laptop.run(['trigger', 'notify-boot', '--verify']);
@@ -242,14 +242,14 @@ describeOnStack('hc: callbacks', () => {
   });
 
   // proves ext/hc/commands
-  it('finds what did not arrive, says why, and has it sent again with its progress', async () => {
+  it('finds callbacks that did not arrive, shows the reason, and sends them again with a progress display', async () => {
     let open = false;
     const { tenant, activation, report } = await connected({
       answer: () => (open ? { status: 204 } : { status: 410, body: 'we have moved' }),
     });
     const laptop = laptopOf(tenant);
-    // Before the headset knows that it is activated, nothing that it tells belongs to the application.
-    await waitFor('the end of the activation to be given up', async () => {
+    // Until the headset knows its activation, its reports do not belong to the application.
+    await waitFor('the failed delivery of the activation’s end', async () => {
       const { deliveries } = await laptop.json('deliveries', 'list', '--transaction', String(activation));
       return deliveries.some(
         ({ webhookId, state }: Record<string, unknown>) =>
@@ -257,7 +257,7 @@ describeOnStack('hc: callbacks', () => {
       );
     });
     report('lost');
-    const dead = await waitFor('what was given up', async () => {
+    const dead = await waitFor('the failed deliveries', async () => {
       const { deliveries } = await laptop.json('deliveries', 'list', '--state', 'dead');
       return (
         deliveries.length >= 2 &&
@@ -272,7 +272,7 @@ describeOnStack('hc: callbacks', () => {
     expect(await laptop.json('deliveries', 'recover', '--since', '1h', '--dry-run')).toMatchObject({
       recovery: null,
     });
-    // Who listens gets them as well.
+    // A running listener gets them as well.
     const server = await startIntegrator({ keys: tenant.integrator.keys });
     const listening = laptop.start(['listen', '--forward-to', server.url]);
     await waitFor('it to listen', () => listening.err.includes('Starting with new events'));
@@ -328,7 +328,7 @@ describeOnStack('hc: callbacks', () => {
     void Promise.all([textOf(piped.stdout), textOf(piped.stderr)]).then((both) => {
       texts = both;
     });
-    // A pipe that has closed is seen by who writes into it.
+    // The writer detects a closed pipe.
     const [out, err] = await waitFor(
       'the end of the pipe',
       () => {
@@ -347,7 +347,7 @@ describeOnStack('hc: callbacks', () => {
   });
 
   // proves ext/hc/verify
-  it('says of a stored callback what is right, and what a server or another key did to it', async () => {
+  it('reports whether a stored callback is valid, or how a server or another key changed it', async () => {
     const { tenant, report } = await connected();
     const stored: Buffer[] = [];
     const server: Server = createServer(async (request, response) => {

@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 import { stack, type Tenant } from './harness.ts';
 
-/** A run of the integrators' command line: a process of its own. */
+/** A run of the integrators' command line in a separate process. */
 export interface HcRun {
   readonly child: ChildProcess;
   readonly out: string;
   readonly err: string;
-  /** The lines of standard output that are whole. */
+  /** The complete lines of standard output. */
   readonly lines: readonly string[];
-  /** Exit code; a signal's name when it ended by that. */
+  /** Exit code; a signal's name if a signal ended the process. */
   readonly ended: Promise<number | string>;
 }
 
-/** An integrator's machine: a home folder of its own, with the credentials of a tenant in the environment. */
+/** An integrator's machine: a separate home folder, with the credentials of a tenant in the environment. */
 export interface Laptop {
   readonly home: string;
   readonly env: Readonly<Record<string, string>>;
@@ -23,19 +23,19 @@ export interface Laptop {
   start(args: readonly string[], more?: { input?: string; env?: Record<string, string> }): HcRun;
   /** Runs hc to its end. */
   run(args: readonly string[], more?: { input?: string; env?: Record<string, string> }): Promise<Ended>;
-  /** Runs `hc --json` to its end, which must be a success, and answers what it printed. */
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+  /** Runs `hc --json` to its end, which must be a success, and returns the printed value. */
+  // biome-ignore lint/suspicious/noExplicitAny: answers have any shape
   json(...args: string[]): Promise<any>;
 }
 
-/** How hc ended. */
+/** Result of a run of hc. */
 export interface Ended {
   readonly code: number | string;
   readonly out: string;
   readonly err: string;
 }
 
-/** The words that start hc. */
+/** The command line that starts hc. */
 export const hcWords = [
   process.execPath,
   '--disable-warning=ExperimentalWarning',
@@ -52,7 +52,7 @@ export function laptopOf({ applicationId, client }: Tenant): Laptop {
   const start: Laptop['start'] = (args, more = {}) => {
     const [node, ...words] = hcWords;
     const child = spawn(node, [...words, ...args], { env: { ...env, ...more.env }, stdio: 'pipe' });
-    // It may end before it has read everything.
+    // The process may end before it has read everything.
     child.stdin.on('error', () => {});
     child.stdin.end(more.input ?? '');
     let [out, err] = ['', ''];

@@ -27,10 +27,10 @@ describeOnStack('the keys of headsets', () => {
   const deviceOf = (n: number) => tenant.devices[n] as HeadsetKeyFile;
   const online = (headset: Headset) => waitFor('a session', () => headset.sessionEpoch > 0);
 
-  /** A headset that tries again at once, whatever wait it is asked for. */
+  /** A headset that retries at once and ignores Retry-After. */
   const impatient = (device: HeadsetKeyFile) => tenant.headset(device, {}, [faults['ignores-retry-after']]);
 
-  /** Why the cloud ends sessions of the headset, and how it refuses its streams. */
+  /** Records why the cloud ends the headset's sessions, and the status of its rejected streams. */
   function watched(headset: Headset) {
     const reasons: GoAwayReason[] = [];
     const refusals: status[] = [];
@@ -48,7 +48,7 @@ describeOnStack('the keys of headsets', () => {
   }
 
   // protects against headsets/removed-key
-  it('one is changed without a gap: the second is registered, the first revoked, its session ends', async () => {
+  it('can be replaced without a gap: the second key is registered, the first revoked, and its session ends', async () => {
     const { deviceId, keyId: oldKey } = deviceOf(0);
     const file = join(folder, 'new.key.json');
     const generated = await ctl('headset-keys', 'generate', deviceId, '--name', 'since May', '--out', file);
@@ -80,7 +80,7 @@ describeOnStack('the keys of headsets', () => {
   });
 
   // protects against headsets/shared-key
-  it('one of another device is refused, and its holder continues speaking for that one alone', async () => {
+  it('the key of another device is rejected; its owner can continue to authenticate as that device only', async () => {
     const [thief, owner] = [deviceOf(2), deviceOf(1)];
     const file = join(folder, 'of-another.pub.pem');
     writeFileSync(
@@ -98,7 +98,7 @@ describeOnStack('the keys of headsets', () => {
     expect(await refused).toBe(status.UNAUTHENTICATED);
   });
 
-  it('all of an application are revoked by one command', async () => {
+  it('of all devices of an application are revoked by one command', async () => {
     const device = deviceOf(2);
     const headset = impatient(device);
     const all = watched(headset);

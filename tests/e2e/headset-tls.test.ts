@@ -10,22 +10,24 @@ describeOnStack('headsets over TLS that device-link ends itself', () => {
   });
   afterAll(() => platform?.close());
 
-  // The activation was told and done when the platform was opened, over TLS as well.
-  it('a command goes to the headset and comes back as callbacks', async () => {
+  // The activation was completed when the platform was opened, over TLS as well.
+  it('a command is delivered to the headset, and its result as callbacks', async () => {
     const { arrivals } = await platform.receiver(() => 204);
     const headset = platform.headset();
     headset.connect();
     const id = await platform.command();
     await waitFor('both callbacks', () => {
-      const told = arrivals.flatMap(({ body }) => (body.transactionId === id ? [body.notificationType] : []));
-      return told.includes('accepted') && told.includes('processed');
+      const types = arrivals.flatMap(({ body }) =>
+        body.transactionId === id ? [body.notificationType] : [],
+      );
+      return types.includes('accepted') && types.includes('processed');
     });
     expect(await platform.status(id)).toBe('processed');
     expect(headset.effects.has(id)).toBe(true);
     await headset.close();
   });
 
-  it('a headset that trusts another authority, and one without TLS, do not get in', async () => {
+  it('a headset that trusts another authority, and a headset without TLS, cannot connect', async () => {
     const otherAuthority = (await createAuthority('another')).ca;
     for (const headset of [
       platform.headset({ ca: otherAuthority }),

@@ -9,7 +9,7 @@ import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 import type { Receiver } from './receiver.ts';
 import { everyRoute, type Route } from './routes.ts';
 
-// MongoDB and Kafka have journals of their own: there the platform asks for `j: true` and `acks: all`.
+// MongoDB and Kafka have their own journals: the platform requires `j: true` and `acks: all`.
 (stack.kind === 'real' ? describe.skip : describeOnStack)('while the disk does not answer (ADR 0012)', () => {
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-disk-'));
   const heldFile = join(folder, 'held');
@@ -36,18 +36,18 @@ import { everyRoute, type Route } from './routes.ts';
     writeFileSync(heldFile, '');
   };
   const release = () => rmSync(heldFile, { force: true });
-  /** Resolves when a sync waits for the disk, and the process has answered calls that it got later. */
+  /** Resolves when a sync waits for the disk, and the process has answered later calls. */
   async function diskIsAsked(orElse = () => false): Promise<void> {
     await waitFor('a sync to wait for the disk', () => existsSync(askedFile) || orElse());
     for (let i = 0; i < 10; i++) {
-      // Needs no store: what has just been written is read once it is on the disk.
+      // A call that needs no store: data that was just written is readable only once it is on the disk.
       const { statusCode, body } = await request(own.stack.apiUrl);
       await body.dump();
       expect(statusCode).toBe(403);
     }
   }
 
-  /** A call while the disk is held: true if it was answered before the disk was. */
+  /** A call while the disk is held: true if the call was answered before the disk. */
   async function early({ method, path, body }: Route) {
     let answered = false;
     hold();
@@ -72,12 +72,12 @@ import { everyRoute, type Route } from './routes.ts';
     opened.push(headset);
     let started = false;
     let heldOnce = false;
-    /** What the headset has reported before may be acknowledged: the disk had been asked for it. */
+    /** Earlier reports of the headset may be acknowledged: their sync was requested before. */
     let reportedBefore = Number.POSITIVE_INFINITY;
     let acknowledged = 0;
     headset.on('received', ({ body }) => {
       started ||= body.case === 'start';
-      // Before the headset answers it.
+      // Before the headset's answer to the message.
       if (body.case !== from || heldOnce) return;
       heldOnce = true;
       reportedBefore = headset.journal.lastReportId;
@@ -105,7 +105,7 @@ import { everyRoute, type Route } from './routes.ts';
     expect(came()).toEqual(['accepted', 'processed']);
   });
 
-  it('reading calls are answered meanwhile', async () => {
+  it('read calls are answered meanwhile', async () => {
     const transactionId = await own.command();
     hold();
     try {
@@ -115,7 +115,7 @@ import { everyRoute, type Route } from './routes.ts';
     }
   });
 
-  // Last, since it deactivates the device.
+  // The last test, because it deactivates the device.
   it('every changing call waits, and is answered afterwards', async () => {
     const transactionId = await own.command();
     const routes = everyRoute(own.deviceId, transactionId, 'held').filter(({ reads }) => !reads);
@@ -125,7 +125,7 @@ import { everyRoute, type Route } from './routes.ts';
       const { status } = await call;
       const what = `${route.method} ${route.path}`;
       if (!route.answers.includes(status)) wrong.push(`${what} is answered ${status}`);
-      // A refusal promises nothing that could be lost.
+      // A rejection promises nothing that could be lost.
       if (answered && status < 300) wrong.push(`${what} is answered ${status} too early`);
     }
     expect(wrong).toEqual([]);

@@ -19,7 +19,7 @@ describeOnStack('hostile headsets', () => {
   let attacker: HeadsetKeyFile;
   let target: HeadsetKeyFile;
   const open: RawHeadset[] = [];
-  /** Everything the victim has; and no callback of its was caused. */
+  /** All data of the victim, and its number of callbacks. */
   const everything = async () => [await victim.transactions(), victim.integrator.arrivals.length];
   let before: unknown[];
 
@@ -37,7 +37,7 @@ describeOnStack('hostile headsets', () => {
     expect(await everything()).toEqual(before);
   });
   afterAll(async () => {
-    // The victim's headset comes, and everything that waited for it works.
+    // The victim's headset connects, and all waiting transactions work.
     const ids = (await victim.transactions()).map((t) => t.transactionId);
     victim.headset().connect();
     for (const id of ids) expect(await victim.ended(id)).toMatchObject({ result: 'success' });
@@ -119,7 +119,7 @@ describeOnStack('hostile headsets', () => {
   });
 
   // protects against rest/token-of-headset, headsets/token-audience
-  it('an API token is no headset’s token, and a headset’s token none of the API', async () => {
+  it('an API token is not valid for headsets, and a headset’s token is not valid for the API', async () => {
     connect(`Bearer ${await tenant.api.token()}`).hello();
     await (open[0] as RawHeadset).ended(status.UNAUTHENTICATED);
     const answer = await tenant.api.app('GET', '', undefined, { authorization: token(attacker) });
@@ -127,7 +127,7 @@ describeOnStack('hostile headsets', () => {
   });
 
   // protects against headsets/protocol
-  it('a first message that is no hello ends with INVALID_ARGUMENT', async () => {
+  it('a first message other than hello ends with INVALID_ARGUMENT', async () => {
     const headset = connect(token(attacker));
     headset.ready(1);
     await headset.ended(status.INVALID_ARGUMENT);
@@ -174,7 +174,7 @@ describeOnStack('hostile headsets', () => {
     const headset = await session();
     break_(headset);
     await headset.ended(code);
-    // The device itself is not shut out.
+    // The device itself can still connect.
     await session();
   });
 
@@ -185,13 +185,13 @@ describeOnStack('hostile headsets', () => {
     headset.ready(first?.transactionId ?? 0);
     const drop = await headset.next('drop');
     expect(Number(drop.transactionId)).toBe(first?.transactionId);
-    // The answer is the same for one that does not exist.
+    // The answer is the same for a transaction that does not exist.
     headset.ready(2 ** 52 + 1);
     expect((await headset.next('drop')).reason).toBe(drop.reason);
   });
 
   // protects against headsets/other-result
-  it('results, answers and holding of another device’s transactions are acknowledged and change nothing', async () => {
+  it('results, answers and held lists with another device’s transactions are acknowledged without an effect', async () => {
     const list = await victim.transactions();
     const headset = connect(token(attacker));
     headset.hello({
@@ -217,7 +217,7 @@ describeOnStack('hostile headsets', () => {
     await waitFor('the acknowledgement', () =>
       headset.received.some((b) => b.case === 'reportAck' && Number(b.value.reportId) >= last),
     );
-    // What the platform's services make of it comes behind the attacker's own result.
+    // The services process these reports before the attacker's own result.
     await tenant.activate();
     const offer = await waitFor('the offer', () =>
       headset.received.flatMap((b) => (b.case === 'offer' ? [b.value] : [])).at(0),
@@ -228,11 +228,11 @@ describeOnStack('hostile headsets', () => {
   });
 
   // protects against headsets/report-values
-  it('values that make no sense in a report are left out, and the report is acknowledged', async () => {
+  it('invalid values in a report are omitted, and the report is acknowledged', async () => {
     const headset = connect(token(attacker));
     headset.hello();
     const { activation } = await headset.next('welcome');
-    // Of another activation nothing would be shown at all.
+    // Reports of another activation would not be visible at all.
     const activationEpoch = activation?.epoch ?? 0n;
     const reportId = BigInt(Date.now());
     headset.send({
@@ -255,7 +255,7 @@ describeOnStack('hostile headsets', () => {
     await waitFor('the acknowledgement', () =>
       headset.received.some((b) => b.case === 'reportAck' && b.value.reportId >= reportId),
     );
-    // Reports of a headset are stored in their order: once this one shows, the one before has been read.
+    // Reports of a headset are stored in order: once this report is visible, the previous one was processed.
     const inventory = { firmwareVersion: '9.9.9', apps: [], languages: [] };
     headset.send({
       case: 'report',
@@ -275,7 +275,7 @@ describeOnStack('hostile headsets', () => {
 
   // protects against headsets/bomb
   it.each(['with a token', 'without a token'])(
-    'a compressed message that grows to 64 MiB is refused, %s',
+    'a compressed message of 64 MiB is rejected, %s',
     async (who) => {
       const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
       const frame = Buffer.alloc(5);
@@ -305,7 +305,7 @@ describeOnStack('hostile headsets', () => {
   );
 
   // protects against headsets/stream-flood
-  it('one connection opens no more streams than its limit, and floods of resets leave others alone', async () => {
+  it('one connection opens no more streams than its limit, and floods of resets do not affect others', async () => {
     const flood = http2(`http://${stack.deviceLinkUrl}`);
     flood.on('error', () => {});
     await once(flood, 'remoteSettings');
@@ -318,7 +318,7 @@ describeOnStack('hostile headsets', () => {
       });
       stream.on('error', () => {});
       stream.close(constants.NGHTTP2_CANCEL);
-      // As fast as the connection takes them, so that each is really sent.
+      // At the speed of the connection, so that each stream is really sent.
       if (i % 100 === 99) await new Promise(setImmediate);
     }
     await session();

@@ -1,7 +1,7 @@
 import { describeOnStack, stack } from './harness.ts';
 import { rawStatuses } from './raw-http.ts';
 
-/** A listener's name and address, and a request that it answers by this status. */
+/** A listener's name and address, and a request with its expected status. */
 type Listener = [name: string, url: () => string, path: string, status: number];
 
 /** Bytes that are to confuse the listeners beside the API; hostile-requests.test.ts has the API's. */
@@ -51,7 +51,7 @@ describeOnStack('hostile requests at the other listeners', () => {
 
   // protects against sora/http, operators/http, files/http
   it.each(listeners)(
-    '%s: what is no right request is refused once, and what hides behind it is not read',
+    '%s: an invalid request is rejected once, and the bytes after it are not parsed',
     async (_, url, path, status) => {
       const answered = await Promise.all(
         Object.entries(hostile).map(

@@ -9,7 +9,7 @@ import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts'
 import { rawRequest } from './raw-http.ts';
 import { startSora } from './sora.ts';
 
-/** Values of callers and headsets that are to look like lines or fields of the platform's logs. */
+/** Values of callers and headsets that imitate lines or fields of the platform's logs. */
 describeOnStack('hostile values and the logs', () => {
   let tenant: Tenant;
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describeOnStack('hostile values and the logs', () => {
   };
 
   // protects against rest/log-injection, headsets/log-injection, sora/log-injection
-  it('make no line and no field: what is told of them is within one field of one JSON object', async () => {
+  it('create no line and no field: they are logged within one field of one JSON object', async () => {
     const escaped = encodeURIComponent(value);
     const token = await tenant.api.token();
     for (const path of [`/${escaped}`, `/v1/applications/${escaped}`, `/v1/applications/a?${escaped}`]) {
@@ -51,7 +51,7 @@ describeOnStack('hostile values and the logs', () => {
     headset.close();
     await tenant.ended(await command(tenant));
 
-    // Of a channel that is unknown the log tells the id, so that operators can look for it.
+    // The log contains the id of an unknown channel, so that operators can search for it.
     const { sora, close } = await startSora();
     expect(await sora.created(sora.join(value)).send()).toBe(200);
     await close();

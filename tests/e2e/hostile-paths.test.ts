@@ -1,7 +1,7 @@
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 import { rawRequest } from './raw-http.ts';
 
-/** Ways around the path that is judged, to an application of another customer. */
+/** Ways around the path check, to an application of another customer. */
 describeOnStack('hostile paths', () => {
   let victim: Tenant;
   let attacker: Tenant;
@@ -18,7 +18,7 @@ describeOnStack('hostile paths', () => {
   });
   afterAll(() => Promise.all([victim.close(), attacker.close()]));
 
-  /** As it is written, which clients of HTTP do not do. */
+  /** Sends the path unchanged, which HTTP clients do not do. */
   const raw = (method: string, path: string, headers: Record<string, string> = {}) =>
     rawRequest([
       `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nContent-Length: 0\r\n${Object.entries(
@@ -67,7 +67,7 @@ describeOnStack('hostile paths', () => {
       'VICTIM%e2%80%8b',
       '%u0056',
     ],
-  ])('the application %s is nobody’s: no call passes', async (application) => {
+  ])('the application %s does not exist: every call is rejected', async (application) => {
     const before = await everything();
     const id = application.replace('OWN', attacker.applicationId).replace('VICTIM', victim.applicationId);
     const device = victim.devices[0]?.deviceId;

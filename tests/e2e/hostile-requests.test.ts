@@ -26,7 +26,7 @@ describeOnStack('hostile requests', () => {
     await tenant.activate();
     before = await everything();
   });
-  // Whatever a test sent: nothing was written.
+  // After every test: nothing was written.
   afterEach(async () => expect(await everything()).toEqual(before));
   afterAll(async () => {
     // And the platform works as before.
@@ -36,7 +36,7 @@ describeOnStack('hostile requests', () => {
     await tenant.close();
   });
 
-  /** Calls with a body, each with a good one that a hostile one is made of. */
+  /** Calls with a body, each with a valid body from which hostile bodies are derived. */
   const calls = () =>
     [
       ['PATCH', '', { deviceEvent: 'https://hostile.example.com/' }],
@@ -89,7 +89,7 @@ describeOnStack('hostile requests', () => {
   });
 
   // protects against rest/operators-body
-  it('operators in place of a text are 400, in every field', async () => {
+  it('operators instead of a text are 400, in every field', async () => {
     const command = { package: 'a', classpath: 'b', action: 'c', launchType: 'activity' };
     const fields: [string, string, Record<string, unknown>][] = [
       [
@@ -140,7 +140,7 @@ describeOnStack('hostile requests', () => {
   });
 
   // protects against rest/operators-text, rest/json-texts
-  it('texts that look like operators are texts', async () => {
+  it('texts that look like operators are treated as texts', async () => {
     const own = await createTenant();
     try {
       for (const clientId of ['$gt', '{"$ne":null}', '__proto__', "' OR 1=1 --", 'a.b.c', '\u0000']) {
@@ -171,7 +171,7 @@ describeOnStack('hostile requests', () => {
   });
 
   // protects against rest/large-body
-  it('a compressed body is 400, and a small one that would grow is never unpacked', async () => {
+  it('a compressed body is 400, and is never unpacked', async () => {
     const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024, ' '));
     for (const [method, path] of calls()) {
       const answer = await send(method, path, bomb, { 'content-encoding': 'gzip' });
@@ -209,14 +209,14 @@ describeOnStack('hostile requests', () => {
   };
 
   // protects against rest/slow-body
-  it('a body that comes too slowly is 408', async () => {
+  it('a body that arrives too slowly is 408', async () => {
     const drops = Array.from({ length: 60 }, () => ' ');
     const slow = await rawRequest([head(`Content-Length: 1000\r\n\r\n`), ...drops], { pauseMs: 200 });
     expect(refusal(slow)).toEqual([408, { message: 'The request did not arrive in time.' }]);
   });
 
   // protects against rest/slow-body
-  it('a body that breaks off does nothing', async () => {
+  it('an incomplete body has no effect', async () => {
     const cut = await rawRequest([head(`Content-Length: 1000\r\n\r\n${command}`)], { end: true });
     expect([0, 400]).toContain(cut.status);
     const chunks = `Transfer-Encoding: chunked\r\n\r\n${command.length.toString(16)}\r\n${command}\r\n`;
@@ -224,7 +224,7 @@ describeOnStack('hostile requests', () => {
   });
 
   // protects against rest/slow-headers
-  it('headers that come too slowly are 408', async () => {
+  it('headers that arrive too slowly are 408', async () => {
     const drops = Array.from({ length: 60 }, (_, i) => `X-A${i}: 1\r\n`);
     const slow = await rawRequest([head(''), ...drops], { pauseMs: 200 });
     expect(refusal(slow)).toEqual([408, { message: 'The request did not arrive in time.' }]);
@@ -263,7 +263,7 @@ describeOnStack('hostile requests', () => {
   });
 
   // protects against rest/smuggled-request
-  it('a request hidden in the body of another is never answered, and does nothing', async () => {
+  it('a request hidden in the body of another is never answered, and has no effect', async () => {
     const hidden = `${head(`Content-Length: ${command.length}\r\n\r\n`)}${command}`;
     const get = (more: string) =>
       `GET ${app} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n${more}\r\n\r\n`;
@@ -272,9 +272,9 @@ describeOnStack('hostile requests', () => {
     const [zero, chunked] = ['0\r\n\r\n', 'Transfer-Encoding: chunked'];
     const large = 'x'.repeat(70_000);
     for (const [statuses, bytes] of [
-      // Its length is believed: what is within it is a body, and what follows is the next request.
+      // The length counts: everything within it is the body, and the next request follows.
       [[200, 200], `${get(announced)}${hidden}${last}`],
-      // A second length, or two ways to tell it: nothing that follows is read.
+      // A second length, or two kinds of length: nothing that follows is read.
       [[400], `${get(`${announced}\r\n${chunked}`)}${zero}${hidden}${last}`],
       [[400], `${get(`${chunked}\r\n${announced}`)}${zero}${hidden}${last}`],
       [[400], `${get(`${announced}\r\nContent-Length: 0`)}${hidden}${last}`],
@@ -283,7 +283,7 @@ describeOnStack('hostile requests', () => {
       [[400], `${get('Transfer-Encoding : chunked')}${zero}${hidden}${last}`],
       [[400], `${get('Content-Length: +1')}${hidden}${last}`],
       [[400], `${get(' Content-Length: 0')}${hidden}${last}`],
-      // The answer comes before the body was read to its end.
+      // The answer is sent before the whole body was read.
       [
         [413, 200],
         `${head(`Content-Length: ${large.length + hidden.length}\r\n\r\n`)}${large}${hidden}${last}`,
@@ -294,7 +294,7 @@ describeOnStack('hostile requests', () => {
   });
 
   // protects against rest/header-injection
-  it('line breaks in what comes back in headers begin no header', async () => {
+  it('line breaks in values that headers repeat create no header', async () => {
     const breaks = '\r\nSet-Cookie: a=b\r\n\r\n';
     const path = encodeURIComponent(breaks);
     const json = JSON.stringify({ [breaks]: breaks, package: breaks, launchType: breaks });
@@ -312,7 +312,7 @@ describeOnStack('hostile requests', () => {
   });
 
   // protects against rest/http-nonsense
-  it('no Host is 400; a strange one, an absolute address and a query full of nonsense do no harm', async () => {
+  it('a missing Host is 400; an unusual Host, an absolute target and an invalid query do no harm', async () => {
     const none = await rawRequest([`GET ${app} HTTP/1.1\r\nAuthorization: ${authorization}\r\n\r\n`]);
     expect(refusal(none)).toEqual([400, { message: 'The Host header is missing.' }]);
     const strange = await rawRequest([
@@ -326,7 +326,7 @@ describeOnStack('hostile requests', () => {
   });
 
   // protects against rest/half-requests
-  it('hundreds of requests that stop halfway do not keep others from being answered', async () => {
+  it('hundreds of incomplete requests do not block other clients', async () => {
     await waitFor('a call to be answered before any of them', async () => {
       let ended = 0;
       const stuck = Array.from({ length: 300 }, async () => {
@@ -342,14 +342,14 @@ describeOnStack('hostile requests', () => {
   });
 
   // protects against rest/body-flood
-  it('large bodies under way have a bound: one client’s excess gets 503 with Retry-After, small bodies pass', async () => {
+  it('large bodies in progress have a limit: beyond it a client gets 503 with Retry-After, small bodies pass', async () => {
     const bytes = 1_048_576;
     const head = [
       `PUT ${app}${on}/settings/wifi HTTP/1.1`,
       ...['Host: a', `Authorization: ${authorization}`, 'Content-Type: application/json'],
       ...[`Content-Length: ${bytes}`, 'Connection: close'],
     ];
-    // A body that is no list when it is whole: nothing is written.
+    // The complete body is no list: nothing is written.
     const first = `${head.join('\r\n')}\r\n\r\n`;
     const rest = Buffer.alloc(bytes, ' ');
     const sockets = Array.from({ length: 40 }, () => openRaw(first));
@@ -360,12 +360,12 @@ describeOnStack('hostile requests', () => {
       });
       expect(refused.map(({ answer }) => answer().status)).toEqual(Array(8).fill(503));
       expect(refused[0]?.answer().headers['retry-after']).toBe('1');
-      // Other calls, of the same client, too, pass meanwhile.
+      // Other calls, also of the same client, pass meanwhile.
       expect((await send('PATCH', '', '{"x":1}')).status).toBe(400);
       const others = sockets.filter((one) => !refused.includes(one));
       for (const { socket } of others) socket.write(rest);
       await waitFor('all answers', () => others.every(({ answer }) => answer().status === 400));
-      // There is room again.
+      // There is capacity again.
       const again = openRaw(first);
       again.socket.write(rest);
       sockets.push(again);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
-/** A call that takes an Idempotency-Key, and another body for it where it has one. */
+/** A call that accepts an Idempotency-Key, and another body for it if it has one. */
 interface Keyed {
   readonly name: string;
   readonly status: number;
@@ -49,7 +49,7 @@ describeOnStack('Idempotency-Key', () => {
   };
 
   it.each([activation, command])(
-    '$name: a repeat answers the same, Location included, and makes no second transaction',
+    '$name: a repeat gets the same answer with Location, and creates no second transaction',
     async (call) => {
       const key = randomUUID();
       const before = await tenant.transactions();
@@ -75,7 +75,7 @@ describeOnStack('Idempotency-Key', () => {
     expect((await tenant.transactions()).length).toBe(before + 1);
   });
 
-  it('PATCH: a repeat answers what the first did and does not undo a later change', async () => {
+  it('PATCH: a repeat returns the first answer and does not undo a later change', async () => {
     const key = randomUUID();
     const first = await send(200, patch, key);
     expect(first.body).toMatchObject({ soraEvent: 'https://a.example.com/' });
@@ -86,7 +86,7 @@ describeOnStack('Idempotency-Key', () => {
     });
   });
 
-  it('refresh_authkey: a repeat answers the same key and issues no other', async () => {
+  it('refresh_authkey: a repeat returns the same key and issues no other', async () => {
     const key = randomUUID();
     const first = await send(201, refresh, key);
     tenant.integrator.keys.push(first.body.authenticationKey);
@@ -95,16 +95,16 @@ describeOnStack('Idempotency-Key', () => {
     const second = await send(201, refresh, randomUUID());
     tenant.integrator.keys.push(second.body.authenticationKey);
     expect(second.body.authenticationKey).not.toBe(first.body.authenticationKey);
-    // The repeat tells the old answer and brings no old key back.
+    // The repeat returns the old answer and does not restore the old key.
     expect((await send(201, refresh, key)).body).toEqual(first.body);
     expect((await tenant.call(200, 'GET', '')).body.authenticationKey).toBe(second.body.authenticationKey);
   });
 
-  it('cancel: a repeat names what the first canceled and cancels nothing that came later', async () => {
+  it('cancel: a repeat returns the transactions that the first call canceled, and cancels no later ones', async () => {
     const key = randomUUID();
     const first = await send(200, cancel, key);
     expect(first.body.canceledTransactions).not.toEqual([]);
-    // With its activation, which is undone (ADR 0063).
+    // The activation is canceled too, and therefore undone (ADR 0063).
     const again = await send(201, activation, randomUUID());
     const later = await send(201, command, randomUUID());
     const ids = [again.body.transactionId, later.body.transactionId];
@@ -114,7 +114,7 @@ describeOnStack('Idempotency-Key', () => {
     await send(201, activation, randomUUID());
   });
 
-  it('deactivation: a repeat answers the same after the device was activated again, and leaves it activated', async () => {
+  it('deactivation: a repeat returns the same answer after the device was activated again, and leaves it activated', async () => {
     const key = randomUUID();
     const first = await send(201, deactivation, key);
     expect((await send(201, deactivation, key)).body).toEqual(first.body);
@@ -129,14 +129,14 @@ describeOnStack('Idempotency-Key', () => {
     await send(call.status, call, key);
     const before = await tenant.transactions();
     expect((await send(422, call, key, call.other)).body).toEqual(reused);
-    // The same value written otherwise is another body: the bytes are compared.
+    // The same value in another spelling is another body: the bytes are compared.
     const spaced = JSON.stringify(call.body, null, 1);
     const answer = await tenant.call(422, call.method, call.path(), spaced, { 'idempotency-key': key });
     expect(answer.body).toEqual(reused);
     expect(await tenant.transactions()).toEqual(before);
   });
 
-  it.each([refresh, cancel])('$name: a body with the key, where there was none, is 422', async (call) => {
+  it.each([refresh, cancel])('$name: a body with the key of a call without a body is 422', async (call) => {
     const key = randomUUID();
     const { body } = await send(call.status, call, key);
     if (body.authenticationKey) tenant.integrator.keys.push(body.authenticationKey);
@@ -157,7 +157,7 @@ describeOnStack('Idempotency-Key', () => {
     expect((await tenant.call(201, 'GET', escaped, undefined, header)).body).toEqual(first.body);
   });
 
-  it('a 4xx answer is not kept: the call can be fixed under the same key', async () => {
+  it('a 4xx answer is not stored: the call can be corrected under the same key', async () => {
     const away = tenant.devices[1]?.deviceId;
     const path = `/devices/${away}/commands`;
     const header = { 'idempotency-key': randomUUID() };
@@ -169,7 +169,7 @@ describeOnStack('Idempotency-Key', () => {
     await tenant.call(422, 'PUT', path, command.body, header);
   });
 
-  it('a refused activation is not kept: it succeeds under the same key when the limit allows it', async () => {
+  it('a rejected activation is not stored: it succeeds under the same key when the limit allows it', async () => {
     const tight = await createTenant({ devices: 2, activationLimit: 1 });
     try {
       const [one, two] = tight.devices.map((d) => d.deviceId);
@@ -186,7 +186,7 @@ describeOnStack('Idempotency-Key', () => {
   });
 
   // protects against rest/other-answer
-  it('another path, method or client is another scope of the key', async () => {
+  it('each path, method and client is a separate scope of the key', async () => {
     const key = randomUUID();
     const header = { 'idempotency-key': key };
     const [, , third, fourth] = tenant.devices;
@@ -221,7 +221,7 @@ describeOnStack('Idempotency-Key', () => {
     expect(await tenant.transactions()).toEqual(before);
   });
 
-  it('a key of 255 printable characters is taken', async () => {
+  it('a key of 255 printable characters is accepted', async () => {
     const key = `~ !"${randomUUID()}`.padEnd(255, 'x');
     const first = await send(201, command, key);
     expect((await send(201, command, key)).body).toEqual(first.body);

@@ -12,8 +12,8 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import { ctlWith } from './ctl.ts';
 
-/** A gateway whose issuer is not what its configuration says; it needs no service to be tested. */
-describe('trouble with the issuer', () => {
+/** A gateway with a wrong issuer in its configuration; the test needs no service. */
+describe('problems with the issuer', () => {
   const audience = 'https://api.example.com';
   const key = testKey('key-1', 'ES256');
   let folder: string;
@@ -85,7 +85,7 @@ describe('trouble with the issuer', () => {
     body: expect.stringContaining('Access tokens cannot be checked at the moment.'),
   };
 
-  it('a wrong issuer: calls get 503 with Retry-After, the log names it, and no restart is needed when it is right', async () => {
+  it('a wrong issuer: calls get 503 with Retry-After, the log names the issuer, and after a fix no restart is needed', async () => {
     const issuer: TestIssuer = await startTestIssuer([key]);
     closers.push(() => issuer.close());
     issuer.discoveryIssuer = 'https://other.example.com';
@@ -112,27 +112,27 @@ describe('trouble with the issuer', () => {
       return /^headset_gateway_issuer_keys_age_seconds/m.test(await metrics());
     });
     expect(await status()).toEqual({ exitCode: 0, warnings: [] });
-    // The token is taken: what is missing now are the services.
+    // The token is accepted: only the services are missing.
     expect((await call(issuer.url)).body).not.toContain('Access tokens');
     // A token of another issuer is the caller's mistake.
     expect((await call('https://other.example.com')).statusCode).toBe(401);
   });
 
-  it('an expired certificate of the issuer: calls get 503 with Retry-After, and the log says so', async () => {
+  it('an expired certificate of the issuer: calls get 503 with Retry-After, and the log has the reason', async () => {
     const server = createHttps(expiredCertificate, (_, response) => response.end('{}'));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     closers.push(() => server.close());
     const issuer = `https://localhost:${((server as Server).address() as AddressInfo).port}`;
     const { log } = await startGateway(issuer);
-    // Before the first call: an operator looks after an installation.
+    // Before the first call, so that operators see it after an installation.
     await warns(new RegExp(`^${issuer}: certificate has expired; `));
     expect(await call(issuer)).toMatchObject(cannotCheck);
     await waitFor('the log', () => log().includes('certificate has expired'));
     expect(log()).toContain("the issuer's keys cannot be fetched");
   });
 
-  it('an issuer without keys, or that is away, is a warning of ctl status, also before the first call', async () => {
+  it('an issuer without keys, or an unavailable issuer, is a warning of ctl status, also before the first call', async () => {
     const issuer = await startTestIssuer([]);
     let open = true;
     const close = async () => {

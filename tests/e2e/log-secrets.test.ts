@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { noteSecret, noteSecretsIn, secretsInLogs } from './log-secrets.ts';
 
-/** What the end of every run looks for in the logs (global-teardown.ts). */
+/** The check of the logs at the end of every run (global-teardown.ts). */
 describe('secrets in the logs of a run', () => {
   let folder: string;
   beforeEach(() => {
@@ -44,7 +44,7 @@ describe('secrets in the logs of a run', () => {
     expect(await found(line)).toEqual([`gateway.log:2: ${what}`]);
   });
 
-  it('finds nothing in what logs may have', async () => {
+  it('finds nothing in allowed log lines', async () => {
     expect(
       await found(
         '{"requestId":"0b1c","uri":"mongodb://mongo:27017/?replicaSet=rs0","setting":"deviceEvent"}',

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const notesFile = 'secrets-of-the-run.txt';
-/** Long enough for nobody to write it by chance. */
+/** Minimum length: shorter values could be in a log by chance. */
 const leastSecretLength = 16;
 
-/** Notes a secret that the run has used, so that no log may have it. */
+/** Stores a secret that the run has used, so that the check finds it in logs. */
 export function noteSecret(dataDir: string, secret: string): void {
   if (secret.length >= leastSecretLength) appendFileSync(join(dataDir, notesFile), `${secret}\n`);
 }
 
-/** Notes what a body of a call or an answer has under the name of a secret. */
+/** Stores the values of fields in a call's or an answer's body that are secrets by their names. */
 export function noteSecretsIn(dataDir: string, body: unknown): void {
   if (body === null || typeof body !== 'object') return;
   for (const [name, value] of Object.entries(body)) {
@@ -20,12 +20,12 @@ export function noteSecretsIn(dataDir: string, body: unknown): void {
   }
 }
 
-/** What no log line may have, whatever the run used. */
+/** Forms of secrets that no log line may contain. */
 const forms: readonly (readonly [what: string, form: RegExp])[] = [
   ['a signed token', /eyJ[\w-]{16,}\.[\w-]{16,}\.[\w-]{16,}/],
   ['a private key', /-----BEGIN [A-Z ]*PRIVATE KEY/],
   ['a password in an address', /\w+:\/\/[^\s/:@"]+:[^\s/@"]{3,}@/],
-  // Fields that stand only in bodies of calls, callbacks and headsets' messages; in a log they are escaped.
+  // Fields that appear only in bodies of calls, callbacks and headsets' messages; in a log they are escaped.
   [
     'a body',
     /\\+"(mimiClientSecret|authenticationKey|clientSecret|launchType|customData|ssid|deviceEvent)\\+":/,
@@ -33,8 +33,8 @@ const forms: readonly (readonly [what: string, form: RegExp])[] = [
 ];
 
 /**
- * What the logs of a run have that no log may have (docs/rules.md, rule C18): each line by its file, number and
- * what it is, never the secret itself.
+ * Secrets in the logs of a run (docs/rules.md, rule C18): each line by its file, number and
+ * kind of secret, never the secret itself.
  */
 export async function secretsInLogs(dataDir: string): Promise<string[]> {
   const notes = join(dataDir, notesFile);

@@ -9,7 +9,7 @@ const failing = 'notify-destination-failing';
 const recovered = 'notify-destination-recovered';
 const dead = 'notify-deliveries-dead';
 
-// The times of production are an hour and a minute; config tests say so.
+// In production the times are an hour and a minute, which tests of the configuration verify.
 describeOnStack('notices', () => {
   let own: OwnPlatform;
   let notices: Receiver;
@@ -40,7 +40,7 @@ describeOnStack('notices', () => {
     headset.connect();
     await waitFor('the session', () => headset.sessionEpoch > 0);
   }
-  const told = (type: string, receiver = notices) =>
+  const noticesOf = (type: string, receiver = notices) =>
     receiver.arrivals.filter(({ body }) => body.operationId === type);
   const feed = async () => {
     const { body } = await own.call(200, 'GET', `/events?limit=1000&types=${failing},${recovered},${dead}`);
@@ -49,7 +49,7 @@ describeOnStack('notices', () => {
   const settings = '/extension_settings';
 
   // proves ext/notices/setting
-  it('the setting is validated as the specified ones are, which do not show it; it is signed for and tested as they are', async () => {
+  it('the setting is validated, signed and tested like the specified settings, which do not include it', async () => {
     expect((await own.call(200, 'GET', settings)).body).toEqual({ noticeEvent: null });
     for (const noticeEvent of ['', 'ftp://a.test/', 'http://10.1.2.3/', 'https://169.254.169.254/x', 5])
       await own.call(400, 'PATCH', settings, { noticeEvent });
@@ -62,27 +62,27 @@ describeOnStack('notices', () => {
     expect((await own.call(200, 'GET', '')).body).not.toHaveProperty('noticeEvent');
     const test = { type: failing, destination: 'noticeEvent' };
     expect((await own.call(200, 'POST', '/test_callbacks', test)).body).toMatchObject({ statusCode: 204 });
-    expect(told(failing)[0]?.headers).toMatchObject({ 'x-tlpf-test': 'true' });
+    expect(noticesOf(failing)[0]?.headers).toMatchObject({ 'x-tlpf-test': 'true' });
     const { eventTypes } = (await own.call(200, 'GET', '/event_types')).body;
     for (const type of [failing, recovered, dead])
       expect(eventTypes).toContainEqual(expect.objectContaining({ type, destination: 'noticeEvent' }));
   });
 
   // proves ext/notices/failing, ext/notices/feed
-  it('a server that is down for long is told once, and its recovery, by callback and in the feed', async () => {
+  it('a long outage of a server causes one notice, and one for its recovery, by callback and in the feed', async () => {
     let open = false;
     const server = await own.receiver(() => (open ? 204 : 503));
     await online();
     await own.command();
-    const [test] = told(failing);
-    const notice = await waitFor('the notice', () => told(failing).find((one) => one !== test));
+    const [test] = noticesOf(failing);
+    const notice = await waitFor('the notice', () => noticesOf(failing).find((one) => one !== test));
     expect(notice.body).toMatchObject({ destination: 'deviceEvent', reason: 'answered' });
     expect(notice.body.waiting).toBeGreaterThan(0);
     expect(notice.body.timestamp - notice.body.sinceTimestamp).toBeGreaterThanOrEqual(afterMs - 100);
     open = true;
-    const end = await waitFor('its end', () => told(recovered)[0]);
+    const end = await waitFor('its end', () => noticesOf(recovered)[0]);
     expect(end.body.sinceTimestamp).toBe(notice.body.sinceTimestamp);
-    await waitFor('what waited', () =>
+    await waitFor('the waiting callback', () =>
       server.arrivals.some(({ body }) => body.notificationType === 'processed'),
     );
     const events = await feed();
@@ -94,20 +94,20 @@ describeOnStack('notices', () => {
   }, 90_000);
 
   // proves ext/notices/dead
-  it('callbacks that were given up are told with their number, and are sent again by what the notice says', async () => {
+  it('dead callbacks are reported with their number, and can be sent again with the values of the notice', async () => {
     let open = false;
     const server = await own.receiver(() => (open ? 204 : 410));
     await online();
     for (let i = 0; i < 3; i++) await own.command();
-    const counted = () => told(dead).reduce((sum, { body }) => sum + body.count, 0);
+    const counted = () => noticesOf(dead).reduce((sum, { body }) => sum + body.count, 0);
     const list = async (state: string) =>
       (await own.call(200, 'GET', `/deliveries?state=${state}&limit=1000`)).body.deliveries as object[];
-    // Those of the commands, and what the headset told of itself.
+    // The callbacks of the commands and of the headset's own reports.
     const gone = await waitFor('all of them', async () => {
       const ended = await list('dead');
       return (await list('pending')).length === 0 && ended.length >= 6 && counted() === ended.length && ended;
     });
-    const first = told(dead)[0]?.body;
+    const first = noticesOf(dead)[0]?.body;
     expect(gone.map((one) => (one as { webhookId: string }).webhookId)).toEqual(
       expect.arrayContaining([first.firstWebhookId, first.lastWebhookId]),
     );
@@ -116,12 +116,12 @@ describeOnStack('notices', () => {
     const { body } = await own.call(200, 'POST', '/deliveries/recover', first.recover);
     expect(body.count).toBe(gone.length);
     await waitFor('all of them', () => server.arrivals.length === before + gone.length);
-    expect((await feed()).filter(({ type }) => type === dead)).toHaveLength(told(dead).length);
+    expect((await feed()).filter(({ type }) => type === dead)).toHaveLength(noticesOf(dead).length);
   }, 90_000);
 
   // proves ext/notices/itself
   // protects against callbacks/notice-loop
-  it('without an address, and about the address itself, notices are in the feed only', async () => {
+  it('without an endpoint, and about the notices’ endpoint itself, notices are in the feed only', async () => {
     const broken = await startReceiver(() => 503);
     receivers.push(broken);
     await own.call(200, 'PATCH', settings, { noticeEvent: broken.url });
@@ -135,8 +135,8 @@ describeOnStack('notices', () => {
     expect(JSON.parse(about.body)).toMatchObject({ destination: 'noticeEvent' });
     const unsent = (await own.call(200, 'GET', '/deliveries?state=unsent')).body.deliveries;
     expect(unsent.map(({ webhookId }: { webhookId: string }) => webhookId)).toEqual([about.webhookId]);
-    expect(told(failing, broken)).toEqual([]);
-    expect(told(dead, broken).length).toBeGreaterThan(0);
+    expect(noticesOf(failing, broken)).toEqual([]);
+    expect(noticesOf(dead, broken).length).toBeGreaterThan(0);
     await own.call(409, 'POST', `/deliveries/${about.webhookId}/redeliver`, { force: true });
     expect((await own.call(200, 'PATCH', settings, { noticeEvent: null })).body).toEqual({
       noticeEvent: null,

@@ -9,7 +9,7 @@ import { startReceiver } from './receiver.ts';
 interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
-  /** A gauge of the whole platform, which every instance shows. */
+  /** A gauge for the whole platform, which every instance exports. */
   readonly ofPlatform: boolean;
 }
 
@@ -38,14 +38,14 @@ describeOnStack('observability', () => {
     }
     return found;
   }
-  /** Over all processes; of a gauge of the whole platform the highest. */
+  /** The sum over all processes; for a gauge of the whole platform the maximum. */
   const sum = async (name: string, of: (labels: Sample['labels']) => boolean = () => true) =>
     (await samples(name))
       .filter((s) => of(s.labels))
       .reduce((total, s) => (s.ofPlatform ? Math.max(total, s.value) : total + s.value), 0);
 
-  it('every process says that it lives and is ready, and shows its metrics', async () => {
-    // Every instance of the services and the gateway; or one process for all.
+  it('every process reports that it is alive and ready, and exports its metrics', async () => {
+    // Every instance of the services and the gateway; or the one process for all.
     const wanted = instancesWanted();
     const all = instancesOf(ofEveryService(wanted)).length + wanted;
     expect(Object.keys(stack.adminUrls).length).toBe(
@@ -60,7 +60,7 @@ describeOnStack('observability', () => {
         expect(metrics.text).toContain(own);
       }
       expect(metrics.text).toMatch(/^headset_ready\{.*\} 1$/m);
-      // Each metric tells what it is.
+      // Each metric has a help text.
       const named = [...metrics.text.matchAll(/^# TYPE (headset_\S+)/gm)].map(([, name]) => name);
       for (const name of named) expect(metrics.text).toMatch(new RegExp(`^# HELP ${name} \\S`, 'm'));
     }
@@ -97,7 +97,7 @@ describeOnStack('observability', () => {
     const pending = async (applicationId = '') =>
       (await admin().notifier.listDeliveries({ applicationId, status: 'pending', limit: 1000 })).deliveries
         .length;
-    // Headsets of earlier tests may be found offline meanwhile: all that is pending is counted, by both listeners.
+    // Headsets of earlier tests may be found offline meanwhile: both listeners count all pending callbacks.
     const counted = () =>
       waitFor('the gauge to agree with the list', async () => {
         const before = await pending();
@@ -130,7 +130,7 @@ describeOnStack('observability', () => {
     }
   });
 
-  it('tells how far each consumer group is behind, and what it has handled', async () => {
+  it('exports the lag of each consumer group, and its handled events', async () => {
     const handled = (labels: Sample['labels']) => labels['group'] === 'transactions';
     const before = await sum('headset_consumer_events_total', handled);
     const headset = tenant.headset(tenant.devices[1]);

@@ -44,7 +44,7 @@ describeOnStack('files of operators by standard input and output', () => {
     });
   });
 
-  it('a public key and a list of IMEIs come from standard input', async () => {
+  it('a public key and a list of IMEIs can be read from standard input', async () => {
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = publicKey.export({ format: 'pem', type: 'spki' }).toString();
     expect(await ctlFed(text(pem), {}, 'headset-keys', 'add', device, '-')).toMatchObject({ exitCode: 0 });
@@ -56,7 +56,7 @@ describeOnStack('files of operators by standard input and output', () => {
     const put = ['contracts', 'put', tenant.applicationId, '--limit', '9', '--add-file', '-'];
     const { out, exitCode } = await ctlFed(text(`${device}\n`), {}, ...put);
     expect([exitCode, out]).toEqual([0, expect.stringContaining(device)]);
-    // An IMEI that was cut off is none, and nothing else of the list is put.
+    // A truncated IMEI is invalid, so no entry of the list is stored.
     const other = imei();
     expect(await ctlFed(text(`${other}\n${device.slice(0, 9)}`), {}, ...put)).toMatchObject({ exitCode: 1 });
     expect((await ctlJson('contracts', 'show', tenant.applicationId)).contract.deviceIds).not.toContain(
@@ -64,7 +64,7 @@ describeOnStack('files of operators by standard input and output', () => {
     );
   });
 
-  it('a firmware of 300 MiB is not held in memory, and one that is cut off is not stored', async () => {
+  it('a firmware of 300 MiB is not kept in memory, and a truncated one is not stored', async () => {
     const piece = randomBytes(mebibyte);
     const mebibytes = 300;
     const hash = createHash('sha256');

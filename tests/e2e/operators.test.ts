@@ -32,7 +32,7 @@ describeOnStack('operators', () => {
     return run.out;
   };
 
-  it('with the command line alone an integrator is let in, and its headset does what it is told', async () => {
+  it('the command line alone registers an integrator with a headset that executes commands', async () => {
     const { clientId } = client;
     expect(await ok('developers', 'put', developer, '--name', 'Acme', '--client', clientId)).toBe(
       `developer  ${developer}\nname       Acme\nclients    ${clientId}\n`,
@@ -80,7 +80,7 @@ describeOnStack('operators', () => {
     }
   });
 
-  it('shows what it provisioned, as tables and as JSON', async () => {
+  it('shows the provisioned objects, as tables and as JSON', async () => {
     const developers = await ctlJson('developers', 'list');
     expect(developers.developers).toContainEqual({
       ...{ developerId: developer, name: 'Acme', clientIds: [client.clientId] },
@@ -98,7 +98,7 @@ describeOnStack('operators', () => {
       ...{ applicationId: application, activationLimit: 1, activated: 1 },
       deviceIds: expect.arrayContaining([device, other]),
     };
-    // Limits have a test of their own below.
+    // Another test below covers limits.
     const { limits: _limits, ...shownContract } = (await ctlJson('contracts', 'show', application)).contract;
     expect(shownContract).toEqual(contract);
     const [identity] = readIdentities(keyFile());
@@ -116,11 +116,11 @@ describeOnStack('operators', () => {
     );
   });
 
-  it('shows that a contract has no limits of its own', async () => {
+  it('shows that a contract has no individual limits', async () => {
     expect((await ctlJson('contracts', 'show', application)).contract.limits).toEqual({});
   });
 
-  it('shows what a headset reported, keeps where it is bound for, and knows hardware models', async () => {
+  it('shows a headset’s reported values, keeps its intended destination, and shows hardware models', async () => {
     expect((await ctlJson('devices', 'show', device)).device.status).toMatchObject({
       ...{ deviceId: device, firmwareVersion: '9.001.0', languages: ['ja'], reported: true },
     });
@@ -178,7 +178,7 @@ describeOnStack('operators', () => {
 
     const { deliveries } = await ctlJson('deliveries', 'list', '--application', application);
     const ids: string[] = deliveries.map((d: { notificationId: string }) => d.notificationId);
-    // Beside them stand the changes of the network status.
+    // Notifications of the network status are listed, too.
     expect(ids.filter((one) => one.startsWith('tx-')).toSorted()).toEqual([
       `tx-${id}-accepted`,
       `tx-${id}-processed`,
@@ -200,7 +200,7 @@ describeOnStack('operators', () => {
     expect(one).toContain(`"transactionId":${id}`);
   });
 
-  it('a removed key shuts the headset out', async () => {
+  it('a removed key locks the headset out', async () => {
     const [identity] = readIdentities(keyFile());
     await ok('devices', 'keys', 'remove', device, identity?.keyId ?? '');
     const headset = new Headset({
@@ -230,7 +230,7 @@ describeOnStack('operators', () => {
       /pending, delivered, dead, replaced/,
     ],
     ['a limit that is no number', ['devices', 'list', '--limit', 'x'], 2, /whole number/],
-  ])('%s is told on standard error, with its exit code', async (_, args, exitCode, err) => {
+  ])('%s is reported on standard error, with its exit code', async (_, args, exitCode, err) => {
     const run = await ctl(...args);
     expect([run.exitCode, run.out]).toEqual([exitCode, '']);
     expect(run.err).toMatch(err);
@@ -244,7 +244,7 @@ describeOnStack('operators', () => {
     expect(JSON.stringify(await ctlJson('developers', 'list'))).not.toContain(`thief-${unique}`);
   });
 
-  it('a wrong address is told with what to do, and exit code 3', async () => {
+  it('a wrong address is reported with the fix, and exit code 3', async () => {
     const nothing = await ctlWith({}, '--admin', 'http://127.0.0.1:1', 'devices', 'list');
     expect([nothing.exitCode, nothing.out]).toEqual([3, '']);
     expect(nothing.err).toBe(
@@ -259,7 +259,7 @@ describeOnStack('operators', () => {
     expect(noAddress.err).toMatch(/is not an http or https address/);
   });
 
-  it('the API’s address instead of the operators’ is told so', async () => {
+  it('the API’s address instead of the operators’ is reported', async () => {
     const run = await ctlWith({ ADMIN_URL: stack.apiUrl }, 'devices', 'list');
     expect([run.exitCode, run.out]).toEqual([3, '']);
     expect(run.err).toMatch(/is not the operators' listener of devices.*--devices-admin/);

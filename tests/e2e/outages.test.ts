@@ -21,7 +21,7 @@ const client = { clientId: 'outage', clientSecret: randomBytes(24).toString('hex
 
 // proves api/8/500-database
 describeOnStack('outages behind the platform', () => {
-  // There is nothing behind the embedded stack, and servers given by an address are not ours to kill.
+  // There is nothing behind the embedded stack, and servers given by an address must not be killed.
   const killable = suiteStack.kind === 'real' && !process.env['MONGODB_URI'] && !process.env['KAFKA_BROKERS'];
   const itWhereKillable = killable ? it : it.skip;
   let folder: string;
@@ -84,7 +84,7 @@ describeOnStack('outages behind the platform', () => {
       (t: { transactionId: number }) => t.transactionId,
     );
 
-  /** Reports of custom data whose notifications devices has published. */
+  /** Number of custom data reports that devices has published as notifications. */
   const customDataPublished = async () => {
     const answer = await request(`${stack.admin.devices}/metrics`);
     const line = /^headset_device_reports_total\{[^}]*kind="customData"[^}]*\} (\d+)/m;
@@ -105,12 +105,12 @@ describeOnStack('outages behind the platform', () => {
   };
 
   itWhereKillable(
-    'answers 500 with Retry-After while MongoDB is away, stores nothing, and recovers without a restart',
+    'answers 500 with Retry-After while MongoDB is unavailable, stores nothing, and recovers without a restart',
     async () => {
       const before = await listed();
       const pids = Object.values(stack.processes).map((p) => p.pid);
       await stack.backing?.mongo?.kill();
-      // A call that meets the deadline before MongoDB's error is answered 503; no call is accepted.
+      // A call that reaches its deadline before MongoDB's error is answered 503; no call is accepted.
       const refused = await waitFor('a 500', async () => {
         const answer = await command();
         expect([500, 503]).toContain(answer.status);
@@ -141,9 +141,9 @@ describeOnStack('outages behind the platform', () => {
     90_000,
   );
 
-  // A process that runs all services publishes nothing while it is frozen.
+  // A process with all services publishes nothing while it is paused.
   (suiteStack.oneProcess ? it.skip : itWhereKillable)(
-    'handles what waits in Kafka once MongoDB is back, however long it was away',
+    'handles the events waiting in Kafka after any outage of MongoDB',
     async () => {
       const notifier = stack.processes['notifier'];
       const tries = () => (notifier?.log().match(/events could not be handled/g) ?? []).length;
@@ -154,8 +154,8 @@ describeOnStack('outages behind the platform', () => {
       await waitFor('the notification in Kafka', async () => (await customDataPublished()) > before);
       await stack.backing?.mongo?.kill();
       notifier?.signal('SIGCONT');
-      // More often than what does not pass by itself is tried.
-      await waitFor('the notifier to try', () => tries() >= triedBefore + 6);
+      // More tries than for an error that a retry cannot fix.
+      await waitFor('the notifier’s tries', () => tries() >= triedBefore + 6);
       await stack.backing?.mongo?.restart();
       await waitFor('the notification', () => integrator.received.some((r) => r.body.customData === 'late'));
       expect(await deadLetters()).toEqual([]);
@@ -164,7 +164,7 @@ describeOnStack('outages behind the platform', () => {
   );
 
   itWhereKillable(
-    'sets a poison event aside, shows it to the operator, and continues with the rest',
+    'stores a poison event as a dead letter, shows it to the operator, and continues with the rest',
     async () => {
       const kafka = new Kafka({
         clientId: 'poison',
@@ -173,7 +173,7 @@ describeOnStack('outages behind the platform', () => {
       });
       const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
       await producer.connect();
-      // The same key as the device's own reports: what follows must not be held up behind it.
+      // The same key as the device's own reports: later events must not be blocked.
       const value = Buffer.from('not a protobuf message');
       const kafkaName = kafkaNames(stack.backing?.kafkaPrefix).topic;
       for (const topic of [topics.transactionReports, topics.deviceReports]) {
@@ -195,7 +195,7 @@ describeOnStack('outages behind the platform', () => {
   );
 
   itWhereKillable(
-    'a service that starts while MongoDB and Kafka are away waits for them, and comes up by itself',
+    'a service that starts while MongoDB and Kafka are unavailable waits for them, and then becomes ready',
     async () => {
       const billing = stack.processes['billing'] ?? stack.processes['platform'];
       const readyz = async () => {
@@ -211,7 +211,7 @@ describeOnStack('outages behind the platform', () => {
         (await readyz().catch(() => undefined))?.text.includes('starting: waits for the database'),
       );
       await stack.backing?.mongo?.restart();
-      // What every call needs lies in MongoDB, so a refusal behind it is the service's own.
+      // Every call needs MongoDB first, so a later rejection comes from the service.
       const refused = await waitFor('the gateway to reach it', async () => {
         const answer = await api.app('GET', month);
         return answer.status === 503 && answer;
@@ -226,7 +226,7 @@ describeOnStack('outages behind the platform', () => {
   );
 
   itWhereKillable(
-    'continues accepting while Kafka is away, and delivers everything afterwards',
+    'continues accepting while Kafka is unavailable, and delivers everything afterwards',
     async () => {
       await stack.backing?.kafka?.kill();
       const ids: number[] = [];
@@ -236,16 +236,16 @@ describeOnStack('outages behind the platform', () => {
         ids.push(answer.body.transactionId);
       }
       const metrics = async (url: string) => (await request(`${url}/metrics`)).body.text();
-      // Their calls do not need it, so no process may be taken out (ADR 0056); operators see it.
+      // Calls do not need Kafka, so no process may become unready (ADR 0056); operators see a warning.
       await waitFor(
         'the warning of each service that uses it',
         async () => {
-          const told = await Promise.all(
+          const texts = await Promise.all(
             [stack.admin.devices, stack.admin.transactions, stack.admin.notifier, stack.admin.billing].map(
               metrics,
             ),
           );
-          return told.every((text) =>
+          return texts.every((text) =>
             /^headset_warnings\{warning="kafka_unavailable",.*\} [1-9]/m.test(text),
           );
         },
@@ -265,7 +265,7 @@ describeOnStack('outages behind the platform', () => {
   );
 
   (killable && !whyNoS3() && !process.env['S3_ENDPOINT'] ? it : it.skip)(
-    'answers 503 with Retry-After to uploads while S3 is away, stays ready, and running downloads resume',
+    'answers 503 with Retry-After to uploads while S3 is unavailable, stays ready, and running downloads resume',
     async () => {
       const name = 'com.example.outage';
       const apk = await makeApk({ package: name, entries: { 'a.bin': randomBytes(3_000_000) } });

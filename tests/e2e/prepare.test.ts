@@ -52,7 +52,7 @@ describeFresh('services that start before their databases and topics are prepare
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** The command, not started; its topics get a number of partitions that is nobody's default. */
+  /** The command, not started; its number of partitions differs from every default. */
   const prepare = (name: string): ManagedProcess =>
     manageProcess({
       name,
@@ -80,7 +80,7 @@ describeFresh('services that start before their databases and topics are prepare
       .collection<StepsDocument>(stepsCollection)
       .findOne({ _id: 'steps' });
 
-  it('they live, are not ready, say why, and make nothing', async () => {
+  it('they live, are not ready, report why, and create nothing', async () => {
     for (const service of storing) {
       const found = await waitFor(
         `${service} to say why`,
@@ -99,7 +99,7 @@ describeFresh('services that start before their databases and topics are prepare
     }
   }, 120_000);
 
-  it('two runs of the command at once make everything once; then all are ready and a call works', async () => {
+  it('two concurrent runs of the command create everything once; then all services are ready and a call works', async () => {
     const runs = [prepare('prepare-1'), prepare('prepare-2')];
     for (const run of runs) run.start();
     expect(await Promise.all(runs.map((run) => run.exited))).toEqual(['0', '0']);

@@ -8,7 +8,7 @@ const operationId = 'put-v1-applications-devices-apps';
 
 describeOnStack('progress of an update', () => {
   let tenant: Tenant;
-  /** While true, the integrator's server takes no in_progress. */
+  /** While true, the integrator's server rejects in_progress. */
   let refusing = false;
   const name = `com.example.p${randomBytes(6).toString('hex')}`;
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describeOnStack('progress of an update', () => {
   });
   afterAll(() => tenant.close());
 
-  /** An activated headset that is online and loads slowly enough to tell of it. */
+  /** An activated headset that is online and downloads slowly enough to report progress. */
   const online = async (index: number, behaviour: object) => {
     const headset = tenant.headset(tenant.devices[index], {
       behaviour: { downloadBytesPerSecond: 400_000, progressIntervalMs: 50, ...behaviour },
@@ -66,7 +66,7 @@ describeOnStack('progress of an update', () => {
     [0, 'twice', 1],
     [1, 'backwards', 0.5],
   ] as const)(
-    'goes out in the order of the reports, between start and end (device %d: %s)',
+    'is sent in the order of the reports, between start and end (device %d: %s)',
     async (index, _, factor) => {
       const headset = await online(index, {});
       const report = headset.report.bind(headset);
@@ -104,14 +104,14 @@ describeOnStack('progress of an update', () => {
           progress: expect.any(Number),
         });
       }
-      // Each report once, in the order in which the headset numbered them.
+      // Each report once, in the order of the headset's report ids.
       const reports = steps(id).map((s) => Number(s.id.split('-').at(-1)));
       expect(steps(id).map((s) => s.id)).toEqual(reports.map((r) => `tx-${id}-progress-${r}`));
       expect(reports).toEqual([...new Set(reports)].sort((a, b) => a - b));
     },
   );
 
-  it('keeps its last value where the update fails', async () => {
+  it('keeps its last value if the update fails', async () => {
     const headset = await online(2, { corruptDownloads: 3, downloadRetryMs: 10 });
     const reported: number[] = [];
     const report = headset.report.bind(headset);
@@ -121,7 +121,7 @@ describeOnStack('progress of an update', () => {
     };
     const id = await update(2);
     const end = await tenant.ended(id);
-    // The last callback may have a lower value: the end replaces progress that is not delivered yet (rule B10).
+    // The last callback may have a lower value: the end replaces undelivered progress (rule B10).
     const last = reported.at(-1);
     expect(last).toBeGreaterThan(0);
     expect(reported).toEqual(expect.arrayContaining(steps(id).map(({ progress }) => progress)));
@@ -134,21 +134,21 @@ describeOnStack('progress of an update', () => {
     });
   });
 
-  it('that the integrator does not take is replaced, and does not hold up the end', async () => {
+  it('that the integrator rejects is replaced by later progress, and does not delay the end', async () => {
     const headset = await online(3, {});
     refusing = true;
     const id = await update(3);
     await tenant.ended(id);
     refusing = false;
     expect(tenant.callbacks(id).map((c) => c.body.notificationType)).toEqual(['accepted', 'processed']);
-    // What was replaced does not come after the end.
+    // Replaced progress does not arrive after the end.
     await tenant.ended(await tenant.command(tenant.devices[3]));
     expect(tenant.callbacks(id)).toHaveLength(2);
     expect(headset.device.state.apps).toContainEqual({ package: name, version: '1' });
   });
 
   // proves api/4/latest-updates
-  it('of updates that waited: the latest of each version runs, an older one is canceled in the general form', async () => {
+  it('of waiting updates, the latest of each version runs; older ones are canceled in the general form', async () => {
     const device = tenant.devices[4];
     await tenant.activate(device);
     const [older, other, newest] = [await update(4, '1'), await update(4, '2'), await update(4, '1')];

@@ -57,7 +57,7 @@ describeOnStack('races', () => {
     }
   });
 
-  it('create against coming online: no command is left behind', async () => {
+  it('create against coming online: no command remains unprocessed', async () => {
     const device = tenant.devices[2];
     const headset = tenant.headset(device);
     headset.connect();
@@ -78,7 +78,7 @@ describeOnStack('races', () => {
     }
   });
 
-  it('deactivation against a slow create: what was created before it is canceled by it', async () => {
+  it('deactivation against a slow create: the deactivation cancels all transactions created before it', async () => {
     const device = tenant.devices[3];
     const path = `/devices/${device?.deviceId}`;
     const created: number[] = [];
@@ -86,7 +86,7 @@ describeOnStack('races', () => {
       created.push(await tenant.activate(device));
       const creates = (count: number) =>
         times(count).map(() => tenant.api.app('PUT', `${path}/commands`, command));
-      // All are under way at the same time; the deactivation is sent before, between or after the others.
+      // All calls run at the same time; the deactivation is sent before, between or after the others.
       const before = creates(randomInt(7));
       const deactivating = tenant.api.app('DELETE', path);
       const commands = await Promise.all([...before, ...creates(6 - before.length)]);
@@ -97,7 +97,7 @@ describeOnStack('races', () => {
         if (status === 201) created.push(body.transactionId);
       }
     }
-    // The headset was away all the time: only the deactivations can have ended them.
+    // The headset was always offline, so only the deactivations can have ended them.
     for (const id of created) {
       expect(await tenant.ended(id)).toMatchObject({ result: 'failure', message: beforeDeactivation });
       expect(await tenant.status(id)).toBe('canceled');
@@ -109,7 +109,7 @@ describeOnStack('races', () => {
     for (const id of created) expect(headset.effects.has(id)).toBe(false);
   });
 
-  it('20 callers of one Idempotency-Key make one transaction, and all learn its id', async () => {
+  it('20 callers of one Idempotency-Key create one transaction, and all get its id', async () => {
     const device = tenant.devices[4];
     const path = `/devices/${device?.deviceId}`;
     const made = new Set<number>();
@@ -128,7 +128,7 @@ describeOnStack('races', () => {
     expect(body.transactions.map((t: { transactionId: number }) => t.transactionId)).toEqual([...made]);
   });
 
-  it('20 callers of one Idempotency-Key cancel once, and all learn the same ids', async () => {
+  it('20 callers of one Idempotency-Key cancel once, and all get the same ids', async () => {
     const device = tenant.devices[5];
     const ids = [await tenant.activate(device), await tenant.command(device)];
     const key = { 'idempotency-key': randomUUID() };

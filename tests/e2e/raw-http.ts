@@ -1,17 +1,17 @@
 import { connect, type Socket } from 'node:net';
 import { stack } from './harness.ts';
 
-/** What came back on a raw connection until it was closed or one whole answer was there. */
+/** Answer on a raw connection, complete or until the connection was closed. */
 export interface RawAnswer {
-  /** 0 when the connection was closed without an answer. */
+  /** 0 if the connection was closed without an answer. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
 /**
- * Writes bytes to the API as they are, the pieces one after the other with a pause in between; with
- * `end` it then says that nothing more will come.
+ * Writes bytes to the API unchanged, the pieces one after the other with a pause in between; with
+ * `end` it then closes its side of the connection.
  */
 export function rawRequest(
   pieces: readonly (string | Buffer)[],
@@ -33,7 +33,7 @@ export function rawRequest(
       received += text;
       if (isWhole(received)) finish();
     });
-    // A server may refuse and close while the rest is still being written.
+    // A server may reject and close while the rest is still being written.
     socket.on('error', finish);
     socket.on('close', finish);
     const write = (i: number) => {
@@ -50,7 +50,7 @@ export function rawRequest(
   });
 }
 
-/** A connection to the API that stays open, with what has come back on it; its status is 0 before it is an answer. */
+/** Opens a connection to the API that stays open; returns it with its answer so far; status 0: no answer yet. */
 export function openRaw(first: string): { readonly socket: Socket; readonly answer: () => RawAnswer } {
   const { hostname, port } = new URL(stack.apiUrl);
   const socket = connect(Number(port), hostname);
@@ -64,7 +64,7 @@ export function openRaw(first: string): { readonly socket: Socket; readonly answ
   return { socket, answer: () => parse(received) };
 }
 
-/** The statuses of everything that a server answers on one connection until it closes that. */
+/** The statuses of all answers of a server on one connection, until the server closes the connection. */
 export function rawStatuses(bytes: string, url = stack.apiUrl): Promise<number[]> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

@@ -1,30 +1,30 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One request as it came, nothing interpreted. */
+/** One request, unparsed. */
 export interface Arrival {
   readonly atMs: number;
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** The names of the headers as they were written. */
+  /** The names of the headers as received. */
   readonly headerNames: readonly string[];
   readonly bytes: Buffer;
   // biome-ignore lint/suspicious/noExplicitAny: callbacks of every shape
   readonly body: any;
 }
 
-/** What to answer: a status, or whatever the test does with the response. */
+/** The answer: a status, or a function that handles the response. */
 export type Reply = number | ((response: ServerResponse) => void);
 
-/** A callback destination that keeps what came, byte for byte, and answers as a test says. */
+/** An endpoint for callbacks that stores the received bytes, and answers as a test specifies. */
 export interface Receiver {
   readonly url: string;
   readonly arrivals: readonly Arrival[];
   close(): Promise<void>;
 }
 
-/** `reply` is asked for each arrival; `earlier` are those with the same webhook-id before it. */
+/** Calls `reply` for each arrival; `earlier` are the previous arrivals with the same webhook-id. */
 export async function startReceiver(
   reply: (arrival: Arrival, earlier: readonly Arrival[]) => Reply | Promise<Reply>,
 ): Promise<Receiver> {

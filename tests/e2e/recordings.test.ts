@@ -55,7 +55,7 @@ describeOnStack('recordings', () => {
       [single]: names.includes(single) ? `${storage.origin}/single` : null,
       [multi]: names.includes(multi) ? `${storage.origin}/multi` : null,
     });
-  /** Records a new channel with one connection and tells the platform. */
+  /** Records a new channel with one connection and notifies the platform. */
   async function record(webmBytes: number, lose?: 'failed' | 'missing') {
     const { channelId } = (await tenant.call(201, 'POST', '/channels', { soraVersion: sora.version })).body;
     const connection = sora.sora.join(channelId);
@@ -73,7 +73,7 @@ describeOnStack('recordings', () => {
     };
     return { channelId, connectionId: connection.connectionId, recording, names };
   }
-  const told = (channelId: string) =>
+  const notificationOf = (channelId: string) =>
     waitFor(`the notification of ${channelId}`, () =>
       tenant.integrator.received.find((r) => r.body.channel?.channelId === channelId),
     );
@@ -93,11 +93,11 @@ describeOnStack('recordings', () => {
 
   // proves cb/3/recording, cb/3/recording-both, cb/3/recording-multipart, cb/4/multipart-completion, cb/5/json-single, cb/7/url-multipart, cb/7/destinations
   // proves cb/3/recording-after-200
-  it('with both settings the multipart one wins: webm in parts, tags in order, every byte right', async () => {
+  it('with both settings the multipart setting applies: webm in parts, tags in order, every byte correct', async () => {
     await configure(single, multi);
     const bytes = 2 * part + 123;
     const { channelId, connectionId, recording, names } = await record(bytes);
-    const callback = await told(channelId);
+    const callback = await notificationOf(channelId);
     const channel = (webmFile: unknown) => ({
       channelId,
       metaFile: names.meta,
@@ -120,7 +120,7 @@ describeOnStack('recordings', () => {
         parts: parts.map(({ tag }) => tag),
       }),
     });
-    // The contract's example shows the form that is really sent: the ETags as the storage wrote them.
+    // The contract's example has the actual form: the ETags as the storage wrote them.
     for (const body of [callback.body, documentedExample()]) {
       const { parts: tags, splitted } = body.channel.connections[0].webmFile;
       expect(tags).toHaveLength(splitted);
@@ -140,10 +140,10 @@ describeOnStack('recordings', () => {
   });
 
   // proves cb/3/recording-single, cb/7/url-single
-  it('with the single-part setting alone every file goes whole', async () => {
+  it('with only the single-part setting every file is uploaded in one part', async () => {
     await configure(single);
     const { channelId, connectionId, names } = await record(part + 1);
-    const { body } = await told(channelId);
+    const { body } = await notificationOf(channelId);
     const channel = {
       ...{ channelId, metaFile: names.meta },
       connections: [{ connectionId, jsonFile: names.json, webmFile: names.webm }],
@@ -161,7 +161,7 @@ describeOnStack('recordings', () => {
   it.each(['failed', 'missing'] as const)('an archive that is %s: archive is not found.', async (how) => {
     await configure(multi);
     const { channelId, connectionId, names } = await record(1000, how);
-    expect((await told(channelId)).body).toEqual({
+    expect((await notificationOf(channelId)).body).toEqual({
       ...{ applicationId: tenant.applicationId, deviceId: null, timestamp: expect.any(Number) },
       channel: {
         ...{ channelId, metaFile: names.meta },
@@ -209,7 +209,7 @@ describeOnStack('recordings', () => {
     storage.trouble = ({ file }) =>
       file === 'gone' ? { status: 302, headers: { location: storage.origin } } : undefined;
     const { channelId, connectionId, names } = await record(part + 1);
-    const { body } = await told(channelId);
+    const { body } = await notificationOf(channelId);
     expect(body).toMatchObject({
       message: messages.signedUrls,
       channel: { channelId, metaFile: names.meta },
@@ -219,7 +219,7 @@ describeOnStack('recordings', () => {
   });
 
   // proves cb/3/recording-after-200
-  it('the notification comes after the endpoint has answered 200, and not before', async () => {
+  it('the notification is sent only after the endpoint answered 200', async () => {
     await configure(multi);
     const { promise: asking, resolve: isAsked } = Promise.withResolvers<void>();
     const { promise: go, resolve: letGo } = Promise.withResolvers<void>();
@@ -231,11 +231,11 @@ describeOnStack('recordings', () => {
     await asking;
     const early = tenant.integrator.arrivals.filter((r) => r.body.channel?.channelId === channelId);
     letGo();
-    await told(channelId);
+    await notificationOf(channelId);
     expect(early).toEqual([]);
   });
 
-  it('without either setting a recording ends untold', async () => {
+  it('without either setting a recording causes no notification', async () => {
     await configure();
     const { channelId, recording } = await record(1000);
     await waitFor('the end', async () => (await recordings(recording))?.state === 'failed');
@@ -243,7 +243,7 @@ describeOnStack('recordings', () => {
     expect(tenant.integrator.received.some((r) => r.body.channel?.channelId === channelId)).toBe(false);
   });
 
-  it('a storage and an archive in trouble cost no more than the part that was cut', async () => {
+  it('a failing storage or archive costs only the interrupted part', async () => {
     await configure(multi);
     let [refusals, cuts] = [2, 1];
     storage.trouble = ({ partNumber }) => {
@@ -251,7 +251,7 @@ describeOnStack('recordings', () => {
       return partNumber === 2 && refusals-- > 0 ? { status: 503 } : undefined;
     };
     const { channelId, names } = await record(3 * part);
-    expect((await told(channelId)).body).not.toHaveProperty('message');
+    expect((await notificationOf(channelId)).body).not.toHaveProperty('message');
     expect(stored(names.webm).map(({ partNumber }) => partNumber)).toEqual([1, 2, 3]);
     expect(asked(channelId)).toHaveLength(1);
   });
@@ -260,7 +260,7 @@ describeOnStack('recordings', () => {
     await configure(single);
     refuseOnce.add('next');
     const { channelId, recording } = await record(1000);
-    await told(channelId);
+    await notificationOf(channelId);
     const arrivals = tenant.integrator.arrivals.filter((r) => r.body.channel?.channelId === channelId);
     expect(arrivals.map(({ webhookId, answered }) => [webhookId, answered])).toEqual([
       [`recording-${recording.recordingId}`, 500],

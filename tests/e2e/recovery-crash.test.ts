@@ -16,10 +16,10 @@ interface Progress {
   readonly endedAt: string | null;
 }
 
-describeOnStack('a recovery whose process is killed', () => {
+describeOnStack('a recovery in a killed process', () => {
   let own: OwnPlatform;
   let headset: Headset;
-  /** How the integrator's server answers callbacks that fall on a multiple of three, from now on; others are taken. */
+  /** Status of the integrator's server for callbacks with a number divisible by three; it accepts the others. */
   let third = 410;
   let arrivals: readonly { readonly headers: Readonly<Record<string, unknown>> }[] = [];
   let lost: string[] = [];
@@ -83,7 +83,7 @@ describeOnStack('a recovery whose process is killed', () => {
   };
   const progress = async (id: string): Promise<Progress> =>
     (await own.call(200, 'GET', `/recoveries/${id}`)).body;
-  /** Its progress never goes back, and it ends with all done. */
+  /** Waits for the end of a recovery; its progress never decreases, and all its callbacks are sent. */
   async function toTheEnd(id: string, from: number): Promise<void> {
     let before = from;
     const last = await waitFor(
@@ -108,7 +108,7 @@ describeOnStack('a recovery whose process is killed', () => {
   const once = (n: number) => new Map(lost.map((id) => [id, n]));
 
   // proves ext/deliveries/recover
-  it('anywhere in the middle: the next start continues, and each is sent again once', async () => {
+  it('at any point: the next start continues, and each callback is sent again once', async () => {
     const from = arrivals.length;
     third = 204;
     const id = await begin();
@@ -126,7 +126,7 @@ describeOnStack('a recovery whose process is killed', () => {
     expect((await ended('dead')).length).toBe(0);
   }, 180_000);
 
-  it('between a part and its progress, which are taken or given up again meanwhile: the part is done again without effect', async () => {
+  it('between a part and its progress, while callbacks are accepted or become dead again: the repeated part has no effect', async () => {
     third = 410;
     const from = arrivals.length;
     await nonePending();
@@ -141,9 +141,9 @@ describeOnStack('a recovery whose process is killed', () => {
       return begun;
     });
     expect(done).toBeLessThanOrEqual(2 * perSecond);
-    // Those of the part come and are ended before the claim of the killed process lapses.
+    // The deliveries of this part arrive and end before the claim of the killed process expires.
     await waitFor(
-      'those of its third part',
+      'the deliveries of its third part',
       () => new Set(arrivals.slice(from).map(({ headers }) => headers['webhook-id'])).size >= 3 * perSecond,
     );
     await nonePending();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createTenant, describeOnStack, type Tenant } from './harness.ts';
 
-/** A call that is refused, and one that succeeds under the same Idempotency-Key, which the refusal left free. */
+/** A rejected call, and a valid call with the same Idempotency-Key, which the rejection leaves unused. */
 interface Refusal {
   readonly what: string;
   readonly method: string;
@@ -9,7 +9,7 @@ interface Refusal {
   readonly body?: unknown;
   readonly status: number;
   readonly message: string;
-  /** Where the field and the rule are told (rule A4). */
+  /** The header X-Error-Detail with the field and the rule (rule A4). */
   readonly detail?: string;
   readonly headers?: Record<string, string>;
   readonly good?: { readonly body?: unknown; readonly headers?: Record<string, string> };
@@ -22,7 +22,7 @@ const uninstall = {
   ...{ method: 'DELETE', status: 404, message: 'The path parameter package is not valid.' },
 };
 
-describeOnStack('a refused call', () => {
+describeOnStack('a rejected call', () => {
   let tenant: Tenant;
   beforeAll(async () => {
     tenant = await createTenant();
@@ -83,7 +83,7 @@ describeOnStack('a refused call', () => {
     expect(
       tenant.integrator.received.filter((r) => r.body.transactionId > (before.at(-1)?.transactionId ?? 0)),
     ).toEqual([]);
-    // A key that was kept would be 422 with another body.
+    // A stored key would answer 422 to another body.
     if (good) await tenant.call(201, method, path, good.body, { ...good.headers, ...key });
   });
 });

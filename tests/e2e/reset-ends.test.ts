@@ -43,7 +43,7 @@ describeOnStack('the end of a reset', () => {
   };
 
   // proves api/7/reset
-  it('comes with the hello after the wipe, where the headset does not hold it any more', async () => {
+  it('is sent after the hello that follows the wipe, if the headset no longer reports the transaction', async () => {
     const losesResult = reports('result', ({ message }) => message !== 'reset');
     const headset = await online(0, { resetMs: 200 }, losesResult, faults['hides-held']);
     const before = headset.sessionEpoch;
@@ -52,7 +52,7 @@ describeOnStack('the end of a reset', () => {
     expect(headset.sessionEpoch).toBeGreaterThan(before);
     expect(tenant.callbacks(id).map((c) => c.body)).toEqual(bodies(headset, id, 'success', 'reset success.'));
     expect(await tenant.status(id)).toBe('processed');
-    // Still activated, and ready for more.
+    // Still activated, and able to execute more commands.
     const command = await tenant.command(tenant.devices[0]);
     expect(await tenant.ended(command)).toMatchObject({ result: 'success' });
     headset.disconnect();
@@ -61,14 +61,14 @@ describeOnStack('the end of a reset', () => {
     expect(headset.effects.has(id)).toBe(true);
   });
 
-  it('comes with its result, where the headset keeps it', async () => {
+  it('is sent with the result, if the headset keeps it', async () => {
     const headset = await online(1, { resetMs: 200 });
     const id = await reset(headset);
     await tenant.ended(id);
     expect(tenant.callbacks(id).map((c) => c.body)).toEqual(bodies(headset, id, 'success', 'reset'));
   });
 
-  it('is a failure where the headset says so and stays, whatever the next hello holds', async () => {
+  it('is a failure if the headset reports a failure, independent of the next hello', async () => {
     const headset = await online(2, { succeeds: false });
     const id = await reset(headset);
     await tenant.ended(id);

@@ -6,10 +6,10 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { describeOnStack, imei, stack as suiteStack } from './harness.ts';
 import { type Drill, registerAgain, startDrill } from './restore/drill.ts';
 
-// The databases and topics of servers that are given by an address are not ours to replace.
+// Databases and topics on servers given by an address must not be replaced.
 const ours = !process.env['MONGODB_URI'] && !process.env['KAFKA_BROKERS'];
 const logs = suiteStack.kind === 'real' ? (['kept', 'lost'] as const) : (['restored'] as const);
-/** Backed up before the others, so that no two of them agree. */
+/** Backed up before the other services, so that the backups differ in age. */
 const earlier = ['transactions', 'device-link', 'billing'] as const;
 const later = serviceNames.filter((name) => !(earlier as readonly string[]).includes(name));
 
@@ -20,7 +20,7 @@ const requested = 'The transaction was canceled by a cancel request.';
 for (const log of ours ? logs : []) {
   describeOnStack(`a platform that was restored from a backup, its event log ${log}`, () => {
     let drill: Drill;
-    /** The first application's, except `lent`, which the second one has when the platform is lost. */
+    /** Devices of the first application, except `lent`, which the second application has when the platform is lost. */
     let lent: HeadsetKeyFile;
     let busy: HeadsetKeyFile;
     let quiet: HeadsetKeyFile;
@@ -30,7 +30,7 @@ for (const log of ours ? logs : []) {
     const headsetOf = (device: HeadsetKeyFile) => headsets.get(device) as Headset;
     const connect = async (device: HeadsetKeyFile) => headsets.set(device, await drill.connect(device));
     const leave = (device: HeadsetKeyFile) => headsetOf(device).close();
-    /** Waits at the first application's headsets at the time of the backup. */
+    /** Pending for the first application's headsets at the time of the backup. */
     const waiting = { done: 0, canceled: 0 };
     /** Offered after the backup, and held by its headset. */
     let unheardOf: number;
@@ -57,7 +57,7 @@ for (const log of ours ? logs : []) {
       await first.ended(await first.command(lent));
       await backups.save(later);
 
-      // What the backup does not know.
+      // Changes after the backup.
       await first.call('DELETE', `/devices/${quiet.deviceId}/transactions`);
       expect(await first.ended(waiting.canceled)).toMatchObject({ message: requested });
       await connect(busy);
@@ -86,17 +86,17 @@ for (const log of ours ? logs : []) {
     }, 180_000);
     afterAll(() => drill?.close());
 
-    it('the command refuses to raise while the platform runs', async () => {
+    it('the command raise is rejected while the platform runs', async () => {
       const command = drill.backups.raise();
       command.start();
       expect(await command.exited).toBe('1');
       expect(command.log()).toMatch(/stop all services first|in use by another process/);
     }, 60_000);
 
-    it('is restored and raised while nothing runs, and starts', async () => {
+    it('is restored and raised while no process runs, and starts', async () => {
       const { backups } = drill;
       await backups.stopAll();
-      // Headsets keep what they report meanwhile.
+      // Headsets keep the reports that they make meanwhile.
       const custom = (customData: string) =>
         ({ case: 'customData', value: { success: true, customData } }) as const;
       headsetOf(lent).report(custom('of the second'));
@@ -115,7 +115,7 @@ for (const log of ours ? logs : []) {
         await waitFor('the headset to be back', () => headsetOf(device).sessionEpoch > 0);
     }, 120_000);
 
-    it('gives no transaction id twice, and new commands take effect once, with their callbacks', async () => {
+    it('uses no transaction id twice, and new commands take effect once, with their callbacks', async () => {
       const { first } = drill;
       for (const device of [busy, lent]) {
         for (let i = 0; i < 3; i++) {
@@ -125,13 +125,13 @@ for (const log of ours ? logs : []) {
           expect(await first.ended(id)).toMatchObject({ result: 'success', deviceId: device.deviceId });
           expect(headsetOf(device).effects.has(id)).toBe(true);
           expect(headsetOf(device).effects.count).toBe(count + 1);
-          const told = first.server.received.filter(({ body }) => body.transactionId === id);
-          expect(told.map(({ body }) => body.notificationType)).toEqual(['accepted', 'processed']);
+          const callbacks = first.server.received.filter(({ body }) => body.transactionId === id);
+          expect(callbacks.map(({ body }) => body.notificationType)).toEqual(['accepted', 'processed']);
         }
       }
     }, 120_000);
 
-    it('lets no epoch fall that a headset knows', async () => {
+    it('never lowers an epoch that a headset knows', async () => {
       for (const device of [lent, busy]) {
         const { session = 0, epoch = 0 } = before.get(device) ?? {};
         expect(headsetOf(device).sessionEpoch).toBeGreaterThan(session);
@@ -139,38 +139,38 @@ for (const log of ours ? logs : []) {
       }
     });
 
-    it('the application of the backup has its device again, and hears nothing of what another one had', async () => {
+    it('the application of the backup has its device again, and gets nothing of the other application’s activation', async () => {
       const { first, second } = drill;
       expect(
         await second.status('PUT', `/devices/${lent.deviceId}/commands`, { launchType: 'activity' }),
       ).toBe(403);
       expect(headsetOf(lent).journal.activation.applicationId).toBe(first.applicationId);
       headsetOf(lent).report({ case: 'customData', value: { success: true, customData: 'afterwards' } });
-      await waitFor('what came afterwards', () => first.customData().includes('afterwards'));
-      await waitFor('what was kept', () => first.customData().includes('of the first'));
+      await waitFor('the later report', () => first.customData().includes('afterwards'));
+      await waitFor('the kept report', () => first.customData().includes('of the first'));
       expect(first.customData()).not.toContain('of the second');
     }, 60_000);
 
-    it('asks back what waited at the backup: what was done is told as done, what was canceled stays so', async () => {
+    it('reconciles transactions that were pending at the backup: completed ones are reported as completed, canceled ones stay canceled', async () => {
       const { first } = drill;
-      const told = (id: number) =>
+      const messagesOf = (id: number) =>
         first.server.arrivals.filter(({ body }) => body.transactionId === id).map(({ body }) => body.message);
       await waitFor('the end', async () => (await first.state(waiting.done)) === 'processed');
-      expect(told(waiting.done)).not.toContain(notSentAgain);
+      expect(messagesOf(waiting.done)).not.toContain(notSentAgain);
       await connect(quiet);
       await waitFor('the end', async () => (await first.state(waiting.canceled)) === 'canceled');
       expect(headsetOf(quiet).effects.has(waiting.canceled)).toBe(false);
-      await waitFor('the callback', () => told(waiting.canceled).includes(notSentAgain));
+      await waitFor('the callback', () => messagesOf(waiting.canceled).includes(notSentAgain));
     }, 60_000);
 
-    it('drops what a headset holds and it does not know', async () => {
+    it('drops transactions that a headset holds and the platform does not know', async () => {
       const { journal, effects } = headsetOf(busy);
       await waitFor('the drop', () => !journal.held.has(unheardOf));
       expect(effects.has(unheardOf)).toBe(false);
       expect(await drill.first.status('GET', `/transactions/${unheardOf}`)).toBe(404);
     });
 
-    it('takes a headset that was registered after the backup, when it is registered again', async () => {
+    it('accepts a headset that was registered after the backup, once it is registered again', async () => {
       const { first } = drill;
       await registerAgain(drill, late);
       const headset = headsetOf(late);

@@ -8,7 +8,7 @@ import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 /** About two seconds. */
 const keepDays = 0.000_02;
 
-describeOnStack('what has had its time', () => {
+describeOnStack('expired records', () => {
   let own: OwnPlatform;
   const stateDir = mkdtempSync(join(tmpdir(), 'retention-'));
 
@@ -27,7 +27,7 @@ describeOnStack('what has had its time', () => {
     (await list()).body.transactions.map((t: ListedTransaction) => t.transactionId);
   const missing = async (id: number) => (await own.api.app('GET', `/transactions/${id}`)).status === 404;
 
-  it('ended transactions go, the list says from when on it is complete, unprocessed ones stay', async () => {
+  it('ended transactions are deleted, the list names the time from which it is complete, unprocessed ones stay', async () => {
     const { arrivals } = await own.receiver(() => 204);
     const beganMs = Date.now();
     const headset = own.headset({ stateDir });
@@ -44,7 +44,7 @@ describeOnStack('what has had its time', () => {
     expect(from).toBeGreaterThan(beganMs);
     expect(from).toBeLessThan(Date.now());
 
-    // The headset returns with what it holds: the unprocessed one runs, the deleted one does not run again.
+    // The headset returns with its held transactions: the unprocessed one runs, the deleted one does not run again.
     const again = own.headset({ stateDir });
     again.connect();
     await waitFor('the other command', () =>
@@ -60,7 +60,7 @@ describeOnStack('what has had its time', () => {
     expect(await listed()).toEqual([]);
   }, 120_000);
 
-  it('an Idempotency-Key whose transaction is deleted still runs nothing twice', async () => {
+  it('an Idempotency-Key prevents a second run also after its transaction was deleted', async () => {
     const { arrivals } = await own.receiver(() => 204);
     const headset = own.headset();
     headset.connect();
@@ -70,17 +70,19 @@ describeOnStack('what has had its time', () => {
     const first = (await send()).body.transactionId;
     await waitFor('the callback', () =>
       arrivals.some(
-        ({ body: told }) => told.transactionId === first && told.notificationType === 'processed',
+        ({ body: callback }) => callback.transactionId === first && callback.notificationType === 'processed',
       ),
     );
     await waitFor('the end of its time', () => missing(first));
     expect((await send()).body).toEqual({ transactionId: first });
-    // A command after it runs, and what came before it would have run by then.
+    // A later command runs; an earlier one would have run before it.
     const next = await own.command();
     await waitFor('the next one', () =>
-      arrivals.some(({ body: told }) => told.transactionId === next && told.notificationType === 'processed'),
+      arrivals.some(
+        ({ body: callback }) => callback.transactionId === next && callback.notificationType === 'processed',
+      ),
     );
-    expect(arrivals.filter(({ body: told }) => told.notificationType === 'accepted')).toHaveLength(2);
+    expect(arrivals.filter(({ body: callback }) => callback.notificationType === 'accepted')).toHaveLength(2);
     expect(await missing(first)).toBe(true);
   }, 120_000);
 });

@@ -11,7 +11,7 @@ const newer = 'The transaction was canceled because there is a new transaction.'
 const command = { package: 'com.example.app', launchType: 'activity' };
 
 // by rules A11 and B6
-describeOnStack('what a headset has started when its connection is cut', () => {
+describeOnStack('a transaction that a headset has started when its connection breaks', () => {
   let tenant: Tenant;
   const name = `com.example.r${randomBytes(6).toString('hex')}`;
   beforeAll(async () => {
@@ -52,7 +52,7 @@ describeOnStack('what a headset has started when its connection is cut', () => {
   const started = (headset: Awaited<ReturnType<typeof online>>, id: number) =>
     waitFor('the start', () => stateOf(headset, id) === 'started');
 
-  it('is canceled only after the headset has left it: of two updates the older one is not installed', async () => {
+  it('is canceled only after the headset gave it up: of two updates the older one is not installed', async () => {
     const headset = await online(0, { downloadBytesPerSecond: 50_000 });
     const [first, second] = [await update(0), await update(0)];
     await started(headset, first);
@@ -65,11 +65,11 @@ describeOnStack('what a headset has started when its connection is cut', () => {
     expect(headset.effects.has(first)).toBe(false);
     expect(headset.effects.has(second)).toBe(true);
     expect(await tenant.status(first)).toBe('canceled');
-    // Whatever is told afterwards, nothing more is called back.
+    // Later reports cause no further callback.
     expect(tenant.callbacks(first).map((c) => c.body['message'])).toEqual([expect.any(String), newer]);
   });
 
-  it('ends by its result where its effect had begun, although a newer one waits', async () => {
+  it('ends by its result if its effect had begun, although a newer one waits', async () => {
     const headset = await online(1, { effectMs: 1500 });
     const first = await put(1, '/commands', command);
     await waitFor('its effect', () => headset.effects.has(first));
@@ -81,7 +81,7 @@ describeOnStack('what a headset has started when its connection is cut', () => {
     expect(await tenant.status(first)).toBe('processed');
   });
 
-  it('continues at a client that does not know revoke, and its result is told', async () => {
+  it('continues on a client that does not support revoke, and its result is sent', async () => {
     const ignoresRevoke = receives('revoke', () => false);
     const saysSo = sends('hello', (hello) => {
       hello.knowsRevoke = false;
@@ -110,7 +110,7 @@ describeOnStack('what a headset has started when its connection is cut', () => {
   });
 
   // proves api/4/resend-limit, api/8/retry-limit, api/9/retry-limit, cb/8/cancel-retry
-  it('is sent again as often as the limit says, also where the headset keeps it', async () => {
+  it('is sent again up to the limit, also if the headset keeps it', async () => {
     const device = tenant.devices[4];
     const headset = await online(4, {});
     headset.behaviour.answersOffers = false;
@@ -134,11 +134,11 @@ describeOnStack('what a headset has started when its connection is cut', () => {
     expect(await tenant.ended(id)).toMatchObject({
       message: 'The transaction was canceled because the retry limit was exceeded.',
     });
-    // Its first delivery, and five more.
+    // The first dispatch, and five repeats.
     expect(offers).toBe(6);
   });
 
-  it('is offered again to a headset that has lost its storage, and ends by what that one says', async () => {
+  it('is offered again to a headset that has lost its storage, and ends by that headset’s result', async () => {
     const device = tenant.devices[5];
     const first = await online(5, {});
     first.behaviour.effectMs = 2000;
@@ -152,7 +152,7 @@ describeOnStack('what a headset has started when its connection is cut', () => {
     expect(tenant.callbacks(id)).toHaveLength(2);
   });
 
-  it('is given up by a headset that has lost its storage, where a newer one was created after it', async () => {
+  it('is canceled on a headset that has lost its storage, if a newer one was created after it', async () => {
     const device = tenant.devices[6];
     const first = await online(6, {});
     first.behaviour.effectMs = 2000;

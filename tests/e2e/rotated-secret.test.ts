@@ -9,8 +9,8 @@ import { MongoClient } from 'mongodb';
 import { request } from 'undici';
 import { describeUnless } from '../support/skip.ts';
 
-/** A service whose user of MongoDB is given by a Secret's file; it needs no broker to be tested. */
-describeUnless(whyNoMongo(), 'a password of MongoDB that was rotated', () => {
+/** A service that reads its MongoDB user from a Secret's file. The test needs no broker. */
+describeUnless(whyNoMongo(), 'a rotated password of MongoDB', () => {
   let folder: string;
   let mongo: RunningMongo;
   let service: ManagedProcess;
@@ -56,7 +56,7 @@ describeUnless(whyNoMongo(), 'a password of MongoDB that was rotated', () => {
     }
   };
 
-  it('is why the service is not ready: it lives, says so, and no log has the password', async () => {
+  it('makes the service not ready, with the reason; the service lives, and no log has the password', async () => {
     putSecret('the-old-password');
     service.start();
     await waitFor('the reason', async () =>

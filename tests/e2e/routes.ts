@@ -1,17 +1,17 @@
-/** A call of the API for a device and a transaction of the caller's own, with a body that is right. */
+/** A call of the API for a device and a transaction of the caller, with a valid body. */
 export interface Route {
   readonly method: string;
   /** Below the application's path. */
   readonly path: string;
   readonly body?: object;
   readonly scope: string;
-  /** What it answers on a platform without catalogue: 400 for versions that it does not know. */
+  /** Statuses on a platform without a catalogue: 400 for versions that it does not know. */
   readonly answers: readonly number[];
-  /** Reading changes nothing; the connectivity GETs make transactions. */
+  /** Reading calls change nothing; the connectivity GETs create transactions. */
   readonly reads: boolean;
 }
 
-/** Every call below an application, reading ones first, the one that deactivates last. */
+/** Every call of an application: reading calls first, the deactivation last. */
 export function everyRoute(deviceId: string, transactionId: number, clientId: string): Route[] {
   const device = `/devices/${deviceId}`;
   const connectivity = `${device}/connectivity`;
@@ -35,7 +35,7 @@ export function everyRoute(deviceId: string, transactionId: number, clientId: st
       ['POST', '/apps', { ...software, fileSize: 1 }],
       ['DELETE', `${device}/transactions`, undefined, 200],
     ]),
-    // 503 where no endpoint is set up or all are full.
+    // 503 if no endpoint is registered or all are full.
     ...changing('cws:communication-service', [['POST', '/channels', {}, 201, 503]]),
     ...changing('cws:device:read', [
       ['GET', connectivity],
@@ -62,11 +62,11 @@ export function everyRoute(deviceId: string, transactionId: number, clientId: st
   ];
 }
 
-/** The calls of cws_extension.yaml below an application, as everyRoute has the specified ones. */
+/** The calls of cws_extension.yaml for an application, as everyRoute has the specified calls. */
 export function extensionRoutes(): Route[] {
   return [
     ...reading('cws:application:read', ['/event_types', '/events', '/deliveries', '/extension_settings']),
-    // Of none that is there.
+    // For ids that do not exist.
     ...reading('cws:application:read', ['/deliveries/none', '/recoveries/none']).map((route) => ({
       ...route,
       answers: [404],

@@ -11,7 +11,7 @@ import { describeOnStack, stack as suiteStack } from './harness.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 import type { Receiver } from './receiver.ts';
 
-/** The processes that seal, in the order of the change; of devices one stays, so that reads continue. */
+/** The processes that seal, in the order of the change; one process of devices stays, so that reads continue. */
 const waves: readonly (readonly string[])[] = suiteStack.oneProcess
   ? [['platform']]
   : [['devices'], ['devices-2', 'transactions', 'updates', 'communication']];
@@ -25,7 +25,7 @@ describeOnStack('a change of SECRET_KEY', () => {
   let headset: Headset;
   let receiver: Receiver;
   let authenticationKey: string;
-  /** What an integrator reads all the time: every key, and every status that is neither 200 nor 503. */
+  /** Results of an integrator's continuous reads: every key, and every status other than 200 and 503. */
   const read = { keys: new Set<string>(), answers: 0, unexpected: [] as number[], done: false };
   let reader: Promise<unknown>;
 
@@ -36,7 +36,7 @@ describeOnStack('a change of SECRET_KEY', () => {
     authenticationKey = (await own.call(200, 'GET', '')).body.authenticationKey;
     headset = own.headset();
     headset.connect();
-    // Some fifty times a second: without a pause it takes the machine from what it watches.
+    // About fifty times a second: without a pause the reads would slow down the platform.
     const pace = { intervalMs: 20, timeoutMs: Number.POSITIVE_INFINITY };
     reader = waitFor('the end of the tests', async () => read.done || (await readKey()), pace);
   }, 120_000);
@@ -53,7 +53,7 @@ describeOnStack('a change of SECRET_KEY', () => {
       if (status === 200) read.keys.add(body.authenticationKey);
       else if (status !== 503) read.unexpected.push(status);
     } catch (error) {
-      // Where one process is all, it is away while it starts.
+      // A platform in one process is unavailable while it starts.
       if (!suiteStack.oneProcess) throw error;
     }
     return false;
@@ -80,7 +80,7 @@ describeOnStack('a change of SECRET_KEY', () => {
     OPERATOR: 'Kim',
   });
   const ctl = (...args: string[]) => ctlWith(listeners(), 'secrets', ...args);
-  /** A command whose callbacks are signed with the integrator's key. */
+  /** Sends a command and verifies its callbacks with the integrator's key. */
   async function commandIsVerified(): Promise<void> {
     let id = 0;
     await waitFor('the command to be taken', async () => {
@@ -100,7 +100,7 @@ describeOnStack('a change of SECRET_KEY', () => {
     }
   }
 
-  it('continues while every process learns the next key, and then seals by it', async () => {
+  it('continues while every process gets the next key, and then seals with it', async () => {
     await roll(former, next);
     await commandIsVerified();
     await roll(next, former);
@@ -114,7 +114,7 @@ describeOnStack('a change of SECRET_KEY', () => {
     expect(each).toMatch(new RegExp(`devices +authentication keys +${keyIdOf(former)} +1\n`));
   }, 180_000);
 
-  it('a process without the former key is not ready before everything is moved, and names the key', async () => {
+  it('a process without the previous key is not ready before everything is re-encrypted, and names the key', async () => {
     await own.stack.processes[one]?.stop();
     start(one, next);
     await waitFor('the reason', async () => {
@@ -132,7 +132,7 @@ describeOnStack('a change of SECRET_KEY', () => {
     await own.stack.ready(60_000, [one]);
   }, 90_000);
 
-  it('ctl moves everything, also when a process is killed meanwhile, and then the former key goes', async () => {
+  it('ctl re-encrypts everything, also if a process is killed meanwhile, and then the previous key is removed', async () => {
     const interrupted = ctl('reseal');
     await own.stack.processes[one]?.kill();
     await interrupted;
@@ -154,7 +154,7 @@ describeOnStack('a change of SECRET_KEY', () => {
   }, 180_000);
 
   // ADR 0044
-  it('who moved what to which key is on record', async () => {
+  it('the audit records name the operator, the values and the key', async () => {
     const recorded = async () => {
       const { exitCode, out } = await ctlWith(listeners(), '--json', 'audit', 'list', '--actor', 'Kim');
       return exitCode === 0 ? (JSON.parse(out).records as { action: string; target: string }[]) : [];
@@ -164,7 +164,7 @@ describeOnStack('a change of SECRET_KEY', () => {
       (await recorded()).find((one) => one.action.endsWith('LookThroughSecrets') && one.target === target),
     );
     expect(record).toMatchObject({ fields: ['sealing key'], actor: { operator: 'Kim' } });
-    // At its end the command gave up the former key.
+    // The command forgot the previous key at its end.
     await waitFor('the record', async () =>
       (await recorded()).some(
         (one) => one.action.endsWith('ForgetSecretKey') && one.target === `devices/${keyIdOf(former)}`,
@@ -172,7 +172,7 @@ describeOnStack('a change of SECRET_KEY', () => {
     );
   });
 
-  it('the integrator has read its key all the time, and no log has a secret', () => {
+  it('the integrator could always read its key, and no log has a secret', () => {
     expect(read.answers).toBeGreaterThan(10);
     expect(read.unexpected).toEqual([]);
     expect([...read.keys]).toEqual([authenticationKey]);

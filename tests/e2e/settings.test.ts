@@ -25,7 +25,7 @@ describeOnStack('settings', () => {
   });
   afterAll(() => Promise.all(opened.map((t) => t.close())));
 
-  it('read null for what is not set, and no authenticationKey before one was issued', async () => {
+  it('return null for unset fields, and no authenticationKey before one was issued', async () => {
     expect(await settings()).toEqual(nothingSet);
   });
 
@@ -44,7 +44,7 @@ describeOnStack('settings', () => {
     expect(await patch({ [name]: null })).toEqual(nothingSet);
   });
 
-  it('all at once, some removed while others are set, and an empty change changes nothing', async () => {
+  it('can all be set at once, some removed while others are set, and an empty change changes nothing', async () => {
     const all = Object.fromEntries(names.map((name) => [name, url(name)]));
     expect(await patch(all)).toEqual(all);
     expect(await patch({})).toEqual(all);
@@ -55,7 +55,7 @@ describeOnStack('settings', () => {
   });
 
   // proves api/5/settings-url
-  it('an address of 255 characters is taken, one of 256 is 400', async () => {
+  it('a URL of 255 characters is accepted, a URL of 256 is 400', async () => {
     const longest = 'https://a.example.com/'.padEnd(255, 'x');
     expect(await patch({ deviceEvent: longest })).toEqual({ ...nothingSet, deviceEvent: longest });
     const answer = await tenant.call(400, 'PATCH', '', { deviceEvent: `${longest}x` });
@@ -97,7 +97,7 @@ describeOnStack('settings', () => {
     expect(await settings()).toEqual(before);
   });
 
-  it('refresh_authkey answers the key that the settings then show, another one each time', async () => {
+  it('refresh_authkey returns a new key each time, which the settings then show', async () => {
     const one = await tenant.call(201, 'POST', '/refresh_authkey');
     expect(one.body).toEqual({ authenticationKey: expect.stringMatching(/^[\w-]{43}$/) });
     expect(one.headers['location']).toBeUndefined();
@@ -112,7 +112,7 @@ describeOnStack('settings', () => {
 
   // proves api/4/new-key
   // protects against callbacks/key-change
-  it('a new key is in use at once: the next callback bears it, and the old key is no good for it', async () => {
+  it('a new key is used at once: the next callback is signed with it, and not with the old key', async () => {
     const own = await newTenant();
     await own.activate();
     const receiver = await startReceiver(() => 200);
@@ -138,7 +138,7 @@ describeOnStack('settings', () => {
     }
   });
 
-  it('a change of address holds for the next callback', async () => {
+  it('a changed URL applies to the next callback', async () => {
     const own = await newTenant();
     await own.activate();
     const receivers = await Promise.all([startReceiver(() => 200), startReceiver(() => 200)]);
@@ -157,7 +157,7 @@ describeOnStack('settings', () => {
     }
   });
 
-  describe('without a destination', () => {
+  describe('without an endpoint', () => {
     const deviceEventMissing = expect.stringContaining('deviceEvent is not set');
     const keyMissing = expect.stringContaining('no authenticationKey was issued');
     const calls = (of: Tenant) => {
@@ -170,7 +170,7 @@ describeOnStack('settings', () => {
     };
 
     // proves api/8/404-destination
-    it('no key and no deviceEvent, then one of them: an activation is 404 and creates nothing', async () => {
+    it('without the key, deviceEvent or both, an activation is 404 and creates nothing', async () => {
       const own = await newTenant({ configure: false });
       const [method, path, body] = calls(own).activation;
       const refuse = async (...missing: unknown[]) => {
@@ -207,7 +207,7 @@ describeOnStack('settings', () => {
       },
     );
 
-    it('not activated comes before a missing destination', async () => {
+    it('a device that is not activated is reported before a missing endpoint', async () => {
       const own = await newTenant({ configure: false });
       for (const name of ['command', 'deactivation'] as const) {
         const [method, path, body] = calls(own)[name];

@@ -5,7 +5,7 @@ import { createTenant, describeOnStack, stack, type Tenant } from './harness.ts'
 import { instancesWanted } from './instances.ts';
 import { type OwnPlatform, openOwnPlatform } from './own-platform.ts';
 
-describeOnStack('what one client may take', () => {
+describeOnStack('limits of one client', () => {
   let tenant: Tenant;
   let other: Tenant;
   beforeAll(async () => {
@@ -19,12 +19,12 @@ describeOnStack('what one client may take', () => {
   const limit = (options: string) =>
     ctl(...`contracts put ${tenant.applicationId} --limit 10 ${options}`.split(' '));
   const status = async (of: Tenant) => (await of.api.app('GET', '')).status;
-  /** Waits until the contract's change has reached the gateways. */
+  /** Waits until the gateways have read the contract's change. */
   const until = (wanted: number) =>
     waitFor(`a call to be answered ${wanted}`, async () => (await status(tenant)) === wanted);
 
   // protects against rest/call-flood
-  test('a contract sets the rate of its client; another client is not touched, and defaults come back', async () => {
+  test('a contract sets the rate of its client; other clients are not affected, and defaults can be restored', async () => {
     expect((await limit('--calls-per-second 1 --calls-burst 1')).exitCode).toBe(0);
     await until(429);
     const refused = await waitFor('most of ten calls at once to be refused', async () => {
@@ -45,7 +45,7 @@ describeOnStack('what one client may take', () => {
   });
 
   // protects against rest/call-flood
-  test('a device beyond its rate of changes is refused; nothing is made', async () => {
+  test('a call beyond a device’s rate of changes is rejected; nothing is created', async () => {
     expect((await limit('--device-changes-per-second 1')).exitCode).toBe(0);
     const device = tenant.devices[0]?.deviceId ?? '';
     const command = () =>
@@ -65,7 +65,7 @@ describeOnStack('what one client may take', () => {
   });
 
   // protects against rest/device-flood
-  test('a device takes no more unprocessed transactions than its contract says, until some have ended', async () => {
+  test('a device has no more unprocessed transactions than its contract allows, until some have ended', async () => {
     const device = other.devices[0]?.deviceId ?? '';
     const put = `contracts put ${other.applicationId} --limit 10 --device-unprocessed 20`;
     expect((await ctl(...put.split(' '))).exitCode).toBe(0);
@@ -87,7 +87,7 @@ describeOnStack('what one client may take', () => {
     const activate = async () => (await other.api.app('POST', `/devices/${device}`, body)).status;
     await waitFor('the device to be activated again', async () => (await activate()) === 201);
     await waitFor('a command to be taken again', async () => (await command()).status === 201);
-    // Another instance may refuse for a moment, by what it read before they were canceled; one alone never does.
+    // Another instance may reject for a moment, because it read the number before the cancellation; a single one never does.
     const alone = stack.kind === 'embedded' || instancesWanted() === 1;
     const fullAgain = async () => (await command()).status === 429 && (alone || (await unprocessed()) >= 20);
     await waitFor('the device to be full again', fullAgain, { intervalMs: 1 });
@@ -95,7 +95,7 @@ describeOnStack('what one client may take', () => {
   });
 
   // protects against files/upload-flood
-  test('a version whose upload was asked for 20 times takes no 21st, and others are not touched', async () => {
+  test('a version with 20 requested uploads gets no 21st, and others are not affected', async () => {
     const asked = (of: Tenant, name: string) =>
       of.api.app('POST', '/apps', { package: name, version: '1.0.0', fileSize: 10 });
     const name = `com.example.shares${Date.now()}`;
@@ -109,7 +109,7 @@ describeOnStack('what one client may take', () => {
     expect((await asked(other, `${name}b`)).status).toBe(201);
   });
 
-  test('a limit of zero is refused, by the name of its option', async () => {
+  test('a limit of zero is rejected by the name of its option', async () => {
     const answer = await limit('--calls-per-second 0');
     expect(answer.exitCode).toBe(2);
     expect(answer.err).toContain('--calls-per-second');
@@ -119,7 +119,7 @@ describeOnStack('what one client may take', () => {
 /** Calls that a client may make at once. */
 const burst = 60;
 
-describeOnStack('what one client may take of several gateways', () => {
+describeOnStack('limits of one client at several gateways', () => {
   let platform: OwnPlatform;
   beforeAll(async () => {
     platform = await openOwnPlatform({
@@ -129,7 +129,7 @@ describeOnStack('what one client may take of several gateways', () => {
   });
   afterAll(() => platform.close());
 
-  test('all of them together admit one burst, not one each', async () => {
+  test('all gateways together admit one burst, not one burst each', async () => {
     const { gatewayAddresses } = platform.stack;
     expect(gatewayAddresses).toHaveLength(stack.kind === 'real' ? 4 : 1);
     const token = await platform.api.token();
@@ -145,7 +145,7 @@ describeOnStack('what one client may take of several gateways', () => {
       statuses.push(await call(gatewayAddresses[i % gatewayAddresses.length] as string));
     }
     expect(statuses).toEqual(Array(burst).fill(200));
-    // Each has admitted a part only: it refuses because the others have reported their calls.
+    // Each gateway admitted a part only: it rejects because the others reported their calls.
     let more = 0;
     for (const address of gatewayAddresses) {
       const refuses = async () => {

@@ -14,8 +14,8 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { request } from 'undici';
 
-/** A service whose database and broker are away when it starts; it needs neither of them to be tested. */
-describe('a service whose stores are away when it starts', () => {
+/** A service starts while its database and broker are unavailable. The test needs neither. */
+describe('a service that starts while its stores are unavailable', () => {
   let folder: string;
   let service: ManagedProcess;
   let adminUrl: string;
@@ -58,7 +58,7 @@ describe('a service whose stores are away when it starts', () => {
       return found?.text.includes('waits for') && found;
     });
 
-  it('lives, is not ready and says why, once in the log, and a call ends at its deadline, with a time to come back', async () => {
+  it('is alive but not ready, logs the reason once, and a call ends at its deadline with a retry time', async () => {
     expect(await saysWhy()).toMatchObject({
       status: 503,
       text: expect.stringMatching(/^starting: waits for the database[\s\S]*ECONNREFUSED[\s\S]*Kafka/),
@@ -75,14 +75,14 @@ describe('a service whose stores are away when it starts', () => {
     } finally {
       await channel.close();
     }
-    // Further tries say nothing new.
+    // Further tries log nothing.
     const tries = async () => /tried (\d+) times/.exec((await readyz())?.text ?? '')?.[1];
     await waitFor('some tries', async () => Number(await tries()) >= 3);
     expect(service.log().match(/waits for the database/g)).toHaveLength(1);
     expect(service.running).toBe(true);
   });
 
-  it('says that the certificate of its database has expired, and lives', async () => {
+  it('reports that the certificate of its database has expired, and stays alive', async () => {
     const database = createServer(expiredCertificate);
     database.listen(0, '127.0.0.1');
     await once(database, 'listening');
@@ -100,11 +100,11 @@ describe('a service whose stores are away when it starts', () => {
     }
   });
 
-  it('ends at once and in good order when it is told to stop meanwhile', async () => {
+  it('ends at once and gracefully on a stop meanwhile', async () => {
     const connections: Socket[] = [];
-    // Takes connections and never answers.
+    // Accepts connections, and sends no answer.
     const database = createTcpServer((connection) => {
-      // Its process ends.
+      // The process ends.
       connection.on('error', () => {});
       connections.push(connection);
     });
@@ -113,13 +113,13 @@ describe('a service whose stores are away when it starts', () => {
     const { port } = database.address() as AddressInfo;
     try {
       await service.kill();
-      // An hour: what waited for the end of the try would end long after this test.
+      // An hour: a stop that waits for the end of the try would end long after this test.
       const limits = 'serverSelectionTimeoutMS=3600000&connectTimeoutMS=3600000';
       service.start({ MONGODB_URI: `mongodb://127.0.0.1:${port}/?${limits}` });
       await waitFor('the try to connect', () => connections.length > 0);
       service.signal('SIGTERM');
       expect(await service.exited).toBe('0');
-      // Nothing was cut off when the time for a stop was over.
+      // Nothing was aborted at the end of the stop's time limit.
       expect(service.log()).not.toContain('did not stop in time');
     } finally {
       database.close();
@@ -128,7 +128,7 @@ describe('a service whose stores are away when it starts', () => {
   });
 });
 
-/** Least privilege: what opens nothing cannot lose the key. */
+/** Least privilege: a service that opens no sealed value does not get the key. */
 describe('SECRET_KEY', () => {
   const sealing = ['devices', 'transactions', 'updates', 'communication'];
   let folder: string;
@@ -167,15 +167,15 @@ describe('SECRET_KEY', () => {
     });
 
   it.each(serviceNames.filter((name) => !sealing.includes(name)))(
-    '%s, which seals nothing, starts without it, and does not look at one that it is given',
+    '%s, which encrypts no values, starts without the key, and ignores a given one',
     async (name) => {
-      // An older chart names its file.
+      // An older chart sets the file's name.
       await start(name, { SECRET_KEY_FILE: '/none' });
       await lives();
     },
   );
 
-  it.each(sealing)('%s, which seals, does not start without it', async (name) => {
+  it.each(sealing)('%s, which seals, does not start without the key', async (name) => {
     await start(name);
     expect(await service.exited).toBe('2');
     expect(service.log()).toContain('SECRET_KEY is missing');

@@ -8,8 +8,8 @@ import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import { ctlWith } from './ctl.ts';
 
-/** An S3 that cannot be used must be seen by whoever looks after an installation, and takes no process out. */
-describe('a storage that cannot be used is a warning of ctl status', () => {
+/** An unusable S3 is visible to operators, and makes no process unready. */
+describe('an unusable storage is a warning of ctl status', () => {
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-warnings-'));
   let stack: Stack | undefined;
   let endpoint: string;
@@ -38,7 +38,7 @@ describe('a storage that cannot be used is a warning of ctl status', () => {
     ['hangs', () => {}, 'no answer to HeadBucket within 2500 ms'],
     ['has no such bucket', (_, response) => response.writeHead(404).end(), 'not found'],
     [
-      'refuses the credentials',
+      'rejects the credentials',
       ({ method }, response) =>
         response.writeHead(403).end(method === 'HEAD' ? '' : error('InvalidAccessKeyId')),
       'it answers 403 (InvalidAccessKeyId)',

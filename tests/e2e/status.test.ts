@@ -5,7 +5,7 @@ import { ago, createTenant, describeOnStack, type Tenant } from './harness.ts';
 import { rawRequest } from './raw-http.ts';
 import { plain } from './tokens.ts';
 
-/** The contract's example of a device that never had a session, without its id. */
+/** The contract's example of a device without any session, without its id. */
 const { deviceId: _, ...nothing } = [
   'paths',
   '/v1/applications/{applicationId}/devices/{deviceId}/status',
@@ -30,19 +30,19 @@ describeOnStack('device status', () => {
       const status = await statusOf(i);
       return is(status) && status;
     });
-  /** Reports and waits until the platform has it durably. */
+  /** Sends a report and waits until it is durable. */
   async function report(headset: Headset, value: object): Promise<void> {
     const id = headset.report({ case: 'stateChange', value });
     await waitFor('the acknowledgement', () => !headset.journal.reports.has(id));
   }
 
-  it('is null in every part but the network before the headset reported anything', async () => {
+  it('is null in every part except the network before the headset reported anything', async () => {
     await tenant.activate(tenant.devices[0]);
     const deviceId = tenant.devices[0]?.deviceId;
     expect(await statusOf(0)).toEqual({ deviceId, ...nothing });
   });
 
-  it('shows firmware, apps and languages as the headset’s newest session tells them', async () => {
+  it('shows firmware, apps and languages as reported by the headset’s newest session', async () => {
     const device = tenant.devices[1];
     await tenant.activate(device);
     const apps = [
@@ -76,12 +76,12 @@ describeOnStack('device status', () => {
 
   // proves api/3/status-power, api/3/status-wearing, api/3/status-charging
   // proves api/3/status-battery, api/3/status-location, api/3/status-dates
-  it('shows each reported change with its own date, and leaves the rest as it was', async () => {
+  it('shows each reported change with its own date, and leaves the rest unchanged', async () => {
     const device = tenant.devices[2];
     const activation = await tenant.activate(device);
     const headset = tenant.headset(device);
     headset.connect();
-    // What it reports belongs to this activation once it knows of it.
+    // Reports belong to this activation once the headset knows it.
     await tenant.ended(activation);
     const said = { firmware: { version: '9.001.0' }, apps: [], lang: ['ja'] };
     let expected: Record<string, unknown> = { deviceId: device?.deviceId, ...nothing, ...online, ...said };
@@ -112,12 +112,12 @@ describeOnStack('device status', () => {
     });
   });
 
-  it('the newest report counts, whatever its date; one of a lower id that comes late replaces nothing', async () => {
+  it('the newest report counts, whatever its date; a late report with a lower id replaces nothing', async () => {
     const device = tenant.devices[3];
     const activation = await tenant.activate(device);
     const headset = tenant.headset(device);
     headset.connect();
-    // What it reports belongs to this activation once it knows of it.
+    // Reports belong to this activation once the headset knows it.
     await tenant.ended(activation);
     const earlierMs = ago(0);
     await report(headset, { batteryPercentage: 50 });
@@ -135,17 +135,17 @@ describeOnStack('device status', () => {
     send(1000, earlierMs, { batteryPercentage: 90 });
     const newer = await eventually(3, 'the newer level', (s) => s['batteryPercentage'] === 90);
     expect(Date.parse(String(newer['batteryUpdateDate']))).toBe(earlierMs);
-    // In a session of its own: within one, a lower id counts as a repetition.
+    // In a separate session: within one session, a lower id counts as a repetition.
     const epoch = headset.sessionEpoch;
     headset.disconnect();
     await waitFor('the next session', () => headset.sessionEpoch > epoch);
     send(500, ago(0), { batteryPercentage: 10, power: 'started' });
     const mixed = await eventually(3, 'the other part of the report', (s) => s['power'] === 'started');
-    // The new session dates the network status again.
+    // The new session gives the network status a new date.
     expect(mixed).toEqual({ ...newer, power: 'started', powerUpdateDate: date, networkUpdateDate: date });
   });
 
-  it('the list holds exactly the devices that are activated now, in order, each as it reads alone', async () => {
+  it('the list has exactly the activated devices, in order, each equal to its single status', async () => {
     const ids = tenant.devices.slice(0, 4).map((d) => d.deviceId);
     const expected = await Promise.all([0, 1, 2, 3].map(statusOf));
     expected.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1));

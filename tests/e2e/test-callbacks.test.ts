@@ -16,19 +16,19 @@ describeOnStack('test callbacks', () => {
     (await tenant.call(200, 'POST', '/test_callbacks', body, headers)).body;
 
   // proves ext/test-callbacks/sent, ext/test-callbacks/verify
-  it('arrives verified at the registered address, leaves no delivery, and a wrong signature is refused', async () => {
-    const told = await send({ ...boot, verify: true });
+  it('arrives verified at the registered URL, creates no delivery, and a wrong signature is rejected', async () => {
+    const result = await send({ ...boot, verify: true });
     const [right, wrong] = tenant.integrator.arrivals;
     expect(tenant.integrator.arrivals).toHaveLength(2);
-    expect(right).toMatchObject({ verified: true, webhookId: told.webhookId, body: told.body });
+    expect(right).toMatchObject({ verified: true, webhookId: result.webhookId, body: result.body });
     expect(right?.applicationId).toBe(tenant.applicationId);
     expect(wrong).toMatchObject({ verified: false, answered: 401 });
-    expect(told).toMatchObject({ statusCode: 204, reason: null, verification: { refused: true } });
+    expect(result).toMatchObject({ statusCode: 204, reason: null, verification: { refused: true } });
     const { deliveries } = await admin().notifier.listDeliveries({ applicationId: tenant.applicationId });
     expect(deliveries).toEqual([]);
   });
 
-  it('every type of the catalogue goes to its setting', async () => {
+  it('every type of the catalogue is sent to its destination', async () => {
     const events = ['soraEvent', 'soraFileSendEvent', 'fileUploadEvent'];
     await tenant.call(
       ...([200, 'PATCH', ''] as const),
@@ -37,22 +37,22 @@ describeOnStack('test callbacks', () => {
     const { eventTypes } = (await tenant.call(200, 'GET', '/event_types')).body;
     for (const type of ['notify-sora-event', 'notify-recording', 'notify-file-upload']) {
       const { destination } = eventTypes.find((one: { type: string }) => one.type === type);
-      const told = await send({ type, destination });
-      expect(told.statusCode).toBe(204);
+      const result = await send({ type, destination });
+      expect(result.statusCode).toBe(204);
       expect(tenant.integrator.arrivals.at(-1)).toMatchObject({ verified: true, path: `/${destination}` });
     }
   });
 
-  it('a setting that is not set is 404', async () => {
+  it('an unset setting is 404', async () => {
     await tenant.call(404, 'POST', '/test_callbacks', {
       type: 'notify-sora-event',
       destination: 'soraEvent',
     });
   });
 
-  // proves ext/test-callbacks/told
+  // proves ext/test-callbacks/result
   // protects against callbacks/test-endless
-  it('a receiver answers 10 MB: the result has the beginning of the answer', async () => {
+  it('if a receiver answers with 10 MB, the result contains the beginning of the answer', async () => {
     const large = await startReceiver(() => (response) => response.end(Buffer.alloc(10_485_760, 'z')));
     receivers.push(large);
     await tenant.call(200, 'PATCH', '', { deviceEvent: large.url });
@@ -63,12 +63,12 @@ describeOnStack('test callbacks', () => {
 
   // proves ext/test-callbacks/limit
   // protects against callbacks/test-flood
-  it('six at the same time: at least one is 429 with Retry-After, and another application is served', async () => {
+  it('of six concurrent calls at least one is 429 with Retry-After, and another application is served', async () => {
     const open: (() => void)[] = [];
     const slow = await startReceiver(() => (response) => void open.push(() => response.end()));
     receivers.push(slow);
     await tenant.call(200, 'PATCH', '', { deviceEvent: slow.url });
-    // As many more as other instances would let in.
+    // More calls, for the capacity of the other instances.
     const most = 5 * Number(process.env['INSTANCES'] ?? 1);
     const answers = Array.from({ length: most + 1 }, () => tenant.api.app('POST', '/test_callbacks', boot));
     const refused = await Promise.any(
@@ -88,7 +88,7 @@ describeOnStack('test callbacks', () => {
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(most);
   });
 
-  it('a repeat under its Idempotency-Key gets the same answer, and the receiver nothing more', async () => {
+  it('a repeat under its Idempotency-Key gets the same answer, and the receiver gets no second request', async () => {
     const key = { 'idempotency-key': 'one' };
     const first = await send(boot, key);
     expect(await send(boot, key)).toEqual(first);

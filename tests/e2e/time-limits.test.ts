@@ -10,8 +10,8 @@ const attemptMs = 2000;
 const maxAgeHours = 0.0012;
 const keepalive = { everyMs: 700, answerMs: 500 };
 
-// The same limits as in production, shorter; config tests say what they are there.
-describeOnStack('what never answers', () => {
+// The limits of production, but shorter; tests of the configuration verify the production values.
+describeOnStack('peers that never answer', () => {
   let own: OwnPlatform;
   let line: VanishingLine;
 
@@ -57,7 +57,7 @@ describeOnStack('what never answers', () => {
     receiver.arrivals.filter(({ body }) => body.transactionId === id);
   const record = async (id: number) =>
     own.admin.notifier.getDelivery({ notificationId: `tx-${id}-processed` });
-  /** A command that has nothing to call ends at once, with one callback. */
+  /** A command without anything to call ends at once, with one callback. */
   const failingCommand = () => own.command({ launchType: 'activity' });
   const sessions = async () => {
     const url = own.stack.adminUrls['device-link'] ?? own.stack.adminUrls['platform'];
@@ -66,7 +66,7 @@ describeOnStack('what never answers', () => {
   };
 
   // protects against callbacks/slow-answer
-  it('an integrator’s server that hangs is cut off at the time limit, and is sent the same again', async () => {
+  it('an attempt to a hanging integrator’s server is aborted at the time limit, and the callback is sent again', async () => {
     const order: string[] = [];
     const hanging = await own.receiver((_, earlier) => {
       order.push(earlier.length > 0 ? 'sent again' : 'sent');
@@ -91,9 +91,9 @@ describeOnStack('what never answers', () => {
     expect(cut?.durationMs).toBeGreaterThanOrEqual(attemptMs);
   });
 
-  // proves ext/test-callbacks/told
+  // proves ext/test-callbacks/result
   // protects against callbacks/test-endless
-  it('a test callback to a server that never answers ends at the time limit, and the result has the reason', async () => {
+  it('a test callback without an answer ends at the time limit, and the result contains the reason', async () => {
     const never = await own.receiver(() => () => {});
     const test = { type: 'notify-boot', destination: 'deviceEvent', verify: true };
     expect((await own.call(200, 'POST', '/test_callbacks', test)).body).toMatchObject({
@@ -103,7 +103,7 @@ describeOnStack('what never answers', () => {
     expect(never.arrivals.length).toBeGreaterThan(0);
   });
 
-  it('a callback that nobody takes is tried until its time is over; then it is dead, and is not sent again', async () => {
+  it('a callback that is never accepted is retried until its time limit; then it is dead, and is not sent again', async () => {
     const looked = Promise.withResolvers<Reply>();
     const failing = await own.receiver((_, earlier) => (earlier.length === 2 ? looked.promise : 503));
     await online();
@@ -118,14 +118,14 @@ describeOnStack('what never answers', () => {
     const tried = arrivalsOf(failing, id);
     expect(tried.length).toBeGreaterThanOrEqual(10);
     expect(dead).toMatchObject({ attempts: tried.length, nextAttemptAtMs: 0n });
-    // What comes after it goes out; the dead one does not.
+    // A later callback is sent; the dead one is not.
     const taking = await own.receiver(() => 204);
     const next = await failingCommand();
     await waitFor('the next one', () => arrivalsOf(taking, next).length > 0);
     expect([arrivalsOf(taking, id), arrivalsOf(failing, id).length]).toEqual([[], tried.length]);
   });
 
-  it('a result that the headset dates 80 hours back has its whole time and ten attempts all the same', async () => {
+  it('a result that the headset dates 80 hours back still has its whole time limit and ten attempts', async () => {
     const failing = await own.receiver(({ body }) => (body.notificationType === 'processed' ? 503 : 204));
     const headset = await online({ behaviour: { answersStarts: false, appAnswer: false } });
     const id = await own.command();
@@ -137,14 +137,14 @@ describeOnStack('what never answers', () => {
       const { delivery } = await record(id).catch(() => ({ delivery: undefined }));
       return delivery?.status === 'dead' && delivery;
     });
-    // Its time counts from here.
+    // The time limit starts here.
     expect(Number(dead.createdAtMs)).toBeGreaterThanOrEqual(saidAtMs);
     const tried = arrivalsOf(failing, id).filter(({ body }) => body.notificationType === 'processed');
     expect(tried.length).toBeGreaterThanOrEqual(10);
     expect(dead.attempts).toBe(tried.length);
   });
 
-  it('a headset whose network vanishes is offline soon; what it is sent waits, and it gets it once when it is back', async () => {
+  it('a headset that loses its network is offline soon; its transactions wait, and are dispatched once when it is back', async () => {
     const taking = await own.receiver(() => 204);
     await waitFor('no session of the tests before', async () => (await sessions()) === 0);
     const network = await startVanishingLine(own.stack.deviceLinkUrl);
@@ -161,7 +161,7 @@ describeOnStack('what never answers', () => {
       const epoch = headset.sessionEpoch;
       await waitFor('its session to be counted', async () => (await sessions()) === 1);
       network.vanish();
-      // The command may go out to the session that nobody listens to any more.
+      // The command may be dispatched to the session without a working connection.
       const id = await own.command();
       await waitFor('it to be offline', async () => (await sessions()) === 0);
       expect([await own.status(id), effects, arrivalsOf(taking, id)]).toEqual(['published', [], []]);
@@ -181,9 +181,9 @@ describeOnStack('what never answers', () => {
     }
   });
 
-  // In one process no network lies between the parts.
+  // In one process there is no network between the parts.
   (suiteStack.oneProcess ? it.skip : it)(
-    'a service whose connection vanishes costs a call its deadline: 503; the calls after it work, over a new connection',
+    'if the connection to a service is lost without a close, one call ends at its deadline with 503; later calls use a new connection',
     async () => {
       const bill = () => own.api.app('GET', '/billing?year=2026&month=10');
       expect((await bill()).status).toBe(200);

@@ -17,7 +17,7 @@ describeOnStack('tokens and tenants', () => {
   let otherTenant: Tenant;
   let routes: Route[];
   let app: string;
-  /** Everything the tenant has, as it reads it. */
+  /** All data of the tenant, as the tenant reads it. */
   const everything = async () => [
     (await tenant.call(200, 'GET', '')).body,
     (await tenant.call(200, 'GET', `/devices/${tenant.devices[0]?.deviceId}`)).body,
@@ -58,7 +58,7 @@ describeOnStack('tokens and tenants', () => {
     };
 
     // protects against rest/token-elsewhere
-    it('counts in the Authorization header alone: not in a query, a body, a cookie or another header', async () => {
+    it('counts in the Authorization header only: not in a query, a body, a cookie or another header', async () => {
       const token = genuine({});
       const form = { 'content-type': 'application/x-www-form-urlencoded' };
       for (const answer of [
@@ -73,15 +73,12 @@ describeOnStack('tokens and tenants', () => {
     it.each<[string, () => string]>([
       ['made by the issuer', () => genuine({})],
       ['that ended within the leeway', () => genuine({ exp: now - 20 })],
-      [
-        'of an issuer whose clock is ahead within the leeway',
-        () => genuine({ iat: now + 40, nbf: now + 40 }),
-      ],
+      ['of an issuer with a clock ahead within the leeway', () => genuine({ iat: now + 40, nbf: now + 40 })],
       ['without an issue time', () => genuine({ iat: undefined })],
       ['for several audiences, one of them this', () => genuine({ aud: ['x', 'urn:headset-cloud:api'] })],
       ['made by hand with the issuer’s key', () => rs256(goodClaims(tenant.clientId))],
       ['with azp instead of client_id', () => genuine({ client_id: undefined, azp: tenant.clientId })],
-    ])('%s is taken (the refusals below are for their own reason)', async (_, token) => {
+    ])('%s is accepted (so the rejections below have their own reasons)', async (_, token) => {
       expect((await plain('GET', app, { authorization: `Bearer ${token()}` })).status).toBe(200);
     });
 
@@ -123,7 +120,7 @@ describeOnStack('tokens and tenants', () => {
           `Bearer ${sign(goodClaims(tenant.clientId), foreign, 'RS256', { kid: issuerKey().privateKey.kid })}`,
       ],
       [
-        'signed by another key that it brings along',
+        'signed by another key, with that key in its header',
         () =>
           `Bearer ${sign(goodClaims(tenant.clientId), foreign, 'RS256', {
             kid: 'mine',
@@ -153,24 +150,29 @@ describeOnStack('tokens and tenants', () => {
         ]),
       ),
       ['of 9,000 characters', () => `Bearer ${genuine({ more: 'x'.repeat(9000) })}`],
-    ])('%s: every call is 401, says why without showing it, and does nothing', async (_, authorization) => {
-      const before = await everything();
-      const given = authorization();
-      for (const { method, path, body } of routes) {
-        const answer = await plain(
-          method,
-          app + path,
-          { ...(given !== undefined && { authorization: given }), 'content-type': 'application/json' },
-          body && JSON.stringify(body),
-        );
-        expect(answer.status).toBe(401);
-        expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
-        expect(JSON.parse(answer.text)).toEqual({ message: expect.stringMatching(/^Authentication failed/) });
-        const token = given?.split(' ')[1]?.split('.')[1];
-        if (token) expect(answer.text + answer.headers['www-authenticate']).not.toContain(token);
-      }
-      expect(await everything()).toEqual(before);
-    });
+    ])(
+      '%s: every call is 401, names the reason without the token, and has no effect',
+      async (_, authorization) => {
+        const before = await everything();
+        const given = authorization();
+        for (const { method, path, body } of routes) {
+          const answer = await plain(
+            method,
+            app + path,
+            { ...(given !== undefined && { authorization: given }), 'content-type': 'application/json' },
+            body && JSON.stringify(body),
+          );
+          expect(answer.status).toBe(401);
+          expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
+          expect(JSON.parse(answer.text)).toEqual({
+            message: expect.stringMatching(/^Authentication failed/),
+          });
+          const token = given?.split(' ')[1]?.split('.')[1];
+          if (token) expect(answer.text + answer.headers['www-authenticate']).not.toContain(token);
+        }
+        expect(await everything()).toEqual(before);
+      },
+    );
   });
 
   // proves api/1/scope-per-operation
@@ -209,7 +211,7 @@ describeOnStack('tokens and tenants', () => {
   describe('another tenant', () => {
     // proves api/8/403-application
     // protects against rest/other-application
-    it('of another developer gets 403 on every call of the application, as for one that does not exist', async () => {
+    it('of another developer gets 403 on every call of the application, as for an unknown application', async () => {
       const before = await everything();
       for (const applicationId of [tenant.applicationId, `none-${randomBytes(4).toString('hex')}`]) {
         for (const { method, path, body } of routes) {
@@ -256,7 +258,7 @@ describeOnStack('tokens and tenants', () => {
     });
 
     // proves api/8/500-developer
-    it('that belongs to no developer: 500, as specified, also where nothing else is right', async () => {
+    it('without a developer: 500, as specified, also if everything else is wrong', async () => {
       const access = { apiUrl: stack.apiUrl, tokenUrl: stack.tokenUrl, applicationId: tenant.applicationId };
       const api = contractChecked(createApiClient({ ...access, ...newIssuerClient() }), tenant.applicationId);
       for (const { method, path, body } of routes) {
@@ -264,7 +266,7 @@ describeOnStack('tokens and tenants', () => {
         expect([answer.status, answer.body]).toEqual([500, { message: 'The developer is not registered.' }]);
         expect(answer.headers['retry-after']).toBeUndefined();
       }
-      // The call that names no application, also with a device id that is none (rule A3).
+      // The call that names no application, also with an invalid device id (rule A3).
       for (const deviceId of [tenant.devices[0]?.deviceId, 'x']) {
         const answer = await api.call('GET', `/v1/devices/${deviceId}/hardware-properties`);
         expect([answer.status, answer.body]).toEqual([500, { message: 'The developer is not registered.' }]);
@@ -310,7 +312,7 @@ describeOnStack('tokens and tenants', () => {
     });
 
     // protects against rest/path-unknown
-    it('a method that a path does not have is 403, before the token is looked at', async () => {
+    it('a method that a path does not have is 403, before the token is checked', async () => {
       const has = (path: string, method: string) =>
         routes.some((r) => r.path === path && r.method === method);
       const paths = [...new Set(routes.map((r) => r.path))].filter((p) => !p.endsWith('/status'));
@@ -324,7 +326,7 @@ describeOnStack('tokens and tenants', () => {
       }
     });
 
-    it('checks come in their order: path, 405, token, scope, developer, application, parameter, body, device', async () => {
+    it('checks run in this order: path, 405, token, scope, developer, application, parameter, body, device', async () => {
       const statuses = [];
       const none = `/v1/applications/none/devices/x/commands`;
       statuses.push((await plain('GET', '/nothing', { authorization: 'x' })).status);

@@ -6,14 +6,14 @@ import jwt from 'jsonwebtoken';
 import { request } from 'undici';
 import { stack } from './harness.ts';
 
-/** The issuer's key of the platform under test, so that tokens can be made that it would never sign. */
+/** The issuer's key of the platform under test, for tokens that the issuer would never sign. */
 export function issuerKey(): { privateKey: webcrypto.JsonWebKey & { kid: string }; publicKey: KeyObject } {
   const { signingKey } = JSON.parse(readFileSync(join(stack.dataDir, 'issuer.json'), 'utf8'));
   const { kty, n, e } = signingKey;
   return { privateKey: signingKey, publicKey: createPublicKey({ key: { kty, n, e }, format: 'jwk' }) };
 }
 
-/** Claims of a good token, valid from now; seconds since 1970. */
+/** Claims of a valid token, valid from now; seconds since 1970. */
 export function goodClaims(clientId: string): Record<string, unknown> {
   const now = Math.floor(Date.now() / 1000);
   return {
@@ -27,7 +27,7 @@ export function goodClaims(clientId: string): Record<string, unknown> {
   };
 }
 
-/** A token as the given key, algorithm and header would have it; claims that are undefined are left out. */
+/** A token with the given key, algorithm and header; undefined claims are left out. */
 export function sign(
   claims: Record<string, unknown>,
   key: jwt.Secret | jwt.PrivateKey,
@@ -37,21 +37,21 @@ export function sign(
   const payload = JSON.parse(JSON.stringify(claims));
   return jwt.sign(payload, key, {
     algorithm,
-    // Would delete an `iat` that is given.
+    // Otherwise the library would delete a given `iat`.
     noTimestamp: payload.iat === undefined,
     allowInvalidAsymmetricKeyTypes: true,
     header: { alg: algorithm, typ: 'at+jwt', ...header },
   });
 }
 
-/** An answer to a request whose every header the test chooses. */
+/** Answer to a request with headers chosen by the test alone. */
 export interface PlainAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
 }
 
-/** Sends a request to the API without a token of its own. */
+/** Sends a request to the API without adding a token. */
 export async function plain(
   method: string,
   path: string,

@@ -89,8 +89,8 @@ describeOnStack('one trace', () => {
   const newTrace = () => randomBytes(16).toString('hex');
   const spansOf = (traceId: string) => collector.spans.filter((s) => s.traceId === traceId);
 
-  it.each(['online', 'away'])(
-    'goes from the REST call through every service to the callbacks, the headset being %s',
+  it.each(['online', 'offline'])(
+    'connects the REST call, every service and the callbacks, with the headset %s',
     async (where) => {
       const [first, second] = [newTrace(), newTrace()];
       const activation = await run('POST', `/devices/${deviceId}`, { clientId: `traced-${where}` }, first);
@@ -103,7 +103,7 @@ describeOnStack('one trace', () => {
         await waitFor('the absence', () => headset.sessionEpoch === 0);
       }
       const id = await command(second);
-      if (where === 'away') headset.stayAway(0);
+      if (where === 'offline') headset.stayAway(0);
       await ended(id);
       for (const [traceId, transaction] of [
         [first, activation],
@@ -115,20 +115,20 @@ describeOnStack('one trace', () => {
       const wanted = suiteStack.oneProcess
         ? ['headset-cloud']
         : ['gateway', 'devices', 'transactions', 'device-link', 'notifier'];
-      // Each process sends its spans when it is ready to: the last of them may be any.
+      // Each process exports its spans at its own time: the last span may be from any process.
       await waitFor('the spans of every process', () => services().size >= wanted.length);
       expect([...services()].toSorted()).toEqual(wanted.toSorted());
     },
   );
 
-  it('each part has its span, and every span hangs together with the others', async () => {
+  it('each part has its span, and all spans are connected', async () => {
     const traceId = newTrace();
     await ended(await command(traceId));
     const rootsOf = (spans: ReturnType<typeof spansOf>) => {
       const known = new Set(spans.map((s) => s.spanId));
       return spans.filter((s) => !known.has(s.parentSpanId));
     };
-    // Each process sends its spans when it is ready to; complete is the tree with one root.
+    // Each process exports its spans at its own time; the complete tree has one root.
     const spans = await waitFor('the whole tree', () => {
       const found = spansOf(traceId);
       const sent = found.filter((s) => s.name === 'callback.send').length === 2;
@@ -144,15 +144,15 @@ describeOnStack('one trace', () => {
     ]) {
       expect(names).toContainEqual(expect.stringMatching(part));
     }
-    // Only the gateway's span has a parent that is not the platform's: the integrator's own.
+    // Only the gateway's span has a parent outside the platform: the integrator's.
     expect(rootsOf(spans).map((s) => s.name)).toEqual([expect.stringMatching(/^PUT /)]);
   });
 
-  it('the headset’s part has its spans too: the permit to start, and the report of the result', async () => {
+  it('the headset’s part has spans too: the start grant, and the report of the result', async () => {
     const traceId = newTrace();
     await ended(await command(traceId));
     const named = (pattern: RegExp) => spansOf(traceId).some((s) => pattern.test(s.name));
-    await waitFor('the permit', () => named(/Accept$/));
+    await waitFor('the start grant', () => named(/Accept$/));
     await waitFor('the report', () => named(/report/i));
   });
 
@@ -182,20 +182,20 @@ describeOnStack('one trace', () => {
       await sora?.close();
       await storage?.close();
     });
-    const told = (what: string, is: (body: { event?: string; channel?: object }) => boolean) =>
+    const callbackWith = (what: string, is: (body: { event?: string; channel?: object }) => boolean) =>
       waitFor(what, () => integrator.received.find((r) => is(r.body)));
     const parentOf = (traceId: string) => `00-${traceId}-${randomBytes(8).toString('hex')}-01`;
 
-    it('goes to the callback, and from a recording’s last webhook to its notification', async () => {
+    it('continues to the callback, and from a recording’s last webhook to its notification', async () => {
       const [first, second] = [newTrace(), newTrace()];
       const connection = sora.join(channelId);
       await sora.created(connection).send({ traceparent: parentOf(first) });
-      const event = await told('the event', (body) => body.event === 'connection.created');
+      const event = await callbackWith('the event', (body) => body.event === 'connection.created');
       expect(event.traceparent).toMatch(`00-${first}-`);
       for (const hook of sora.record([connection]).webhooks) {
         await hook.send({ traceparent: parentOf(second) });
       }
-      const notification = await told('the recording', (body) => 'channel' in body);
+      const notification = await callbackWith('the recording', (body) => 'channel' in body);
       expect(notification.traceparent).toMatch(`00-${second}-`);
       const names = () => spansOf(second).map((s) => s.name);
       const expected = [
@@ -207,9 +207,9 @@ describeOnStack('one trace', () => {
       await waitFor('the spans', () => expected.every((part) => names().some((name) => part.test(name))));
     });
 
-    it('begins with the webhook where it brings none', async () => {
+    it('begins with the webhook if the webhook has no trace', async () => {
       await sora.destroyed(sora.join(channelId)).send();
-      const event = await told('the event', (body) => body.event === 'connection.destroyed');
+      const event = await callbackWith('the event', (body) => body.event === 'connection.destroyed');
       const traceId = /^00-([0-9a-f]{32})-/.exec(event.traceparent)?.[1] ?? 'none';
       const roots = () => spansOf(traceId).filter((s) => !s.parentSpanId);
       await waitFor('its first span', () => roots().length > 0);

@@ -58,7 +58,7 @@ describeOnStack('transactions', () => {
   });
   afterAll(() => tenant.close());
 
-  it('lists everything by id without any query, and says by which parameters', async () => {
+  it('lists everything by id without a query, and returns the applied parameters', async () => {
     const [waits, works, canceled, starts] = tenant.devices.map((d) => d.deviceId);
     const date = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const expected = [
@@ -75,7 +75,7 @@ describeOnStack('transactions', () => {
       ...{ deviceId, transactionStatus, operationId, createdAt: date, updatedAt: date },
     }));
     const body = await list('');
-    // Ids say nothing about the order of creation where several instances give them.
+    // With several instances, ids do not follow the order of creation.
     const alone = stack.kind === 'embedded' || instancesWanted() === 1;
     const order = alone ? (some: Partial<ListedTransaction>[]) => some : sorted;
     expect({ ...body, transactions: order(body.transactions) }).toEqual({
@@ -88,7 +88,7 @@ describeOnStack('transactions', () => {
 
   // proves api/5/sortBy
   it.each<SortKey>(['transactionId', 'deviceId', 'transactionStatus', 'operationId'])(
-    'sorts by %s both ways, ties by transactionId, desc being the reverse of asc',
+    'sorts by %s in both directions, equal values by transactionId; desc is the reverse of asc',
     async (sortBy) => {
       const sorted = all.toSorted((a, b) => {
         if (a[sortBy] === b[sortBy]) return a.transactionId - b.transactionId;
@@ -133,7 +133,7 @@ describeOnStack('transactions', () => {
     });
   });
 
-  it('filters hold together with sorting and paging', async () => {
+  it('filters can be combined with sorting and paging', async () => {
     const deviceId = tenant.devices[0]?.deviceId;
     const query = `deviceId=${deviceId}&completionStatus=uncompleted&sortBy=operationId&order=desc&perPage=2&page=1`;
     const mine = all.filter((t) => t.deviceId === deviceId).toReversed();
@@ -206,7 +206,7 @@ describeOnStack('transactions', () => {
     expect(answer.body).toEqual({ message: expect.stringContaining(name) });
   });
 
-  it('reads back one transaction exactly as the list shows it', async () => {
+  it('returns one transaction exactly as in the list', async () => {
     for (const t of all) {
       expect((await tenant.call(200, 'GET', `/transactions/${t.transactionId}`)).body).toEqual(t);
     }

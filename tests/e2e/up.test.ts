@@ -22,22 +22,22 @@ import { ctlWith } from './ctl.ts';
 import { describeOnStack, stack } from './harness.ts';
 
 const ready = 'Ctrl-C stops everything';
-/** Seven ports from here on, and one 1020 above; two such ranges are used. */
+/** First of seven ports, with another port 1020 above it; two such ranges are used. */
 const [port, otherPort] = stack.kind === 'real' ? [13_400, 13_500] : [13_600, 13_700];
 
 interface Run {
   readonly output: string;
-  /** Exit code; a signal's name when it ended by that. */
+  /** Exit code; a signal's name if a signal ended the process. */
   readonly ended: Promise<number | string>;
-  /** As Ctrl-C in a terminal: to all processes of the group. */
+  /** Acts as Ctrl-C in a terminal: on all processes of the group. */
   interrupt(): void;
-  /** True while any process that it started is alive. */
+  /** True while any started process is alive. */
   readonly alive: boolean;
 }
 
 const runs: ChildProcess[] = [];
 
-/** `make up`, as the README has it. Installing is not repeated, whatever the age of the lock file. */
+/** Runs `make up`, as in the README, without another install, whatever the age of the lock file. */
 function up(variables: Record<string, string>, through: readonly string[] = []): Run {
   const words = Object.entries({ STACK: stack.kind, PORT: String(port), ...variables });
   const command = [
@@ -94,7 +94,7 @@ async function untilReady(run: Run): Promise<void> {
   });
 }
 
-/** Ctrl-C, and nothing is left. */
+/** Sends Ctrl-C, and checks that nothing is left. */
 async function stop(run: Run): Promise<void> {
   run.interrupt();
   await run.ended;
@@ -102,14 +102,14 @@ async function stop(run: Run): Promise<void> {
   expect(run.output).toMatch(/\nStopping…\n/);
 }
 
-/** The extras of a command that a headset prints. */
+/** The extras of a command that a headset printed. */
 function extrasIn(printed: {
   received?: { offer?: { operation: { command?: { extrasJson: string } } } };
 }): string | undefined {
   return printed.received?.offer?.operation.command?.extrasJson;
 }
 
-/** The user's shell. */
+/** Runs a script in the user's shell. */
 async function shell(script: string): Promise<string> {
   const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: root });
   return stdout;
@@ -129,14 +129,14 @@ describeOnStack('make up', () => {
 
   const operators = () => ({ CTL_ADDRESSES_FILE: join(dataDir, 'addresses.json') });
   const demo = () => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
-  /** A line of "Try next", as it would be pasted. */
+  /** A line of "Try next", as a user pastes it. */
   const line = (run: Run, start: string): string => {
     const found = run.output.split('\n').find((l) => l.trim().startsWith(start));
     if (!found) throw new Error(`no line begins with ${start}:\n${run.output}`);
     return found;
   };
 
-  it('shows an activation and a command to their verified callbacks, and what to try next works', async () => {
+  it('shows an activation and a command up to their verified callbacks, and the suggested next commands work', async () => {
     const first = up({ DATA_DIR: dataDir });
     await untilReady(first);
     expect(first.output).toMatch(/activation: its signed callback arrived and was verified/);
@@ -170,7 +170,7 @@ describeOnStack('make up', () => {
     });
     expect(list[0]).toMatchObject({ transactionId, deviceId: demo().deviceId });
 
-    // hc keeps its login in the user's folder.
+    // hc stores its login in the user's folder.
     const hc = `export XDG_CONFIG_HOME=${join(folder, 'config')}\n${line(first, 'HC=')}`;
     const logIn = `${hc}\n${line(first, '$HC login')}`;
     expect(await shell(logIn)).toContain(`application  ${demo().applicationId}\n`);
@@ -192,7 +192,7 @@ describeOnStack('make up', () => {
     await stop(first);
   }, 180_000);
 
-  it('continues where it was, on other ports and with the settings of the file that SETTINGS names', async () => {
+  it('continues from the stored state, on other ports and with the settings file that SETTINGS names', async () => {
     const before = demo();
     const file = join(folder, 'my.settings');
     const adminToken = 'a-token-for-this-test';
@@ -210,7 +210,7 @@ describeOnStack('make up', () => {
       integratorUrl: `http://127.0.0.1:${otherPort + 3}/callbacks`,
     });
     const list = JSON.parse(await shell(`${line(second, 'TOKEN=')}\n${line(second, 'curl -s "')}`));
-    // Activation and command of both runs, and the command that was pasted.
+    // Activation and command of both runs, and the pasted command.
     expect(list.transactions).toHaveLength(5);
 
     expect(second.output).toContain(
@@ -220,16 +220,16 @@ describeOnStack('make up', () => {
     expect((await ctlWith(operators(), 'status')).exitCode).toBe(4);
     const status = await ctlWith({ ...operators(), ADMIN_TOKEN: adminToken }, '--json', 'status');
     expect(status.exitCode).toBe(0);
-    // Each process of the platform has answered with the token.
+    // Each process of the platform has accepted the token.
     expect(status.out).not.toContain('answers 401');
     await stop(second);
   }, 180_000);
 
-  // What `make up` decides about its demo application does not depend on the stack.
+  // The logic of `make up` for its demo application does not depend on the stack.
   const itOnEmbedded = stack.kind === 'embedded' ? it : it.skip;
 
   itOnEmbedded(
-    'leaves alone what the user has set, and says what that means',
+    'keeps the settings of the user, and explains their consequences',
     async () => {
       const { applicationId, integratorUrl } = demo();
       const on = { DATA_DIR: dataDir, PORT: String(otherPort) };
@@ -267,7 +267,7 @@ describeOnStack('make up', () => {
         { timeoutMs: 60_000 },
       );
 
-      // The application is forgotten while the platform runs.
+      // The application is removed while the platform runs.
       await ask(refused, 'DELETE', `/devices/${demo().deviceId}`);
       const forget = ['applications', 'forget', applicationId, '--reference', 'up-1', '--end-open'];
       const forgotten = await waitFor('the application to be forgotten', async () => {
@@ -304,7 +304,7 @@ describeOnStack('make up', () => {
   );
 
   itOnEmbedded(
-    'a folder of another platform, or with a damaged demo.json, gets a demo of its own',
+    'a folder of another platform, or with a damaged demo.json, gets a new demo',
     async () => {
       const elsewhere = join(folder, 'elsewhere');
       mkdirSync(elsewhere);
@@ -323,7 +323,7 @@ describeOnStack('make up', () => {
     180_000,
   );
 
-  describe('says what is in the way, and starts nothing', () => {
+  describe('reports the obstacle, and starts nothing', () => {
     const refused = async (run: Run): Promise<string> => {
       expect(await run.ended).toBe(2);
       return run.output;
@@ -337,7 +337,7 @@ describeOnStack('make up', () => {
       expect(await refused(up({ DATA_DIR: join(folder, 'none'), [name]: value }))).toContain(message);
     });
 
-    it('settings that no process reads, that make up makes itself, or that are none', async () => {
+    it('settings that no process reads, that make up sets itself, or that are invalid', async () => {
       const file = join(folder, 'wrong.settings');
       const lines = [
         'LOG_LEVL=debug',
@@ -361,7 +361,7 @@ describeOnStack('make up', () => {
       expect(await refused(missing)).toMatch(/SETTINGS=\S+\/missing cannot be read: ENOENT/);
     });
 
-    it('a folder that cannot be made', async () => {
+    it('a folder that cannot be created', async () => {
       const file = join(folder, 'file');
       writeFileSync(file, '');
       expect(await refused(up({ DATA_DIR: join(file, 'data') }))).toMatch(
@@ -369,7 +369,7 @@ describeOnStack('make up', () => {
       );
     });
 
-    it('a port of another program', async () => {
+    it('a port that another program uses', async () => {
       const server: Server = createServer().listen(port + 5, '127.0.0.1');
       await once(server, 'listening');
       expect(await refused(up({ DATA_DIR: join(folder, 'none') }))).toContain(
@@ -388,7 +388,7 @@ describeOnStack('make up', () => {
         ...['bash', '-c', `mount -t tmpfs -o ${options} tmpfs '${directory}' && exec "$@"`, 'bash'],
       ]);
 
-    // Where unshare is forbidden nothing can be mounted.
+    // If unshare is forbidden, nothing can be mounted.
     (unshare ? it : it.skip).each([
       [
         'full',
@@ -404,7 +404,7 @@ describeOnStack('make up', () => {
       },
     );
 
-    /** A PATH with nothing but what the recipes themselves need. */
+    /** A PATH with only the programs that the recipes themselves need. */
     const bare = (): NodeJS.ProcessEnv => {
       const bin = mkdtempSync(join(folder, 'bin-'));
       for (const tool of ['make', 'bash', 'env']) {

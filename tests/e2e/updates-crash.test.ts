@@ -51,7 +51,7 @@ describeOnStack('uploads and kill -9', () => {
     // Only the platform's own storage passes this one.
     ...(suiteStack.kind === 'embedded' ? [['3', 'before store updates.uploads.findOneAndUpdate']] : []),
   ])(
-    'version %s is deliverable once, though the process was killed %s',
+    'version %s is deliverable once, although the process was killed %s',
     async (version, at) => {
       const process = stack.processes[suiteStack.oneProcess ? 'platform' : 'updates'];
       if (!process) throw new Error('the process is not there');

@@ -20,7 +20,7 @@ async function put(url: string, body: Buffer, contentType = apkType): Promise<nu
   return answer.statusCode;
 }
 
-/** Where an answer to a body that the platform refuses says why. */
+/** The reason in the answer to a rejected body. */
 const detailOf = ({ headers }: Pick<ApiAnswer, 'headers'>) => String(headers['x-error-detail']);
 const invalidBody = { message: 'Invalid request body' };
 
@@ -73,7 +73,7 @@ describeOnStack('software and firmware', () => {
   // proves api/3/app-install, api/3/upload-request, api/3/upload-result, api/3/upload-urls, api/7/upload-app
   // proves api/7/update-app, api/5/upload-no-multipart, api/9/chunk-part-size, api/9/url-lifetime, cb/3/update
   // proves api/5/upload-content-type
-  it('a package goes from the integrator to the headset: uploaded, checked, listed, installed, with progress', async () => {
+  it('a package is uploaded, checked, listed and installed on the headset, with progress', async () => {
     const name = newPackage();
     const before = Date.now();
     const apk = await makeApk({
@@ -133,7 +133,7 @@ describeOnStack('software and firmware', () => {
     expect(apps).toContainEqual({ package: name, version: '1.2.0' });
   });
 
-  it('a load that is cut continues where it was, with a new URL when the old one has expired', async () => {
+  it('an interrupted download resumes, with a new URL if the old one has expired', async () => {
     const name = newPackage();
     await upload(
       name,
@@ -155,7 +155,7 @@ describeOnStack('software and firmware', () => {
     expect(received).toHaveLength(2);
   });
 
-  it('a load whose bytes were changed on the way is not installed, but loaded again', async () => {
+  it('a download with changed bytes is not installed, but repeated', async () => {
     const name = newPackage();
     await upload(name, '1');
     await listedOnce(name, ['1']);
@@ -194,27 +194,27 @@ describeOnStack('software and firmware', () => {
 
   // proves api/5/upload-content-type
   // protects against files/url-size
-  it('the URL takes only the type and the size that were agreed', async () => {
+  it('the URL accepts only the declared type and size', async () => {
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1' });
     const [{ uploadUrl }] = (await requestUpload(name, '1', apk.length)).urlList;
     expect(await put(uploadUrl, apk, 'application/octet-stream')).toBe(403);
     expect(await put(uploadUrl, apk.subarray(1))).toBe(403);
-    // Not the last character: some of its bits may say nothing.
+    // Not the last character, because some of its bits may be unused.
     const other = uploadUrl.replace(/.(?=.{3}$)/, (c: string) => (c === 'a' ? 'b' : 'a'));
     expect(await put(other, apk)).toBe(403);
     expect(await put(uploadUrl, apk)).toBe(200);
     await listedOnce(name, ['1']);
   });
 
-  it('a URL takes nothing more once its file was accepted', async () => {
+  it('a URL accepts no more files after its file was accepted', async () => {
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1' });
     const [{ uploadUrl }] = (await requestUpload(name, '1', apk.length)).urlList;
     expect(await put(uploadUrl, apk)).toBe(200);
     await listedOnce(name, ['1']);
     const { artifacts } = await ctlJson('artifacts', 'list', '--package', name);
-    // S3 cannot refuse a signed URL before it ends: there the file is dropped.
+    // S3 cannot reject a signed URL before it expires; the platform discards the file.
     for (const content of [apk, Buffer.from(apk).fill(1)])
       expect(await put(uploadUrl, content)).toBe(stack.kind === 'embedded' ? 409 : 200);
     expect((await ctlJson('artifacts', 'list', '--package', name)).artifacts).toEqual(artifacts);
@@ -235,7 +235,7 @@ describeOnStack('software and firmware', () => {
     ],
     ['with only a manifest', { entries: {} }, 'It contains only AndroidManifest.xml.'],
   ])(
-    'a package %s is refused with the reason, and its version is not used up',
+    'a package %s is rejected with the reason, and its version stays available',
     async (_, options, reason) => {
       const name = newPackage();
       const apk = await makeApk({ ...options, package: name, versionName: '1' });
@@ -254,7 +254,7 @@ describeOnStack('software and firmware', () => {
   );
 
   // proves ext/software/withdraw
-  it('a version that no update was sent with is withdrawn and uploaded again; then it is sent and stays', async () => {
+  it('a version without sent updates can be withdrawn and uploaded again; after an update it cannot be withdrawn', async () => {
     const name = newPackage();
     const withdraw = (status: number, by = tenant) =>
       by.call(status, 'POST', '/apps/withdraw', { package: name, version: '1' });
@@ -287,7 +287,7 @@ describeOnStack('software and firmware', () => {
     });
   });
 
-  it('hc withdraws a version, and says why not', async () => {
+  it('hc withdraws a version, or prints why it cannot', async () => {
     const name = newPackage();
     await upload(name, '1');
     await listedOnce(name, ['1']);
@@ -306,7 +306,7 @@ describeOnStack('software and firmware', () => {
     ]);
   });
 
-  it('a package that is not what it says never becomes deliverable; developer and operator read why', async () => {
+  it('a package with other content than declared is never delivered; developer and operator can read the reason', async () => {
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1.0.1' });
     const [{ uploadUrl }] = (await requestUpload(name, '1.0.0', apk.length)).urlList;
@@ -344,7 +344,7 @@ describeOnStack('software and firmware', () => {
 
   // protects against files/bomb, files/archive-tricks
   it.each(['a bomb', 'a record of zip64 at 2^64', 'a symbolic link'])(
-    '%s is refused with its reason, and the platform continues',
+    '%s is rejected with its reason, and the platform continues',
     async (what) => {
       const name = newPackage();
       const version = '1';
@@ -393,7 +393,7 @@ describeOnStack('software and firmware', () => {
 
   // proves api/5/upload-other-developer
   // protects against rest/other-package
-  it('a package of another developer is refused for upload, update and list; of two at once one gets it', async () => {
+  it('a package of another developer is rejected for upload, update and list; of two concurrent developers one gets it', async () => {
     const other = await createTenant({ configure: false });
     const name = newPackage();
     const ask = (by: Tenant) => by.api.app('POST', '/apps', { package: name, version: '1', fileSize: 1 });
@@ -414,7 +414,7 @@ describeOnStack('software and firmware', () => {
   });
 
   // protects against rest/other-package
-  it('a package whose only file was refused is free for another developer, who keeps it once its own is accepted', async () => {
+  it('a package is free after its only file was rejected; the next developer with an accepted file owns it', async () => {
     const other = await createTenant({ configure: false });
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1' });
@@ -428,7 +428,7 @@ describeOnStack('software and firmware', () => {
     });
     expect(await put(body.urlList[0].uploadUrl, apk)).toBe(200);
     await waitFor('it to be listed', async () => (await list('', other)).totalCount === 1);
-    // The URL of the refused file is still valid.
+    // The URL of the rejected file is still valid.
     await put(first.urlList[0].uploadUrl, apk);
     const refused = await tenant.call(400, 'POST', '/apps', { package: name, version: '2', fileSize: 1 });
     expect(detailOf(refused)).toBe(`/package ${name} is used by another developer.`);
@@ -436,7 +436,7 @@ describeOnStack('software and firmware', () => {
     await other.close();
   });
 
-  it('a repeat under an Idempotency-Key answers a URL signed again, another body is 422', async () => {
+  it('a repeat under an Idempotency-Key returns a newly signed URL; another body is 422', async () => {
     const name = newPackage();
     const apk = await makeApk({ package: name, versionName: '1' });
     const key = { 'idempotency-key': randomBytes(8).toString('hex') };
@@ -459,7 +459,7 @@ describeOnStack('software and firmware', () => {
   });
 
   // proves api/4/latest-updates
-  it('of updates that wait for the headset only the latest of a package and version is made', async () => {
+  it('of updates that wait for the headset only the latest of a package and version runs', async () => {
     const [one, other] = [newPackage(), newPackage()];
     for (const [name, version] of [
       [one, '1'],
@@ -484,7 +484,7 @@ describeOnStack('software and firmware', () => {
   });
 
   // proves api/6/deactivated, api/8/403-not-activated
-  it('checks come in order: the catalogue 400, activation 403, destination 404', async () => {
+  it('the order of checks: catalogue 400, activation 403, destination 404', async () => {
     const bare = await createTenant({ configure: false });
     const device = bare.devices[0]?.deviceId;
     const name = newPackage();
@@ -523,7 +523,7 @@ describeOnStack('software and firmware', () => {
 
     // proves api/3/firmware-update, api/3/firmware-list, api/7/update-firmware, api/7/list-firmware
     // proves api/5/firmware-downgrade, api/8/400-downgrade
-    it('is put by operators, listed, installed, and never goes back', async () => {
+    it('is stored by operators, listed and installed, and never downgraded', async () => {
       for (const n of [2, 10, 1]) await putFirmware(version(n));
       const { firmwareVersions } = (await tenant.call(200, 'GET', '/firmware')).body;
       const own = firmwareVersions.filter((f: { version: string }) => f.version.includes(`.${unique}.`));
@@ -549,7 +549,7 @@ describeOnStack('software and firmware', () => {
       await tenant.ended((await install(201, version(10))).body.transactionId);
     });
 
-    it('a downgrade behind an update that waits for an offline headset is refused, and leaves nothing', async () => {
+    it('a downgrade after a waiting update of an offline headset is rejected, and stores nothing', async () => {
       for (const n of [51, 52]) await putFirmware(version(n));
       const offline = await createTenant({ sameDeveloperAs: tenant });
       await offline.activate();
@@ -585,7 +585,7 @@ describeOnStack('software and firmware', () => {
       await tenant.call(400, 'PUT', path, { version: version(31) });
     });
 
-    it('that is empty is refused, exit code 1', async () => {
+    it('an empty file is rejected with exit code 1', async () => {
       writeFileSync(file(), '');
       const run = await ctl('firmware', 'put', 'com.vendor.firmware', version(40), file());
       expect([run.exitCode, run.out]).toEqual([1, '']);

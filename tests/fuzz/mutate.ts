@@ -2,13 +2,13 @@ import { makeApk, makeManifest, withSigningBlock } from '@headset-cloud/demo/apk
 import { type RawEntry, rawZip } from '@headset-cloud/updates/testing/raw-zip.ts';
 import type { Random } from '../faults/random.ts';
 
-/** What every package of the fuzz test is declared to be. */
+/** The declaration of every package of the fuzz test. */
 export const declared = { kind: 'software', package: 'com.example.app', version: '1.0.0' } as const;
 
 const manifest = makeManifest({ package: declared.package, versionName: declared.version });
 const listing = 0x02014b50;
 const signatures = [0x04034b50, listing, 0x06054b50, 0x06064b50, 0x07064b50];
-/** Where the fields of each record are, and how long; by signature. */
+/** Positions and lengths of the fields of each record; by signature. */
 const fields: Readonly<Record<number, readonly [at: number, bytes: number][]>> = {
   67324752: [
     [6, 2],
@@ -55,7 +55,7 @@ const fields: Readonly<Record<number, readonly [at: number, bytes: number][]>> =
   ],
 };
 
-/** Right packages to begin with. */
+/** Valid packages to start from. */
 export async function seeds(): Promise<Buffer[]> {
   const entries = {
     'classes.dex': Buffer.alloc(3000, 'code'),
@@ -76,7 +76,7 @@ export async function seeds(): Promise<Buffer[]> {
   ];
 }
 
-/** One package, changed in one to six places. The same random numbers make the same bytes. */
+/** One package, changed at one to six positions. The same random numbers make the same bytes. */
 export function mutated(from: readonly Buffer[], random: Random): Buffer {
   if (random.chance(0.2)) return withMutatedManifest(random);
   let bytes: Buffer = Buffer.from(random.pick(from));
@@ -118,7 +118,7 @@ function changedByte(bytes: Buffer, random: Random): Buffer {
   return bytes;
 }
 
-/** A record's field gets a value at which readers fail. */
+/** Sets a record's field to a value that often breaks readers. */
 function changedField(bytes: Buffer, random: Random): Buffer {
   // A rare record is as likely as a frequent one.
   const there = signatures.filter((signature) => placesOf(bytes, signature).length > 0);
@@ -143,13 +143,13 @@ function placesOf(bytes: Buffer, signature: number): number[] {
   return places;
 }
 
-/** Up to 64 bytes somewhere. */
+/** A random range of up to 64 bytes. */
 function range(bytes: Buffer, random: Random): [number, number] {
   const start = random.between(0, bytes.length);
   return [start, Math.min(bytes.length, start + random.between(1, 64))];
 }
 
-/** A whole package with another manifest, which a change of the packed bytes would hardly reach. */
+/** A package with another manifest, because a change of compressed bytes would rarely reach the manifest. */
 function withMutatedManifest(random: Random): Buffer {
   const content = Buffer.from(manifest);
   for (let left = random.between(1, 8); left > 0; left -= 1) {

@@ -9,10 +9,10 @@ import { memoryWatch } from './memory.ts';
 import { declared, mutated, seeds } from './mutate.ts';
 
 /**
- * Fuzz test of uploaded packages: right ones with bytes, fields of the zip's records and manifests changed
- * by a seed. Each must be accepted or refused with a reason; no crash, no growth, nothing written. Most are
- * checked in this process, some in one of their own, where the verdict must be the same. SECONDS (10), SEED
- * (drawn and printed), ONLY=n (one package of that seed).
+ * Fuzz test of uploaded packages: valid ones with bytes, fields of the zip's records and manifests changed
+ * by a seed. Each must be accepted or rejected with a reason; no crash, no growth, nothing written. Most are
+ * checked in this process, some in a separate process, where the verdict must be the same. SECONDS (10), SEED
+ * (random and printed), ONLY=n (one package of that seed).
  */
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
 const seconds = Number(process.env['SECONDS'] || 10);
@@ -38,7 +38,7 @@ process.on('unhandledRejection', (error) => fail(`unhandled: ${(error as Error)?
 
 const rules = ['size', 'not_whole', 'bounds', 'unsafe', 'manifest', 'not_signed', 'split', 'other_name'];
 
-function judge(verdict: Verdict, content: Buffer): string {
+function outcomeOf(verdict: Verdict, content: Buffer): string {
   if ('sha256' in verdict) {
     const right = createHash('sha256').update(content).digest('hex');
     return verdict.sha256 === right ? 'accepted' : fail('accepted with a wrong hash');
@@ -64,7 +64,7 @@ async function one(from: readonly Buffer[], inProcess: boolean): Promise<void> {
   const content = mutated(from, createRandom(seed, String(current)));
   writeFileSync(path, content);
   const verdict = await checkHere();
-  const outcome = judge(verdict, content);
+  const outcome = outcomeOf(verdict, content);
   counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
   if (inProcess) {
     const limit = { timeoutMs: longestMs, signal: new AbortController().signal };

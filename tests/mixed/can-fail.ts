@@ -4,10 +4,10 @@ import { type Begun, Findings } from './findings.ts';
 import { olderBy, type Seed } from './seeds/environment.ts';
 import type { Part, World } from './world.ts';
 
-/** Time-out for something that never comes. */
+/** Timeout of waits that never succeed. */
 const shortMs = 8000;
 
-interface Sabotage {
+interface SeededFault {
   readonly name: string;
   readonly part: Part;
   readonly seed: Seed;
@@ -15,7 +15,7 @@ interface Sabotage {
   readonly expects: 'fails' | 'waits';
 }
 
-export const sabotages: readonly Sabotage[] = [
+export const seededFaults: readonly SeededFault[] = [
   {
     name: 'an older service that lacks a call is found',
     part: 'transactions',
@@ -39,7 +39,7 @@ export async function showThatItCanFail(options: {
 }): Promise<Check[]> {
   const { world, release, say } = options;
   const checks: Check[] = [];
-  for (const { name, part, seed, expects } of sabotages) {
+  for (const { name, part, seed, expects } of seededFaults) {
     await world.swap(part, 'release', undefined, olderBy(seed, release));
     const findings = new Findings();
     const begun = expects === 'waits' ? options.begun : [];

@@ -5,7 +5,7 @@ import { makeApk } from '@headset-cloud/demo/apk.ts';
 import type { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
-import { asksToRepeat, type Begun, type Findings, judgeSetAside, tellsEnd, wrongWith } from './findings.ts';
+import { asksToRepeat, type Begun, checkDeadLetters, type Findings, isEnd, wrongWith } from './findings.ts';
 import type { World } from './world.ts';
 
 /** Thrown if a transaction did not end because events of its device wait for a newer version. */
@@ -14,7 +14,7 @@ export class Waits extends Error {}
 export interface ExerciseOptions {
   readonly world: World;
   readonly findings: Findings;
-  /** Every transaction of a response, for the judge. */
+  /** Every transaction of a response, for the checks. */
   readonly begun: Begun[];
   /** Names the versions of the processes in findings. */
   readonly label: string;
@@ -28,9 +28,9 @@ const defaultPatienceMs = 60_000;
 const contentType = 'application/vnd.android.package-archive';
 
 /**
- * Does once, with its own headset, everything that a customer does: an activation, a command, an update to a
- * version that was just uploaded, a query about Bluetooth, speech recognition that is billed, a video call,
- * and the deactivation. Returns true when all of it has ended, false if some of it waits for a newer version.
+ * Runs once, with its own headset, every kind of operation: an activation, a command, an update to a
+ * just uploaded version, a Bluetooth query, billed speech recognition, a video call,
+ * and the deactivation. Returns true if all of it has ended, false if some of it waits for a newer version.
  */
 export async function exercise(options: ExerciseOptions): Promise<boolean> {
   const { world, findings, label } = options;
@@ -66,7 +66,7 @@ export async function exercise(options: ExerciseOptions): Promise<boolean> {
     if (error instanceof Waits) return false;
     throw error;
   } finally {
-    for (const wrong of judgeSetAside(await world.setAside(), true))
+    for (const wrong of checkDeadLetters(await world.deadLetters(), true))
       findings.add('events', `${label}: ${wrong}`);
   }
 }
@@ -100,7 +100,7 @@ async function put(url: string, apk: Buffer): Promise<boolean> {
     await answer.body.dump();
     return answer.statusCode === 200;
   } catch {
-    // The process that issued the URL is gone; another one issues the next URL.
+    // The process that issued the URL has stopped; another process issues the next URL.
     return false;
   }
 }
@@ -145,7 +145,7 @@ function ended(options: ExerciseOptions, { what, transactionId, deviceId }: Begu
   return until(
     options,
     `the end of ${what}`,
-    () => integrator.received.some(({ body }) => body.transactionId === transactionId && tellsEnd(body)),
+    () => integrator.received.some(({ body }) => body.transactionId === transactionId && isEnd(body)),
     deviceId,
   );
 }
@@ -164,7 +164,7 @@ async function until(
       if (await probe()) return true;
       if (keys.length > 0 && Date.now() > lookAtMs) {
         lookAtMs = Date.now() + 1000;
-        const waiting = (await world.setAside()).filter((letter) => letter.kind !== 'poison');
+        const waiting = (await world.deadLetters()).filter((letter) => letter.kind !== 'poison');
         if (waiting.some((letter) => keys.includes(letter.key))) throw new Waits(what);
       }
       return false;
@@ -173,7 +173,7 @@ async function until(
   );
 }
 
-/** Makes a call as a client does: repeats it with its key until it is answered. Returns the body. */
+/** Makes a call like a client: repeats it with its key until it is answered. Returns the body. */
 export async function call(
   { world, findings, label, patienceMs = defaultPatienceMs }: Omit<ExerciseOptions, 'begun'>,
   method: string,
@@ -197,10 +197,10 @@ export async function call(
         if (answer.status < 300) return answer.body;
         throw new Error(`${name} answered ${wrong}`);
       }
-      findings.turnedAway += 1;
+      findings.unavailable += 1;
     } else findings.unanswered += 1;
     if (Date.now() > deadline) throw new Error(`${name}: ${last} for ${patienceMs} ms`);
-    // Waits as Retry-After says, but at most one second, which is the minimum of that header.
+    // Waits for the time of Retry-After, but at most one second, the minimum of that header.
     await delay(Math.min(Number(answer?.headers['retry-after'] ?? 0) * 1000 || 100, 1000));
   }
 }

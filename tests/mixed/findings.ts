@@ -8,7 +8,7 @@ export class Findings {
   readonly #found = new Map<Finding, string[]>();
   calls = 0;
   /** Numbers of 503 responses with Retry-After, and of connections that ended without a response. */
-  turnedAway = 0;
+  unavailable = 0;
   unanswered = 0;
 
   add(kind: Finding, what: string): void {
@@ -37,7 +37,7 @@ export function wrongWith({ status, headers, body }: ApiAnswer): string | undefi
   return /^[1-9]\d*$/.test(String(headers['retry-after'] ?? '')) ? undefined : `${what} without Retry-After`;
 }
 
-/** The parts of a callback that the judge needs. */
+/** The parts of a callback that the checks need. */
 export interface Arrived {
   readonly webhookId: string;
   readonly verified: boolean;
@@ -52,27 +52,27 @@ export interface Begun {
   readonly deviceId: string;
 }
 
-/** Whether this is the callback of a transaction's end; that of a connectivity operation has its own form. */
-export function tellsEnd(body: Arrived['body']): boolean {
+/** True for the callback of a transaction's end; a connectivity operation has its own form. */
+export function isEnd(body: Arrived['body']): boolean {
   return body?.notificationType === 'processed' || body?.statusCode !== undefined;
 }
 
 /** Checks that each transaction has the callbacks accepted and processed with success, one id each, all signed. */
-export function judgeCallbacks(begun: readonly Begun[], arrivals: readonly Arrived[]): string[] {
+export function checkCallbacks(begun: readonly Begun[], arrivals: readonly Arrived[]): string[] {
   const found = arrivals
     .filter((a) => !a.verified)
     .map((a) => `a callback without a valid signature: ${JSON.stringify(a.body)}`);
   const once = [...new Map(arrivals.toReversed().map((a) => [a.webhookId, a])).values()].reverse();
   const of = Map.groupBy(once, (a) => a.body?.transactionId as unknown);
   for (const { what, transactionId } of begun) {
-    const told = (of.get(transactionId) ?? []).map(({ body }) => body);
-    const steps = told
-      .map((body) => (tellsEnd(body) ? 'the end' : String(body.notificationType)))
+    const bodies = (of.get(transactionId) ?? []).map(({ body }) => body);
+    const steps = bodies
+      .map((body) => (isEnd(body) ? 'the end' : String(body.notificationType)))
       .filter((step) => step !== 'progress');
-    const end = told.at(-1);
+    const end = bodies.at(-1);
     const name = `${what}, transaction ${transactionId}`;
-    if (steps.join() !== 'accepted,the end') found.push(`${name}: told ${steps.join(', ') || 'nothing'}`);
-    else if (!tellsEnd(end)) found.push(`${name}: told ${end.notificationType} after the end`);
+    if (steps.join() !== 'accepted,the end') found.push(`${name}: sent ${steps.join(', ') || 'nothing'}`);
+    else if (!isEnd(end)) found.push(`${name}: sent ${end.notificationType} after the end`);
     else if (end.result !== 'success' && end.statusCode !== 200) {
       found.push(`${name}: ended by ${JSON.stringify(end)}`);
     }
@@ -81,7 +81,7 @@ export function judgeCallbacks(begun: readonly Begun[], arrivals: readonly Arriv
 }
 
 /** A dead letter, as the operators' API shows it. */
-export interface SetAside {
+export interface DeadLetter {
   readonly id: string;
   readonly key: string;
   readonly kind: string;
@@ -90,10 +90,10 @@ export interface SetAside {
 }
 
 /** While versions are mixed, dead letters are permitted only for events that wait for an upgrade. */
-export function judgeSetAside(letters: readonly SetAside[], mixed: boolean): string[] {
+export function checkDeadLetters(letters: readonly DeadLetter[], mixed: boolean): string[] {
   return letters
     .filter(({ kind, state }) =>
       state === 'waiting' || state === 'replaying' ? !mixed || kind === 'poison' : false,
     )
-    .map(({ id, kind, error }) => `${id} is set aside (${kind}): ${error}`);
+    .map(({ id, kind, error }) => `${id} is a dead letter (${kind}): ${error}`);
 }

@@ -1,6 +1,6 @@
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { call } from './exercise.ts';
-import { type Begun, type Findings, tellsEnd } from './findings.ts';
+import { type Begun, type Findings, isEnd } from './findings.ts';
 import type { World } from './world.ts';
 
 export interface Load {
@@ -9,7 +9,7 @@ export interface Load {
 }
 
 /**
- * Sends commands one after the other to one headset while processes are replaced. A command whose end waits
+ * Sends commands one after the other to one headset while processes are replaced. A command that waits
  * for a newer version does not delay the next one.
  */
 export async function startLoad(world: World, findings: Findings, begun: Begun[]): Promise<Load> {
@@ -24,19 +24,20 @@ export async function startLoad(world: World, findings: Findings, begun: Begun[]
     own.push(one);
     return one;
   };
-  const told = ({ transactionId }: Begun) =>
-    world.integrator.received.some(({ body }) => body.transactionId === transactionId && tellsEnd(body));
+  const hasEnded = ({ transactionId }: Begun) =>
+    world.integrator.received.some(({ body }) => body.transactionId === transactionId && isEnd(body));
   const activation = await begin('the activation', 'POST', '', { clientId: `app-${headset.deviceId}` });
-  await waitFor('the activation of the load', () => told(activation), { timeoutMs: 60_000 });
+  await waitFor('the activation of the load', () => hasEnded(activation), { timeoutMs: 60_000 });
   const loop = async () => {
     while (running) {
       const one = await begin('a command', 'PUT', '/commands', {
         package: 'com.example.load',
         launchType: 'service',
       });
-      await waitFor('the command', () => !running || told(one), { timeoutMs: 5000, intervalMs: 25 }).catch(
-        () => {},
-      );
+      await waitFor('the command', () => !running || hasEnded(one), {
+        timeoutMs: 5000,
+        intervalMs: 25,
+      }).catch(() => {});
     }
   };
   const ended = loop();
@@ -46,7 +47,7 @@ export async function startLoad(world: World, findings: Findings, begun: Begun[]
     async end() {
       running = false;
       await ended;
-      await waitFor('the ends of all commands', () => own.every(told), {
+      await waitFor('the ends of all commands', () => own.every(hasEnded), {
         timeoutMs: 60_000,
         intervalMs: 100,
       });

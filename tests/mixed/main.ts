@@ -8,7 +8,7 @@ import type { Check } from '../faults/judge/check.ts';
 import { describeCheck } from '../faults/report.ts';
 import { sourcesOf } from '../support/sources.ts';
 import { showThatItCanFail } from './can-fail.ts';
-import { type Begun, Findings, judgeCallbacks, judgeSetAside } from './findings.ts';
+import { type Begun, checkCallbacks, checkDeadLetters, Findings } from './findings.ts';
 import { startLoad } from './load.ts';
 import { findRelease } from './release.ts';
 import { exercisesOf, roll } from './roll.ts';
@@ -17,8 +17,8 @@ import { runSuite } from './suite/run.ts';
 import { type Part, parts, startWorld, type World } from './world.ts';
 
 /**
- * Runs today's processes beside those of the last release: replaces them one by one under load, then runs the
- * end-to-end suite. RELEASE names another commit; PARTS selects the services (and gateway) to replace;
+ * Runs today's processes together with processes of the last release: replaces them one by one under load, then runs
+ * the end-to-end suite. RELEASE names another commit; PARTS selects the services (and gateway) to replace;
  * CAN_FAIL=0 leaves out the proof that the test can fail, ROLL=0 also the replacement. SUITE: the
  * configurations of the suite, `paired`, `each` or 0 for none; ARGS are passed to jest. The last line counts.
  */
@@ -108,16 +108,16 @@ async function settle(
   findings: Findings,
 ): Promise<Check[]> {
   await endLoad().catch((error: Error) => findings.add('callbacks', error.message));
-  const told = () => judgeCallbacks(begun, world.integrator.arrivals);
-  const left = async () => judgeSetAside(await world.setAside(), false);
-  await waitFor('what waits', async () => told().length === 0 && (await left()).length === 0, {
+  const missing = () => checkCallbacks(begun, world.integrator.arrivals);
+  const left = async () => checkDeadLetters(await world.deadLetters(), false);
+  await waitFor('no finding', async () => missing().length === 0 && (await left()).length === 0, {
     timeoutMs: 60_000,
     intervalMs: 200,
   }).catch(() => {});
-  for (const wrong of told()) findings.add('callbacks', wrong);
+  for (const wrong of missing()) findings.add('callbacks', wrong);
   for (const wrong of await left()) findings.add('events', `at the end ${wrong}`);
-  const { calls, turnedAway, unanswered } = findings;
-  const answers = `${calls} calls: every response is a success or 503 with Retry-After (${turnedAway}; ${unanswered} without any)`;
+  const { calls, unavailable, unanswered } = findings;
+  const answers = `${calls} calls: every response is a success or 503 with Retry-After (${unavailable}; ${unanswered} without any)`;
   return [
     { name: answers, violations: findings.of('answers') },
     {

@@ -25,7 +25,7 @@ const write = (name: string, text: string): void => {
   mkdirSync(join(origin, name, '..'), { recursive: true });
   writeFileSync(join(origin, name), text);
 };
-/** Writes a file and commits everything; answers the commit. */
+/** Writes a file and commits everything; returns the commit. */
 const commit = (name: string, text: string): string => {
   write(name, text);
   git('add', '--all');
@@ -42,7 +42,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the release', () => {
-  it('is the newest commit that wrote its version, whatever came later', () => {
+  it('is the newest commit that changed the version, whatever the later commits', () => {
     commit('a', '1');
     commit(releaseName, '0.1.0\n');
     const release = commit(releaseName, '0.2.0\n');
@@ -52,20 +52,20 @@ describe('the release', () => {
     expect(findRelease(origin)).toEqual({ commit: release, name: '0.2.0' });
   });
 
-  it('is not there before the first one', () => {
+  it('does not exist before the first release', () => {
     commit('a', '1');
     write(releaseName, '0.1.0\n');
     expect(findRelease(origin)).toEqual({ skipped: 'no release yet' });
   });
 
-  it('may be given by any reference; one that names nothing is an error', () => {
+  it('may be given by any reference; an unknown reference is an error', () => {
     const first = commit('a', '1');
     commit('a', '2');
     expect(findRelease(origin, 'HEAD~1')).toEqual({ commit: first, name: 'HEAD~1' });
     expect(() => findRelease(origin, 'nothing')).toThrow('RELEASE=nothing names no commit');
   });
 
-  it('is fetched where the clone is shallow', () => {
+  it('is fetched if the clone is shallow', () => {
     const release = commit(releaseName, '0.1.0\n');
     commit('a', '1');
     commit('a', '2');
@@ -74,7 +74,7 @@ describe('the release', () => {
     expect(findRelease(clone)).toEqual({ commit: release, name: '0.1.0' });
   });
 
-  it('is skipped where it cannot be fetched, and where there is no repository', () => {
+  it('is skipped if it cannot be fetched or no repository exists', () => {
     commit(releaseName, '0.1.0\n');
     commit('a', '1');
     const clone = join(folder, 'clone');
@@ -89,7 +89,7 @@ describe('its sources', () => {
   const lock = (name: string) =>
     write('package-lock.json', JSON.stringify({ name, lockfileVersion: 3, packages: {} }));
 
-  it('are a folder of their own with the packages of today, but its own services', () => {
+  it('are a separate folder with the current packages and the services of the release', () => {
     write('.gitignore', 'node_modules/\n.cache/\n');
     lock('same');
     write('services/one/main.js', 'old');
@@ -109,7 +109,7 @@ describe('its sources', () => {
     expect(existsSync(join(sources, 'node_modules/later/index.js'))).toBe(true);
   });
 
-  it('have the packages of their own lock file where it is another', () => {
+  it('have the packages of their own lock file if it differs', () => {
     write('.gitignore', 'node_modules/\n.cache/\n');
     write('package.json', JSON.stringify({ name: 'before' }));
     lock('before');

@@ -13,7 +13,7 @@ export interface Release {
 /** Runs git in a folder and returns its output. Throws an Error with git's message. */
 function git(folder: string, ...args: readonly string[]): string {
   try {
-    // Nobody is there to enter a password.
+    // Git must not prompt for a password.
     const env = { ...process.env, GIT_TERMINAL_PROMPT: '0' };
     const options = { cwd: folder, env, encoding: 'utf8', stdio: 'pipe', timeout: 300_000 } as const;
     return execFileSync('git', args, options).trim();

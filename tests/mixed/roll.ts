@@ -17,9 +17,9 @@ export function exercisesOf(only: readonly Part[]): number {
 }
 
 /**
- * Replaces one part after the other by a version; each runs first beside the former process, then alone. The
- * order is the same to the release and back to today's, so each pair of parts runs in both combinations: the
- * caller or publisher is once the older one and once the newer one. Returns a check for each part.
+ * Replaces one part after the other by a version. Each new process runs first together with the former process, then
+ * alone. The order is the same to the release and back to today's version. So each pair of parts runs in both
+ * combinations: the caller or publisher is once the older version and once the newer. Returns a check for each part.
  */
 export async function roll(to: Version, options: RollOptions): Promise<Check[]> {
   const { world, only, say } = options;

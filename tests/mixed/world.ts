@@ -16,7 +16,7 @@ import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
 import { createNetwork } from '../faults/network/network.ts';
 import { withoutLimits } from '../support/limits.ts';
-import type { Findings, SetAside } from './findings.ts';
+import type { DeadLetter, Findings } from './findings.ts';
 
 /** The parts that are replaced, in this order. */
 export const parts = [...serviceNames, 'gateway'] as const;
@@ -37,7 +37,7 @@ export interface World {
   /** Starts the part's other version, does `meanwhile` while both run, then stops the former one. */
   swap(part: Part, to: Version, meanwhile?: () => Promise<void>, env?: Record<string, string>): Promise<void>;
   /** The dead letters of all consumer groups now. */
-  setAside(): Promise<SetAside[]>;
+  deadLetters(): Promise<DeadLetter[]>;
   stop(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export async function startWorld(options: {
 }): Promise<World> {
   const { dataDir, findings } = options;
   const client = { clientId: 'mixed', clientSecret: randomBytes(24).toString('hex') };
-  /** Each part has two process names; this is the one that runs. */
+  /** The running process of each part; a part has two process names. */
   const place = new Map<Part, string>(parts.map((part) => [part, part]));
   const versions = new Map<string, Version>();
   const stack = await startStack({
@@ -136,7 +136,7 @@ export async function startWorld(options: {
       const how = await old.exited;
       if (!went || how !== '0') findings.add('processes', `${from} got SIGTERM and ended with ${how}`);
     },
-    async setAside() {
+    async deadLetters() {
       const lists = admin().deadLetters.map((listener) => listener.listDeadLetters({ limit: 1000 }));
       return (await Promise.all(lists)).flatMap((list) => list.deadLetters);
     },

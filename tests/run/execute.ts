@@ -12,7 +12,7 @@ const reasonsShown = 12;
 
 /**
  * Runs the command of a step and counts its tests. The output is written when the command has ended, so that the
- * outputs of concurrent steps do not mix. `files`: the only test files of a Jest run, in place of those of the step.
+ * outputs of concurrent steps do not mix. `files`: the only test files of a Jest run, instead of the step's files.
  */
 export async function execute(
   step: Step,

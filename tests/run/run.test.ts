@@ -136,7 +136,7 @@ it.each([
   ['a failure in the count', 'line', 1, '4 passed, 2 failed\n', { passed: 4, failed: 2, skipped: 0 }],
   ['a missing count', 'line', 0, 'Error: x\n', { passed: 0, failed: 1, skipped: 0 }],
   [
-    'an exit code beside a good count',
+    'an exit code with a successful count',
     'line',
     1,
     '4 passed, 0 failed\n',

@@ -3,7 +3,7 @@ export interface Step {
   readonly name: string;
   /** Program and arguments. */
   readonly command: readonly [string, ...string[]];
-  /** Patterns of the test files of a Jest run; a repeat names files in their place. */
+  /** Patterns of the test files of a Jest run; a repeat replaces them by file names. */
   readonly files?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /**
@@ -34,7 +34,7 @@ export interface Failure {
   readonly file?: string;
 }
 
-/** What a step showed. */
+/** Results of a step. */
 export interface Outcome {
   readonly step: Step;
   readonly tally: Tally;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { root } from './execute.ts';
 import type { Step } from './step.ts';
 
-/** Random calls, packages and bytes are the same in each run. `make schemathesis` and `make fuzz` draw others. */
+/** Random calls, packages and bytes are the same in each run. `make schemathesis` and `make fuzz` use random seeds. */
 const fuzzSeed = process.env['SEED'] || '20261121';
 
-/** The injected faults are the same in each run. `make faults` draws others. */
+/** The injected faults are the same in each run. `make faults` uses random seeds. */
 const crashSeed = process.env['SEED'] || '387147172';
 
 const node = join(root, 'node_modules/.bin/node');
@@ -22,7 +22,7 @@ function jest(name: string, args: readonly string[], more: Omit<Step, 'name' | '
   };
 }
 
-/** A program of this repository whose last line is `N passed, N failed, N skipped`. */
+/** A program of this repository; its last line is `N passed, N failed, N skipped`. */
 function program(name: string, file: string, more: Omit<Step, 'name' | 'command'> = {}): Step {
   return {
     name,
@@ -35,7 +35,7 @@ function program(name: string, file: string, more: Omit<Step, 'name' | 'command'
 const endToEnd = ['-c', 'tests/jest.e2e.config.js', '--runInBand'];
 const charts = ['-c', 'tests/jest.charts.config.js', '--runInBand'];
 
-/** A folder in memory: the files of unit tests wait for no disk. Undefined if the machine has none. */
+/** A folder in memory, so that unit tests do not wait for the disk. Undefined if the machine has none. */
 const memoryFolder = ((): string | undefined => {
   try {
     const { bavail, bsize } = statfsSync('/dev/shm');
@@ -124,10 +124,10 @@ export const slowSteps: readonly Step[] = [
   program('known vulnerabilities (npm audit)', 'tests/audit/main.ts'),
 ];
 
-/** Show that the judges of the crash test, the conformance kit and the release test find seeded faults. */
-const judgeSteps: readonly Step[] = [
+/** Prove that the checks of the crash test, the conformance kit and the release test find seeded faults. */
+const canFailSteps: readonly Step[] = [
   crash(
-    'crash test, embedded: its judge finds seeded faults',
+    'crash test, embedded: its checks find seeded faults',
     { STACK: 'embedded', CAN_FAIL: 'only' },
     {
       ifChanged: ['judge', 'judge.ts', 'can-fail.ts', 'sabotages.ts', 'evidence.ts', 'gather.ts'].map(
@@ -144,7 +144,7 @@ const judgeSteps: readonly Step[] = [
 ];
 
 /** `make test` runs these if their files changed; `make test-long` always does. */
-export const conditionalSteps = judgeSteps;
+export const conditionalSteps = canFailSteps;
 
 /** `make test-long` runs these one after the other, in addition to everything of `make test`. */
 export const longSteps: readonly Step[] = [
@@ -168,7 +168,7 @@ export const longSteps: readonly Step[] = [
   program('fuzz test of the listeners, MongoDB and Kafka', 'tests/fuzz/listeners/main.ts', {
     env: { STACK: 'real', SECONDS: '60', SEED: fuzzSeed },
   }),
-  crash('crash test, nine processes: its judge finds seeded faults', { STACK: 'real', CAN_FAIL: 'only' }),
+  crash('crash test, nine processes: its checks find seeded faults', { STACK: 'real', CAN_FAIL: 'only' }),
   crash('crash test, embedded, 300 rounds', { STACK: 'embedded', ROUNDS: '300' }),
   crash('crash test, nine processes on MongoDB and Kafka, 300 rounds', { STACK: 'real', ROUNDS: '300' }),
   crash('crash test, one process on MongoDB and Kafka, 300 rounds', {

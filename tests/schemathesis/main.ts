@@ -10,13 +10,13 @@ import { startWorld, type World } from './world.ts';
 
 /**
  * API fuzz test: schemathesis generates valid and invalid calls from the OpenAPI documents, follows their
- * links, and sends the calls to the running platform. STACK=embedded|real, SEED (drawn and printed;
+ * links, and sends the calls to the running platform. STACK=embedded|real, SEED (random and printed;
  * replays the calls), SECONDS (60). The last line of the output has the counts.
  */
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
 const seconds = Number(process.env['SECONDS'] || 60);
-/** The documents with their part of the time: the specified calls are many, the extensions few. */
+/** The documents with their share of the time: there are many specified calls, and few extensions. */
 const documents = [
   { name: 'cws_api', part: 0.8 },
   { name: 'cws_extension', part: 0.2 },
@@ -39,7 +39,7 @@ async function main(): Promise<number> {
     let failed = false;
     for (const { name, part } of documents) {
       const document = resolve(import.meta.dirname, `../../gateway/openapi/${name}.yaml`);
-      if ((await judge(tool.program, world, document, Math.ceil(seconds * part))) !== 0) failed = true;
+      if ((await exitCodeOf(tool.program, world, document, Math.ceil(seconds * part))) !== 0) failed = true;
     }
     if (failed) say(`again with: STACK=${kind} SEED=${seed} node tests/schemathesis/main.ts`);
     say(failed ? '0 passed, 1 failed' : '1 passed, 0 failed');
@@ -49,7 +49,7 @@ async function main(): Promise<number> {
   }
 }
 
-async function judge(program: string, world: World, document: string, seconds: number): Promise<number> {
+async function exitCodeOf(program: string, world: World, document: string, seconds: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'headset-cloud-st-'));
   const config = join(folder, 'schemathesis.toml');
   writeFileSync(config, settingsOf(world), { mode: 0o600 });
@@ -58,7 +58,7 @@ async function judge(program: string, world: World, document: string, seconds: n
   try {
     const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
     const stop = () => child.kill();
-    // Its own time ends it; this is for one that hangs.
+    // Schemathesis ends itself; this is for a process that hangs.
     const hangs = setTimeout(stop, (seconds * 3 + 120) * 1000);
     for (const signal of signals) process.once(signal, stop);
     try {

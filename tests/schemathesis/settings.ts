@@ -1,6 +1,6 @@
 import type { World } from './world.ts';
 
-/** What schemathesis checks and with which values: its schemathesis.toml. */
+/** Checks and values of schemathesis: its schemathesis.toml. */
 export function settingsOf(world: World): string {
   const text = JSON.stringify;
   const place = (operationIds: string[], name: string, value: string) =>
@@ -17,7 +17,7 @@ enabled = true
 [phases.stateful.generation]
 mode = "positive"
 
-# Some of its cases are taken for wrong ones all the same ("Invalid component: positive test case").
+# Disabled, because schemathesis reports some valid cases as invalid ("Invalid component: positive test case").
 [phases.stateful.checks]
 negative_data_rejection.enabled = false
 unsupported_method.enabled = false
@@ -26,7 +26,7 @@ positive_data_acceptance.enabled = false
 [checks]
 # An unknown path or method is 403 here (rule A3).
 unsupported_method.enabled = false
-# What a device or the platform's state refuses is documented, but not for a schema to know.
+# Rejections because of the state of a device or the platform are documented, but no schema describes them.
 positive_data_acceptance.enabled = false
 ${place(['patch-v1-applications'], 'applicationId', world.spareApplicationId)}${place(
   ['delete-v1-applications-devices', 'put-v1-applications-devices-reset'],

@@ -7,18 +7,18 @@ import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
 const root = resolve(import.meta.dirname, '../..');
 const requirements = join(import.meta.dirname, 'requirements.txt');
 
-/** The program, or why it cannot be had on this machine. */
+/** The program, or why it is not available on this machine. */
 export type Tool = { readonly program: string } | { readonly missing: string };
 
 /**
- * Schemathesis in a virtual environment of its own under .cache, made at the first use from the pinned
+ * Schemathesis in a separate virtual environment under .cache, created at the first use from the pinned
  * requirements. Needs Python 3.10 or newer.
  */
 export function prepareTool(): Tool {
   const digest = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 16);
   const folder = join(root, '.cache', `schemathesis-${digest}`);
   const program = join(folder, 'bin', 'st');
-  // Written last: a folder that an interrupted install left is made again.
+  // Written last, so that the folder of an interrupted install is created again.
   const done = join(folder, 'installed');
   const python = findPython();
   if (typeof python !== 'string') return python;

@@ -9,14 +9,14 @@ import { createAdmin, provisionApplication, provisionDevice } from '@headset-clo
 import { type Stack, type StackKind, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { withoutLimits } from '../support/limits.ts';
 
-/** A running platform with an integrator whose devices and applications the calls may use up. */
+/** A running platform with an integrator. The calls may change its devices and applications. */
 export interface World {
   readonly stack: Stack;
   readonly token: string;
-  /** Most calls go here. */
+  /** For most calls. */
   readonly applicationId: string;
   readonly deviceId: string;
-  /** Calls that undo what others need go to these: another application, another device. */
+  /** For calls that would disturb other calls: a separate application and device. */
   readonly spareApplicationId: string;
   readonly spareDeviceId: string;
   stop(): Promise<void>;

@@ -24,7 +24,7 @@ export const listeners: readonly Listener[] = [
 
 export const documentFile = resolve(import.meta.dirname, 'README.md');
 
-/** What is wrong between threats and tests; empty when nothing is. No threat may be without a test. */
+/** Mismatches between threats and tests; empty if there are none. Each threat requires a test. */
 export function problems(all: readonly Listener[], proofs: readonly Proof[]): string[] {
   const ids = all.flatMap(({ threats }) => threats.map((t) => t.id));
   const shown = new Set(proofs.map((p) => p.id));

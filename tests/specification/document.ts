@@ -23,7 +23,7 @@ export const allStatements: readonly Statement[] = [...apiStatements, ...callbac
 
 export const documentFile = resolve(import.meta.dirname, 'README.md');
 
-/** What is wrong between lines, proofs and the list of what is not proven; empty when nothing is. */
+/** Mismatches between lines, proofs and the list of unproven lines; empty if there are none. */
 export function problems(
   lines: readonly Line[],
   proofs: readonly Proof[],

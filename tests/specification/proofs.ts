@@ -6,7 +6,7 @@ const folders = ['gateway', 'services', 'tests', 'docs-site/tests'];
 /** Fuzz tests of listeners are no test files. */
 const fuzzedListeners = join(root, 'tests/fuzz/listeners');
 
-/** A test that says which line of the specification it proves, or which attack it protects against. */
+/** A test with the line of the specification that it proves, or the attack that it protects against. */
 export interface Proof {
   readonly id: string;
   /** From the project's root. */
@@ -14,7 +14,7 @@ export interface Proof {
   readonly title: string;
 }
 
-/** What a comment says that its test does: it proves a line of the specification, or protects against an attack. */
+/** Kind of claim in a test's comment: it proves a line of the specification, or protects against an attack. */
 export type Claim = 'proves' | 'protects against';
 
 /**
@@ -41,7 +41,7 @@ function testFiles(folder: string): string[] {
   });
 }
 
-/** The proofs of one file's text. Throws when a comment stands above no test, or its title is not found. */
+/** The proofs of one file's text. Throws if no test follows a comment, or its title is not found. */
 export function proofsOf(text: string, file: string, claim: Claim = 'proves'): Proof[] {
   const comments = new RegExp(`^[ \\t]*// ${claim} .+\\n(?:[ \\t]*//.*\\n)*`, 'gm');
   return [...text.matchAll(comments)].flatMap((match) => {
@@ -57,7 +57,7 @@ export function proofsOf(text: string, file: string, claim: Claim = 'proves'): P
 const opening =
   /^\s*(?:await |export const \w+ = )?(?:test|it(?:IfLong)?|check|disturbed|fuzz|describe\w*)\b[\w.]*/;
 
-/** The title of the test that stands at this place: the first text of its last call, past `.each(…)`. */
+/** The title of the test at this position: the first text of its last call, past `.each(…)`. */
 function titleAt(text: string, from: number): string | undefined {
   const start = opening.exec(text.slice(from));
   if (!start) return undefined;
@@ -79,7 +79,7 @@ function pastTypes(text: string, from: number): number {
   return text.length;
 }
 
-/** The index of the bracket that closes the one at `from`; texts are stepped over. */
+/** The index of the bracket that closes the one at `from`; strings are skipped. */
 function closing(text: string, from: number): number {
   let depth = 0;
   for (let i = from; i < text.length; i++) {

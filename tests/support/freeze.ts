@@ -2,16 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 
 /**
- * SIGSTOP; resolves when every thread of the process stands: until then one on another processor may still answer a
- * call. Where the system shows no threads in /proc, it has only been sent.
+ * Sends SIGSTOP, and resolves when every thread of the process has stopped; until then a thread on another processor may
+ * still answer a call. On systems without threads in /proc, resolves after sending the signal.
  */
 export async function freeze(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   const tasks = `/proc/${pid}/task`;
   if (!existsSync(tasks)) return;
-  await waitFor('every thread to stand', () =>
-    readdirSync(tasks).every((task) => stands(`${tasks}/${task}`)),
-  );
+  await waitFor('every thread to stop', () => readdirSync(tasks).every((task) => stands(`${tasks}/${task}`)));
 }
 
 function stands(task: string): boolean {

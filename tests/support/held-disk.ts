@@ -2,9 +2,8 @@ import fs, { existsSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
- * Loaded before a process (`--import`): while the file HELD_DISK_FILE exists, the disk does not answer. What asks for a
- * sync waits, and what it has asked for is done when the file is gone. The file HELD_DISK_FILE.asked shows that a sync
- * waits.
+ * Loaded before a process (`--import`). While the file HELD_DISK_FILE exists, syncs to disk do not complete. They are done
+ * after the file was removed. The file HELD_DISK_FILE.asked shows that a sync waits.
  */
 const file = process.env['HELD_DISK_FILE'];
 const lookMs = 5;
@@ -15,7 +14,7 @@ if (file) {
   let looking: NodeJS.Timeout | undefined;
   const look = () => {
     if (existsSync(file)) {
-      // Also for a sync that was asked for just before the disk was held again.
+      // Also for a sync that was requested just before the disk was held again.
       writeFileSync(`${file}.asked`, '');
       return;
     }

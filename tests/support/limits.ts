@@ -1,4 +1,4 @@
-/** Settings of a platform whose own clients (load, random calls, races) come to no limit (ADR 0040). */
+/** Settings of a platform without limits for its clients (load, random calls, races; ADR 0040). */
 export const withoutLimits: Readonly<Record<string, string>> = {
   LIMIT_CALLS_PER_SECOND: '1000000',
   LIMIT_CALLS_BURST: '1000000',

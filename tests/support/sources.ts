@@ -18,8 +18,8 @@ const lockFile = 'package-lock.json';
 const own = '@headset-cloud';
 
 /**
- * Puts the sources of a commit into their own folder in `.cache/release`, ready to run. Packages are today's
- * if the lock file is the same, else those of the commit's own lock file.
+ * Copies the sources of a commit into a separate folder in `.cache/release`, ready to run. Uses the current packages if
+ * the lock file is equal, otherwise the packages of the commit's lock file.
  */
 export function sourcesOf(commit: string, project = root): string {
   const folder = treeOf(commit, project);

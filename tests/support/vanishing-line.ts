@@ -2,25 +2,25 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A way through the network that can vanish: then bytes get lost, and neither end is told. */
+/** A network path that can vanish: then bytes get lost, and neither end is notified. */
 export interface VanishingLine {
   /** host:port to connect to instead of the target. */
   readonly address: string;
   /** Connections that were forwarded so far. */
   readonly connections: number;
-  /** host:port to which new connections lead. */
+  /** host:port to which new connections are forwarded. */
   target: string;
-  /** From now on nothing gets through open connections, ever; new ones fail at once, as without a network. */
+  /** From now on nothing passes through open connections; new ones fail at once, as without a network. */
   vanish(): void;
-  /** New connections get through again. Those from before stay as they are: no byte and no end passes. */
+  /** New connections work again. Older ones stay dead: neither bytes nor their end pass. */
   comeBack(): void;
   close(): Promise<void>;
 }
 
-/** Starts one on a free port of loopback. */
+/** Starts a path on a free port of loopback. */
 export async function startVanishingLine(target: string): Promise<VanishingLine> {
   const sockets = new Set<Socket>();
-  /** Pairs that are forwarded; a pair that is not in here is dead, and nobody knows. */
+  /** Forwarded pairs; a pair that is not in this set is dead, unknown to both ends. */
   const alive = new Set<readonly Socket[]>();
   let away = false;
   let connections = 0;

@@ -16,7 +16,7 @@ kind: Service
 metadata: {{- include "hc.metadata" . | nindent 2 }}
 spec:
   {{- if .component.stores }}
-  # Callers balance their calls themselves, over the addresses of all ready pods.
+  # Callers balance their calls over the addresses of all ready pods.
   clusterIP: None
   {{- end }}
   selector: {{- include "hc.selector" . | nindent 4 }}
@@ -27,7 +27,7 @@ apiVersion: v1
 kind: Service
 metadata: {{- include "hc.metadata" (dict "root" .root "name" (printf "%s-peers" .name)) | nindent 2 }}
 spec:
-  # Each pod tells all others; the Service above balances its clients over them.
+  # Each pod calls all others; the Service above balances clients over them.
   clusterIP: None
   selector: {{- include "hc.selector" . | nindent 4 }}
   ports:
@@ -39,7 +39,7 @@ apiVersion: v1
 kind: Service
 metadata: {{- include "hc.metadata" (dict "root" .root "name" (printf "%s-admin" .name)) | nindent 2 }}
 spec:
-  # For operators: every pod by its own address, also while it is not ready. Prometheus looks for the port `admin`.
+  # For operators: every pod by its own address, ready or not. Prometheus uses the port `admin`.
   clusterIP: None
   publishNotReadyAddresses: true
   selector: {{- include "hc.selector" . | nindent 4 }}
@@ -51,7 +51,7 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {{- include "hc.metadata" . | nindent 2 }}
 spec:
-  # One by one, also where there is one only; pods that are not ready hinder no eviction.
+  # One pod at a time, also with a single replica; pods that are not ready do not block an eviction.
   maxUnavailable: 1
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
@@ -112,7 +112,7 @@ spec:
   replicas: {{ $v.replicas }}
   {{- end }}
   revisionHistoryLimit: 3
-  # Longer than DNS answers live, so that callers know a new pod before an old one goes.
+  # Longer than the TTL of DNS answers, so that callers know a new pod before an old one stops.
   minReadySeconds: 10
   strategy:
     rollingUpdate: {maxSurge: 1, maxUnavailable: 0}
@@ -152,7 +152,7 @@ spec:
             {{- end }}
             {{- include "hc.env" (include "hc.settings.component" $args | fromYaml) | trim | nindent 12 }}
           ports: {{- include "hc.component.ports" (merge (dict "key" "containerPort") .) | trim | nindent 12 }}
-          # The admin port answers first, also while a store is away; then /readyz says what is missing.
+          # The admin port answers first, also while a store is unavailable; then /readyz names the missing store.
           # Five minutes: on a busy node a start takes longer, and a restart would only add load.
           startupProbe:
             httpGet: {path: /livez, port: admin}
@@ -171,11 +171,11 @@ spec:
             failureThreshold: 2
           lifecycle:
             preStop:
-              # Endpoints, load balancers and DNS forget the pod before it is told to stop.
+              # Endpoints, load balancers and DNS remove the pod before it gets SIGTERM.
               sleep: {seconds: 5}
           resources:
             requests: {{- toYaml (merge (dict "ephemeral-storage" "64Mi") $v.resources.requests) | nindent 14 }}
-            # Logs count as storage too, and so does the room for uploads: above the limit the kubelet evicts the pod.
+            # Logs and the volume for uploads count as storage: above the limit the kubelet evicts the pod.
             {{- $storage := "256Mi" }}
             {{- with $v.tempSize }}{{ $storage = add 268435456 (include "hc.bytes" .) | toString }}{{ end }}
             limits: {{- toYaml (merge (dict "ephemeral-storage" $storage) $v.resources.limits) | nindent 14 }}

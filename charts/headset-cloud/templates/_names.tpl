@@ -26,7 +26,7 @@ app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .name }}
 {{- end -}}
 
-{{/* Labels of a resource itself, which tell its version; arguments: root, name. */}}
+{{/* Labels of a resource itself, including its version; arguments: root, name. */}}
 {{- define "hc.labels" -}}
 {{ include "hc.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
@@ -51,7 +51,7 @@ labels: {{- include "hc.labels" . | nindent 2 }}
 {{ .Values.trial.secret | default (printf "%s-trial" .Release.Name) }}
 {{- end -}}
 
-{{/* The Secrets by the name of the setting that reads them. In a trial with stores, also the one that the chart makes. */}}
+{{/* The Secrets by the name of the setting that reads them. In a trial with stores, also the Secret that the chart creates. */}}
 {{- define "hc.secrets" -}}
 {{- $s := .Values.secrets -}}
 {{- $own := include "hc.trial.secret" . -}}
@@ -105,7 +105,7 @@ The Secret that a trial makes does not exist yet at its install, and upgrades ke
 {{- mul (regexFind "^[0-9]+" . | int64) (index $units (regexFind "[a-zA-Z]+$" .)) -}}
 {{- end -}}
 
-{{/* True where the second IPv4 network is a part of the first, and smaller; argument: both (CIDR), as a list. */}}
+{{/* True if the second IPv4 network is a proper part of the first; argument: both (CIDR), as a list. */}}
 {{- define "hc.within" -}}
 {{- $read := list -}}
 {{- range . -}}
@@ -120,7 +120,7 @@ The Secret that a trial makes does not exist yet at its install, and upgrades ke
 {{- if and (lt $part.size $all.size) (eq (div $part.address $all.size) (div $all.address $all.size)) }}true{{ end -}}
 {{- end -}}
 
-{{/* Where the brokers are. */}}
+{{/* Addresses of the brokers. */}}
 {{- define "hc.brokers" -}}
 {{- if .Values.trial.stores }}{{ .Release.Name }}-trial-kafka:9092{{ else }}{{ .Values.kafka.brokers }}{{ end -}}
 {{- end -}}

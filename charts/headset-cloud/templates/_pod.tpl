@@ -1,4 +1,4 @@
-{{/* The parts that every pod of the platform has, in the form that restricted Pod Security demands. */}}
+{{/* Common parts of every pod of the platform, as restricted Pod Security requires. */}}
 
 {{- define "hc.pod.security" -}}
 runAsNonRoot: true
@@ -17,11 +17,11 @@ runAsGroup: 65532
 capabilities: {drop: [ALL]}
 {{- end -}}
 
-{{/* Fields of the pod beside its containers and volumes; arguments: root, name. */}}
+{{/* Fields of the pod except containers and volumes; arguments: root, name. */}}
 {{- define "hc.pod.common" -}}
 serviceAccountName: {{ include "hc.name" . }}
 automountServiceAccountToken: false
-# Variables of all Services in the namespace would only be noise, and could hide a setting.
+# Variables of all Services in the namespace are not used, and could override a setting.
 enableServiceLinks: false
 securityContext: {{- include "hc.pod.security" . | nindent 2 }}
 {{- include "hc.pod.pullSecrets" .root }}
@@ -56,7 +56,7 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- $v := .root.Values -}}
 {{- $c := .component -}}
 {{- $env := dict "NODE_OPTIONS" "--max-old-space-size-percentage=65" -}}
-{{- /* The image says production, which refuses what trials have: issuers and secrets for trials. */ -}}
+{{- /* The image sets production, which rejects the issuers and secrets of trials. */ -}}
 {{- if $v.trial.enabled }}{{ $_ := set $env "NODE_ENV" "development" }}{{ end -}}
 {{- if $v.caBundleConfigMap }}{{ $_ := set $env "NODE_EXTRA_CA_CERTS" "/etc/headset-cloud/ca/ca.crt" }}{{ end -}}
 {{- range .secrets }}{{ $_ := set $env (printf "%s_FILE" .) (printf "/etc/headset-cloud/secrets/%s" .) }}{{ end -}}
@@ -75,14 +75,14 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- $env | toYaml -}}
 {{- end -}}
 
-{{/* The same for a component's Deployment: what it listens on, whom it calls, how it stops. */}}
+{{/* The same for a component's Deployment: its listeners, the components that it calls, and its stop. */}}
 {{- define "hc.settings.component" -}}
 {{- $v := .root.Values -}}
 {{- $c := .component -}}
 {{- $env := include "hc.settings" . | fromYaml -}}
 {{- $_ := set $env "ADMIN_LISTEN" "0.0.0.0:9100" -}}
 {{- with $c.public }}{{ $_ := set $env .setting (printf "0.0.0.0:%v" .port) }}{{ end -}}
-{{- /* The pause before SIGTERM (5 s), turning callers away, and the stop fit into the pod's grace. */ -}}
+{{- /* The pause before SIGTERM (5 s), TURN_AWAY_MS and the stop fit into the pod's grace period. */ -}}
 {{- $_ := set $env "TURN_AWAY_MS" "3000" -}}
 {{- $_ := set $env "STOP_GRACE_MS" (toString (mul 1000 (sub $v.terminationGracePeriodSeconds 15))) -}}
 {{- if ne .name "site" -}}
@@ -142,7 +142,7 @@ read from files). Extra settings of the values never replace what the chart sets
 {{- end -}}
 {{- if and $c.egress $v.egressProxy.url -}}
 {{- $_ := set $env "EGRESS_PROXY" $v.egressProxy.url -}}
-{{- /* What a trial has in its own cluster is not behind the proxy. */ -}}
+{{- /* The trial's own servers in the cluster are reached without the proxy. */ -}}
 {{- $except := concat $v.egressProxy.except $v.callbacks.allowAddresses -}}
 {{- if $v.trial.issuer }}{{ $except = append $except (printf "%s-trial-issuer" .root.Release.Name) }}{{ end -}}
 {{- with $except }}{{ $_ := set $env "EGRESS_NO_PROXY" (join "," .) }}{{ end -}}
@@ -195,7 +195,7 @@ value, so each $ is doubled, but where the chart itself names a variable.
 {{- end }}
 {{- end -}}
 
-{{/* The names of the settings that a component reads from Secrets, divided by blanks; arguments: root, name, component. */}}
+{{/* The names of the settings that a component reads from Secrets, separated by blanks; arguments: root, name, component. */}}
 {{- define "hc.secretsOf" -}}
 ADMIN_TOKEN
 {{- if .root.Values.secrets.adminTokenBefore.name }} ADMIN_TOKEN_BEFORE{{ end -}}

@@ -1,4 +1,4 @@
-{{/* The Secret with a component's certificate for calls between pods; nothing where there is none; arguments: root, name. */}}
+{{/* The Secret with a component's certificate for calls between pods; empty if there is none; arguments: root, name. */}}
 {{- define "hc.rpcTls.secret" -}}
 {{- $tls := .root.Values.rpcTls -}}
 {{- if and (has $tls.mode (list "required" "permissive")) (ne .name "site") -}}
@@ -20,19 +20,19 @@ spec:
   issuerRef: {group: cert-manager.io, kind: {{ $tls.issuer.kind }}, name: {{ $tls.issuer.name | quote }}}
 {{- end -}}
 
-{{/* How the Secrets of a trial's own certificates begin: others for another domain, because those that exist stay. */}}
+{{/* Prefix of the Secrets with a trial's certificates; it depends on the domain, because existing Secrets are kept. */}}
 {{- define "hc.rpcTls.trialPrefix" -}}
 {{- $domain := .Values.rpcTls.domain -}}
 {{ .Release.Name }}-trial-rpc{{ if ne $domain "headset-cloud.internal" }}-{{ $domain | sha256sum | trunc 8 }}{{ end }}
 {{- end -}}
 
-{{/* True where a trial makes its certificates itself. */}}
+{{/* True if a trial creates its certificates itself. */}}
 {{- define "hc.rpcTls.trial" -}}
 {{- $tls := .Values.rpcTls -}}
 {{- if and .Values.trial.enabled (ne $tls.mode "mesh") (not $tls.issuer.name) (not $tls.secretPrefix) }}true{{ end -}}
 {{- end -}}
 
-{{/* The Secret with the certificate that headsets are shown; nothing where there is none; arguments: root, name. */}}
+{{/* The Secret with the certificate for headsets; empty if there is none; arguments: root, name. */}}
 {{- define "hc.headsetTls.secret" -}}
 {{- $tls := .root.Values.headsets.tls -}}
 {{- if eq .name "device-link" -}}

@@ -32,7 +32,7 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if not (index $refs $key).name }}{{ $p = append $p (printf "%s.name is missing: make a Secret whose key %s holds %s, and name it here." $path (index $refs $key).key $key) }}{{ end -}}
 {{- end -}}
 
-{{- /* What exists has its keys; what does not may still be made, and pods wait for it. */ -}}
+{{- /* Existing Secrets must have their keys; missing ones may be created later, and pods wait for them. */ -}}
 {{- if $v.secrets.inspect -}}
 {{- $named := list -}}
 {{- range $name, $ref := omit $v.secrets "inspect" "revision" "secretKeyForAll" -}}
@@ -79,11 +79,11 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and $v.trial.stores (or $v.kafka.tls (ne $sasl.mechanism "none")) }}{{ $p = append $p "kafka.tls and kafka.sasl are for brokers from outside: the trial's own has neither. Remove them, or trial.stores." }}{{ end -}}
 
 {{- if $v.s3.bucket -}}
-{{- if not (or $v.secrets.s3Credentials.name $v.components.updates.serviceAccountAnnotations) }}{{ $p = append $p "s3.bucket is set, but nobody may use it: name secrets.s3Credentials.name, or give workload identity by components.updates.serviceAccountAnnotations." }}{{ end -}}
+{{- if not (or $v.secrets.s3Credentials.name $v.components.updates.serviceAccountAnnotations) }}{{ $p = append $p "s3.bucket is set without credentials: set secrets.s3Credentials.name, or give workload identity by components.updates.serviceAccountAnnotations." }}{{ end -}}
 {{- else if $production }}{{ $p = append $p "s3.bucket is missing: name the bucket of packages and firmware; it must exist." -}}
 {{- else if gt (int $v.components.updates.replicas) 1 }}{{ $p = append $p (printf "components.updates.replicas is %v: without s3.bucket files lie on one pod's disk, so it must be 1." $v.components.updates.replicas) }}{{ end -}}
 
-{{- /* Each file has up to its size, and 1 MiB for what the file system adds. A service does not see the volume's limit. */ -}}
+{{- /* Each file needs its maximum size, and 1 MiB for the file system. A service cannot read the volume's limit. */ -}}
 {{- $updates := $v.components.updates -}}
 {{- $checks := $updates.settings.UPDATES_CHECKS_AT_ONCE | default 2 | int64 -}}
 {{- $largest := $updates.settings.UPDATES_MAX_BYTES | default 1073741824 | int64 -}}
@@ -95,7 +95,7 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- else -}}
 {{- if not $v.oidc.issuer }}{{ $p = append $p "oidc.issuer is missing: the issuer of the access tokens, exactly as in their iss claim, for example https://id.example.com." }}{{ end -}}
 {{- if not $v.oidc.audience }}{{ $p = append $p "oidc.audience is missing: the audience that access tokens name, for example https://api.example.com." }}{{ end -}}
-{{- if and $production $v.oidc.issuer (not (hasPrefix "https://" $v.oidc.issuer)) }}{{ $p = append $p (printf "oidc.issuer is %s: production demands https, because its keys decide who may call." $v.oidc.issuer) }}{{ end -}}
+{{- if and $production $v.oidc.issuer (not (hasPrefix "https://" $v.oidc.issuer)) }}{{ $p = append $p (printf "oidc.issuer is %s: production requires https, because its keys authenticate callers." $v.oidc.issuer) }}{{ end -}}
 {{- end -}}
 
 {{- range $what := list "stores" "issuer" "development" "secret" -}}
@@ -105,7 +105,7 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if eq $v.trial.secret (printf "%s-trial" .Release.Name) }}{{ $p = append $p (printf "trial.secret is %s, which is the chart's own: give yours another name." $v.trial.secret) }}{{ end -}}
 {{- if and $production $v.callbacks.allowAddresses }}{{ $p = append $p "callbacks.allowAddresses is for trials: in production integrators could make the platform call private addresses. Remove it, or set trial.enabled=true." }}{{ end -}}
 
-{{- /* Manifests, and so everybody who may read them, would have the password. */ -}}
+{{- /* Manifests would contain the password, readable for everybody who may read them. */ -}}
 {{- $urls := list (list "egressProxy.url" $v.egressProxy.url "put user:password into a Secret and name it in secrets.egressProxyCredentials.name") (list "s3.endpoint" $v.s3.endpoint "the keys are in secrets.s3Credentials") (list "s3.publicEndpoint" $v.s3.publicEndpoint "integrators and headsets get signed URLs") (list "oidc.issuer" $v.oidc.issuer "an issuer's iss claim has none") (list "oidc.jwksUri" $v.oidc.jwksUri "the issuer's keys are public") (list "tracesEndpoint" $v.tracesEndpoint "let the collector take traces from the pods' network") -}}
 {{- range $urls -}}
 {{- if contains "@" (regexFind "^https?://[^/?#]*" (index . 1)) }}{{ $p = append $p (printf "%s has a user or password in it, which everybody who reads manifests would see: remove it; %s." (index . 0) (index . 2)) }}{{ end -}}
@@ -116,16 +116,16 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- $tls := $v.rpcTls -}}
 {{- if has $tls.mode (list "required" "permissive") -}}
 {{- if and $tls.issuer.name $tls.secretPrefix }}{{ $p = append $p "rpcTls.issuer.name and rpcTls.secretPrefix exclude each other: remove one." }}{{ end -}}
-{{- if not (or $tls.issuer.name $tls.secretPrefix $v.trial.enabled) }}{{ $p = append $p (printf "rpcTls.mode is %s, but nobody makes the certificates: name cert-manager's issuer in rpcTls.issuer.name, or existing Secrets in rpcTls.secretPrefix; or set rpcTls.mode=mesh where a service mesh encrypts and authenticates." $tls.mode) }}{{ end -}}
+{{- if not (or $tls.issuer.name $tls.secretPrefix $v.trial.enabled) }}{{ $p = append $p (printf "rpcTls.mode is %s, but nothing creates the certificates: name cert-manager's issuer in rpcTls.issuer.name, or existing Secrets in rpcTls.secretPrefix; or set rpcTls.mode=mesh where a service mesh encrypts and authenticates." $tls.mode) }}{{ end -}}
 {{- end -}}
 
-{{- if and $v.headsets.sourceRanges (ne $v.headsets.type "LoadBalancer") }}{{ $p = append $p (printf "headsets.sourceRanges is set, but headsets.type is %s, and only a LoadBalancer keeps to it: remove it, and let what stands in front of the Service refuse other networks." $v.headsets.type) }}{{ end -}}
+{{- if and $v.headsets.sourceRanges (ne $v.headsets.type "LoadBalancer") }}{{ $p = append $p (printf "headsets.sourceRanges is set, but headsets.type is %s, and only a LoadBalancer enforces it: remove it, and restrict the networks in front of the Service." $v.headsets.type) }}{{ end -}}
 
 {{- $headsetTls := $v.headsets.tls -}}
 {{- if and $headsetTls.issuer.name $headsetTls.secret }}{{ $p = append $p "headsets.tls.issuer.name and headsets.tls.secret exclude each other: remove one." }}{{ end -}}
 {{- if and $headsetTls.issuer.name (not $headsetTls.hosts) }}{{ $p = append $p "headsets.tls.hosts is missing: name the host that headsets connect to, for example headsets.example.com; cert-manager makes the certificate for it." }}{{ end -}}
 
-{{- /* Of IPv6 networks only the API server knows whether one is a part of another. */ -}}
+{{- /* Only the API server can compare IPv6 networks. */ -}}
 {{- range $name, $it := $v.networkPolicy -}}
 {{- $path := printf "networkPolicy.%s%s" $name (ternary ".to" "" (kindIs "map" $it)) -}}
 {{- $peers := ternary $it list (and (kindIs "slice" $it) (ne $name "dnsPorts")) -}}
@@ -152,7 +152,7 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- $path := printf "components.%s" $name -}}
 {{- $r := $component.values.resources -}}
 {{- if gt (include "hc.bytes" $r.requests.memory | int64) (include "hc.bytes" $r.limits.memory | int64) }}{{ $p = append $p (printf "%s.resources.requests.memory (%s) is above limits.memory (%s): raise the limit, or lower the request." (ternary "site" $path (eq $name "site")) $r.requests.memory $r.limits.memory) }}{{ end -}}
-{{- /* What they take while idle, the site under load: with less the kernel ends them. */ -}}
+{{- /* Memory of an idle process, and of the site under load: with less the kernel kills it. */ -}}
 {{- $least := get (dict "gateway" "218Mi" "site" "104Mi") $name | default "160Mi" -}}
 {{- if lt (include "hc.bytes" $r.limits.memory | int64) (include "hc.bytes" $least | int64) }}{{ $p = append $p (printf "%s.resources.limits.memory is %s, but such a process takes up to %s (docs/operations/reference.md, \"Sizing\"), and would be killed: raise it." (ternary "site" $path (eq $name "site")) $r.limits.memory $least) }}{{ end -}}
 {{- if and $component.values.maxReplicas (lt (int $component.values.maxReplicas) $replicas) }}{{ $p = append $p (printf "%s.maxReplicas (%v) is below %s.replicas (%d): raise it, or set it to 0 for a fixed number." $path $component.values.maxReplicas $path $replicas) }}{{ end -}}
@@ -163,14 +163,14 @@ What the schema cannot say: values that belong together. All problems at once, e
 {{- if and (ne $e.kind "none") (not $e.api.host) }}{{ $p = append $p (printf "expose.api.host is missing, but expose.kind is %s: give the API's host name." $e.kind) }}{{ end -}}
 {{- if and (eq $e.kind "gateway") (not $e.gateway.name) }}{{ $p = append $p "expose.gateway.name is missing: name the Gateway that the HTTPRoutes belong to." }}{{ end -}}
 {{- if and $e.site.host (not $v.site.enabled) }}{{ $p = append $p "expose.site.host is set, but the site is off: set site.enabled=true, or remove the host." }}{{ end -}}
-{{- if and (ne $e.kind "none") $e.site.host (eq $e.site.host $e.api.host) }}{{ $p = append $p (printf "expose.site.host and expose.api.host are both %s, and both take every path: give the site a host of its own." $e.site.host) }}{{ end -}}
-{{- /* Sora's webhooks have a path of their own, and so may share a host, but a host has one certificate. */ -}}
+{{- if and (ne $e.kind "none") $e.site.host (eq $e.site.host $e.api.host) }}{{ $p = append $p (printf "expose.site.host and expose.api.host are both %s, and both serve every path: give the site a separate host." $e.site.host) }}{{ end -}}
+{{- /* Sora's webhooks have a separate path and may share a host, but a host has one certificate. */ -}}
 {{- range $other := list "api" "site" -}}
 {{- $way := index $e $other -}}
 {{- if and (eq $e.kind "ingress") $e.sora.host (eq $e.sora.host $way.host) $e.sora.tlsSecret $way.tlsSecret (ne $e.sora.tlsSecret $way.tlsSecret) }}{{ $p = append $p (printf "expose.sora.tlsSecret (%s) and expose.%s.tlsSecret (%s) differ, but both are for %s: name the same Secret in both." $e.sora.tlsSecret $other $way.tlsSecret $e.sora.host) }}{{ end -}}
 {{- end -}}
 {{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" .Release.Name) }}{{ $p = append $p (printf "The release is called %q, but names of Services begin with a letter and have no dots: take letters, digits and hyphens." .Release.Name) }}{{ end -}}
-{{- /* Kubernetes makes labels of 63 characters at most from the names of Jobs and StatefulSets; a trial's are longer. */ -}}
+{{- /* Kubernetes derives labels of at most 63 characters from the names of Jobs and StatefulSets; a trial's are longer. */ -}}
 {{- $longest := ternary 40 33 $production -}}
 {{- if gt (len .Release.Name) $longest }}{{ $p = append $p (printf "The release's name has %d characters; names that begin with it end at 63, so take at most %d." (len .Release.Name) $longest) }}{{ end -}}
 

@@ -1,7 +1,7 @@
 #!/usr/local/bin/node
 import { rmSync } from 'node:fs';
 
-/** `rm -rf -- FILE…`, by which Skaffold removes deleted sources from a pod. */
+/** `rm -rf -- FILE…`, with which Skaffold removes deleted sources from a pod. */
 const [options, end, ...files] = process.argv.slice(2);
 try {
   if (options !== '-rf' || end !== '--') throw new Error('knows rm -rf -- FILE… only');

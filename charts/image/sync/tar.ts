@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { readTar } from '../tar.ts';
 
 /**
- * `tar xmf - -C FOLDER`, by which Skaffold brings changed sources into a pod: unpacks standard input. A file is
- * written in place, because `node --watch` watches the files that it has loaded, not their names.
+ * `tar xmf - -C FOLDER`, with which Skaffold copies changed sources into a pod: unpacks standard input. Files are
+ * written in place, because `node --watch` watches the loaded files, not their names.
  */
 const options = process.argv.slice(2);
 const folder = options[options.indexOf('-C') + 1];
@@ -20,6 +20,6 @@ try {
   }
 } catch (error) {
   process.stderr.write(`tar: ${(error as Error).message}\n`);
-  // Pods of the same image that are not developed (jobs, operators) have a read-only root: nothing to do there.
+  // Other pods of the same image (jobs, operators) have a read-only root: nothing to do.
   if ((error as NodeJS.ErrnoException).code !== 'EROFS') process.exitCode = 2;
 }

@@ -6,7 +6,7 @@ interface NumberedId {
   readonly _id: unknown;
 }
 
-/** What a bulk of writes has done so far. */
+/** Running results of a bulk of writes. */
 export interface Tally {
   insertedCount: number;
   matchedCount: number;
@@ -44,7 +44,7 @@ export function bulkResult(tally: Tally): BulkResult {
   };
 }
 
-/** The driver's error when some of the writes failed; undefined when none did. */
+/** The driver's error if some of the writes failed; undefined if none did. */
 export function bulkError({ errors }: Tally, result: BulkResult): MongoBulkWriteError | undefined {
   const [first] = errors;
   if (!first) return undefined;

@@ -11,7 +11,7 @@ import type { CollectionEngine } from './engine.ts';
 import { serverError } from './store-errors.ts';
 import { normaliseDocument } from './values.ts';
 
-/** Refuses, as the driver does, an update without operators; and a pipeline, which is not supported. */
+/** Rejects, as the driver does, an update without operators; also rejects a pipeline, which is not supported. */
 export function requireOperators(update: unknown): void {
   if (Array.isArray(update) && update.length > 0) {
     throw serverError('failedToParse', 'The embedded store has no update pipelines.');
@@ -26,10 +26,10 @@ export function giveId(document: Document): void {
   if (document['_id'] === undefined || document['_id'] === null) document['_id'] = new ObjectId();
 }
 
-/** One write of a bulk, checked; `index` is its place in the bulk. */
+/** One checked write of a bulk; `index` is its position in the bulk. */
 export type Step = (engine: CollectionEngine, tally: Tally, index: number) => void;
 
-/** What came of a bulk. */
+/** Result of a bulk. */
 export type BulkOutcome = { readonly result: BulkResult } | { readonly error: MongoBulkWriteError };
 
 /** A bulk of writes; run in portions. */
@@ -48,7 +48,7 @@ export class Bulk {
     this.#ordered = ordered;
   }
 
-  /** True when at most `count` writes are left. */
+  /** True if at most `count` writes are left. */
   endsWithin(count: number): boolean {
     return this.#steps.length - this.#next <= count;
   }

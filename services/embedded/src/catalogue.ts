@@ -20,7 +20,7 @@ export class Catalogue {
     this.#sql = sql;
   }
 
-  /** Makes the catalogue's tables where they are missing. */
+  /** Creates the missing tables of the catalogue. */
   create(): void {
     this.#sql.exec(`
       CREATE TABLE IF NOT EXISTS store_collections (

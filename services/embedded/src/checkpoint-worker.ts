@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** Worker thread with its own connection: runs a checkpoint for each message, and answers why it failed, if it did. */
+/** Worker thread with a separate connection. Runs a checkpoint for each message, and replies with the error, if any. */
 const sql = new DatabaseSync(workerData as string, { timeout: 500 });
 
 parentPort?.on('message', () => {

@@ -31,17 +31,17 @@ import { compileProjection } from './projection.ts';
 import { readSort } from './sort.ts';
 import { cloneValue, normaliseDocument } from './values.ts';
 
-/** Writes of a bulk that are made in one turn of the event loop; they take some milliseconds. */
+/** Number of bulk writes in one event loop iteration; they take some milliseconds. */
 const bulkPortion = 64;
 
 /**
- * A collection of the embedded store, which answers and fails as the driver's does. Each operation takes
- * effect at once and as a whole; a large bulk in portions, between which other work runs, as on MongoDB.
- * `settle` says when its promise settles. After the caller's deadline no operation begins (ADR 0022).
+ * A collection of the embedded store, with the results and errors of the driver's collection. Each operation is atomic
+ * and takes effect at once. A large bulk is written in portions, and other work may run between them, as on MongoDB.
+ * `settle` controls when an operation's promise settles. No operation starts after the caller's deadline (ADR 0022).
  */
 export class EmbeddedCollection<T extends Document> implements StoreCollection<T> {
   readonly collectionName: string;
-  /** An operation is a call, not a round trip; the operations of a turn share one commit. */
+  /** An operation needs no round trip; the operations of one event loop iteration share one commit. */
   readonly batchesAtOnce = 16;
   readonly #db: EmbeddedDatabase;
   readonly #engine: CollectionEngine;
@@ -175,9 +175,9 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   }
 
   /**
-   * A write in which an error undoes nothing: the change of one document throws before it writes, and of several
-   * documents those before the refused one stay changed, as on MongoDB. Only an error of SQLite's, or one that comes
-   * unexpectedly after something was written, undoes it, together with the other writes of its transaction.
+   * A write that normally needs no rollback at an error. The change of one document throws before it writes. In a change
+   * of several documents, the documents before the rejected one stay changed, as on MongoDB. An SQLite error, or an
+   * unexpected error after a write, rolls back the write and all other writes of its transaction.
    */
   #attempt<R>(work: () => R, settle: Settle): Promise<R> {
     const attempt = (): Attempt<R> => {
@@ -217,8 +217,8 @@ export class EmbeddedCollection<T extends Document> implements StoreCollection<T
   }
 
   /**
-   * Resolves when what a read has seen (or seen missing) is durable; at once where writes resolve 'in-order'.
-   * With an `_id` to be equal to in the filter it waits for writes of that document only.
+   * Resolves when the state that a read returned is durable; at once if writes resolve 'in-order'. If the filter requires
+   * one `_id`, waits for the writes of that document only.
    */
   async #settled(id: unknown): Promise<void> {
     if (this.#settle === 'in-order') return;

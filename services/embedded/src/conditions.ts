@@ -3,7 +3,7 @@ import { compileFilter, isOperators } from './filter.ts';
 import { compareValues, sameValue, typeOrder } from './order.ts';
 import { isDocument } from './values.ts';
 
-/** What a filter asks of one path, as far as an index can answer it. */
+/** The parts of a filter's conditions on one path that an index can use. */
 export interface Condition {
   /** The field has one of these values. */
   readonly points: readonly unknown[] | undefined;
@@ -11,7 +11,7 @@ export interface Condition {
   readonly upper: { readonly value: unknown; readonly inclusive: boolean } | undefined;
   /** The field exists (a sparse index has the document). */
   readonly present: boolean;
-  /** The path's conditions as the filter has them. */
+  /** The path's conditions, as written in the filter. */
   readonly written: readonly unknown[];
 }
 
@@ -71,13 +71,13 @@ function merge(known: Condition, condition: unknown): Condition {
 
 function withPoints(condition: Condition, points: readonly unknown[]): Condition {
   const present = condition.present || points.every((point) => point !== null);
-  // Of two equalities the index answers the first; the filter checks the other.
+  // Of two equalities the index uses the first; the filter checks the other.
   return { ...condition, present, points: condition.points ?? points };
 }
 
 /**
- * True when every document that fits the filter also fits a partial index's expression: then the index
- * has all of them. `conditions` are the filter's.
+ * True if every document that matches the filter also matches a partial index's expression: then the index
+ * contains all of them. `conditions` are the filter's.
  */
 export function implies(conditions: ReadonlyMap<string, Condition>, partial: Document): boolean {
   return Object.entries(partial).every(([path, wanted]) => {
@@ -99,7 +99,7 @@ function impliesOperator(condition: Condition, name: string, value: unknown): bo
   const { points, written } = condition;
   if (written.some((one) => isOperators(one) && name in one && sameValue(one[name], value))) return true;
   if (points) {
-    // Of an array one item may have the value and another not: a negation says something about all.
+    // One item of an array may have the value and another not, but a negation applies to all items.
     return !negations.has(name) && everyFits(points, { [name]: value });
   }
   switch (name) {

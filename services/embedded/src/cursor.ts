@@ -1,12 +1,12 @@
 import type { StoreCursor } from '@headset-cloud/kit/store/types.ts';
 import type { Document } from 'mongodb';
 
-/** Documents that a cursor reads in one turn of the event loop. */
+/** Number of documents that a cursor reads in one event loop iteration. */
 const batchSize = 200;
 
 /**
- * The documents that a query finds, read in batches on demand. A batch is answered after `settled` has
- * resolved, so a caller never acts on a document that a crash could undo.
+ * The documents of a query, read in batches on demand. A batch is returned after `settled` has resolved, so a caller
+ * never acts on a document that a crash could undo.
  */
 export class EmbeddedCursor<T extends Document> implements StoreCursor<T> {
   readonly #query: () => Iterable<Document>;

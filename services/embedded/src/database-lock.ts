@@ -6,9 +6,9 @@ import { EmbeddedDatabaseError, explainFailure } from './database-errors.ts';
 const busy = 5;
 
 /**
- * Locks the data directory for this process; answers a function that releases it. The lock is an
- * exclusive SQLite lock on an empty file beside the data: the operating system releases it when the
- * process ends, however it ends. Throws EmbeddedDatabaseError when another process holds the lock.
+ * Locks the data directory for this process. Returns a function that releases the lock. The lock is an exclusive SQLite
+ * lock on an empty file next to the data. The operating system releases it when the process ends, also after a crash.
+ * Throws EmbeddedDatabaseError if another process holds the lock.
  */
 export function lockDirectory(directory: string): () => void {
   const path = join(directory, 'headset-cloud.lock');

@@ -29,7 +29,7 @@ const ids = () =>
     .all()
     .map(({ id }) => id);
 
-/** A table whose violation SQLite notices at the commit only. */
+/** Creates a table whose violation SQLite detects only at the commit. */
 function makeNextCommitFail(): void {
   db.sql.exec(`
     PRAGMA foreign_keys = ON;
@@ -40,7 +40,7 @@ function makeNextCommitFail(): void {
 }
 
 describe('the embedded database', () => {
-  it('settles a write only after the commit, and commits all writes of a turn together', async () => {
+  it('settles a write only after the commit, and commits all writes of one event loop iteration together', async () => {
     const settled: boolean[] = [];
     const writes = [1, 2, 3].map((id) => db.write(() => add(id)).then(() => settled.push(db.uncommitted)));
     expect(db.uncommitted).toBe(true);
@@ -66,7 +66,7 @@ describe('the embedded database', () => {
     expect(ids()).toEqual([1, 3]);
   });
 
-  it('undoes the whole transaction when a write throws that cannot be undone alone, and works again', async () => {
+  it('rolls back the whole transaction if a write throws that cannot be undone alone, and then works again', async () => {
     await db.write(() => add(1));
     let undone = 0;
     db.onUndo(() => {
@@ -88,14 +88,14 @@ describe('the embedded database', () => {
     expect(ids()).toEqual([1, 4]);
   });
 
-  it('lets a reader wait until what it has read is durable', async () => {
+  it('makes a reader wait until its data is durable', async () => {
     await expect(db.afterCommit()).resolves.toBeUndefined();
     void db.write(() => add(1));
     await db.afterCommit();
     expect(db.uncommitted).toBe(false);
   });
 
-  it('rejects every write and reader of a turn whose commit fails, undoes all, and works again', async () => {
+  it('rejects all writes and reads of an event loop iteration if its commit fails, rolls back, and then works again', async () => {
     makeNextCommitFail();
     let undone = 0;
     db.onUndo(() => {
@@ -116,7 +116,7 @@ describe('the embedded database', () => {
     expect(db.notReady()).toBeUndefined();
   });
 
-  it('says what to do when the disk is full, keeps acknowledged writes, and recovers when there is space', async () => {
+  it('reports a full disk with the fix, keeps acknowledged writes, and recovers when there is space', async () => {
     await db.write(() => add(1));
     db.sql.exec('PRAGMA max_page_count = 1');
     const full = db.write(() => add(2, 'y'.repeat(1_000_000)));
@@ -175,13 +175,13 @@ describe('the embedded database', () => {
       const write = (id: number, settle?: 'in-order') =>
         db.write(() => add(id), settle).then(() => settled.push(`${id} ${settle ?? 'durable'}`));
       await Promise.all([write(1, 'in-order'), write(2, 'in-order')]);
-      // No sync begins until a caller waits for it, or the maximum age is reached.
+      // No sync starts before a caller waits for it, or before the maximum age.
       expect({ settled, asked: waiting.length }).toEqual({
         settled: ['1 in-order', '2 in-order'],
         asked: 0,
       });
       await waitFor('the disk to be asked', () => waiting.length === 1);
-      // The sync of the first ones still runs: in-order writes do not wait for it, and a durable one waits for them.
+      // The first writes are still being synced: in-order writes do not wait for them, a durable write does.
       const last = write(3);
       await write(4, 'in-order');
       expect(settled.at(-1)).toBe('4 in-order');
@@ -218,7 +218,7 @@ describe('the embedded database', () => {
       expect(ids()).toEqual([1, 2]);
     });
 
-    it('refuses every write until a restart after a sync has failed', async () => {
+    it('rejects every write after a failed sync until a restart', async () => {
       const first = db.write(() => add(1));
       await waitFor('the disk to be asked', () => waiting.length === 1);
       await db.write(() => add(4), 'in-order');
@@ -247,7 +247,7 @@ describe('the embedded database', () => {
   }, 30_000);
 
   // protects against stores/files
-  it('is readable for its owner only, also what an earlier version left open', async () => {
+  it('allows only its owner to read its files, including files that an earlier version left readable', async () => {
     const modes = (folder: string) =>
       readdirSync(folder)
         .filter((name) => name.startsWith('headset-cloud.db'))
@@ -265,7 +265,7 @@ describe('the embedded database', () => {
     await other.close();
   });
 
-  it('refuses a second opening, in this process and in another', async () => {
+  it('cannot be opened twice, by this process or by another', async () => {
     expect(() => openEmbeddedDatabase({ directory })).toThrow(/in use by another process/);
     const module = join(import.meta.dirname, 'database.ts');
     const script = `
@@ -276,7 +276,7 @@ describe('the embedded database', () => {
     expect(child.stderr).toContain('in use by another process');
   });
 
-  it('can be opened again after it was closed, with what was written', async () => {
+  it('can be opened again after a close, with all written data', async () => {
     void db.write(() => add(7));
     await db.close();
     await expect(db.write(() => add(8))).rejects.toThrow(/closed/);
@@ -284,14 +284,14 @@ describe('the embedded database', () => {
     expect(ids()).toEqual([7]);
   });
 
-  it('names the directory it cannot make', () => {
+  it('names the directory that it cannot create', () => {
     expect(() => openEmbeddedDatabase({ directory: join(directory, 'headset-cloud.db', 'x') })).toThrow(
       /set another data directory/,
     );
   });
 });
 
-it('what waits for a disk that hangs has a bound; more is refused before it is written', async () => {
+it('the queue for a hanging disk is bounded; further writes are rejected before they are written', async () => {
   const own = mkdtempSync(join(tmpdir(), 'embedded-database-'));
   const syncs: ((error: Error | null) => void)[] = [];
   const slow = openEmbeddedDatabase({

@@ -12,9 +12,9 @@ import { WalSync } from './wal-sync.ts';
 export { EmbeddedDatabaseError } from './database-errors.ts';
 
 /**
- * One SQLite file that every embedded store and the embedded event log share (rule C5), with group
- * commit. A write takes effect at once inside the open transaction. That is committed at the end of the
- * turn of the event loop; while the disk still syncs the transaction before, it stays open for more
+ * One SQLite file for all embedded stores and the embedded event log (rule C5), with group
+ * commit. A write takes effect at once inside the open transaction, which is committed at the end of the
+ * event loop iteration. While the disk still syncs the previous transaction, the open one accepts more
  * writes, unless one of them is 'in-order'. A write's promise settles when its transaction is durable.
  * The sync runs on another thread (wal-sync.ts).
  */
@@ -23,51 +23,51 @@ export interface EmbeddedDatabase {
   readonly sql: DatabaseSync;
   readonly clock: Clock;
   /**
-   * Runs `work` at once and synchronously. Resolves with its answer when the write is durable; with
-   * `settle` 'in-order' when it is committed: it is then durable when any later write is (ADR 0012). When
-   * `work` throws, its writes are undone, and the promise rejects with its error at the same time as it
-   * would resolve: `work` may have seen what was not durable. Rejects with EmbeddedDatabaseError when the
+   * Runs `work` at once and synchronously. Resolves with its result when the write is durable; with
+   * `settle` 'in-order' when it is committed: it is then durable when any later write is (ADR 0012). If
+   * `work` throws, its writes are undone, and the promise rejects with its error at the time it
+   * would have resolved: `work` may have read data that was not durable. Rejects with EmbeddedDatabaseError if the
    * commit fails; then all writes of the transaction are undone. Rejects with `unavailable`, and writes nothing,
-   * when too many callers wait for the disk.
+   * if too many callers wait for the disk.
    */
   write<T>(work: () => T, settle?: Settle): Promise<T>;
   /**
-   * The same for `work` that does not throw after it has written something. It is cheaper: to undo it alone, SQLite
-   * would copy each page before its first change. When it throws all the same, its whole transaction is undone, and
-   * all who wait for that get an EmbeddedDatabaseError.
+   * The same for `work` that never throws after a write. It is cheaper: to undo a `work` alone, SQLite
+   * copies each page before its first change. If such a `work` throws, its whole transaction is undone, and
+   * all callers that wait for the transaction get an EmbeddedDatabaseError.
    */
   writeWhole<T>(work: () => T, settle?: Settle): Promise<T>;
   /** Resolves when everything written so far is durable. Rejects when some of it was lost. */
   afterCommit(): Promise<void>;
-  /** True while something is written that is not durable yet. */
+  /** True while some writes are not durable yet. */
   readonly uncommitted: boolean;
-  /** Number of the open, or next, transaction. Older ones are committed or undone. */
+  /** Number of the open, or next, transaction. Older transactions are committed or undone. */
   readonly transaction: number;
   /** Number of the newest durable transaction: all older ones are durable, too, or undone. */
   readonly durable: number;
-  /** From now on `participant` takes part in every transaction. */
+  /** Adds `participant` to every later transaction. */
   takePart(participant: Participant): void;
-  /** `listener` is called after writes were undone, by a throwing `work` or a failed commit: it drops caches. */
+  /** `listener` is called after writes were undone, by a throwing `work` or a failed commit, to drop its caches. */
   onUndo(listener: () => void): void;
   /** `listener` is awaited, in reverse order, before the database closes. */
   onClose(listener: () => void | Promise<void>): void;
-  /** Undefined while writes succeed; otherwise why the last one did not, and what to do. */
+  /** Undefined while writes succeed; otherwise why the last write failed, and how to fix it. */
   notReady(): string | undefined;
-  /** Commits what is open, closes the file and releases the directory. Safe to call twice. */
+  /** Commits the open transaction, closes the file and releases the directory. Safe to call twice. */
   close(): Promise<void>;
 }
 
 /** Takes part in transactions. */
 export interface Participant {
-  /** A work begins that may be undone alone. */
+  /** A `work` begins that may be undone alone. */
   mark(): void;
-  /** The transaction is committed next: the last chance to write in it. What this throws undoes it. */
+  /** Called before the commit, as the last chance to write in the transaction. An error undoes the transaction. */
   beforeCommit(): void;
-  /** Everything since `mark` was undone, where `alone`; else the whole transaction. */
+  /** Called after a rollback: of everything since `mark` if `alone`; else of the whole transaction. */
   undone(alone: boolean): void;
 }
 
-/** What a write's work has answered or thrown. */
+/** Result of a write's `work`: its value or its error. */
 type Outcome<T> = { readonly value: T } | { readonly thrown: unknown };
 
 interface Waiter {
@@ -95,9 +95,9 @@ export const databaseFile = 'headset-cloud.db';
 
 /** Time from a failed commit to a write that tries the disk again, so that readiness returns; milliseconds. */
 const probeAfterMs = 1000;
-/** Callers that may wait until something is durable. A disk that answers has them all waited for at its next sync. */
+/** Maximum number of callers that wait until something is durable. A working disk handles all of them in its next sync. */
 const mostWaiting = 20_000;
-/** Maximum age of a commit that nobody waits for before it is synced to disk; milliseconds. */
+/** Maximum age of a commit without waiting callers before it is synced to disk; milliseconds. */
 const maxUnsyncedMs = 50;
 
 class GroupCommitDatabase implements EmbeddedDatabase {
@@ -115,21 +115,21 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   readonly #closeListeners: (() => void | Promise<void>)[] = [];
   readonly #walSync: Pick<WalSync, 'sync' | 'close'>;
   readonly #checkpointer: Checkpointer;
-  /** Callers that wait for the open transaction's commit; below, those that wait until it is durable. */
+  /** Callers that wait for the open transaction's commit; below, callers that wait until it is durable. */
   #commitWaiters: Waiter[] = [];
   #waiters: Waiter[] = [];
-  /** Callers that wait for commits whose sync has not begun; undefined when there is no such commit. */
+  /** Callers that wait for commits without a started sync; undefined if there is no such commit. */
   #unsynced: Waiter[] | undefined;
-  /** Callers that wait for the running sync; undefined when none runs. */
+  /** Callers that wait for the running sync; undefined if none runs. */
   #syncing: Waiter[] | undefined;
   #open = false;
-  /** Number of the transaction whose commit is scheduled for the end of this turn of the event loop. */
+  /** Number of the transaction that is committed at the end of this event loop iteration. */
   #ending = 0;
   #working = false;
   #transaction = 1;
   #durable = 0;
   #failure: string | undefined;
-  /** Set when a sync has failed: commits may be lost, and only a restart can tell which. */
+  /** Set when a sync has failed: commits may be lost, which only a restart can determine. */
   #lost: EmbeddedDatabaseError | undefined;
   #probe: Timer | undefined;
   #syncLater: Timer | undefined;
@@ -204,8 +204,8 @@ class GroupCommitDatabase implements EmbeddedDatabase {
       if (!this.#open) this.#begin();
       outcome = run();
     } catch (error) {
-      // The disk failed inside a statement, and SQLite may have undone the whole transaction; or `work` has
-      // thrown that cannot be undone alone.
+      // The disk failed inside a statement, and SQLite may have rolled back the whole transaction; or a `work` threw
+      // that cannot be undone alone.
       const failure = this.#fail(error);
       return Promise.reject(failure);
     } finally {
@@ -225,7 +225,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   afterCommit(): Promise<void> {
     const waiters = this.#open ? this.#waiters : (this.#unsynced ?? this.#syncing);
     if (!waiters) return this.#lost ? Promise.reject(this.#lost) : Promise.resolve();
-    // `close` waits for what is there, however much it is.
+    // The wait of `close` is exempt from the limit.
     if (!this.#closed && this.#isFull) return Promise.reject(overloaded());
     const durable = new Promise<void>((resolve, reject) => {
       waiters.push({ resolve, reject });
@@ -272,7 +272,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     if (this.#ending === transaction) return;
     this.#ending = transaction;
     setImmediate(() => {
-      // A failure may have ended that transaction; a later one has a scheduled commit of its own.
+      // A failure may have ended this transaction; a later one schedules its own commit.
       if (this.#open && this.#transaction === transaction) this.#commit();
     });
   }
@@ -286,7 +286,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     } catch (error) {
       if (isDiskError(error) || !this.sql.isTransaction) throw error;
       this.#statements.undo.run();
-      this.#tellUndone(true);
+      this.#notifyUndone(true);
       outcome = { thrown: error };
     }
     this.#statements.release.run();
@@ -308,7 +308,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     for (const waiter of commitWaiters) waiter.resolve();
   }
 
-  /** Syncs what is committed: at once when a caller waits for it, else after `maxUnsyncedMs`. */
+  /** Syncs committed transactions: at once if a caller waits for it, else after `maxUnsyncedMs`. */
   #syncWanted(): void {
     if (this.#syncing || !this.#unsynced) return;
     if (this.#unsynced.length > 0) {
@@ -328,7 +328,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     this.#walSync.sync((error) => this.#synced(committed, error));
   }
 
-  /** A sync has ended. `committed`: the newest transaction that it includes. */
+  /** Called when a sync has ended. `committed`: the newest transaction that it includes. */
   #synced(committed: number, error: Error | null): void {
     const waiters = this.#syncing ?? [];
     this.#syncing = undefined;
@@ -344,8 +344,8 @@ class GroupCommitDatabase implements EmbeddedDatabase {
   }
 
   /**
-   * A sync has failed. The kernel may have dropped the pages, so a later sync that succeeds would prove
-   * nothing: what is not durable is rejected, and so is every write until the process is restarted.
+   * Called when a sync has failed. The kernel may have dropped the pages, so a later successful sync would prove
+   * nothing: rejects everything that is not durable, and every write until the process is restarted.
    */
   #loseAll(error: Error, waiters: readonly Waiter[]): void {
     const cause = explainFailure(error, this.#path);
@@ -366,16 +366,16 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     }
     const { waiters, commitWaiters } = this.#end();
     this.#failure = failure.message;
-    this.#tellUndone(false);
+    this.#notifyUndone(false);
     for (const waiter of [...commitWaiters, ...waiters]) waiter.reject(failure);
-    // Earlier commits are still valid, and to be synced.
+    // Earlier commits are still valid and need a sync.
     this.#syncWanted();
     this.#probeLater();
     return failure;
   }
 
-  /** `alone`: only what the last work has written was undone. */
-  #tellUndone(alone: boolean): void {
+  /** `alone`: only the writes of the last `work` were undone. */
+  #notifyUndone(alone: boolean): void {
     for (const participant of this.#participants) participant.undone(alone);
     for (const listener of this.#undoListeners) listener();
   }
@@ -405,7 +405,7 @@ class GroupCommitDatabase implements EmbeddedDatabase {
     this.#time.clearTimer(this.#probe);
     for (const listener of this.#closeListeners.reverse()) await listener();
     this.#closed = true;
-    // A failure is reported to the callers that wait for it.
+    // A failure is reported to the callers that wait for the write.
     while (this.uncommitted) await this.afterCommit().catch(() => {});
     this.#time.clearTimer(this.#syncLater);
     await this.#checkpointer.close();
@@ -416,8 +416,8 @@ class GroupCommitDatabase implements EmbeddedDatabase {
 }
 
 /**
- * Only the owner reads the file; SQLite gives those beside it the same mode. A folder that exists keeps its mode:
- * it may be somebody's home.
+ * Gives only the owner access to the file; SQLite gives the files beside it the same mode. An existing folder keeps
+ * its mode, because it may be a home directory.
  */
 function keepPrivate(path: string): void {
   closeSync(openSync(path, 'a', 0o600));

@@ -4,9 +4,9 @@ import type { Document } from 'mongodb';
 /** Size of the cached documents as BSON, in bytes; as JavaScript objects they take several times as much. */
 const mostBytes = 32 * 1024 * 1024;
 const mostDocuments = 50_000;
-/** Bytes that a document costs beside its BSON. */
+/** Additional bytes per document beside its BSON. */
 const overheadBytes = 64;
-/** Least size that a document counts with: it bounds their number. lru-cache's `max` would allocate for all at once. */
+/** Minimum size that counts for a document, to bound their number. lru-cache's `max` would allocate for all at once. */
 const leastBytes = Math.ceil(mostBytes / mostDocuments);
 /** Record numbers are below this; a cache key is a collection's number times this plus a record number. */
 const records = 2 ** 36;

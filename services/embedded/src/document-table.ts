@@ -14,18 +14,17 @@ import { decodeDocument, encodeDocument } from './values.ts';
 /** MongoDB's limit. */
 const largestDocumentBytes = 16 * 1024 * 1024;
 
-/** Ids whose record numbers are remembered, of each collection. */
+/** Maximum number of record numbers cached by `_id`, per collection. */
 const mostKnownIds = 20_000;
-/** Documents just inserted that are kept decoded, of each collection; larger ones are not. */
+/** Maximum number and size of recently inserted documents that are cached in decoded form, per collection. */
 const mostRecent = 256;
 const largestRecentBytes = 4096;
 
 const idSpec = parseIndex({ key: { _id: 1 }, name: '_id_', unique: true });
 
 /**
- * One collection's documents and index entries in SQLite; filters are applied by the engine. Each write
- * is checked first (duplicates, size), so one that throws has written nothing. Call it inside
- * `EmbeddedDatabase.write`.
+ * One collection's documents and index entries in SQLite; filters are applied by the engine. Each write is checked first
+ * (duplicates, size), so a write that throws has changed nothing. Use writes inside `EmbeddedDatabase.write`.
  */
 export class DocumentTable {
   readonly namespace: string;
@@ -36,11 +35,11 @@ export class DocumentTable {
   readonly #catalogue: Catalogue;
   readonly #cache: DocumentCache;
   readonly #buffer: IndexBuffer;
-  /** Record numbers by `_id`, where that is a string or an integer. */
+  /** Record numbers by `_id`, for ids that are strings or integers. */
   readonly #rids = new Map<unknown, number>();
   /**
-   * By record number the documents inserted last: some are changed at once, most are never read. They are kept
-   * apart from the cache, so that those do not take the place of documents that are read.
+   * Recently inserted documents by record number. Some are changed at once, most are never read. They are not in the
+   * cache, so that they do not evict documents that are read.
    */
   readonly #recent = new Map<number, Document>();
   #written = 0;
@@ -151,8 +150,8 @@ export class DocumentTable {
   }
 
   /**
-   * Puts `next` in place of `old`. Only the `touched` top-level fields differ. The cache keeps `next`: the
-   * caller must not change it any more. Throws error 11000 for a duplicate.
+   * Replaces `old` by `next`. Only the `touched` top-level fields differ. The cache keeps `next`, so the caller must not
+   * change it afterwards. Throws error 11000 for a duplicate.
    */
   replace(rid: number, old: Document, next: Document, touched: readonly string[]): void {
     const bytes = encode(next);
@@ -204,7 +203,7 @@ export class DocumentTable {
     this.indexes.push(index);
   }
 
-  /** Forgets what is kept of the collection's documents, after writes were undone. */
+  /** Clears the caches of the collection after a rollback. */
   forget(): void {
     this.#cache.forget(this.number);
     this.#rids.clear();

@@ -14,19 +14,19 @@ import { sortDocuments } from './sort.ts';
 import { serverError } from './store-errors.ts';
 import { compileUpdate, upsertBase } from './update.ts';
 
-/** A document that a query found; it belongs to the cache: do not change it. */
+/** A document that a query found. The cache owns it: do not change it. */
 export interface Match {
   readonly rid: number;
   readonly document: Document;
 }
 
-/** Counts of what queries read: tests see from them whether a query used an index. */
+/** Counters of what queries read, with which tests verify the use of an index. */
 export interface QueryStatistics {
   documentsExamined: number;
   keysExamined: number;
 }
 
-/** A change of the first document that fits, or with `many` of all; filter and change are normalised. */
+/** A change of the first matching document, or with `many` of all; filter and change are normalised. */
 export interface UpdateRequest {
   readonly filter: Document;
   /** Update operators. */
@@ -36,7 +36,7 @@ export interface UpdateRequest {
   readonly sort?: SortOrder;
 }
 
-/** What a change did; `before` and `after` are the last matched document, before and after it. */
+/** Result of a change; `before` and `after` are the last matched document, before and after the change. */
 export interface UpdateOutcome {
   matched: number;
   modified: number;
@@ -46,8 +46,8 @@ export interface UpdateOutcome {
 }
 
 /**
- * One collection's operations, all synchronous. Filters, changes and documents are normalised by the
- * caller (values.ts). Call what writes inside `EmbeddedDatabase.write`; a change of one document that
+ * One collection's operations, all synchronous. The caller normalises filters, changes and documents
+ * (values.ts). Call writes inside `EmbeddedDatabase.write`; a change of one document that
  * throws has written nothing.
  */
 export class CollectionEngine {
@@ -59,8 +59,8 @@ export class CollectionEngine {
   readonly #statistics: QueryStatistics;
   #table: DocumentTable | undefined;
   /**
-   * By `_id` (idKey): the number of the transaction that wrote the document last. In the order of those numbers; what
-   * is durable is removed.
+   * By `_id` (idKey): the number of the transaction that wrote the document last, in the order of these numbers. Durable
+   * entries are removed.
    */
   readonly #written = new Map<unknown, number>();
   #writtenIn = 0;
@@ -80,24 +80,24 @@ export class CollectionEngine {
     this.#statistics = statistics;
     this.namespace = namespace;
     db.onUndo(() => {
-      // The table is opened again from what is stored: documents, indexes, and which of them contain arrays.
+      // The table is opened again from the stored data: documents, indexes, and which of them contain arrays.
       this.#table?.forget();
       this.#table = undefined;
     });
   }
 
-  /** How many documents were written here: a change that throws without another number has written nothing. */
+  /** Number of documents written here. If a change throws and the number is unchanged, it has written nothing. */
   get written(): number {
     return this.#table?.written ?? 0;
   }
 
-  /** True while something written here (with `id`: that document) is not durable. */
+  /** True while a write here (with `id`: of that document) is not durable. */
   isUncommitted(id?: unknown): boolean {
     if (this.#writtenIn <= this.#db.durable) return false;
     return id === undefined || (this.#written.get(idKey(id)) ?? 0) > this.#db.durable;
   }
 
-  /** The documents that fit, read on demand: writes may happen between two of them. */
+  /** The matching documents, read on demand: writes may happen between two of them. */
   *find(filter: Document, sort: SortOrder): Generator<Match> {
     const fits = compileFilter(filter);
     const table = this.#open();
@@ -119,7 +119,7 @@ export class CollectionEngine {
     else yield* sortDocuments([...found], sort);
   }
 
-  /** The first document that fits. */
+  /** The first matching document. */
   findOne(filter: Document, sort: SortOrder): Match | undefined {
     if (!isPlainId(filter['_id'])) return this.find(filter, sort).next().value ?? undefined;
     const fits = compileFilter(filter);
@@ -127,7 +127,7 @@ export class CollectionEngine {
     return table && this.#byId(table, filter['_id'], fits);
   }
 
-  /** Number of documents that fit, but not more than `limit`. */
+  /** Number of matching documents, at most `limit`. */
   count(filter: Document, limit: number): number {
     if (Object.keys(filter).length === 0) return Math.min(this.#open()?.count() ?? 0, limit);
     let count = 0;
@@ -153,9 +153,9 @@ export class CollectionEngine {
     const apply = compileUpdate(change, filter);
     const outcome: UpdateOutcome = { matched: 0, modified: 0 };
     const table = this.#open();
-    // All are found before the first is changed: a change may move a document to where it would be found again.
+    // Finds all documents before the first change, because the scan could find a changed document again.
     for (const { rid, document } of this.#toChange(filter, sort, request.many === true)) {
-      // The parts that stay are shared: neither is changed in place any more.
+      // Both documents share their unchanged parts, so neither may be modified after this point.
       const next = { ...document };
       const touched = apply(next, false);
       outcome.matched += 1;
@@ -177,7 +177,7 @@ export class CollectionEngine {
     return match ? [match] : [];
   }
 
-  /** Removes at most `most` of the documents that fit; answers how many. */
+  /** Removes at most `most` of the matching documents; returns their number. */
   remove(filter: Document, most: number): number {
     const found = take(this.find(filter, []), most);
     for (const { rid, document } of found) {
@@ -187,7 +187,7 @@ export class CollectionEngine {
     return found.length;
   }
 
-  /** Makes the indexes that are missing; answers the names of all. When it throws, none is made. */
+  /** Creates the missing indexes; returns the names of all. If it throws, none is created. */
   createIndexes(descriptions: readonly IndexDescription[]): string[] {
     const table = this.#ensure();
     return descriptions.map((description) => {
@@ -241,7 +241,7 @@ export class CollectionEngine {
     return match && fits(match.document) ? match : undefined;
   }
 
-  /** Those of some documents that fit, in the order of their ids, as an index has them. */
+  /** The documents with these ids that match, in the order of their ids, as in an index. */
   *#named(
     table: DocumentTable,
     ids: readonly unknown[],
@@ -341,12 +341,12 @@ export class CollectionEngine {
   }
 }
 
-/** True for an `_id` that a filter compares for equality, so that one document at most fits. */
+/** True for an `_id` that a filter compares for equality, so that at most one document matches. */
 export function isPlainId(id: unknown): boolean {
   return id !== undefined && id !== null && !Array.isArray(id) && !(id instanceof RegExp) && !isOperators(id);
 }
 
-/** The values of `{ $in: [...] }`, where that is the whole condition and each is a plain id. */
+/** The values of `{ $in: [...] }`, if that is the whole condition and each value is a plain id. */
 function plainIdsOf(condition: unknown): readonly unknown[] | undefined {
   if (!isOperators(condition)) return undefined;
   const { $in, ...others } = condition as { $in?: unknown };
@@ -372,7 +372,7 @@ function take<T>(items: Generator<T>, most: number): T[] {
   return taken;
 }
 
-/** The same for the same `_id`: itself, where that is a string or an integer. */
+/** Equal for equal `_id`s: the `_id` itself if it is a string or an integer. */
 function idKey(id: unknown): unknown {
   if (typeof id === 'string' || Number.isSafeInteger(id)) return id;
   const bytes = encodeKey(id);

@@ -5,7 +5,7 @@ import { paced } from './pace.ts';
 /** Documents deleted in one write: few, since it blocks the event loop. */
 const batchSize = 20;
 
-/** Deletes the documents whose TTL index has expired, in small batches with pauses; answers how many. */
+/** Deletes expired documents of TTL indexes, in small batches with pauses. Returns their number. */
 export async function sweepExpired(
   db: EmbeddedDatabase,
   engines: Iterable<CollectionEngine>,

@@ -4,10 +4,10 @@ import { anyArrayAt, anyValueAt, splitPath } from './paths.ts';
 import { serverError } from './store-errors.ts';
 import { isDocument } from './values.ts';
 
-/** Tells whether a document fits. */
+/** True if a document matches. */
 export type Predicate = (document: Document) => boolean;
 
-/** The operators on a field, but for `$not`. Each takes less than a microsecond for a document. */
+/** The operators on a field, except `$not`. Each takes less than a microsecond per document. */
 const fieldOperators: Readonly<Record<string, (path: string, operand: unknown) => Predicate>> = {
   $ne: (path, operand) => not(at(path, equals(operand))),
   $in: (path, operand) => at(path, isIn(operand, '$in')),
@@ -46,8 +46,8 @@ const fieldOperators: Readonly<Record<string, (path: string, operand: unknown) =
 };
 
 /**
- * Compiles a normalised filter. Throws the server's error for an operand that MongoDB refuses, and for
- * an operator that the embedded store does not have.
+ * Compiles a normalised filter. Throws the server's error for an operand that MongoDB rejects, and for
+ * an operator that the embedded store does not support.
  */
 export function compileFilter(filter: Document): Predicate {
   const predicates: Predicate[] = [];
@@ -64,7 +64,7 @@ export function compileFilter(filter: Document): Predicate {
   };
 }
 
-/** True when a condition is operators (`{$gt: 1}`), not a value to be equal to. */
+/** True if a condition consists of operators (`{$gt: 1}`); false if it is a value to equal. */
 export function isOperators(condition: unknown): condition is Document {
   if (!isDocument(condition)) return false;
   const [first] = Object.keys(condition);
@@ -127,7 +127,7 @@ function isIn(operand: unknown, name: string): (value: unknown) => boolean {
   return (value) => tests.some((test) => test(value));
 }
 
-/** Compares within one type only. NaN is equal to itself, and neither less nor greater than a number. */
+/** Compares within one type only. NaN equals itself, and is neither less nor greater than a number. */
 function compares(operand: unknown, holds: (order: number) => boolean): (value: unknown) => boolean {
   refusePattern(operand);
   const type = typeOrder(operand);
@@ -141,7 +141,7 @@ function compares(operand: unknown, holds: (order: number) => boolean): (value: 
   };
 }
 
-/** MongoDB matches text with a regular expression; compared as a value it would find something else. */
+/** Rejects a regular expression: MongoDB matches text with it, and a comparison as a value would find other documents. */
 function refusePattern(operand: unknown): void {
   if (operand instanceof RegExp) {
     throw serverError('badValue', 'The embedded store has no regular expressions in filters.');

@@ -17,9 +17,9 @@ interface Job {
   tags?: string[];
 }
 
-/** Long enough that nothing goes into the tables by time. */
+/** Delay after which pending entries are written; long enough to never happen in a test. */
 const neverMs = 3_600_000;
-/** So many changes do not wait for it. */
+/** Number of changes that are written without the delay. */
 const manyChanges = 20_000;
 
 let directories: string[];
@@ -45,7 +45,7 @@ async function open(directory: string, indexDelayMs = neverMs): Promise<void> {
   ]);
 }
 
-/** What a killed process leaves: the files as they are now, opened again. */
+/** Simulates a killed process: opens the current files again. */
 async function killAndStart(): Promise<void> {
   const [copy, killed] = [folder(), { db, store }];
   for (const file of ['headset-cloud.db', 'headset-cloud.db-wal']) {
@@ -59,14 +59,14 @@ async function killAndStart(): Promise<void> {
 const rows = (table: string) =>
   Number(db.sql.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count']);
 const journal = () => rows('store_index_journal');
-/** By the index of state and number, whose table has the number 1. */
+/** Creates the index of state and number; its table has the number 1. */
 const created = async (direction: 1 | -1 = 1) =>
   (await jobs.find({ state: 'created' }, { sort: { number: direction } }).toArray()).map(
     ({ number }) => number,
   );
 const job = (number: number): Job => ({ _id: number, state: 'created', number });
 const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
-/** Brings everything that waits into the tables. */
+/** Writes all pending entries to the tables. */
 const reopened = async () => {
   await store.close();
   await db.close();
@@ -84,8 +84,8 @@ afterEach(async () => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 });
 
-describe('what changes in indexes', () => {
-  it('is written later, and not at all what was there for a short time only', async () => {
+describe('a change of index entries', () => {
+  it('is written later, and not at all if the entry is removed before', async () => {
     await jobs.insertMany(numbers(0, 10).map(job));
     await jobs.updateMany({ number: { $lt: 9 } }, { $set: { state: 'done' } });
     await jobs.deleteOne({ _id: 0 });
@@ -97,7 +97,7 @@ describe('what changes in indexes', () => {
     expect(await created()).toEqual([9]);
   });
 
-  it('goes into the tables after a while, and its journal becomes empty', async () => {
+  it('is written to the tables after the delay, and the journal becomes empty', async () => {
     await store.close();
     await db.close();
     await open(directories[0] as string, 10);
@@ -106,7 +106,7 @@ describe('what changes in indexes', () => {
     expect(await created()).toEqual([1]);
   });
 
-  it('goes there at once when it is much', async () => {
+  it('is written at once if there are many', async () => {
     for (let at = 0; at < manyChanges; at += 5000) {
       await jobs.insertMany(numbers(at, at + 5000).map(job));
     }
@@ -114,7 +114,7 @@ describe('what changes in indexes', () => {
     expect(await jobs.countDocuments({ state: 'created' })).toBe(manyChanges);
   });
 
-  it('is there after a kill: what was added, and without what was removed', async () => {
+  it('survives a kill: added entries exist, removed entries do not', async () => {
     await jobs.insertMany(numbers(0, 5).map(job));
     await reopened();
     await jobs.insertMany(numbers(5, 8).map(job));
@@ -126,7 +126,7 @@ describe('what changes in indexes', () => {
     expect([rows('index_1'), journal()]).toEqual([7, 0]);
   });
 
-  it('is there after a kill also where it came and went several times', async () => {
+  it('survives a kill also if the entry was added and removed several times', async () => {
     await jobs.insertMany(numbers(0, 3).map(job));
     for (const state of ['done', 'created', 'done', 'created']) {
       await jobs.updateOne({ _id: 1 }, { $set: { state } });
@@ -141,7 +141,7 @@ describe('what changes in indexes', () => {
     expect(rows('index_1')).toBe(3);
   });
 
-  it('is seen by queries in both directions, page by page, among what is in the tables', async () => {
+  it('is visible to queries in both directions, page by page, together with entries in the tables', async () => {
     await jobs.insertMany(
       numbers(0, 300)
         .filter((n) => n % 2 === 0)
@@ -175,7 +175,7 @@ describe('what changes in indexes', () => {
     expect(rows('index_3')).toBe(2);
   });
 
-  it('is undone with a transaction that fails, and what was committed before it stays', async () => {
+  it('is undone with a failed transaction; earlier committed changes stay', async () => {
     await jobs.insertMany(numbers(0, 3).map(job));
     await jobs.updateOne({ _id: 0 }, { $set: { state: 'done' } });
     const failing = failingCommits(db);
@@ -195,7 +195,7 @@ describe('what changes in indexes', () => {
     expect(rows('index_1')).toBe(2);
   });
 
-  it('leaves nothing to write where it came and went', async () => {
+  it('leaves nothing to write if the entry was added and removed', async () => {
     const entries = new IndexBuffer(db, neverMs).of(9);
     const entry = 'a\0\0\0\0\0\x07';
     await db.write(() => entries.change(entry, 7, true));
@@ -204,7 +204,7 @@ describe('what changes in indexes', () => {
     expect(entries.isEmpty).toBe(true);
   });
 
-  it('is undone with a write that throws, alone', async () => {
+  it('is undone alone with a write that throws', async () => {
     db.sql.exec('CREATE TABLE index_9 (entry BLOB PRIMARY KEY) WITHOUT ROWID');
     const buffer = new IndexBuffer(db, neverMs);
     const entries = buffer.of(9);
@@ -222,7 +222,7 @@ describe('what changes in indexes', () => {
   });
 });
 
-it('queries by indexes answer what a look at every document does, whatever is done at random, and after kills', async () => {
+it('index queries return the same as a full scan, after random operations and after kills', async () => {
   let seed = 20_260_101;
   const random = (below: number) => {
     seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;

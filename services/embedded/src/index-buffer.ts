@@ -2,20 +2,20 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { systemTime, type Time, type Timer } from '@headset-cloud/kit/clock.ts';
 import type { EmbeddedDatabase, Participant } from './database.ts';
 
-/** Time after which what has changed in indexes goes into their tables, at the earliest; at the latest twice as long. */
+/** Minimum delay before changes of indexes are written to their tables; the maximum is twice as long. */
 const defaultDelayMs = 250;
-/** Changes after which it goes there without waiting; they take some megabytes. */
+/** Number of changes that are written without the delay; they take some megabytes. */
 const mostChanges = 16_384;
-/** Entries that one statement adds, where there are as many. */
+/** Maximum number of entries that one statement adds. */
 const rowsAtOnce = 16;
 /** Bytes of the record number at the end of an entry. */
 export const ridBytes = 6;
-/** Bytes before each change in the journal: whose index and whether added, and the entry's length. */
+/** Bytes before each change in the journal: the index with the kind of change, and the entry's length. */
 const headBytes = 8;
 
 /**
- * Where an entry stands that is not the same in its table: `added` and `removed` only where the table is known to
- * have it otherwise, so that the opposite change leaves nothing to write.
+ * State of an entry that may differ from its table. `added` and `removed` only if the table is known to
+ * differ, so that the opposite change leaves nothing to write.
  */
 const added = 1;
 const removed = 2;
@@ -23,14 +23,14 @@ const present = 3;
 const absent = 4;
 type Standing = typeof added | typeof removed | typeof present | typeof absent;
 
-/** Where an entry stands, and the next one of the same document. */
+/** The state of an entry, and the next entry of the same document. */
 interface Pending {
   readonly entry: string;
   standing: Standing;
   readonly next: Pending | undefined;
 }
 
-/** Pending entries by record number: numbers are found faster than texts. */
+/** Pending entries by record number: lookups of numbers are faster than of texts. */
 class PendingMap {
   readonly #byRid = new Map<number, Pending>();
 
@@ -71,13 +71,13 @@ function without(list: Pending | undefined, entry: string): Pending | undefined 
   return { ...list, next: without(list.next, entry) };
 }
 
-/** One index's changes that are not in its table yet. */
+/** Changes of one index that are not in its table yet. */
 export class PendingEntries {
   readonly #buffer: IndexBuffer;
   readonly #number: number;
   #young = new PendingMap();
   #old = new PendingMap();
-  /** All of them in order; undefined after a change. Only made when they are asked for twice. */
+  /** All pending entries in order; undefined after a change. Built only at the second request. */
   #sorted: string[] | undefined;
   #asked = false;
 
@@ -86,26 +86,26 @@ export class PendingEntries {
     this.#number = number;
   }
 
-  /** True where the table has everything. */
+  /** True if the table has all entries. */
   get isEmpty(): boolean {
     this.#buffer.refresh();
     return this.#young.size + this.#old.size === 0;
   }
 
-  /** The entry of a document, as latin1, is added or removed; call in a write. */
+  /** Adds or removes the entry of a document, as latin1; call in a write. */
   change(entry: string, rid: number, isAdded: boolean): void {
     this.#buffer.note(this.#number, entry, isAdded);
     this.apply(entry, rid, isAdded);
   }
 
-  /** True where the entry is there, false where it is gone; undefined where the table knows. */
+  /** True if the entry exists, false if it was removed; undefined if only the table knows. */
   has(entry: string): boolean | undefined {
     const rid = ridIn(entry);
     const pending = this.#young.find(entry, rid) ?? this.#old.find(entry, rid);
     return pending && (pending.standing === added || pending.standing === present);
   }
 
-  /** The entries from `lower` up to and without `upper` that are not as in the table, in order. */
+  /** Entries from `lower` up to but excluding `upper` that differ from the table, in order. */
   between(lower: string, upper: string): readonly string[] {
     if (!this.#asked) {
       this.#asked = true;
@@ -117,7 +117,7 @@ export class PendingEntries {
     return this.#sorted.slice(firstFrom(this.#sorted, lower), firstFrom(this.#sorted, upper));
   }
 
-  /** Changes what is kept, without the journal. */
+  /** Changes the entries in memory, without the journal. */
   apply(entry: string, rid: number, isAdded: boolean): void {
     this.#sorted = undefined;
     this.#asked = false;
@@ -132,7 +132,7 @@ export class PendingEntries {
     else if (pending.standing === (isAdded ? absent : present)) pending.standing = isAdded ? present : absent;
   }
 
-  /** Takes over what the journal says, of which the table may have a part. */
+  /** Applies an entry of the journal, which the table may have already. */
   replay(entry: string, isAdded: boolean): void {
     const rid = ridIn(entry);
     const standing = isAdded ? present : absent;
@@ -147,9 +147,9 @@ export class PendingEntries {
     this.#sorted = undefined;
   }
 
-  /** Writes what is old; then what was young is. */
+  /** Writes the old entries; then the young entries become the old ones. */
   rotate(table: IndexWriter): void {
-    // In their order, neighbours are changed while their page is at hand.
+    // In order, so that neighbours are changed while their page is cached.
     const entries = [...this.#old.entries()].sort();
     table.put(entries.filter((entry) => this.has(entry)));
     table.drop(entries.filter((entry) => !this.has(entry)));
@@ -165,10 +165,10 @@ export class PendingEntries {
 }
 
 /**
- * Holds back what changes in indexes (ADR 0051): most entries of a job are gone again before they would be worth
- * writing. Each transaction writes its changes as one row of a journal; a quarter to half a second later what is left
- * of them goes into the indexes' tables, in the order of the entries, and their rows are removed. `recover` brings
- * what a killed process left into the tables.
+ * Delays writes of changed index entries (ADR 0051): most entries of a job are removed again before a write would pay
+ * off. Each transaction writes its changes as one row of a journal. A quarter to half a second later the remaining
+ * changes are written to the indexes' tables, in the order of the entries, and their rows are removed. `recover`
+ * applies the journal of a killed process to the tables.
  */
 export class IndexBuffer implements Participant {
   readonly #db: EmbeddedDatabase;
@@ -176,16 +176,16 @@ export class IndexBuffer implements Participant {
   readonly #time: Time;
   readonly #statements: Record<'add' | 'trim' | 'read', StatementSync>;
   readonly #indexes = new Map<number, { pending: PendingEntries; table: IndexWriter }>();
-  /** The open transaction's changes, as the journal has them. */
+  /** Changes of the open transaction, in the journal's format. */
   #changes = Buffer.allocUnsafe(16 * 1024);
   #length = 0;
   #markedLength = 0;
-  /** Number of the journal's newest row; below, of the newest one of which everything is old. */
+  /** Number of the journal's newest row; below, of the newest row that has only old changes. */
   #newest = 0;
   #boundary = 0;
   #changed = 0;
   #due = false;
-  /** Set when writes were undone: what is kept is read from the journal again. */
+  /** Set when writes were undone: the pending entries are read from the journal again. */
   #stale = false;
   #timer: Timer | undefined;
 
@@ -204,7 +204,7 @@ export class IndexBuffer implements Participant {
     db.onClose(() => this.#empty());
   }
 
-  /** The changes of an index that are not in its table yet. */
+  /** Changes of an index that are not in its table yet. */
   of(number: number): PendingEntries {
     return this.#of(number).pending;
   }
@@ -242,7 +242,7 @@ export class IndexBuffer implements Participant {
     this.#rotateLater();
   }
 
-  /** Reads the journal again, where writes were undone since the last time. */
+  /** Reads the journal again if writes were undone since the last time. */
   refresh(): void {
     if (!this.#stale) return;
     for (const { pending } of this.#indexes.values()) pending.forget();
@@ -284,7 +284,7 @@ export class IndexBuffer implements Participant {
   #rotateLater(): void {
     this.#timer ??= this.#time.setTimeout(() => {
       this.#timer = undefined;
-      // A failure is told to those who write; after it the next change asks again.
+      // The writers get the failure; the next change schedules another try.
       this.#rotateNow().catch(() => {});
     }, this.#delayMs);
     this.#timer.unref();
@@ -296,9 +296,9 @@ export class IndexBuffer implements Participant {
     }, 'in-order');
   }
 
-  /** Brings everything into the tables. */
+  /** Writes all changes to the tables. */
   async #empty(): Promise<void> {
-    // What does not succeed is in the journal.
+    // Failed changes stay in the journal.
     for (let i = 0; i < 2; i++) await this.#rotateNow().catch(() => {});
     this.#time.clearTimer(this.#timer);
   }
@@ -316,14 +316,14 @@ interface JournalRow {
   readonly changes: Uint8Array;
 }
 
-/** Makes the journal's table where it is missing. */
+/** Creates the journal's table if it is missing. */
 export function createJournal(sql: DatabaseSync): void {
   sql.exec(
     'CREATE TABLE IF NOT EXISTS store_index_journal (number INTEGER PRIMARY KEY, changes BLOB NOT NULL)',
   );
 }
 
-/** Adds entries to an index's table and removes some; the table exists by the time when something is written. */
+/** Adds and removes entries of an index's table, which exists by the time of the first write. */
 class IndexWriter {
   readonly #sql: DatabaseSync;
   readonly #number: number;
@@ -362,7 +362,7 @@ class IndexWriter {
   }
 }
 
-/** Brings a journal into the indexes' tables, and empties it; a table may have a part of it. */
+/** Applies a journal to the indexes' tables, and empties it; a table may have part of it already. */
 function recover(sql: DatabaseSync, rows: readonly JournalRow[]): void {
   if (rows.length === 0) return;
   const writers = new Map<number, IndexWriter>();
@@ -407,7 +407,7 @@ function ridIn(entry: string): number {
   return rid;
 }
 
-/** The place of the first entry that is not below `bound`. */
+/** The position of the first entry that is not below `bound`. */
 function firstFrom(entries: readonly string[], bound: string): number {
   let low = 0;
   let high = entries.length;

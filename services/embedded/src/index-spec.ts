@@ -38,8 +38,8 @@ const understood = new Set([
 ]);
 
 /**
- * Checks an index's description. Throws the server's error for one that MongoDB refuses, and says so
- * for what the embedded store does not have (text, hashed, wildcard, collation …).
+ * Checks an index's description. Throws MongoDB's error for an index that MongoDB rejects, and a separate error for
+ * features that the embedded store does not have (text, hashed, wildcard, collation …).
  */
 export function parseIndex(description: IndexDescription): IndexSpec {
   const foreign = Object.keys(description).find((option) => !understood.has(option));
@@ -127,7 +127,7 @@ function keysOfArrays(spec: IndexSpec, document: Document): DocumentKeys {
 
 const throughArray = Symbol('through an array');
 
-/** The value at a path, undefined for a missing field; `throughArray` where there is an array. */
+/** The value at a path; undefined for a missing field, `throughArray` if the path contains an array. */
 function valueWithoutArrays(document: Document, path: readonly string[]): unknown {
   let value: unknown = document;
   for (const part of path) {
@@ -139,8 +139,8 @@ function valueWithoutArrays(document: Document, path: readonly string[]): unknow
 }
 
 /**
- * Adds to `found` the values at a path that MongoDB indexes and sorts by: of an array each item, undefined
- * for a missing field. `from`: index of the part to begin with. Answers whether there was an array.
+ * Adds to `found` the values at a path by which MongoDB indexes and sorts: each item of an array, undefined for a missing
+ * field. `from`: index of the first part. Returns true if the path contains an array.
  */
 export function indexValues(
   document: unknown,

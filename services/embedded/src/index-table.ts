@@ -13,14 +13,14 @@ export interface Entry {
 /** A part of a range of an index. */
 export interface Page {
   readonly entries: readonly Entry[];
-  /** The key up to which the range is read; undefined when that is all of it. */
+  /** The key up to which the range was read; undefined if all of it was read. */
   readonly readTo: Uint8Array | undefined;
 }
 
-/** An index whose keys can be scanned in order. */
+/** An index that can be scanned in key order. */
 export interface Scannable {
   /**
-   * The next entries of a range, some `size` of them, in the scan's direction, after the key `from` (undefined: from
+   * The next entries of a range, about `size` of them, in the scan's direction, after the key `from` (undefined: from
    * the beginning of the range). May be empty before the range ends.
    */
   page(range: KeyRange, reverse: boolean, from: Uint8Array | undefined, size: number): Page;
@@ -30,8 +30,9 @@ const firstPage = 16;
 const largestPage = 512;
 
 /**
- * A declared index in SQLite. An entry is a key followed by the record number, so no two are equal. What changes goes
- * into the table later (index-buffer.ts); but a unique index's at once, since each new entry looks for its like there.
+ * A declared index in SQLite. An entry is a key followed by the record number, so no two are equal. Changes are
+ * written later (index-buffer.ts), except in a unique index: its entries are written at once, because each new entry
+ * is checked against the table.
  */
 export class IndexTable implements PlannedIndex, Scannable {
   readonly spec: IndexSpec;
@@ -74,7 +75,7 @@ export class IndexTable implements PlannedIndex, Scannable {
     this.#insert.run(bytesOf(entryOf(key, rid)));
   }
 
-  /** The record number of a document, other than `except`, that has the key of a unique index; undefined when none has. */
+  /** The record number of a document, other than `except`, with the key of a unique index; undefined if there is none. */
   holder(key: string, except: number | undefined): number | undefined {
     const prefix = bytesOf(key);
     const rows = this.#ascending.all(prefix, afterPrefix(prefix), 2) as { entry: Uint8Array }[];
@@ -117,7 +118,7 @@ export class IndexTable implements PlannedIndex, Scannable {
   }
 }
 
-/** The unique index on `_id` that each collection has. */
+/** The unique index on `_id` of each collection. */
 export class IdTable implements PlannedIndex, Scannable {
   readonly spec: IndexSpec;
   readonly multikey = false;
@@ -142,7 +143,7 @@ export class IdTable implements PlannedIndex, Scannable {
   }
 }
 
-/** Scans one range, page by page. Each page is a query of its own from the last key, so writes may happen between. */
+/** Scans one range, page by page. Each page is a separate query after the last key, so writes may happen between. */
 export function* scanRange(index: Scannable, range: KeyRange, reverse: boolean): Generator<Entry> {
   let from: Uint8Array | undefined;
   for (let size = firstPage; ; size = Math.min(size * 2, largestPage)) {

@@ -7,21 +7,21 @@ import type { Logger } from '@headset-cloud/kit/logger.ts';
 import type { LogTopic } from './log-topic.ts';
 
 const defaultMaxBatch = 500;
-/** So long a member that leaves waits for what it handled and has not stored yet; the rest is delivered again. */
+/** Time that a leaving member waits until its handled events are stored; other events are delivered again. */
 export const settleMs = 1000;
 
-/** What a group needs. */
+/** Options of a group. */
 export interface LogGroupOptions {
   readonly group: string;
   readonly topic: LogTopic;
   /** The stored position: the offset of the last event that the group has handled. */
   readonly position: number;
   readonly logger: Logger;
-  /** Publishes a dead letter, for subscriptions without a `setAside` of their own. */
+  /** Publishes a dead letter, for subscriptions without a `setAside` handler. */
   readonly deadLetter: (event: LogEvent, error: unknown) => Promise<void>;
   /** Resolves when everything that was published so far is durable. */
   readonly durable: () => Promise<void>;
-  /** Called when the position has changed: it should be stored soon. */
+  /** Called when the position has changed, so that it is stored soon. */
   readonly onMoved: () => void;
   readonly time: Time;
 }
@@ -33,7 +33,7 @@ interface Member {
 }
 
 /**
- * One consumer group on one topic. Its members take turns: one batch at a time is handled, so events of a
+ * One consumer group on one topic. One batch at a time is handled, by the members in rotation, so events of a
  * key keep their order whichever member handles them. A commit of events wakes the group.
  */
 export class LogGroup {
@@ -42,11 +42,11 @@ export class LogGroup {
   readonly #settling: Settling<number>;
   /** The offset of the last event that was read and handled. */
   #handled: number;
-  /** The offset up to which everything is durable as well. */
+  /** The offset up to which all events are durable as well. */
   #position: number;
   #turn = 0;
   readonly #batchSize = new BatchSize(defaultMaxBatch);
-  /** Members that leave and may still have events in hand. */
+  /** Number of leaving members that may still handle events. */
   #leaving = 0;
   #running = false;
   #wake: (() => void) | undefined;
@@ -71,7 +71,7 @@ export class LogGroup {
     return this.#position;
   }
 
-  /** True while it has members, or members that leave still have events in hand. */
+  /** True while the group has members, or leaving members still handle events. */
   get subscribed(): boolean {
     return this.#members.length > 0 || this.#leaving > 0;
   }
@@ -113,7 +113,7 @@ export class LogGroup {
       const member = this.#members[this.#turn++ % (this.#members.length || 1)];
       if (!member) break;
       if (this.#handled >= this.#options.topic.committed) {
-        // No commit is missed: the check and the new listener are in one turn of the event loop.
+        // No commit is missed, because the check and the new listener run in one event loop iteration.
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
@@ -149,7 +149,7 @@ export class LogGroup {
         logger,
         deadLetter: subscription.setAside ?? deadLetter,
         handle: (events, batch) => subscription.handle(events, batch),
-        // Members take turns with the one partition: it is nobody's alone where there are several.
+        // Several members share the one partition, so none of them owns it exclusively.
         held: () => !closing.signal.aborted && this.#members.length === 1,
         durable,
         signal: closing.signal,
@@ -163,7 +163,7 @@ export class LogGroup {
       },
     );
     this.#batchSize.took(rows.length, time.monotonicNow() - beganMs);
-    // A handler without I/O must not delay timers and sockets while there is a backlog.
+    // A handler without I/O must not delay timers and sockets during a backlog.
     if (finished && rows.length > 1) await new Promise((resolve) => setImmediate(resolve));
   }
 }

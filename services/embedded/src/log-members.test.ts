@@ -34,7 +34,7 @@ test('members that leave together pass no event that is handled and not stored',
   }
   const members = [first, await log.subscribe({ topic, group: 'g', handle })];
   const left = members.map((member) => member.close());
-  // The member that has nothing in hand waits for what is not stored, then leaves before the other one.
+  // The member without a batch waits for the unstored events, then leaves before the other member.
   await time.advance(settleMs);
   await left[1];
   slow.resolve();

@@ -20,11 +20,11 @@ export interface StoredGroup {
   readonly name: string;
   /** Offset of the last event that it has handled. */
   readonly position: number;
-  /** When it was last seen subscribed, milliseconds since 1970; null: not known. */
+  /** When the group was last subscribed, milliseconds since 1970; null: unknown. */
   readonly subscribedAtMs: number | null;
 }
 
-/** Events kept in memory, of each topic: groups read what was published last. */
+/** Maximum number of recent events in memory, per topic: groups usually read the newest events. */
 const mostTail = 1024;
 const mostTailBytes = 2 * 1024 * 1024;
 
@@ -91,22 +91,22 @@ export class LogTopic {
     return this.#committed;
   }
 
-  /** Inserts events, in a write; answers them as groups read them. Call `advance` with them once they are committed. */
+  /** Inserts events, in a write; returns them as groups read them. Call `advance` with them after the commit. */
   append(events: readonly OutgoingEvent[], timestampMs: number): LogEvent[] {
     return events.map(({ key, value, headers = {} }) => {
       const text = Object.keys(headers).length > 0 ? JSON.stringify(headers) : null;
       const offset = this.#insert.run(key, value, text, timestampMs).lastInsertRowid;
-      // As SQLite answers it: no Buffer.
+      // A Uint8Array, as SQLite returns, not a Buffer.
       const bytes = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
       return { topic: this.name, key, value: bytes, headers, position: `0:${offset}`, timestampMs };
     });
   }
 
-  /** Takes in what was appended and is committed now, and wakes the groups. */
+  /** Makes appended events readable after their commit, and notifies the groups. */
   advance(events: readonly LogEvent[]): void {
     const last = offsetOf(events[events.length - 1] as LogEvent);
     if (last <= this.#committed) return;
-    // Places in memory are counted back from the newest: after a gap they would be others' places.
+    // Positions in memory are counted back from the newest event, so a gap would shift them.
     if (offsetOf(events[0] as LogEvent) !== this.#committed + 1) this.#forgetTail();
     this.#committed = last;
     for (const event of events) {
@@ -165,7 +165,7 @@ export class LogTopic {
 
   /**
    * Deletes, in a write, up to `limit` of the oldest events that were published before `beforeMs` and
-   * that every group has handled; answers how many were deleted.
+   * that every group has handled. Returns the number of deleted events.
    */
   trim(beforeMs: number, limit: number): number {
     const passed = Math.min(this.#committed - 1, ...this.groups().map(({ position }) => position));

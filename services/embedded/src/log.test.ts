@@ -31,7 +31,7 @@ async function close(): Promise<void> {
   await db.close();
 }
 
-/** Subscribes and answers what arrives. */
+/** Subscribes and returns the events that arrive. */
 async function consume(group: string): Promise<LogEvent[]> {
   const got: LogEvent[] = [];
   await log.subscribe({
@@ -127,8 +127,8 @@ test('events that are old enough and that every group has handled are deleted, i
   await waitFor('the events', () => got.length === 10);
   expect(await log.readNewest(topic, 100)).toHaveLength(10);
   nowMs += 1001;
-  await waitFor('old events to go', async () => (await log.readNewest(topic, 100)).length === 1);
-  // The newest event stays, so that its offset is not used a second time.
+  await waitFor('the deletion of old events', async () => (await log.readNewest(topic, 100)).length === 1);
+  // The newest event stays, so that its offset is not reused.
   expect(values(await log.readNewest(topic, 100))).toEqual([9]);
   await log.publish(topic, [event(10)]);
   await waitFor('the next event', () => got.length === 11);
@@ -137,7 +137,7 @@ test('events that are old enough and that every group has handled are deleted, i
 
 test('old events stay until every group has handled them', async () => {
   await open({ retentionMs: 1000, trimIntervalMs: 5, flushIntervalMs: 5 });
-  await log.ensureTopics(['witness']);
+  await log.ensureTopics(['marker']);
   const gate = Promise.withResolvers<void>();
   const slow: LogEvent[] = [];
   await log.subscribe({
@@ -155,17 +155,17 @@ test('old events stay until every group has handled them', async () => {
   );
   const got = await consume('fast');
   await waitFor('the fast group', () => got.length === 5);
-  // When the other topic has lost events twice, a whole deletion run over both topics lies between.
+  // After two deletions in the marker topic, one run over both topics is complete.
   for (let look = 0; look < 2; look += 1) {
-    await log.publish('witness', [event(1), event(2)]);
+    await log.publish('marker', [event(1), event(2)]);
     nowMs += 10_000;
-    const trimmed = async () => (await log.readNewest('witness', 9)).length === 1;
+    const trimmed = async () => (await log.readNewest('marker', 9)).length === 1;
     await waitFor('old events of the other topic to go', trimmed);
   }
   gate.resolve();
   await waitFor('the slow group', () => slow.length === 5);
   expect(values(slow)).toEqual([0, 1, 2, 3, 4]);
-  await waitFor('old events to go', async () => (await log.readNewest(topic, 100)).length === 1);
+  await waitFor('the deletion of old events', async () => (await log.readNewest(topic, 100)).length === 1);
 });
 
 describe('a group that is not subscribed', () => {
@@ -177,7 +177,7 @@ describe('a group that is not subscribed', () => {
     time = createFakeTime();
     await open({ retentionMs, trimIntervalMs: hourMs / 2, flushIntervalMs: 0, time });
   };
-  /** When each group was last seen subscribed. */
+  /** When each group was last subscribed. */
   const groups = (): Record<string, unknown> =>
     Object.fromEntries(
       db.sql
@@ -185,7 +185,7 @@ describe('a group that is not subscribed', () => {
         .all()
         .map((row) => [row['name'], row['subscribed_at']]),
     );
-  /** Time passes, until the group `new` was seen: the other groups are judged in the same write. */
+  /** Advances time until the group `new` was seen: the same write updates the other groups. */
   const pass = async (ms: number) => {
     nowMs += ms;
     await waitFor('the group that is subscribed is seen', async () => {
@@ -210,7 +210,7 @@ describe('a group that is not subscribed', () => {
     await time.advance(0);
   });
 
-  test('holds back the deletion of old events for the retention only', async () => {
+  test('delays the deletion of old events for the retention period only', async () => {
     await pass(retentionMs);
     expect(Object.keys(groups())).toEqual(['new', 'old']);
     expect(log.unusedGroupAgeMs?.()).toBe(retentionMs);
@@ -221,20 +221,20 @@ describe('a group that is not subscribed', () => {
     expect(await log.lag('new', topic)).toBe(0);
   });
 
-  test('and is subscribed again within an hour after a long stop of the process continues', async () => {
+  test('that is subscribed again within an hour after a long stop of the process continues', async () => {
     await close();
     nowMs += 2 * retentionMs;
     await start();
     await time.advance(hourMs / 2);
     const [got, next] = [await consume('old'), await consume('new')];
-    await waitFor('what it has not handled', () => got.length === 2);
+    await waitFor('the unhandled events', () => got.length === 2);
     expect(values(got)).toEqual([1, 2]);
     await pass(hourMs);
     expect(Object.keys(groups())).toEqual(['new', 'old']);
     expect(next).toEqual([]);
   });
 
-  test('of an older release has the whole retention from the upgrade', async () => {
+  test('of an older release gets the whole retention period from the upgrade', async () => {
     await close();
     db = openEmbeddedDatabase({ directory });
     db.sql.exec('ALTER TABLE log_groups DROP COLUMN subscribed_at');
@@ -256,11 +256,11 @@ test('dead letters outlive ordinary events', async () => {
   const dead = deadLetterTopic(topic);
   for (const name of [topic, dead]) await log.publish(name, [event(1), event(2)]);
   nowMs += 2000;
-  await waitFor('old events to go', async () => (await log.readNewest(topic, 9)).length === 1);
+  await waitFor('the deletion of old events', async () => (await log.readNewest(topic, 9)).length === 1);
   expect(await log.readNewest(dead, 9)).toHaveLength(2);
 });
 
-test('an unknown topic is refused with an error that names it', async () => {
+test('an unknown topic is rejected with an error that names it', async () => {
   await open();
   await expect(log.publish('unheard-of', [event(1)])).rejects.toMatchObject({
     code: 'unavailable',
@@ -318,7 +318,7 @@ test.each([
   expect(values(afterRestart)).toEqual(published.map((_, i) => i));
 });
 
-test('an event whose transaction fails is not delivered; the next one gets its offset', async () => {
+test('an event is not delivered if its transaction fails; the next event gets its offset', async () => {
   await open();
   const got = await consume('g');
   await log.publish(topic, [event(1)]);

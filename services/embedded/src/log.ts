@@ -104,7 +104,7 @@ class EmbeddedLog implements EventLog {
     const topic = this.#topic(topicName);
     const append = () => topic.append(events, this.#db.clock.now());
     await Promise.all([
-      // Delivered once committed: what a group writes because of an event is never durable without the event.
+      // Events are delivered after the commit, so a group's write for an event is never durable without the event.
       this.#write(append, 'in-order').then((appended) => topic.advance(appended)),
       settle === 'durable' ? this.#durable() : undefined,
     ]);
@@ -133,7 +133,7 @@ class EmbeddedLog implements EventLog {
   }
 
   async committed(group: string, topicName: string): Promise<ReadonlyMap<number, number>> {
-    // As it is stored: after a crash the group begins there. What a reader stores next makes it durable, too.
+    // The stored position: the group continues there after a crash. The reader's next durable write makes it durable.
     const position = this.#topic(topicName).position(group);
     return new Map(position === undefined ? [] : [[0, position + 1]]);
   }
@@ -167,7 +167,7 @@ class EmbeddedLog implements EventLog {
     await this.#trimming;
     this.#time.clearTimer(this.#flushTimer);
     await this.#flush();
-    // A failed flush has scheduled the next one, which nobody would wait for.
+    // A failed flush has scheduled another flush, which must not run after the close.
     this.#time.clearTimer(this.#flushTimer);
   }
 
@@ -241,7 +241,7 @@ class EmbeddedLog implements EventLog {
     }
   }
 
-  /** Stores which groups are subscribed, and deletes those that were not for `keptMs`. */
+  /** Stores the subscribed groups, and deletes groups without a subscription for `keptMs`. */
   async #expireGroups(topic: LogTopic, keptMs: number): Promise<void> {
     const now = this.#db.clock.now();
     const hasBegun = this.#time.monotonicNow() - this.#openedAtMs >= groupCheckMs;
@@ -249,14 +249,14 @@ class EmbeddedLog implements EventLog {
     const isSubscribed = (name: string) => known?.get(name)?.subscribed === true;
     const groups = topic.groups();
     const seen = groups.filter(({ name, subscribedAtMs: atMs }) => {
-      // A time that is ahead comes from a clock that was set back.
+      // A time in the future was written before the clock was set back.
       return atMs === null || atMs > now || (isSubscribed(name) && atMs <= now - groupCheckMs);
     });
     const expired = groups.filter(({ name, subscribedAtMs: atMs }) => {
       return hasBegun && atMs !== null && atMs < now - keptMs && !isSubscribed(name);
     });
     if (seen.length + expired.length === 0) return;
-    // No group is subscribed meanwhile: the write begins in this turn of the event loop.
+    // No group subscribes in between, because the write starts in this event loop iteration.
     await this.#write(() => {
       for (const group of seen) topic.saveGroup({ ...group, subscribedAtMs: now });
       for (const { name } of expired) {
@@ -272,7 +272,7 @@ class EmbeddedLog implements EventLog {
     }
   }
 
-  /** A write whose failure the caller sees as transient; none throws after it has written something. */
+  /** A write; the caller gets a failure as a transient error. `work` must not throw after it has written. */
   async #write<T>(work: () => T, settle?: Settle): Promise<T> {
     try {
       return await this.#db.writeWhole(work, settle);

@@ -23,10 +23,10 @@ export const typeByte = {
   maxKey: 0xf0,
 } as const;
 
-/** Stands for an empty array where a value of an index is written. */
+/** Represents an empty array in index keys. */
 export const emptyArrayKey: unique symbol = Symbol('empty array');
 
-/** The place of a value's type in MongoDB's order of types (`typeByte`). */
+/** The rank of a value's type in MongoDB's order of types (`typeByte`). */
 export function typeOrder(value: unknown): number {
   switch (typeof value) {
     case 'number':
@@ -78,7 +78,7 @@ export function compareValues(a: unknown, b: unknown): number {
   return types === 0 ? Buffer.compare(encodeKey(a), encodeKey(b)) : types;
 }
 
-/** True when MongoDB counts both as equal: 1 and Long 1 are, documents whose fields have another order are not. */
+/** True if MongoDB compares both as equal: 1 and Long 1 are equal, documents with a different field order are not. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) {
@@ -116,7 +116,7 @@ export function keyText(value: unknown, direction: 1 | -1): string {
   return textWriter.takeText();
 }
 
-/** Text whose UTF-8 is itself, without a zero byte. */
+/** Printable ASCII: text that is equal to its UTF-8 encoding, without a zero byte. */
 const printable = /^[ -~]*$/;
 const stringType = String.fromCharCode(typeByte.string);
 const stringEnd = '\0\0';
@@ -135,7 +135,7 @@ export class KeyWriter {
     }
   }
 
-  /** Answers a copy of what was written, and empties the writer. */
+  /** Returns a copy of the written bytes, and clears the writer. */
   take(): Uint8Array {
     const bytes = new Uint8Array(this.#length);
     bytes.set(this.#bytes.subarray(0, this.#length));
@@ -289,7 +289,7 @@ export function afterPrefix(prefix: Uint8Array): Uint8Array {
   let end = prefix.length;
   while (end > 0 && prefix[end - 1] === 0xff) end -= 1;
   if (end === 0) return Uint8Array.of(0xff, 0xff);
-  // A copy, also of a Buffer, whose `slice` is none.
+  // `slice` of a Buffer does not copy.
   const key = new Uint8Array(prefix.subarray(0, end));
   key[end - 1] = (key[end - 1] as number) + 1;
   return key;

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { paced } from './pace.ts';
 
-test('work with pauses ends after the current piece when it is told to stop', async () => {
+test('work with pauses ends after the current portion on a stop', async () => {
   const stopping = new AbortController();
   let pieces = 0;
   await paced(async () => {

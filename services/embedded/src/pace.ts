@@ -1,6 +1,6 @@
 import { systemTime, type Time } from '@headset-cloud/kit/clock.ts';
 
-/** A pause lasts so many times as long as the work before it: calls go first (ADR 0045). */
+/** Duration of a pause as a multiple of the work before it, so that calls have priority (ADR 0045). */
 const pausePerWork = 4;
 
 /** Repeats small pieces of work with pauses, until one returns false or `signal` is aborted. */

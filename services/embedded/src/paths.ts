@@ -9,9 +9,9 @@ export function isPlace(part: string): boolean {
 }
 
 /**
- * True when `test` holds for some value at the path, found as MongoDB finds it: an array on the way
- * stands for each of its documents; an array at the end for each of its items (unless `intoItems` is
- * false) and for itself. A missing field is tested as undefined. `from`: index of the part to begin with.
+ * True if `test` is true for at least one value at the path, by MongoDB's rules. An array within the path means each of
+ * its documents. An array at the end means the array itself and, unless `intoItems` is false, each of its items. A
+ * missing field is tested as undefined. `from`: index of the first part.
  */
 export function anyValueAt(
   document: unknown,

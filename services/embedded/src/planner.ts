@@ -3,17 +3,17 @@ import { type Condition, implies, readConditions } from './conditions.ts';
 import type { IndexSpec } from './index-spec.ts';
 import { afterPrefix, encodeKey, typeOrder } from './order.ts';
 
-/** A range of index keys: `lower` is in it, `upper` is not; the first `prefixLength` bytes of all are the same. */
+/** A range of index keys, `lower` inclusive, `upper` exclusive; the first `prefixLength` bytes of all are equal. */
 export interface KeyRange {
   readonly lower: Uint8Array;
   readonly upper: Uint8Array;
   readonly prefixLength: number;
 }
 
-/** What the planner needs to know of an index. */
+/** Properties of an index that the planner uses. */
 export interface PlannedIndex {
   readonly spec: IndexSpec;
-  /** True when some document has, or had, an array in one of the fields: it may have several keys. */
+  /** True if some document has, or had, an array in one of the fields: the document may have several keys. */
   readonly multikey: boolean;
 }
 
@@ -30,18 +30,18 @@ export type Plan<I extends PlannedIndex> =
       readonly ranges: readonly KeyRange[];
       /** Scans from the last key to the first. */
       readonly reverse: boolean;
-      /** True when the range scan (of several ranges: merged) returns documents in the query's sort order. */
+      /** True if the range scan (of several ranges: merged) returns documents in the query's sort order. */
       readonly sorted: boolean;
     }
-  /** The documents of all plans: one for each branch of an `$or`. */
+  /** The documents of all plans: one plan for each branch of an `$or`. */
   | { readonly kind: 'union'; readonly plans: readonly Plan<I>[] };
 
-/** Most ranges of a plan: where the next field would make more, the index is used up to the field before. */
+/** Maximum number of ranges in a plan: if the next field would exceed it, only the fields before are used. */
 const maxRanges = 1000;
-/** Most ranges that are merged into one order. */
+/** Maximum number of ranges that are merged into one order. */
 const maxMerged = 64;
 
-/** Chooses the index that leaves the fewest documents to read and, where it can, returns them sorted. */
+/** Chooses the index that leaves the fewest documents to read and, if possible, returns them sorted. */
 export function planQuery<I extends PlannedIndex>(
   filter: Document,
   sort: SortOrder,
@@ -90,7 +90,7 @@ interface Narrowed {
   readonly ranges: KeyRange[];
   /** Number of leading index fields that the filter compares for equality (with one or several values). */
   readonly points: number;
-  /** True when the field after those has a lower or an upper bound. */
+  /** True if the next field has a lower or an upper bound. */
   readonly bounded: boolean;
   /** Paths that the filter compares for equality with exactly one value. */
   readonly single: ReadonlySet<string>;
@@ -123,9 +123,9 @@ function narrow(conditions: ReadonlyMap<string, Condition>, index: PlannedIndex)
   return { ranges, points, bounded: false, single };
 }
 
-/** The range of keys that begin with `prefix` and whose next field is within the condition's bounds, and of their type. */
+/** The range of keys that begin with `prefix` and continue with a value of the bounds' type within the bounds. */
 function bound(prefix: Uint8Array, condition: Condition, direction: 1 | -1, multikey: boolean): KeyRange {
-  // One item of an array may meet the lower bound and another the upper: the index can use one bound only.
+  // Different items of an array may meet the lower and the upper bound, so the index can use one bound only.
   const upper = multikey && condition.lower ? undefined : condition.upper;
   const type = typeOrder((condition.lower ?? condition.upper)?.value);
   const key = (value: unknown) => concat(prefix, oriented(encodeKey(value), direction));
@@ -141,14 +141,14 @@ function bound(prefix: Uint8Array, condition: Condition, direction: 1 | -1, mult
   };
 }
 
-/** Scan direction in which the index returns the sort order: 1 forwards, -1 backwards; undefined if neither does. */
+/** Scan direction in which the index returns the sort order: 1 forwards, -1 backwards; undefined if neither. */
 function sortDirection(
   sort: SortOrder,
   spec: IndexSpec,
   points: number,
   single: ReadonlySet<string>,
 ): 1 | -1 | undefined {
-  // Fields with several values do not matter for the order: the ranges of the values are merged.
+  // Fields with several values do not affect the order: the ranges of the values are merged.
   let at = points;
   let scanDirection: 1 | -1 | undefined;
   for (const [path, direction] of sort) {

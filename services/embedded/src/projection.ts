@@ -2,14 +2,14 @@ import type { Document } from 'mongodb';
 import { serverError } from './store-errors.ts';
 import { assign, cloneValue, isDocument } from './values.ts';
 
-/** Makes what the caller gets of a stored document: always a copy. */
+/** Returns the projected fields of a stored document, always as a copy. */
 export type Projection = (document: Document) => Document;
 
 interface Tree extends Map<string, Tree | true> {}
 
 /**
- * Compiles a projection: fields and dotted paths to include, or to leave out, and `_id` either way;
- * without one, the whole document. Throws the server's error for a mixture, and for any other form.
+ * Compiles a projection: fields and dotted paths to include or to exclude, with `_id` in either case. Default: the whole
+ * document. Throws MongoDB's error for a mixture and for any other form.
  */
 export function compileProjection(projection: Document | undefined): Projection {
   if (!projection || Object.keys(projection).length === 0) return cloneValue;

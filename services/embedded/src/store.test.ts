@@ -63,14 +63,14 @@ async function fill(): Promise<void> {
   );
 }
 
-/** How many documents an operation looked at. */
+/** Number of documents that an operation examined. */
 async function examined(operation: () => Promise<unknown>): Promise<number> {
   const before = store.statistics.documentsExamined;
   await operation();
   return store.statistics.documentsExamined - before;
 }
 
-describe('a query with an index reads the documents that it answers, not the collection', () => {
+describe('a query with an index reads only the documents that it returns', () => {
   beforeEach(fill);
   const find = (filter: object, options: object = {}) =>
     examined(() => jobs.find(filter as never, options as never).toArray());
@@ -82,7 +82,7 @@ describe('a query with an index reads the documents that it answers, not the col
     expect(await find({}, { sort: { _id: -1 }, limit: 3 })).toBe(3);
   });
 
-  it('by a compound index: equality with range, with the order it gives in both directions, with a limit', async () => {
+  it('by a compound index: equality with range, with its order in both directions, with a limit', async () => {
     expect(await find({ device: 'device-1' })).toBe(100);
     expect(await find({ device: 'device-1', number: 501 })).toBe(1);
     expect(await find({ device: 'device-1', number: { $gte: 900, $lt: 950 } })).toBe(5);
@@ -93,7 +93,7 @@ describe('a query with an index reads the documents that it answers, not the col
     );
   });
 
-  it('by a list of values, whose ranges are merged into the sort order', async () => {
+  it('by a list of values, with ranges merged into the sort order', async () => {
     const filter = { state: { $in: ['published', 'done'] } };
     const options = { sort: { number: 1 }, limit: 10 };
     const found = await jobs.find(filter, options as never).toArray();
@@ -101,7 +101,7 @@ describe('a query with an index reads the documents that it answers, not the col
     expect(await find(filter, options)).toBe(10);
   });
 
-  it('by a partial index where the filter implies it, and not otherwise', async () => {
+  it('by a partial index only if the filter implies it', async () => {
     expect(await find({ state: 'published', due: { $lte: minutes(250) } }, { sort: { due: 1 } })).toBe(3);
     expect(await find({ state: 'published' }, { sort: { due: -1 }, limit: 2 })).toBe(2);
     expect(await jobs.countDocuments({ due: { $lte: minutes(250) } })).toBe(251);
@@ -125,7 +125,7 @@ describe('a query with an index reads the documents that it answers, not the col
     expect(await find({ number: { $gte: 990 } }, { sort: { _id: 1 } })).toBe(10);
   });
 
-  it('by $or when each branch has an index', async () => {
+  it('by $or if each branch has an index', async () => {
     expect(await find({ $or: [{ _id: 'job-0007' }, { device: 'device-3', number: 13 }] })).toBe(2);
   });
 
@@ -152,7 +152,7 @@ describe('a query with an index reads the documents that it answers, not the col
 });
 
 describe('documents of callers are copies', () => {
-  it('a document given or answered can be changed without changing the store', async () => {
+  it('a document that was passed or returned can be changed without changing the store', async () => {
     const given: Job = { _id: 'a', device: 'd', state: 's', number: 1, outbox: [{ due: minutes(1) }] };
     await jobs.insertOne(given);
     given.outbox?.[0]?.due.setTime(0);
@@ -169,7 +169,7 @@ describe('documents of callers are copies', () => {
     expect(again?.outbox).toEqual([{ due: minutes(1) }, { due: minutes(2) }]);
   });
 
-  it('a cursor continues, in order and without repeating, while documents come and go', async () => {
+  it('a cursor continues in order and without repetition while documents are inserted and deleted', async () => {
     await fill();
     const seen: number[] = [];
     for await (const job of jobs.find({ device: 'device-1' }, { sort: { number: 1 } })) {
@@ -259,7 +259,7 @@ describe('no caller sees a change that a crash could undo', () => {
     expect(await twice()).toBe(1);
   });
 
-  it('a unique index that documents violate is not made', async () => {
+  it('a unique index that documents violate is not created', async () => {
     await jobs.insertMany([1, 2].map((n) => ({ _id: `${n}`, device: 'same', state: 's', number: n })));
     const error = await jobs.createIndexes([{ key: { device: 1 }, unique: true }]).catch((e: unknown) => e);
     expect(isDuplicateKey(error)).toBe(true);
@@ -268,12 +268,12 @@ describe('no caller sees a change that a crash could undo', () => {
   });
 });
 
-it('a write that cannot be made is refused alone: the others of its turn stay', async () => {
+it('an invalid write is rejected alone; the other writes of its event loop iteration stay', async () => {
   const job = (_id: string, number: number): Job => ({ _id, device: 'd', state: 's', number });
   await jobs.insertOne(job('a', 1));
   const turn = [
     jobs.updateOne({ _id: 'a' }, { $set: { state: 'first' } }),
-    // The store cannot order code: this is no error of a server's.
+    // The store cannot sort code values: this is not a server error.
     jobs.insertOne({ ...job('b', 2), _id: new Code('1') } as never),
     jobs.updateOne({ _id: 'a' }, { $inc: { state: 1 } } as never),
     jobs.insertOne(job('a', 3)),
@@ -305,7 +305,7 @@ it('a document is found by its _id whatever was deleted and inserted before', as
     expect(await things.findOne({ _id: one })).toMatchObject({ text: 'first' });
     await things.deleteOne({ _id: one });
     expect(await things.findOne({ _id: one })).toBeNull();
-    // It gets the record number of the deleted one.
+    // The new document gets the record number of the deleted one.
     await things.insertOne({ _id: other, text: 'other' });
     expect(await things.findOne({ _id: other })).toMatchObject({ text: 'other' });
     expect(await things.findOne({ _id: one })).toBeNull();
@@ -317,7 +317,7 @@ it('a document is found by its _id whatever was deleted and inserted before', as
   }
 });
 
-it('what was just inserted belongs to the store: a caller that changes its object or the answer changes nothing', async () => {
+it('the store has a copy of an inserted document: changes of the caller’s object or of the result do not affect it', async () => {
   const job = { _id: 'a', device: 'd', state: 's', number: 1, outbox: [{ due: minutes(1) }] };
   await jobs.insertOne(job);
   job.outbox[0]?.due.setTime(0);
@@ -350,7 +350,7 @@ describe('TTL indexes', () => {
   });
 });
 
-describe('what the embedded store does not have is refused by name', () => {
+describe('an unsupported feature is rejected by name', () => {
   beforeEach(() => jobs.insertOne({ _id: 'a', device: 'd', state: 's', number: 1 }));
 
   it.each([
@@ -427,7 +427,7 @@ describe('a large bulk', () => {
 
   it('lets other work run between its portions', async () => {
     const bulk = jobs.insertMany(many);
-    // Counted as it takes effect: until it is durable, a slow disk lets the whole bulk pass.
+    // Counted when the write takes effect: before it is durable, a slow disk could let the whole bulk pass.
     const between = jobs.insertOne({ ...job(1000), state: 'between' });
     const whenBetween = jobs.countDocuments({});
     await between;
@@ -440,7 +440,7 @@ describe('a large bulk', () => {
     [true, 301, [301]],
     [false, 498, [301, 402]],
   ])(
-    'reports refused writes by their index in the bulk (ordered: %s)',
+    'reports rejected writes by their index in the bulk (ordered: %s)',
     async (ordered, inserted, refused) => {
       await jobs.insertMany([job(301), job(402)]);
       const error = await jobs.insertMany(many, { ordered }).catch((e) => e);

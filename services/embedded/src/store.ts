@@ -11,18 +11,18 @@ import { createJournal, IndexBuffer } from './index-buffer.ts';
 
 /** The embedded document store: a StoreConnection without a server (rule C5). */
 export interface EmbeddedStoreConnection extends StoreConnection {
-  /** Counts of what queries have read. */
+  /** Counters of what queries have read. */
   readonly statistics: QueryStatistics;
-  /** Deletes now the documents whose TTL index has expired; answers how many. */
+  /** Deletes the expired documents of TTL indexes; returns their number. */
   sweepExpired(): Promise<number>;
 }
 
-/** Interval between two sweeps, milliseconds. MongoDB's is 60 s; neither promises when a document is deleted. */
+/** Interval between two sweeps, milliseconds. MongoDB's is 60 s; neither guarantees when a document is deleted. */
 const defaultSweepMs = 30_000;
 
 /**
- * The document store in `db`. Services use it as they use the driver's databases; the contract suite
- * compares both. `close` ends the sweeps; `db` stays open, and whoever opened it closes it.
+ * The document store in `db`. Services use it like the driver's databases; the contract suite
+ * compares both. `close` ends the sweeps; `db` stays open until its opener closes it.
  */
 export function createEmbeddedStore(
   db: EmbeddedDatabase,
@@ -79,7 +79,7 @@ function startSweeper(
     return running;
   };
   const timer = time.setInterval(() => {
-    // `notReady` reports a failing disk; the next sweep deletes what this one left.
+    // `notReady` reports a failing disk; the next sweep deletes the remaining documents.
     if (!stopping.signal.aborted) run().catch(() => {});
   }, everyMs);
   timer.unref();

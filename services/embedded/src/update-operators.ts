@@ -4,14 +4,14 @@ import { compareValues, sameValue, typeByte, typeOrder } from './order.ts';
 import { serverError } from './store-errors.ts';
 import { cloneValue, isDocument, normalise } from './values.ts';
 
-/** Answered by an operator that leaves its field as it is. */
+/** Result of an operator that does not change its field. */
 export const unchanged: unique symbol = Symbol('unchanged');
-/** Answered by an operator that removes its field. */
+/** Result of an operator that removes its field. */
 export const removed: unique symbol = Symbol('removed');
 
 /**
- * Answers a field's new value, or `unchanged` or `removed`. `current` is undefined when the field is
- * missing; `inserting` is true while an upsert's document is made.
+ * Returns a field's new value, `unchanged` or `removed`. `current` is undefined if the field is missing; `inserting` is
+ * true for the insert of an upsert.
  */
 export type UpdateOperator = (
   current: unknown,
@@ -58,7 +58,7 @@ function increment(current: unknown, operand: unknown, path: string): unknown {
   return sameValue(next, current) ? unchanged : next;
 }
 
-/** The sum of two numbers or Longs; exact where one is a Long and the other an integer. */
+/** The sum of two numbers or Longs; exact for a Long and an integer. */
 function sum(a: unknown, b: unknown): unknown {
   if (!(a instanceof Long) && !(b instanceof Long)) return (a as number) + (b as number);
   const exact = [a, b].every((n) => n instanceof Long || Number.isInteger(n));

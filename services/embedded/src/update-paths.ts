@@ -4,7 +4,7 @@ import { plainValueAt } from './paths.ts';
 import { serverError } from './store-errors.ts';
 import { isDocument } from './values.ts';
 
-/** The path with each `$` replaced by the array index that `find` answers for the array before it. */
+/** The path with each `$` replaced by the array index that `find` returns for the array before it. */
 export function matchedPath(parts: readonly string[], find: (arrayPath: string) => number): string[] {
   const path: string[] = [];
   for (const part of parts) path.push(part === '$' ? String(find(path.join('.'))) : part);
@@ -12,9 +12,9 @@ export function matchedPath(parts: readonly string[], find: (arrayPath: string) 
 }
 
 /**
- * Answers, for an array's path, the index of the first item that meets the filter's conditions on that
- * array; remembered, so that a later change of the same update means the same item. Throws the server's
- * error when the filter has no condition on the array, or no item meets them.
+ * Returns a function that maps an array's path to the index of the first item that meets the filter's conditions on the
+ * array. The index is cached, so that all changes of one update apply to the same item. Throws MongoDB's error if the
+ * filter has no condition on the array, or no item meets the conditions.
  */
 export function positionFinder(document: Document, filter: Document): (arrayPath: string) => number {
   const found = new Map<string, number>();
@@ -36,7 +36,7 @@ export function positionFinder(document: Document, filter: Document): (arrayPath
   };
 }
 
-/** The filter's conditions on an array, on a document whose field `items` is that array. */
+/** The filter's conditions on an array, rewritten for a document with the array in its field `items`. */
 function conditionsOn(filter: Document, arrayPath: string): Document[] {
   return Object.entries(filter).flatMap(([path, condition]): Document[] => {
     if (path === '$and' && Array.isArray(condition)) {

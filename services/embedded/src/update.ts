@@ -8,10 +8,10 @@ import { matchedPath, positionFinder } from './update-paths.ts';
 import { assign, isDocument, ownField } from './values.ts';
 
 /**
- * Changes `document` in place and answers the names of its top-level fields that are now different
- * (none: the update changed nothing). What lies below its fields is copied before it is changed, so that
- * `document` may share it with another. `inserting`: the document is one that an upsert makes. Throws the
- * server's error; then `document` may be half changed, and is to be thrown away.
+ * Changes `document` in place and returns the names of its changed top-level fields
+ * (none: the update changed nothing). Values below the fields are copied before a change, so that
+ * `document` may share them with another document. `inserting`: an upsert creates the document. Throws the
+ * server's error; `document` may then be partly changed, and must be discarded.
  */
 export type Update = (document: Document, inserting: boolean) => readonly string[];
 
@@ -23,7 +23,7 @@ interface Change {
   readonly operator: UpdateOperator;
 }
 
-/** Compiles a normalised update. `filter` found the document: it tells what the positional `$` means. */
+/** Compiles a normalised update. `filter` found the document and determines the positional `$`. */
 export function compileUpdate(update: Document, filter: Document): Update {
   const changes = listChanges(update);
   refuseConflicts(changes);
@@ -111,7 +111,7 @@ function refuseConflicts(changes: readonly Change[]): void {
   }
 }
 
-/** Answers whether it has changed something. `own`: the parts of `document` that it does not share; added to. */
+/** Returns whether the change changed something. `own`: the parts of `document` that are not shared; extended here. */
 function applyAt(
   document: Document,
   change: Change,
@@ -119,7 +119,7 @@ function applyAt(
   inserting: boolean,
   own: Set<unknown>,
 ): boolean {
-  // $unset and $pull make no documents on the way to their field. Where a value on the way is no
+  // $unset and $pull create no documents on the path to their field. If a value on the path is no
   // document, $unset and an idle $setOnInsert do nothing; any other operator is an error.
   const idle = change.name === '$setOnInsert' && !inserting;
   const quiet = idle || change.name === '$unset';
@@ -156,7 +156,7 @@ function applyAt(
   return true;
 }
 
-/** A copy of an array or a document, with the same values in it; any other value itself. */
+/** A shallow copy of an array or a document; any other value itself. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return [...value];
   return isDocument(value) ? { ...value } : value;
@@ -191,7 +191,7 @@ function note(touched: string[], parts: readonly string[]): void {
   if (!touched.includes(top)) touched.push(top);
 }
 
-/** Runs a change that may reach `_id`. Throws the server's error when `_id` is another afterwards. */
+/** Runs a change that may change `_id`. Throws the server's error if `_id` has changed. */
 function guardId(document: Document, change: () => readonly string[]): readonly string[] {
   const before = document['_id'];
   const touched = change();
@@ -204,7 +204,7 @@ function guardId(document: Document, change: () => readonly string[]): readonly 
   return touched;
 }
 
-/** The fields that an upsert's document takes from its filter: those that the filter compares for equality. */
+/** The fields that an upsert's document takes from its filter: fields that the filter compares for equality. */
 export function upsertBase(filter: Document): Document {
   const base: Document = {};
   const take = (part: Document): void => {

@@ -33,8 +33,7 @@ export function decodeDocument(bytes: Uint8Array): Document {
 }
 
 /**
- * A deep copy of a normalised value. Values that cannot be changed in place (ObjectId, Long, Timestamp
- * and the like) are shared.
+ * A deep copy of a normalised value. Immutable values (ObjectId, Long, Timestamp and similar) are shared.
  */
 export function cloneValue<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 
 /**
  * Syncs SQLite's write-ahead log to disk without blocking the event loop. With `synchronous = NORMAL` a
- * COMMIT only hands its frames to the operating system; after this sync they survive a power failure, as
- * with FULL: when SQLite opens the file it recovers every commit whose frames are complete.
+ * COMMIT only writes its frames to the operating system's cache. After this sync they survive a power failure, as with
+ * FULL: at the next start SQLite recovers every commit with complete frames.
  */
 export class WalSync {
   readonly #path: string;

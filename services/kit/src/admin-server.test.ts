@@ -8,7 +8,7 @@ import { defaultListeners } from './listeners/http-listener.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { createMetrics } from './process-metrics.ts';
 
-/** Which names the admin listener answers to (docs/rules.md, rule C17). */
+/** Host names that the admin listener accepts (docs/rules.md, rule C17). */
 
 const listeners: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -63,7 +63,7 @@ it('shows the other values while one of them hangs', async () => {
 });
 
 // protects against operators/host
-it('without a token it answers to names of this machine only', async () => {
+it('without a token it accepts names of this machine only', async () => {
   const call = await listener(undefined);
   for (const host of [
     'localhost',
@@ -89,7 +89,7 @@ it('without a token it answers to names of this machine only', async () => {
 });
 
 // protects against operators/token
-it('with a token the name does not count, and the token does', async () => {
+it('with a token configured, any host name is accepted with the token', async () => {
   const call = await listener('a-token-of-the-test');
   expect(await call('devices.headset.svc')).toBe(401);
   expect(await call('devices.headset.svc', { authorization: 'Bearer a-token-of-the-test' })).toBe(200);
@@ -97,7 +97,7 @@ it('with a token the name does not count, and the token does', async () => {
 });
 
 // protects against operators/host
-it('an absolute-form target is read as its path, and its host counts instead of the header', async () => {
+it('an absolute-form target is read as its path, and its host replaces the Host header', async () => {
   const call = await listener(undefined);
   expect(await call('localhost', {}, 'http://localhost:9100/status')).toBe(200);
   expect(await call('other.example', {}, 'http://localhost:9100/metrics?x=1')).toBe(200);
@@ -112,7 +112,7 @@ function logged() {
 }
 
 // protects against operators/token, operators/host, operators/log-flood
-it('counts each refusal by its reason, and logs from where, the first at once and no flood', async () => {
+it('counts each rejection by its reason, and logs the client address, at once for the first and at a limited rate', async () => {
   const [metrics, others] = [createMetrics('test'), createMetrics('test')];
   const { lines, logger } = logged();
   const proxies = new BlockList();
@@ -143,7 +143,7 @@ it('counts each refusal by its reason, and logs from where, the first at once an
 });
 
 // protects against operators/metrics-token
-it('takes the token before its own everywhere, and that of the metrics for them only', async () => {
+it('accepts the former token everywhere, and the metrics token for metrics only', async () => {
   const call = await listener('a-token-of-the-test', {
     tokenBefore: 'the-token-until-now',
     metricsToken: 'for-prometheus-only',

@@ -19,12 +19,12 @@ import type { Logger } from './logger.ts';
 import { createRefusals } from './refusals.ts';
 import type { RpcBinding } from './rpc/types.ts';
 
-/** Longer than a slow command pauses between two calls: a connection that closes as one is sent fails it. */
+/** Longer than a slow command pauses between two calls: a call fails if its connection closes at the same moment. */
 const idleMs = 65_000;
 
 /**
- * A value whose store has not answered by then is left out. Prometheus gives up all values of a process after 10 s,
- * unless told otherwise.
+ * Time limit for reading a metric's value from a store. A metric without a value is left out. By default, Prometheus
+ * drops the whole scrape of a process after 10 s.
  */
 const defaultScrapeMs = 3000;
 
@@ -34,35 +34,35 @@ export interface AdminServerOptions {
   readonly service: string;
   readonly listen: ListenAddress;
   /**
-   * Bearer token that every path but the health checks demands; required when listening beyond loopback.
+   * Bearer token for every path except the health checks; required when the listener is not on loopback.
    */
   readonly token: string | undefined;
-  /** The token that `token` replaces: accepted as well. */
+  /** The former token, which is also accepted. */
   readonly tokenBefore?: string | undefined;
-  /** Reads /metrics and nothing else. */
+  /** Token for /metrics only. */
   readonly metricsToken?: string | undefined;
   readonly bindings: readonly RpcBinding[];
   readonly metrics: Registry;
   /** Reasons why the process is not ready; empty when it is. */
   readonly notReady: () => string[];
-  /** What it continues without; absent: nothing is watched. */
+  /** Dependencies that are unavailable while the process is ready; absent: nothing is watched. */
   readonly warnings?: () => Warning[];
   readonly logger: Logger;
   readonly listeners?: Listeners;
-  /** For how long a value of /metrics may be looked for; milliseconds. */
+  /** Time limit for the values of /metrics that come from a store; milliseconds. */
   readonly scrapeMs?: number;
 }
 
-/** What a process tells operators of itself, as JSON. */
+/** State of a process as JSON, for operators. */
 export interface ProcessStatus {
   readonly service: string;
-  /** The platform's version that it runs. */
+  /** Version of the platform. */
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
   /** Why it is not ready; empty when it is. */
   readonly notReady: readonly string[];
-  /** What it continues without; absent in release 0.1.0. */
+  /** Dependencies that are unavailable while the process is ready; absent in release 0.1.0. */
   readonly warnings?: readonly Warning[];
 }
 
@@ -109,7 +109,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!token && !isOfThisMachine(request.headers.host)) {
-      // A page in an operator's browser reaches loopback by a name of its own (DNS rebinding).
+      // DNS rebinding: a page in an operator's browser can reach loopback under another host name.
       refused('host', request);
       return send(
         response,
@@ -130,7 +130,7 @@ export function createAdminServer(options: AdminServerOptions): Component & { po
       );
     }
     const tokens = [token, options.tokenBefore, path === '/metrics' ? options.metricsToken : undefined];
-    if (token && !tokens.some((one) => one !== undefined && bears(request, one))) {
+    if (token && !tokens.some((one) => one !== undefined && carriesToken(request, one))) {
       refused(request.headers.authorization === undefined ? 'token_missing' : 'token_wrong', request);
       response.setHeader('www-authenticate', 'Bearer');
       return send(
@@ -195,8 +195,8 @@ function addRoutes(router: ConnectRouter, binding: RpcBinding, logger: Logger): 
 }
 
 /**
- * The tokens of a process's configuration, by the names of AdminServerOptions. Throws ConfigError when the token that
- * reads metrics is one of the operators'.
+ * The tokens in a process's configuration, named as in AdminServerOptions. Throws ConfigError if the metrics token
+ * equals one of the operators' tokens.
  */
 export function adminTokensOf(config: {
   readonly ADMIN_TOKEN?: string | undefined;
@@ -206,18 +206,18 @@ export function adminTokensOf(config: {
   const { ADMIN_TOKEN, ADMIN_TOKEN_BEFORE, METRICS_TOKEN } = config;
   if (METRICS_TOKEN !== undefined && [ADMIN_TOKEN, ADMIN_TOKEN_BEFORE].includes(METRICS_TOKEN)) {
     const reason =
-      'METRICS_TOKEN is the operators’ token: whoever reads metrics could make their calls. Draw another one. Example: METRICS_TOKEN=another-long-random-text';
+      'METRICS_TOKEN is the operators’ token: everybody who reads metrics could make operator calls. Generate another token. Example: METRICS_TOKEN=another-long-random-text';
     throw new ConfigError([{ setting: 'METRICS_TOKEN', reason }]);
   }
   return { token: ADMIN_TOKEN, tokenBefore: ADMIN_TOKEN_BEFORE, metricsToken: METRICS_TOKEN };
 }
 
-/** Whether a Host header names this machine, with any port. HTTP/1.1 demands the header. */
+/** True if a Host header names this machine, with any port. HTTP/1.1 requires the header. */
 function isOfThisMachine(host: string | undefined): boolean {
   return host !== undefined && /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i.test(host);
 }
 
-function bears(request: IncomingMessage, token: string): boolean {
+function carriesToken(request: IncomingMessage, token: string): boolean {
   const given = Buffer.from(request.headers.authorization ?? '');
   const wanted = Buffer.from(`Bearer ${token}`);
   return given.length === wanted.length && timingSafeEqual(given, wanted);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Wall clock and monotonic clock as the domain sees them: passed in, so that tests set them. */
+/** Wall clock and monotonic clock, as a parameter, so that tests can set them. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -49,7 +49,7 @@ export const systemTime: Time = {
 /** The machine's clocks. */
 export const systemClock: Clock = systemTime;
 
-/** Milliseconds of the monotonic clock, or of one that is assumed never to step. */
+/** Milliseconds of the monotonic clock, or of the wall clock if there is no monotonic clock. */
 export function monotonicMs(clock: Clock): number {
   return clock.monotonicNow?.() ?? clock.now();
 }

@@ -3,11 +3,11 @@ import { kafkaSecurityConfig } from './eventlog/kafka-security.ts';
 import { processConfig } from './process-config.ts';
 import { rpcSecurityConfig } from './rpc/security.ts';
 
-/** Keys that every process of the platform knows. */
+/** Keys of every process of the platform. */
 export const commonConfig = {
   ...processConfig,
   DEAD_LETTERS_KEEP_DAYS: integer({
-    doc: 'For how long an event that could not be handled is kept for an operator, and after its replay or discard, in days; one that waits for an upgrade stays.',
+    doc: 'Retention period of a dead letter while it waits for an operator, and again after its replay or discard; days. An event that waits for an upgrade is not deleted.',
     example: '30',
     default: 30,
     min: 1,
@@ -15,10 +15,10 @@ export const commonConfig = {
   }),
 } as const;
 
-/** Keys of the services that seal what they store (`defineSealingService`). */
+/** Keys of the services that encrypt stored values (`defineSealingService`). */
 export const sealingConfig = {
   SECRET_KEY: text({
-    doc: 'Encrypts authentication keys and client secrets at rest; losing it loses them.',
+    doc: 'Key that encrypts authentication keys and client secrets at rest. If the key is lost, they are lost.',
     example: '64 random hexadecimal digits (openssl rand -hex 32)',
     required: true,
     secret: true,
@@ -27,7 +27,7 @@ export const sealingConfig = {
     form: 'at least 32 characters',
   }),
   SECRET_KEY_OTHERS: text({
-    doc: 'Keys that open what they sealed, but seal nothing, one a line: the next SECRET_KEY while processes change over, and the former one until `ctl secrets reseal` has moved everything.',
+    doc: 'Keys that decrypt but do not encrypt, one per line: the next SECRET_KEY while processes change to it, and the previous SECRET_KEY until `ctl secrets reseal` has re-encrypted all values.',
     example: 'the-next-or-the-former-SECRET_KEY',
     secret: true,
     random: true,
@@ -36,7 +36,7 @@ export const sealingConfig = {
   }),
 } as const;
 
-/** The services' addresses, how services know each other, and the keepalive after which one counts as unreachable. */
+/** The services' addresses, mutual authentication of services, and the keepalive that detects an unreachable service. */
 export const addressConfig = {
   ...rpcSecurityConfig,
   RPC_KEEPALIVE_MS: integer({
@@ -47,7 +47,7 @@ export const addressConfig = {
     max: 600_000,
   }),
   RPC_KEEPALIVE_TIMEOUT_MS: integer({
-    doc: 'A connection whose keepalive ping is unanswered for this long is closed and opened again; milliseconds.',
+    doc: 'Time without an answer to a keepalive ping after which the connection is closed and reopened; milliseconds.',
     example: '5000',
     default: 5000,
     min: 100,
@@ -98,7 +98,7 @@ export const addressConfig = {
 /** Keys of a process that runs one service on MongoDB and Kafka. */
 export const distributedConfig = {
   RPC_CONNECTION_AGE_MS: integer({
-    doc: 'How old a connection of another service may become; then its calls end, and it is opened again by DNS. So an added pod gets calls after this and the lifetime of the DNS answer; milliseconds.',
+    doc: 'Maximum age of a connection from another service. After it, open calls end and the caller resolves DNS and connects again. So a new pod gets calls after this time plus the TTL of the DNS answer; milliseconds.',
     example: '60000',
     default: 60_000,
     min: 100,
@@ -118,7 +118,7 @@ export const distributedConfig = {
     form: 'a mongodb:// address',
   }),
   SCHEMA: choice({
-    doc: 'How indexes and topics are made. `run`: each service makes its own when it starts; `wait`: services/prepare makes all, and services wait for it, not ready.',
+    doc: 'Who creates indexes and topics. `run`: each service creates its own at start; `wait`: services/prepare creates all, and services wait for it, not ready.',
     example: 'wait',
     default: 'run',
     words: ['run', 'wait'],
@@ -138,7 +138,7 @@ export const distributedConfig = {
     form: 'a list of host:port',
   }),
   KAFKA_PREFIX: text({
-    doc: 'Begins the names of all topics and consumer groups, so that several platforms may share a broker; the same for all processes of a platform, none by default. Another prefix on a platform that runs makes new, empty topics.',
+    doc: 'Prefix of all topics and consumer groups, so that several platforms can share a broker; the same for all processes of a platform, empty by default. Changing the prefix of a running platform creates new, empty topics.',
     example: 'staging.',
     pattern: /^[A-Za-z0-9._-]{1,64}$/,
     form: '1 to 64 of A-Z, a-z, 0-9, ., _ and -',
@@ -152,14 +152,14 @@ export const distributedConfig = {
     max: 1000,
   }),
   KAFKA_REPLICATION_FACTOR: integer({
-    doc: 'Replicas of a topic when it is created; 3 in production, 1 on a single broker, of which a process warns in production.',
+    doc: 'Replicas of a topic when it is created: 3 in production, 1 on a single broker. In production, a process logs a warning if the value is 1.',
     example: '3',
     default: 3,
     min: 1,
     max: 9,
   }),
   KAFKA_SESSION_TIMEOUT_MS: integer({
-    doc: 'A consumer that sends no heartbeat for this long loses its partitions to others; milliseconds. Brokers refuse less than their group.min.session.timeout.ms (6000 by default).',
+    doc: 'A consumer that sends no heartbeat for this long loses its partitions to others; milliseconds. Brokers reject a value below their group.min.session.timeout.ms (6000 by default).',
     example: '6000',
     default: 6000,
     min: 1000,

@@ -20,7 +20,7 @@ describe('a lease in the configuration', () => {
     expect(readConfig(spec, { LEASE_MS: '2000', NODE_ENV: 'test' })).toEqual({ LEASE_MS: 2000 });
   });
 
-  it('is refused below its floor in production, with the reason', () => {
+  it('is rejected in production below its minimum, with the reason', () => {
     const read = () => readConfig(spec, { LEASE_MS: '4999', NODE_ENV: 'production' });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(
@@ -28,7 +28,7 @@ describe('a lease in the configuration', () => {
     );
   });
 
-  it('may be its floor in production, and is its default where nothing is given', () => {
+  it('may be the minimum in production; the default applies if it is not set', () => {
     expect(readConfig(spec, { LEASE_MS: '5000', NODE_ENV: 'production' })).toEqual({ LEASE_MS: 5000 });
     expect(readConfig(spec, { NODE_ENV: 'production' })).toEqual({ LEASE_MS: 15_000 });
   });
@@ -54,7 +54,7 @@ describe('in production', () => {
   };
 
   // protects against services/production
-  it('a value that is for trials is refused, with the reason and an example', () => {
+  it('a value for trials is rejected, with the reason and an example', () => {
     expect(problem({ ISSUER: 'http://id.example.com' })).toContain(
       'ISSUER: "http://id.example.com" is refused in production: it must begin with https:. The issuer. Example: ISSUER=https://id.example.com',
     );
@@ -80,7 +80,7 @@ describe('NODE_ENV', () => {
 
   // protects against services/production
   it.each(['prod', 'Production', 'production ', 'trial', ''])(
-    'is refused as "%s", with the three words, beside what else is wrong',
+    'is rejected as "%s" with the three allowed values, together with all other errors',
     (word) => {
       const read = () => readConfig(spec, { NODE_ENV: word, LEASE_MS: '1' });
       expect(read).toThrow(ConfigError);
@@ -103,21 +103,19 @@ describe('a secret', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('given by itself and as a file is refused by name, and not shown', () => {
+  it('that is set both directly and as a file is rejected by name, and not shown', () => {
     const TOKEN_FILE = join(folder, 'token');
     writeFileSync(TOKEN_FILE, 'of-the-file\n');
     expect(readConfig(keys, { TOKEN_FILE }).TOKEN).toBe('of-the-file');
     writeFileSync(TOKEN_FILE, '\uFEFFof-the-file\r\n');
     expect(readConfig(keys, { TOKEN_FILE }).TOKEN).toBe('of-the-file');
-    // Its bytes as a text would be a secret that nobody has.
+    // UTF-16 bytes read as UTF-8 would give a different secret than the operator's.
     writeFileSync(TOKEN_FILE, '\uFEFFof-the-file\r\n', 'utf16le');
     expect(() => readConfig(keys, { TOKEN_FILE })).toThrow('TOKEN_FILE cannot be read (it is UTF-16.');
     writeFileSync(TOKEN_FILE, 'of-the-file\n');
     for (const TOKEN of ['of-the-variable', 'of-the-file', '']) {
       const read = () => readConfig(keys, { TOKEN, TOKEN_FILE });
-      expect(read).toThrow(
-        /^TOKEN and TOKEN_FILE are both set, and one of them would not count: unset one. A token.$/,
-      );
+      expect(read).toThrow(/^TOKEN and TOKEN_FILE are both set: unset one. A token.$/);
     }
     // Only secrets are read from files.
     expect(readConfig(keys, { NAME: 'a', NAME_FILE: TOKEN_FILE }).NAME).toBe('a');

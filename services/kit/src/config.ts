@@ -4,27 +4,27 @@ import { userText } from './user-text.ts';
 
 /** One configuration key: its meaning, its parser, and its default. */
 export interface ConfigKey<T> {
-  /** What it does, for the docs; one sentence. */
+  /** Effect of the key, for the docs; one sentence. */
   readonly doc: string;
   /** A valid value, shown when the given one is not. */
   readonly example: string;
   /** Value when the variable is not set; undefined with `required` false means "absent". */
   readonly default?: T;
   readonly required?: boolean;
-  /** Throws an Error whose message says what is wrong with the text. */
+  /** Throws an Error whose message explains why the text is invalid. */
   readonly parse: (text: string) => T;
   /**
-   * Least value where NODE_ENV is production. Tests use shorter leases, which a live platform could not
+   * Minimum if NODE_ENV is production. Tests use shorter leases, which a production platform could not
    * renew in time.
    */
   readonly productionMin?: number;
-  /** What a value must be besides where NODE_ENV is production, and why. */
+  /** Pattern that the value must match if NODE_ENV is production, and the reason. */
   readonly productionForm?: { readonly pattern: RegExp; readonly reason: string };
-  /** Throws an Error that says why a value that is valid elsewhere is not in production. */
+  /** Throws an Error with the reason if a value that is otherwise valid is not allowed in production. */
   productionCheck?(value: T): void;
   /** Never shown in messages or logs; may be given as a file by KEY_FILE. */
   readonly secret?: boolean;
-  /** A secret that nobody chooses by hand: in production it may not repeat a few characters. */
+  /** A generated secret: in production it may not repeat a few characters. */
   readonly random?: true;
 }
 
@@ -127,7 +127,7 @@ export function address<const O extends KeyOptions<ListenAddress>>(o: O) {
 /** One key that is wrong. */
 export interface ConfigProblem {
   readonly setting: string;
-  /** Sentences that name the key, its problem and an example of what to set; never a secret's value. */
+  /** Names the key, its problem and an example value; never contains a secret. */
   readonly reason: string;
 }
 
@@ -142,10 +142,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** Fewer different characters than any random text of 16 characters or more has in practice. */
+/** Minimum number of different characters; a random text of 16 characters or more has more in practice. */
 const leastOfRandom = 6;
 
-/** Throws an Error that says why a value that is valid elsewhere is not in production. */
+/** Throws an Error with the reason if a value that is otherwise valid is not allowed in production. */
 function checkForProduction(k: ConfigKey<unknown>, raw: string, value: unknown): void {
   if (k.productionMin !== undefined && (value as number) < k.productionMin) {
     throw new Error(`is below ${k.productionMin}, the least in production`);
@@ -162,10 +162,10 @@ function checkForProduction(k: ConfigKey<unknown>, raw: string, value: unknown):
   }
 }
 
-/** What NODE_ENV may say; unset is development. */
+/** Valid values of NODE_ENV; unset is development. */
 const environments = ['production', 'development', 'test'];
 
-/** A word that nobody knows would be taken for development: a `prod` would switch the checks of production off. */
+/** Rejects unknown values: `prod` would otherwise count as development and disable the production checks. */
 function environmentProblem(env: Record<string, string | undefined>): ConfigProblem | undefined {
   const given = env['NODE_ENV'];
   if (given === undefined || environments.includes(given)) return undefined;
@@ -174,9 +174,9 @@ function environmentProblem(env: Record<string, string | undefined>): ConfigProb
 }
 
 /**
- * Reads a specification from environment variables, once, into a frozen value. A secret may be
- * given as KEY_FILE, the path of a file that holds it. Throws ConfigError that names every bad key, also
- * NODE_ENV where it is none of its words.
+ * Reads the specification from environment variables, once, into a frozen value. A secret may be
+ * given as KEY_FILE, the path of a file that contains it. Throws a ConfigError that names every invalid key, also
+ * an invalid NODE_ENV.
  */
 export function readConfig<const S extends ConfigSpec>(
   spec: S,
@@ -191,7 +191,7 @@ export function readConfig<const S extends ConfigSpec>(
     let raw = env[key];
     const file = env[`${key}_FILE`];
     if (raw !== undefined && k.secret && file !== undefined) {
-      wrong(key, `${key} and ${key}_FILE are both set, and one of them would not count: unset one. ${k.doc}`);
+      wrong(key, `${key} and ${key}_FILE are both set: unset one. ${k.doc}`);
       continue;
     }
     if (k.secret && file !== undefined) {

@@ -19,7 +19,7 @@ test('the shorter of two deadlines counts', async () => {
   expect(timeLeft()).toBeUndefined();
 });
 
-test('a batch leaves out items whose caller has given up, and has the longest deadline of its items', async () => {
+test('a batch skips items of callers that gave up, and has the longest deadline of its items', async () => {
   const runs: (readonly string[])[] = [];
   const left: (number | undefined)[] = [];
   const first = Promise.withResolvers<void>();
@@ -51,7 +51,7 @@ test('a batch leaves out items whose caller has given up, and has the longest de
   expect(left[1]).toBeGreaterThan(60_000);
 });
 
-test("a turn's batch leaves out items whose caller has given up", async () => {
+test('a batch of one event loop iteration skips items of callers that gave up', async () => {
   const runs: (readonly string[])[] = [];
   const call = batchPerTurn<string, string>({
     run: async (items) => {
@@ -61,7 +61,7 @@ test("a turn's batch leaves out items whose caller has given up", async () => {
   });
   const hurried = withDeadline(1, async () => {
     const answer = call('hurried').catch((error: unknown) => error);
-    // The turn lasts longer than the deadline.
+    // The iteration takes longer than the deadline.
     while ((timeLeft() ?? 0) > 0);
     return answer;
   });
@@ -72,7 +72,7 @@ test("a turn's batch leaves out items whose caller has given up", async () => {
   expect(runs).toEqual([['patient']]);
 });
 
-test('work that is collected for later does not inherit the deadline of the call that started it', async () => {
+test('batched work does not inherit the deadline of the call that started it', async () => {
   let left: number | undefined = 0;
   const batcher = createBatcher<number>({
     maxItems: 1,
@@ -89,7 +89,7 @@ test('work that is collected for later does not inherit the deadline of the call
   expect(left).toBeUndefined();
 });
 
-test('calls within a deadline leave nothing in memory before it ends', async () => {
+test('completed calls within a deadline keep no memory until its end', async () => {
   await withDeadline(3_600_000, async () => {
     const answers = (many: number) => Array.from({ length: many }, () => untilDeadline(Promise.resolve()));
     await Promise.all(answers(1));
@@ -142,7 +142,7 @@ describe("a database's operation", () => {
       },
     ],
   ])(
-    '%s that the server never answers is abandoned at the deadline, and none begins after it',
+    '%s without an answer is abandoned at the deadline, and none starts after the deadline',
     async (_, operate) => {
       answer = () => new Promise(() => {});
       await withDeadline(30, async () => {

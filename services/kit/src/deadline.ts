@@ -3,14 +3,14 @@ import { systemTime, type Time, type Timer } from './clock.ts';
 import { DomainError } from './errors.ts';
 
 /**
- * The deadline of the caller whose work is running (ADR 0022). It travels with the asynchronous context, as
- * traces do: every call to another service or to the database that is made for this caller ends at the
- * deadline, and none begins after it. Measured by the monotonic clock.
+ * The deadline of the current caller (ADR 0022). The asynchronous context carries it, as it carries traces. Every call to
+ * another service or to the database for this caller ends at the deadline, and none starts after the deadline. The
+ * deadline is measured by the monotonic clock.
  */
 class Scope implements Waiter {
   readonly endsAtMs: number;
   readonly time: Time;
-  /** True once the caller has its answer: background work that continues has no caller any more. */
+  /** True after the caller has its answer: work that continues in the background no longer has a caller. */
   over = false;
   /** Callers that wait for a result, each by the function that rejects at the deadline. */
   readonly #waiting = new Set<(reason: DomainError) => void>();
@@ -31,7 +31,7 @@ class Scope implements Waiter {
 
   /**
    * The result of `work`, or `deadline_exceeded` at the deadline. All callers share one timer. A race against one
-   * promise of the deadline would leave something in memory for each call until the scope ends.
+   * promise of the deadline would keep memory for each call until the scope ends.
    */
   limit<T>(work: Promise<T>): Promise<T> {
     if (this.endsAtMs === Number.POSITIVE_INFINITY) return work;
@@ -97,7 +97,7 @@ export function timeLeft(): number | undefined {
   return endsAtMs === Number.POSITIVE_INFINITY ? undefined : endsAtMs - currentTime().monotonicNow();
 }
 
-/** Throws `deadline_exceeded` when the caller has given up, because nobody would get the answer. */
+/** Throws `deadline_exceeded` if the caller has given up, because the answer has no receiver. */
 export function requireTime(): void {
   const left = timeLeft();
   if (left !== undefined && left <= 0) throw late();
@@ -109,7 +109,7 @@ export function untilDeadline<T>(work: Promise<T>): Promise<T> {
   return scope ? scope.limit(work) : work;
 }
 
-/** The deadline of an item that waits for a batch; it has none once its caller has its answer. */
+/** The deadline of an item that waits for a batch; none after its caller has the answer. */
 export interface Waiter {
   readonly gone: boolean;
   readonly untilMs: number;

@@ -29,7 +29,7 @@ test.each<[string, unknown]>([
   ['a bulk whose connection broke', new MongoBulkWriteError(new MongoNetworkError('read ECONNRESET'), none)],
   ['a bulk that no majority acknowledged', new MongoBulkWriteError({ message: 'timed out', code: 64 }, none)],
   ['a server that is busy', new MongoServerError({ message: 'busy', code: 50 })],
-  ['another service that is away', new DomainError('unavailable', 'away')],
+  ['another service that is unavailable', new DomainError('unavailable', 'away')],
 ])('%s passes', (_, error) => {
   expect(isTransient(error)).toBe(true);
 });
@@ -43,14 +43,14 @@ test.each<[string, unknown]>([
     'a bulk with a document that is too large',
     new MongoBulkWriteError(new MongoServerError({ message: 'too large', code: 10334 }), none),
   ],
-  ['a call that is wrong', new MongoInvalidArgumentError('wrong')],
-  ['a refusal', new DomainError('not_found', 'no')],
+  ['an invalid call', new MongoInvalidArgumentError('wrong')],
+  ['a rejection', new DomainError('not_found', 'no')],
   ['anything else', new TypeError('a mistake')],
 ])('%s does not', (_, error) => {
   expect(isTransient(error)).toBe(false);
 });
 
-test('a socket that the database has closed is a database failure, and transient', async () => {
+test('a socket closed by the database is a transient database failure', async () => {
   const server = createServer((peer) => {
     peer.on('error', () => {});
     peer.pause().end();
@@ -67,7 +67,7 @@ test('a socket that the database has closed is a database failure, and transient
   expect(toDomainError(error)).toMatchObject({ code: 'database_failed', retryAfterMs: 2000 });
 });
 
-test('a bulk of which one document exists and another found no room is no bulk of duplicates', () => {
+test('a bulk with one duplicate and one document without disk space does not count as duplicates only', () => {
   const of = (...codes: number[]) =>
     new MongoBulkWriteError(
       {
@@ -80,7 +80,7 @@ test('a bulk of which one document exists and another found no room is no bulk o
   expect([of(11000, 11000), of(11000, 14031), of(14031)].map(areDuplicates)).toEqual([true, false, false]);
 });
 
-test('every error of the driver is a database failure, whatever its name begins with', () => {
+test('every error of the driver is a database failure, whatever its name', () => {
   const names = Object.values(driver as unknown as Record<string, unknown>).flatMap((one) =>
     typeof one === 'function' && one.prototype instanceof driver.MongoError
       ? [String(one.prototype.name)]
@@ -89,7 +89,7 @@ test('every error of the driver is a database failure, whatever its name begins 
   expect(names.length).toBeGreaterThan(20);
   const codes = names.map((name) => [name, toDomainError(Object.assign(new Error('away'), { name })).code]);
   expect(codes).toEqual(names.map((name) => [name, 'database_failed']));
-  // What its monitoring cuts off, which the driver does not export.
+  // Error of calls that the driver's monitoring interrupts; the driver does not export its class.
   const cutOff = Object.assign(new Error('interrupted'), { name: 'PoolClearedOnNetworkError' });
   expect([isTransient(cutOff), toDomainError(cutOff).code]).toEqual([true, 'database_failed']);
 });

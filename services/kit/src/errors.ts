@@ -1,9 +1,8 @@
 import { Code } from '@connectrpc/connect';
 
 /**
- * The platform's error catalogue: one stable code for each thing that can go wrong, with the gRPC
- * status it travels as (Connect's codes are the same numbers) and the HTTP status an integrator sees
- * (specification API 8, rules A2 to A4). This is the only table of its kind.
+ * The platform's error catalogue: one stable code per kind of error, with its gRPC status (Connect's codes are the
+ * same numbers) and the HTTP status for integrators (specification API 8, rules A2 to A4). No other table maps errors.
  */
 export const errorCatalogue = {
   invalid_argument: { grpc: Code.InvalidArgument, http: 400 },
@@ -22,12 +21,12 @@ export const errorCatalogue = {
   conflict: { grpc: Code.Aborted, http: 409 },
   body_too_large: { grpc: Code.InvalidArgument, http: 413 },
   idempotency_key_reused: { grpc: Code.FailedPrecondition, http: 422 },
-  /** The caller's own share is used up (ADR 0040); `limit` says which. */
+  /** The caller has reached its own limit (ADR 0040); `limit` names the limit. */
   too_many_requests: { grpc: Code.ResourceExhausted, http: 429 },
   developer_not_registered: { grpc: Code.Internal, http: 500 },
   database_failed: { grpc: Code.Internal, http: 500 },
   internal: { grpc: Code.Internal, http: 500 },
-  /** An integrator's own endpoint did not do what was asked of it; the platform is well. */
+  /** An integrator's own endpoint failed; the platform works. */
   integrator_failed: { grpc: Code.FailedPrecondition, http: 500 },
   unavailable: { grpc: Code.Unavailable, http: 503 },
   deadline_exceeded: { grpc: Code.DeadlineExceeded, http: 503 },
@@ -35,12 +34,12 @@ export const errorCatalogue = {
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
-/** The limit that refused a call, as the header RateLimit-Policy tells it. */
+/** The limit that rejected a call, for the header RateLimit-Policy. */
 export interface ReachedLimit {
   /** Name of the policy: lower-case letters and '-'. */
   readonly policy: string;
   readonly quota: number;
-  /** Length of the window that the quota is for; absent where it is no rate. */
+  /** Length of the quota's window; absent if the limit is not a rate. */
   readonly windowSeconds?: number;
   /** The quota is a number of calls at the same time. */
   readonly concurrent?: boolean;
@@ -54,9 +53,9 @@ export class DomainError extends Error {
   readonly code: ErrorCode;
   /** For the logs only; never leaves the platform. */
   readonly internal: string | undefined;
-  /** When to try again, for transient errors; milliseconds. */
+  /** When to retry, for transient errors; milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** Of a `too_many_requests`. */
+  /** The limit of a `too_many_requests`. */
   readonly limit: ReachedLimit | undefined;
 
   constructor(
@@ -96,13 +95,13 @@ function isBrokenConnection(error: unknown): boolean {
   return error instanceof Error && brokenConnection.has((error as { code?: unknown }).code);
 }
 
-/** An error of the driver. All but one of its names begin alike: calls that its monitoring cuts off have another. */
+/** True for an error of the driver: its name has the common prefix, or is the name for calls interrupted by monitoring. */
 function isOfDriver(name: string): boolean {
   return name.startsWith('Mongo') || name === 'PoolClearedOnNetworkError';
 }
 
 /**
- * True for errors that pass by themselves (a peer or database is unavailable), so that a retry makes sense.
+ * True for transient errors (a service or database is unavailable), which a retry may resolve.
  */
 export function isTransient(error: unknown): boolean {
   if (error instanceof DomainError) {
@@ -114,8 +113,8 @@ export function isTransient(error: unknown): boolean {
   const name = error instanceof Error ? error.name : '';
   if (!isOfDriver(name) || lastingServerCodes.has((error as { code?: unknown }).code)) return false;
   if (name === 'MongoBulkWriteError') {
-    // The driver reports every failed bulk with this error, even a broken connection. Only when the server
-    // refused single writes would a retry be refused again.
+    // The driver reports every failed bulk with this error, even a broken connection. Only if the server
+    // rejected single writes would a retry be rejected again.
     return [(error as { writeErrors?: unknown }).writeErrors ?? []].flat().length === 0;
   }
   return !['MongoInvalidArgumentError', 'MongoAPIError'].includes(name);
@@ -151,7 +150,7 @@ export function isDuplicateKey(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 11000;
 }
 
-/** True when a write of one or many documents met nothing but documents that exist already. */
+/** True if duplicates are the only errors of a write of one or many documents. */
 export function areDuplicates(error: unknown): boolean {
   const errors = [(error as { writeErrors?: unknown }).writeErrors ?? []].flat();
   return errors.length > 0 ? errors.every(isDuplicateKey) : isDuplicateKey(error);

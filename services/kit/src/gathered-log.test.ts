@@ -10,13 +10,13 @@ beforeEach(() => {
 function gathered(mostKinds?: number, by: Time = time) {
   const lines: Fields[] = [];
   const options = { everyMs: 1000, ...(mostKinds && { mostKinds }) };
-  const tell = createGatheredLog((fields) => lines.push(fields), options, by);
-  return { lines, tell };
+  const log = createGatheredLog((fields) => lines.push(fields), options, by);
+  return { lines, log };
 }
 
-test('the first of a kind is told at once, the others together once a time, with their number and a few examples', async () => {
-  const { lines, tell } = gathered();
-  for (let i = 0; i < 100; i++) tell({ reason: 'token' }, { address: `192.0.2.${i}` });
+test('logs the first event of a kind at once, then one line per interval with the count and a few examples', async () => {
+  const { lines, log } = gathered();
+  for (let i = 0; i < 100; i++) log({ reason: 'token' }, { address: `192.0.2.${i}` });
   expect(lines).toEqual([{ reason: 'token', address: '192.0.2.0' }]);
   await time.advance(999);
   expect(lines).toHaveLength(1);
@@ -28,38 +28,38 @@ test('the first of a kind is told at once, the others together once a time, with
       examples: [{ address: '192.0.2.1' }, { address: '192.0.2.2' }, { address: '192.0.2.3' }],
     },
   ]);
-  // The time begins again with each line.
-  tell({ reason: 'token' }, { address: '192.0.2.200' });
+  // The interval starts again with each line.
+  log({ reason: 'token' }, { address: '192.0.2.200' });
   expect(lines).toHaveLength(2);
   await time.advance(1000);
   expect(lines.slice(2)).toEqual([{ reason: 'token', count: 1, examples: [{ address: '192.0.2.200' }] }]);
 });
 
-test('one who comes again and again is one example', async () => {
-  const { lines, tell } = gathered();
-  for (let i = 0; i < 9; i++) tell({}, { address: '192.0.2.1' });
-  tell({}, { address: '192.0.2.2' });
+test('repeated equal events are one example', async () => {
+  const { lines, log } = gathered();
+  for (let i = 0; i < 9; i++) log({}, { address: '192.0.2.1' });
+  log({}, { address: '192.0.2.2' });
   await time.advance(1000);
   expect(lines[1]).toEqual({ count: 9, examples: [{ address: '192.0.2.1' }, { address: '192.0.2.2' }] });
 });
 
-test('kinds do not hide each other, and a kind that was quiet for the time is new again', async () => {
-  const { lines, tell } = gathered();
-  tell({ reason: 'token' }, {});
-  tell({ reason: 'host' }, {});
+test('kinds do not hide each other, and a kind without events for the interval counts as new', async () => {
+  const { lines, log } = gathered();
+  log({ reason: 'token' }, {});
+  log({ reason: 'host' }, {});
   expect(lines).toEqual([{ reason: 'token' }, { reason: 'host' }]);
   await time.advance(1000);
   expect(lines).toHaveLength(2);
-  tell({ reason: 'host' }, { address: '192.0.2.1' });
+  log({ reason: 'host' }, { address: '192.0.2.1' });
   expect(lines[2]).toEqual({ reason: 'host', address: '192.0.2.1' });
 });
 
 // protects against operators/log-flood
 test('kinds and texts from outside take bounded memory and few lines', async () => {
-  const { lines, tell } = gathered(5);
+  const { lines, log } = gathered(5);
   const long = 'x'.repeat(1_000_000);
-  for (let i = 0; i < 10_000; i++) tell({ caller: `${i} ${long}` }, { certificate: `${i} ${long}` });
-  // The sixth is the first of those that are told together.
+  for (let i = 0; i < 10_000; i++) log({ caller: `${i} ${long}` }, { certificate: `${i} ${long}` });
+  // The sixth line is the first of the events that share a line.
   expect(lines).toHaveLength(6);
   await time.advance(1000);
   expect(lines).toHaveLength(7);
@@ -71,6 +71,6 @@ test('kinds and texts from outside take bounded memory and few lines', async () 
 test('it does not keep a process alive', () => {
   const handles = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const before = handles();
-  gathered(undefined, systemTime).tell({}, {});
+  gathered(undefined, systemTime).log({}, {});
   expect(handles()).toBe(before);
 });

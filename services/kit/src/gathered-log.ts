@@ -5,37 +5,37 @@ import { systemTime, type Time } from './clock.ts';
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Tells of an event. `kind`: what all events of its kind have in common, which becomes fields of each line.
- * `example`: what is this one's own (an address, a name).
+ * Logs an event. `kind`: fields that all events of the kind have in common, which each line contains.
+ * `example`: fields of this event only (an address, a name).
  */
 export type GatheredLog = (kind: Fields, example: Fields) => void;
 
 export interface GatheredLogOptions {
-  /** Least time between two lines of one kind; milliseconds. */
+  /** Minimum time between two lines of one kind; milliseconds. */
   readonly everyMs?: number;
-  /** Kinds that are told apart at the same time; events of further kinds are told together. */
+  /** Maximum number of kinds with their own lines; events of further kinds share lines. */
   readonly mostKinds?: number;
 }
 
 const defaults = { everyMs: 10_000, mostKinds: 50 };
-/** Examples that a line shows. */
+/** Maximum number of examples in a line. */
 const mostExamples = 3;
-/** Characters of a text in a line: it may come from outside. */
+/** Maximum length of a text in a line: texts may come from outside. */
 const mostCharacters = 200;
 
 /** Events of one kind since its last line. */
 interface Gathered {
   readonly kind: Fields;
   count: number;
-  /** By their texts: one that is there already shows nothing more. */
+  /** By their texts, so that equal examples appear once. */
   readonly examples: Map<string, Fields>;
 }
 
 /**
- * Log lines about what anybody can cause as often as they like, such as refusals. The first event of a kind is
- * written at once, with its example. From then on there is at most one line in `everyMs`, written by itself, with the
- * `count` of the events since the line before and a few `examples`. A kind without events for so long is new again.
- * Takes bounded memory, whatever the fields are. `write` gets the fields of a line.
+ * A rate-limited log for events that anybody can cause often, such as rejected calls. Writes the first event of a kind
+ * at once, with its example. Then writes at most one line per `everyMs`, from a timer, with the `count` of the events
+ * since the last line and a few `examples`. A kind without events for that long counts as new. Uses bounded memory,
+ * whatever the fields are. `write` gets the fields of a line.
  */
 export function createGatheredLog(
   write: (fields: Fields) => void,
@@ -64,7 +64,7 @@ export function createGatheredLog(
     let example = bounded(givenExample);
     let key = JSON.stringify(kind);
     if (!kinds.has(key) && kinds.size >= mostKinds) {
-      // One of those for all that have no room.
+      // All events beyond the maximum number of kinds share one entry.
       example = { ...kind, ...example };
       kind = {};
       key = '';
@@ -82,7 +82,7 @@ export function createGatheredLog(
   };
 }
 
-/** Long texts cut, so that a line and what waits for it stay small. */
+/** Truncates long texts, so that lines and pending events stay small. */
 function bounded(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [

@@ -46,7 +46,7 @@ export function keepaliveOf(config: ConfigOf<typeof addressConfig>): ChannelOpti
   };
 }
 
-/** Channels to the services, opened on first use; with `security`, each proves to be the service that is meant. */
+/** Channels to the services, opened on first use; with `security`, each server must prove its identity. */
 export function createChannels(
   addresses: Record<ServiceName, string>,
   options: ChannelOptions = {},
@@ -71,7 +71,7 @@ export function createChannels(
   };
 }
 
-/** Runs one service as a process of its own on MongoDB and Kafka, until SIGINT or SIGTERM. */
+/** Runs one service as a separate process on MongoDB and Kafka, until SIGINT or SIGTERM. */
 export async function hostService(
   definition: ServiceDefinition,
   env: Record<string, string | undefined> = process.env,
@@ -133,7 +133,7 @@ export async function hostService(
     registerRpcMetrics(metrics),
     security,
   );
-  // Starts before the service: calls are answered 'unavailable' while the service waits for its stores.
+  // Starts before the service: calls get 'unavailable' while the service waits for its stores.
   await lifecycle.start({
     name: 'gRPC port',
     start: async () => {
@@ -142,13 +142,13 @@ export async function hostService(
     stop: () => server.stop(0),
   });
   await own.run(async () => {
-    // Needed even by a service that stores nothing but dead letters.
+    // Also for a service that stores nothing but dead letters.
     await store.whenReachable?.('the database', async () => {});
     // Before the service: without a key it could not answer, and its callers use other instances.
     if (sealed) await startUp.retry('the secret keys', () => sealed.noted.check());
     await lifecycle.start(service);
     await lifecycle.start(outboxComponent(audit));
-    // Starts after the service and so stops before it: open calls finish while the service still runs.
+    // Starts after the service and therefore stops before it: open calls finish while the service runs.
     await lifecycle.start({
       name: 'gRPC',
       start: async () => server.serve(),

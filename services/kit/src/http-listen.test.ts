@@ -42,12 +42,12 @@ test.each(['/x?y=http://a.example/', '//a.example/x', '/http://a.example/x'])(
   },
 );
 
-test('so is that of a request that waits for 100 Continue', async () => {
+test('the same for a request that waits for 100 Continue', async () => {
   const headers = 'Host: h\r\nExpect: 100-continue\r\nContent-Length: 1\r\n';
   expect(await ask('http://a.example/x', headers)).toContain('/x a.example');
 });
 
-test('a request without Host is refused also with an absolute-form target', async () => {
+test('a request without Host is rejected also with an absolute-form target', async () => {
   expect(await ask('http://a.example/x', '')).toMatch(/^HTTP\/1.1 400 /);
 });
 

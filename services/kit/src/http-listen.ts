@@ -5,12 +5,12 @@ import { systemTime, type Time } from './clock.ts';
 import type { ListenAddress } from './config.ts';
 
 /**
- * Makes an HTTP server listen and returns its port. Its request listeners, which are there already, get every target in
- * origin form. When it cannot listen, the error says what to do; `key` is the configuration key of the address.
+ * Makes an HTTP server listen and returns its port. The server's request listeners, registered before, get every target
+ * in origin form. If the server cannot listen, the error says how to fix it; `key` is the address's configuration key.
  */
 export async function listenOn(server: Server, { host, port }: ListenAddress, key: string): Promise<number> {
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
-    // A listener of the other two events changes what Node.js does by itself.
+    // A listener for one of the other two events changes the default behaviour of Node.js.
     if (server.listenerCount(event) > 0) server.prependListener(event, useOriginForm);
   }
   server.listen(port, host);

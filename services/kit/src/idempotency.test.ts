@@ -85,7 +85,7 @@ test.each([
   expect(await idempotency.run(other(), { draw, work })).toEqual(answer(2));
 });
 
-test('another body under the same key is refused, answered or not', async () => {
+test('another body under the same key is rejected, with or without a stored answer', async () => {
   await idempotency.run(caller(1), { draw, work });
   await expect(idempotency.run(caller(2), { draw, work })).rejects.toMatchObject({
     code: 'idempotency_key_reused',
@@ -109,7 +109,7 @@ test('twenty concurrent callers with one key cause one effect and get one answer
   expect(new Set(answers.map((a) => a.id))).toEqual(new Set(effects.keys()));
 });
 
-test('after a process has died, the repeat finds the ids that it drew and works with them', async () => {
+test('after a crash, the repeat uses the ids that the dead process generated', async () => {
   const dies = async (id: number) => {
     await work(id);
     throw new Error('killed after the write');
@@ -119,7 +119,7 @@ test('after a process has died, the repeat finds the ids that it drew and works 
   expect([...effects]).toEqual([[1, 2]]);
 });
 
-test('after a transient error the repeat works with the same drawn ids', async () => {
+test('after a transient error the repeat uses the same generated ids', async () => {
   const away = () => Promise.reject(new DomainError('unavailable', 'away'));
   await expect(idempotency.run(caller(), { draw, work: away })).rejects.toMatchObject({
     code: 'unavailable',
@@ -127,7 +127,7 @@ test('after a transient error the repeat works with the same drawn ids', async (
   expect(await idempotency.run(caller(), { draw, work })).toEqual(answer(1));
 });
 
-test('a refusal is not kept: the key is free, for another body too', async () => {
+test('a rejection is not stored: the key can be used again, also for another body', async () => {
   const refused = () => Promise.reject(new DomainError('activation_limit', 'no'));
   await expect(idempotency.run(caller(1), { draw, work: refused })).rejects.toMatchObject({
     code: 'activation_limit',
@@ -135,7 +135,7 @@ test('a refusal is not kept: the key is free, for another body too', async () =>
   expect(await idempotency.run(caller(2), { draw, work })).toEqual(answer(2));
 });
 
-test('a refusal does not free the key while another run of it may still take effect', async () => {
+test('a rejection does not release the key while another run may still take effect', async () => {
   const slow = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
   const first = idempotency.run(caller(), {
@@ -157,7 +157,7 @@ test('a refusal does not free the key while another run of it may still take eff
   expect([...effects.keys()]).toEqual([1]);
 });
 
-test('after a conflict the drawn ids are useless: the next run draws new ones', async () => {
+test('after a conflict the next run generates new ids', async () => {
   await expect(
     idempotency.run(caller(), { draw, work: () => Promise.reject(new Error('died')) }),
   ).rejects.toThrow('died');
@@ -168,7 +168,7 @@ test('after a conflict the drawn ids are useless: the next run draws new ones', 
   expect(await idempotency.run(caller(), { draw, work })).toEqual(answer(2));
 });
 
-test('the first kept answer wins over a slower run', async () => {
+test('the first stored answer replaces the answer of a slower run', async () => {
   const slow = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
   const first = idempotency.run(caller(), {
@@ -195,7 +195,7 @@ test('after 24 hours the key can be used again, even if the TTL index has not de
   expect(await idempotency.run(caller(2), { draw, work })).toEqual(answer(2));
 });
 
-test('neither drawn values nor answers can be read in the database', async () => {
+test('generated values and answers are encrypted in the database', async () => {
   await idempotency.run(caller(), {
     draw: async () => 'drawn-secret',
     work: async (d) => `${d} answer-secret`,
@@ -204,7 +204,7 @@ test('neither drawn values nor answers can be read in the database', async () =>
   expect(text).not.toMatch(/drawn-secret|answer-secret/);
 });
 
-describe('while what is kept is moved to another key', () => {
+describe('during re-encryption with another key', () => {
   const next = createSecretBox('the next key of more than thirty-two characters', [
     'a test secret of more than thirty-two characters',
   ]);
@@ -213,7 +213,7 @@ describe('while what is kept is moved to another key', () => {
     idempotency = createIdempotency({ collection, secrets: next, clock: { now: () => nowMs } });
   });
 
-  test('a call under way keeps its answer, and a repeat gets it', async () => {
+  test('a running call stores its answer, and a repeat gets it', async () => {
     const old = createIdempotency({ collection, secrets, clock: { now: () => nowMs } });
     const first = await old.run(caller(), {
       draw,
@@ -227,7 +227,7 @@ describe('while what is kept is moved to another key', () => {
     expect(effects).toEqual(new Map([[1, 1]]));
   });
 
-  test('a call under way that is refused frees its key', async () => {
+  test('a running call that is rejected releases its key', async () => {
     const old = createIdempotency({ collection, secrets, clock: { now: () => nowMs } });
     const refused = async () => {
       await move();

@@ -6,7 +6,7 @@ import type { SecretBox } from './secrets.ts';
 import type { Filter, IndexDescription } from './store/operations.ts';
 import type { StoreCollection } from './store/types.ts';
 
-/** Who calls, with the scope of an Idempotency-Key where one came (rule A19); a proto `Caller` is one. */
+/** Caller of an operation, with the scope of its Idempotency-Key if it sent one (rule A19); a proto `Caller` is one. */
 export interface IdempotentCaller {
   readonly clientId: string;
   readonly idempotency?: {
@@ -18,7 +18,7 @@ export interface IdempotentCaller {
   };
 }
 
-/** Data that can be stored: plain data; bigints, absent fields and texts come back unchanged. */
+/** Data that can be stored: plain data; bigints, absent fields and texts survive unchanged. */
 export type Keepable =
   | string
   | number
@@ -29,24 +29,24 @@ export type Keepable =
   | readonly Keepable[]
   | { readonly [key: string]: Keepable };
 
-/** One call: the values that must be the same on a repeat, and the work, which is idempotent by them. */
+/** One call: the values that must be equal in a repeat, and the work, which is idempotent by these values. */
 export interface IdempotentCall<D extends Keepable, A extends Keepable> {
-  /** Draws ids and secrets. Nothing may depend on it until `work` has them. */
+  /** Generates ids and secrets. They have no effect before `work` uses them. */
   draw(): Promise<D>;
   /**
-   * Does the work. Called again with the same `drawn` when the outcome of an earlier run is unknown (it
-   * still runs, or its process died): two runs must take effect once and return the same answer. A
-   * DomainError below 500 means that this run has no effect; `conflict` means that nothing drawn with
-   * `drawn` can ever take effect, in any run: the key is then free at once, for the caller to run it again.
+   * Does the work. Called again with the same `drawn` if the outcome of an earlier run is unknown (it still runs, or
+   * its process died). Two runs must take effect once and return the same answer. A DomainError below 500 means that
+   * this run has no effect. `conflict` means that `drawn` can never take effect in any run; the key is then released at
+   * once, so that the caller can repeat the call.
    */
   work(drawn: D): Promise<A>;
 }
 
 export interface Idempotency {
   /**
-   * Without a key: draws and works. With a key: a repeat with the same body gets the stored answer, or,
-   * while there is none, runs `work` again with the values that were drawn first. Throws
-   * `idempotency_key_reused` for another body, and whatever `work` throws.
+   * Without a key: runs `draw` and `work`. With a key: a repeat with the same body gets the stored answer. Without a
+   * stored answer, the repeat runs `work` with the values that were generated first. Throws `idempotency_key_reused` for
+   * another body, and every error of `work`.
    */
   run<D extends Keepable, A extends Keepable>(
     caller: IdempotentCaller | undefined,
@@ -54,18 +54,17 @@ export interface Idempotency {
   ): Promise<A>;
 }
 
-/** A key in use. `drawn` and `answer` are sealed: either may hold a secret. */
+/** A key in use. `drawn` and `answer` are encrypted, because they may contain secrets. */
 export interface IdempotencyDocument {
   /** SHA-256 of client, method, path and key. */
   _id: string;
   bodyHash: string;
   /** Sealed, base64. */
   drawn: string;
-  /** Names the reservation; absent: made by release 0.1.0, and `drawn`, whose nonce is unique, names it. */
+  /** Id of the reservation. Absent: written by release 0.1.0; `drawn` identifies it, because its nonce is unique. */
   reservation?: string;
   /**
-   * Number of runs whose outcome is unknown; the reservation is deleted when the last of them has failed
-   * for good.
+   * Number of runs with an unknown outcome. The reservation is deleted when the last of them has failed permanently.
    */
   runs: number;
   /** Sealed, base64; absent until a run succeeded. */
@@ -81,7 +80,7 @@ export const idempotencyIndexes: IndexDescription[] = [
 const keepForMs = 24 * 60 * 60 * 1000;
 const purpose = (id: string) => `idempotency ${id}`;
 
-/** What the collection has sealed; it is gone after 24 hours, moved or not. */
+/** The sealed values of the collection; they expire after 24 hours, whether re-encrypted or not. */
 export function sealedAnswers(collection: StoreCollection<IdempotencyDocument>): SealedPlace {
   return sealedFields(collection, {
     name: 'kept answers',
@@ -95,12 +94,12 @@ export function sealedAnswers(collection: StoreCollection<IdempotencyDocument>):
 
 type Reservation = Pick<IdempotencyDocument, '_id' | 'drawn' | 'reservation'>;
 
-/** The document while it is of this reservation; `drawn` changes when it is moved to another key. */
+/** Filter for the document of this reservation; `drawn` changes when it is re-encrypted. */
 function sameReservation({ _id, drawn, reservation }: Reservation): Filter<IdempotencyDocument> {
   return reservation === undefined ? { _id, drawn } : { _id, reservation };
 }
 
-/** Answers each Idempotency-Key once, over crashes and concurrent callers (rules A19, B8). */
+/** Answers each Idempotency-Key once, despite crashes and concurrent callers (rules A19, B8). */
 export function createIdempotency(options: {
   collection: StoreCollection<IdempotencyDocument>;
   secrets: SecretBox;
@@ -145,13 +144,13 @@ export function createIdempotency(options: {
         await collection.insertOne(document);
         return document;
       } catch (error) {
-        // Another caller with the same key was first: continue with the values that it drew.
+        // Another caller with the same key was first: use the values that it drew.
         if (!isDuplicateKey(error)) throw error;
       }
     }
   }
 
-  /** This run has failed for good: it cannot take effect later. */
+  /** Stores that this run has failed permanently: it cannot take effect later. */
   async function withdraw(reservation: Reservation): Promise<void> {
     const unanswered = { ...sameReservation(reservation), answer: { $exists: false } };
     await collection.updateOne(unanswered, { $inc: { runs: -1 } });
@@ -202,7 +201,7 @@ export function createIdempotency(options: {
   };
 }
 
-/** True if the work certainly has no effect, now or later; after any other error it may have one. */
+/** True if the work certainly has no effect, now or later; after any other error it may have an effect. */
 function isFinal(error: unknown): boolean {
   return error instanceof DomainError && errorCatalogue[error.code].http < 500;
 }

@@ -11,7 +11,7 @@ const component = (name: string, more: Partial<Component> = {}): Component => ({
   ...more,
 });
 
-test('warnings of components are the process’s, and do not touch its readiness', async () => {
+test('warnings of components are warnings of the process, and do not change its readiness', async () => {
   const lifecycle = new Lifecycle(logger);
   const warning = { name: 'storage_unavailable', message: 'bucket b: not found' };
   await lifecycle.start(component('silent'));
@@ -23,14 +23,14 @@ test('warnings of components are the process’s, and do not touch its readiness
 });
 
 describe('one deadline for the whole stop', () => {
-  /** Stops components with these ways to stop, the first one first; answers what they did and how long it took. */
+  /** Stops components with these stop functions, in this order; returns the time limits they got and the duration. */
   async function stopped(graceMs: number, ...stops: ((forMs: number) => Promise<unknown>)[]) {
     const time = createFakeTime();
     const lifecycle = new Lifecycle(logger, { stopGraceMs: graceMs }, time);
-    const told: number[] = [];
+    const limits: number[] = [];
     for (const [index, stop] of [...stops.entries()].reverse()) {
       const own = async (forMs = Number.NaN) => {
-        told[index] = forMs;
+        limits[index] = forMs;
         await stop(forMs);
       };
       await lifecycle.start(component(`${index}`, { stop: own }));
@@ -42,28 +42,28 @@ describe('one deadline for the whole stop', () => {
     });
     await time.advance(graceMs);
     await stopping;
-    return { told, tookMs };
+    return { limits, tookMs };
   }
   const atOnce = async () => {};
   const never = () => new Promise(() => {});
 
-  test('what the first do not use is left to the later ones', async () => {
-    const { told } = await stopped(100_000, atOnce, atOnce, atOnce);
-    const [first = 0, second = 0, last = 0] = told;
+  test('unused time of the first components is left to the later ones', async () => {
+    const { limits } = await stopped(100_000, atOnce, atOnce, atOnce);
+    const [first = 0, second = 0, last = 0] = limits;
     expect(first).toBeGreaterThan(40_000);
     expect(second).toBeGreaterThan(first);
     expect(last).toBeGreaterThan(85_000);
     expect(last).toBeLessThanOrEqual(100_000);
   });
 
-  test('it is kept although nothing ends, and each has a share that those before it cannot use up', async () => {
-    const { told, tookMs } = await stopped(3000, never, never, never, never);
-    expect(told).toHaveLength(4);
-    expect(Math.min(...told)).toBeGreaterThan(20);
+  test('is met even if no component stops, and each component gets a share of the time', async () => {
+    const { limits, tookMs } = await stopped(3000, never, never, never, never);
+    expect(limits).toHaveLength(4);
+    expect(Math.min(...limits)).toBeGreaterThan(20);
     expect(tookMs).toBe(3000);
   });
 
-  test('a component that ends what is left at the time that it is told is in time', async () => {
+  test('a component that aborts its work at its time limit stops in time', async () => {
     const lines: unknown[] = [];
     const late = { ...logger, error: (line: unknown) => lines.push(line) } as unknown as typeof logger;
     const time = createFakeTime();
@@ -76,14 +76,14 @@ describe('one deadline for the whole stop', () => {
   });
 });
 
-test('a process that is told to stop reports not ready and continues serving before it stops', async () => {
+test('after SIGTERM a process reports not ready and continues to serve before it stops', async () => {
   const time = createFakeTime();
   const lifecycle = new Lifecycle(logger, { turnAwayMs: 100 }, time);
   const steps: string[] = [];
   await lifecycle.start(
     component('server', {
       turnAway: () => {
-        steps.push('turns away');
+        steps.push('redirects callers');
       },
       stop: async () => {
         steps.push('stops');
@@ -95,10 +95,10 @@ test('a process that is told to stop reports not ready and continues serving bef
   const stopped = lifecycle.stop();
   expect(lifecycle.notReady()).toEqual(['shutting down']);
   await time.advance(99);
-  expect(steps).toEqual(['turns away']);
+  expect(steps).toEqual(['redirects callers']);
   await time.advance(1);
   await stopped;
-  expect(steps).toEqual(['turns away', 'stops']);
+  expect(steps).toEqual(['redirects callers', 'stops']);
 });
 
 test('while it starts, readiness names what it waits for and which components are not ready', async () => {
@@ -125,7 +125,7 @@ describe('a start', () => {
     expect([await answer, tries, startUp.waitsFor()]).toEqual(['there', 4, undefined]);
   });
 
-  test('fails at once on an error that waiting cannot fix', async () => {
+  test('fails at once on an error that a retry cannot fix', async () => {
     const startUp = createStartUp(logger);
     const wrong = () => Promise.reject(new TypeError('wrong'));
     await expect(startUp.retry('the store', wrong)).rejects.toThrow('wrong');
@@ -134,7 +134,7 @@ describe('a start', () => {
   test.each([
     ['between two tries', () => Promise.reject(away())],
     ['during a try that is never answered', () => new Promise(() => {})],
-  ])('that is told to stop ends at once %s', async (_, work) => {
+  ])('ends at once on stop %s', async (_, work) => {
     const startUp = createStartUp(logger);
     let tries = 0;
     const starting = startUp.retry('the store', () => {

@@ -1,11 +1,11 @@
 import { systemTime, type Time, type Timer } from './clock.ts';
 import type { Logger } from './logger.ts';
 
-/** Something outside that a process cannot use, though it is ready: what works without it continues. */
+/** An unavailable external dependency of a process that is ready: everything that works without it continues. */
 export interface Warning {
-  /** What is wrong, for programs: `storage_unavailable`. */
+  /** The problem, for programs: `storage_unavailable`. */
   readonly name: string;
-  /** What and where, and why; for operators. */
+  /** The problem, its location and its cause; for operators. */
   readonly message: string;
 }
 
@@ -14,24 +14,24 @@ export interface Component {
   readonly name: string;
   start(): Promise<void>;
   /**
-   * Resolves when nothing of it is left. `forMs`: how long it may take at most, milliseconds; what is not
-   * finished by then has to be cut off. Without it the component has a limit of its own.
+   * Stops the component; resolves when it has released everything. `forMs`: time limit, milliseconds; the component
+   * aborts unfinished work then. Without it the component uses its own limit.
    */
   stop(forMs?: number): Promise<void>;
   /** Undefined when ready; otherwise the reason it is not, for /readyz. Never calls other services. */
   notReady?(): string | undefined;
-  /** For `ctl status`. Readiness is not touched: every instance would be taken out at once. */
+  /** For `ctl status`. Does not affect readiness: the dependency is unavailable for every instance. */
   warnings?(): readonly Warning[];
-  /** Called before the process stops: tells callers to use another instance, and continues serving. */
+  /** Called before the process stops: announces to callers that they should use another instance, and continues to serve. */
   turnAway?(): void;
 }
 
-/** Share of its time that a component is told of; the rest is for cutting off what is left. */
-const toldShare = 0.9;
+/** Share of its stop time that a component receives as its limit; the rest is for aborting unfinished work. */
+const limitShare = 0.9;
 
 /**
- * How long the first of `count` components may take to stop when all have `leftMs`: a share that none of the
- * others can use up, and half of what is beyond the shares of all.
+ * Stop time of the first of `count` components that share `leftMs`: a share that no other component can use up, and
+ * half of the time beyond all shares.
  */
 function stopTimeMs(leftMs: number, count: number, graceMs: number, total: number): number {
   const ownMs = Math.min(graceMs / (4 * total), leftMs / count);
@@ -99,7 +99,7 @@ export class Lifecycle {
     return [waits ? `starting: ${waits}` : 'starting', ...reasons];
   }
 
-  /** What the process continues without. */
+  /** Unavailable dependencies of all components. */
   warnings(): Warning[] {
     return this.#running.flatMap((c) => c.warnings?.() ?? []);
   }
@@ -123,7 +123,7 @@ export class Lifecycle {
         timer = this.#time.setTimeout(() => resolve('late'), forMs);
       });
       try {
-        if ((await Promise.race([component.stop(forMs * toldShare), late])) === 'late') {
+        if ((await Promise.race([component.stop(forMs * limitShare), late])) === 'late') {
           this.#logger.error({ component: component.name, forMs }, 'did not stop in time');
         }
       } catch (error) {

@@ -37,11 +37,11 @@ test.each<[string, object, object]>([
   ['a field of it', { request: { ...secrets, name: 'n' } }, { request: { ...shown, name: 'n' } }],
   ['a field far below', { a: { b: { c: { ...secrets } } } }, { a: { b: { c: shown } } }],
   ['a list', { all: [{ name: 'n' }, { ...secrets }] }, { all: [{ name: 'n' }, shown] }],
-  ['what tells itself', { it: { toJSON } }, { it: { name: 'n', ...shown } }],
-  ['a failure that is no error of the line', { cause: failure(secrets) }, { cause: shown }],
+  ['an object with toJSON', { it: { toJSON } }, { it: { name: 'n', ...shown } }],
+  ['an error in another field than err', { cause: failure(secrets) }, { cause: shown }],
 ])('secrets are in no line: %s', async (_, given, expected) => {
-  logger.info(given, 'told');
-  expect(await line()).toEqual({ ...expected, message: 'told' });
+  logger.info(given, 'logged');
+  expect(await line()).toEqual({ ...expected, message: 'logged' });
 });
 
 // protects against operators/logged-fields
@@ -50,7 +50,7 @@ test.each([
   [' of what it was about', { request: secrets }],
 ])('secrets%s are in no line of an error, whose text and stack stay', async (_, more) => {
   const error = failure(more);
-  logger.error({ err: error }, 'told');
+  logger.error({ err: error }, 'logged');
   expect(await line()).toEqual({
     err: {
       type: 'Error',
@@ -58,19 +58,19 @@ test.each([
       stack: error.stack,
       ...('request' in more ? { request: shown } : shown),
     },
-    message: 'told',
+    message: 'logged',
   });
-  // What was logged is as it was.
+  // The logged object is unchanged.
   expect(error).toMatchObject(more);
 });
 
 // protects against operators/logged-fields
-test('secrets are in no line of a logger that has them as its own', async () => {
-  logger.child({ ...secrets, of: { ...secrets } }).info('told');
-  expect(await line()).toEqual({ ...shown, of: shown, message: 'told' });
+test('secrets in a child logger’s bindings are in no line', async () => {
+  logger.child({ ...secrets, of: { ...secrets } }).info('logged');
+  expect(await line()).toEqual({ ...shown, of: shown, message: 'logged' });
 });
 
-test('everything else is written as it is', async () => {
+test('everything else is written unchanged', async () => {
   const at = new Date(0);
   const given = {
     text: 't',
@@ -79,6 +79,6 @@ test('everything else is written as it is', async () => {
     deep: { a: { b: { c: { d: { e: 1 } } } } },
     at,
   };
-  logger.info(given, 'told');
-  expect(await line()).toEqual({ ...given, at: at.toISOString(), message: 'told' });
+  logger.info(given, 'logged');
+  expect(await line()).toEqual({ ...given, at: at.toISOString(), message: 'logged' });
 });

@@ -1,15 +1,15 @@
 /** Names of fields whose values are never written to a log. */
 export const secretFields = ['authorization', 'authenticationKey', 'clientSecret', 'body'] as const;
 
-/** What a log has in the place of such a value. */
+/** Replaces such a value in a log line. */
 export const censor = '[redacted]';
 
-/** How deep below a line's own fields such names are looked for. */
+/** Maximum depth below a line's own fields at which these names are replaced. */
 const depth = 4;
 
 /**
- * A line's fields without the values of `secretFields` below them; those among them are pino's to censor. Most lines
- * have nothing but texts and numbers, which this leaves as they are. `err` is covered once it is serialized.
+ * Returns the fields of a line without the values of `secretFields` below them; pino censors the top-level fields. Most
+ * lines have only texts and numbers, which stay unchanged. `err` is covered after its serialization.
  */
 export function coverFields(fields: Record<string, unknown>): Record<string, unknown> {
   let covered: Record<string, unknown> | undefined;
@@ -24,7 +24,7 @@ export function coverFields(fields: Record<string, unknown>): Record<string, unk
   return covered ?? fields;
 }
 
-/** The value as a log may show it: itself, or a copy without the values of `secretFields`. */
+/** Returns the value itself, or a copy without the values of `secretFields`. */
 export function cover(value: unknown, levels = depth): unknown {
   if (typeof value !== 'object' || value === null || levels === 0) return value;
   const { toJSON } = value as { toJSON?: unknown };

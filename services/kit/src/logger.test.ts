@@ -16,7 +16,7 @@ import { Registry } from 'prom-client';
 import { createLogger } from './logger.ts';
 import { waitFor } from './testing/wait.ts';
 
-it('lines that nobody reads are dropped beyond a bound, and counted; then logging continues', async () => {
+it('unread lines are dropped beyond a limit, and counted; later lines are logged again', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'logger-'));
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
@@ -31,7 +31,7 @@ it('lines that nobody reads are dropped beyond a bound, and counted; then loggin
     try {
       last = (last + buffer.toString('utf8', 0, readSync(reader, buffer))).slice(-1000);
     } catch {
-      // Nothing is there for the moment.
+      // No more lines at the moment.
     }
     return last;
   };
@@ -42,7 +42,7 @@ it('lines that nobody reads are dropped beyond a bound, and counted; then loggin
     expect(await dropped()).toBeGreaterThan(10);
     expect(await dropped()).toBeLessThan(30);
   } finally {
-    // Somebody reads again. A line may still find no room.
+    // The reader continues. A line may still be dropped.
     await waitFor('the lines to be read', () => {
       logger.info('after it');
       return read().includes('after it');
@@ -59,7 +59,7 @@ it('lines that nobody reads are dropped beyond a bound, and counted; then loggin
 const itOnFullDisk = existsSync('/dev/full') ? it : it.skip;
 
 itOnFullDisk(
-  'lines wait while the disk is full, and are written in their order when there is room',
+  'lines wait while the disk is full, and are written in their order when space is free',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'logger-'));
     const file = join(folder, 'log');
@@ -155,7 +155,7 @@ it.each([
   expect(messagesOf(`${manyLines} ${end}`)).toEqual({ messages: [...many, ...fatal], status });
 });
 
-it('a line is written within moments, whether or not others follow', async () => {
+it('a line is written after a short time, also without later lines', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'logger-'));
   const file = join(folder, 'log');
   const fd = openSync(file, 'w');

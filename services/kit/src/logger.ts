@@ -7,20 +7,20 @@ import { censor, cover, coverFields, secretFields } from './log-secrets.ts';
 
 export type { Logger };
 
-/** What waits while nobody reads the log, in characters; more lines are dropped, so that a stuck collector ends no process. */
+/** Maximum number of buffered characters while the log is not read; further lines are dropped, so that a stuck collector does not stop the process. */
 const mostWaiting = 8 * 1024 * 1024;
 
-/** For how long lines may wait for others that are written with them; milliseconds. Lost with a killed process. */
+/** Time that lines may wait so that several are written together; milliseconds. Lost if the process is killed. */
 const gatherMs = 10;
-/** So much is written at once; characters. */
+/** Maximum number of characters in one write. */
 const mostGathered = 16 * 1024;
 
-/** How long the end of a process waits for whoever reads its log; milliseconds. */
+/** Time that a stopping process waits for the reader of its log; milliseconds. */
 const mostAtEndMs = 1000;
 
 /**
  * JSON logs with the trace's ids (rule C18). Callers log ids and outcomes, never bodies, keys or
- * tokens; the redaction below is the second line of defence.
+ * tokens; the redaction below is a second safeguard.
  */
 export function createLogger(options: {
   service?: string;
@@ -33,7 +33,7 @@ export function createLogger(options: {
   if (options.metrics) {
     const dropped = new Counter({
       name: 'headset_log_lines_dropped_total',
-      help: 'Log lines that were dropped because nobody read the log of this process.',
+      help: 'Log lines that were dropped because the log of this process was not read.',
       registers: [options.metrics],
     });
     destination.on('drop', (lines: string) => dropped.inc(lines.split('\n').length - 1));
@@ -65,7 +65,7 @@ export function createLogger(options: {
 type Destination = ReturnType<typeof pino.destination>;
 const destinations = new Set<WeakRef<Destination>>();
 
-/** For the end of a process: resolves when all lines are written, or cannot be; after a second at the latest. */
+/** Called when a process ends: resolves when all lines are written or cannot be written; after one second at most. */
 export async function flushLogs(): Promise<void> {
   const open = [...destinations].flatMap((reference) => reference.deref() ?? []);
   const flushed = open.map((destination) => new Promise<void>((done) => destination.flush(() => done())));
@@ -73,14 +73,14 @@ export async function flushLogs(): Promise<void> {
 }
 
 /**
- * Where a line cannot be written (a full disk), it waits for the next one. pino's own destination would end the
- * process for that, and at its end try for ever.
+ * Keeps a line that cannot be written (a full disk) until the next write. pino's own destination would end the
+ * process, and would retry without end when the process stops.
  */
 function openDestination(fd: number): Destination {
   let untilMs = Number.POSITIVE_INFINITY;
   let failing = false;
   const retryEAGAIN = () => Date.now() < untilMs;
-  // What comes here is written at once, as without a least length; but without one, flush waits for nothing.
+  // Lines are written at once, as without minLength; but without minLength, flush does not wait.
   const destination = pino.destination({
     fd,
     sync: false,
@@ -123,7 +123,7 @@ function openDestination(fd: number): Destination {
       flushSync();
       writeWhole(fd, gathered, untilMs);
     } catch {
-      // Nobody reads, or there is no room: what waits is lost.
+      // The log is not read, or the disk is full: buffered lines are lost.
     }
     gathered = '';
     untilMs = Number.POSITIVE_INFINITY;
@@ -132,7 +132,7 @@ function openDestination(fd: number): Destination {
   return destination;
 }
 
-/** Writes a text at once. Throws when it cannot be written, or nobody reads until `untilMs`. */
+/** Writes a text at once. Throws if it cannot be written, or if the log is not read until `untilMs`. */
 function writeWhole(fd: number, text: string, untilMs: number): void {
   let rest: Uint8Array = Buffer.from(text);
   while (rest.length > 0) {

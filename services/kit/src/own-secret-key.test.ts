@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('the key is drawn once, for its owner only, and kept', () => {
+test('the key is generated once, stored for its owner only, and used again', () => {
   const key = ownSecretKey(folder);
   expect(key).toMatch(/^[0-9a-f]{64}$/);
   expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual([key, 0o600]);

@@ -10,12 +10,12 @@ export const processConfig = {
     words: ['debug', 'info', 'warn', 'error', 'silent'],
   }),
   ADMIN_LISTEN: address({
-    doc: "Where health, metrics and the operators' listener listen; beyond loopback only with ADMIN_TOKEN.",
+    doc: "Address of the admin port (health, metrics, operators' calls); an address other than loopback requires ADMIN_TOKEN.",
     example: '127.0.0.1:9100',
     default: { host: '127.0.0.1', port: 9100 },
   }),
   ADMIN_TOKEN: text({
-    doc: "Bearer token of the operators' listener; none on loopback.",
+    doc: "Bearer token of the operators' listener; not needed on loopback.",
     example: 'a-long-random-text',
     secret: true,
     random: true,
@@ -23,7 +23,7 @@ export const processConfig = {
     form: 'at least 16 characters without spaces',
   }),
   ADMIN_TOKEN_BEFORE: text({
-    doc: 'The token that ADMIN_TOKEN replaces: accepted as well while operators change over.',
+    doc: 'The previous ADMIN_TOKEN, also accepted while operators change to the new one.',
     example: 'the-token-until-now',
     secret: true,
     random: true,
@@ -31,7 +31,7 @@ export const processConfig = {
     form: 'at least 16 characters without spaces',
   }),
   METRICS_TOKEN: text({
-    doc: 'Bearer token that reads /metrics and nothing else, so that Prometheus needs no ADMIN_TOKEN.',
+    doc: 'Bearer token for /metrics only, so that Prometheus does not need ADMIN_TOKEN.',
     example: 'another-long-random-text',
     secret: true,
     random: true,
@@ -40,14 +40,14 @@ export const processConfig = {
   }),
   ...listenerConfig,
   TURN_AWAY_MS: integer({
-    doc: 'How long a process continues to serve after SIGTERM while it reports not ready, so that load balancers and callers switch to other instances first; milliseconds.',
+    doc: 'Time after SIGTERM in which a process still serves but reports not ready, so that load balancers and callers switch to other instances; milliseconds.',
     example: '5000',
     default: 0,
     min: 0,
     max: 120_000,
   }),
   STOP_GRACE_MS: integer({
-    doc: 'How long everything together may take to stop after TURN_AWAY_MS: open calls and callbacks on their way end, the rest is given back; what is left then is cut off. A pod’s grace must be longer than its preStop pause, TURN_AWAY_MS and this; milliseconds.',
+    doc: 'Time limit for the whole stop after TURN_AWAY_MS: open calls and callbacks end, other work is released; work that is still running at the limit is aborted. The terminationGracePeriodSeconds of a pod must exceed its preStop pause, TURN_AWAY_MS and this value together; milliseconds.',
     example: '40000',
     default: 10_000,
     min: 100,

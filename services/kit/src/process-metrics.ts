@@ -16,14 +16,14 @@ export function createMetrics(service: string): Registry {
   return metrics;
 }
 
-/** Whether the process is ready, and what it continues without, for alerts: nothing but monitoring asks for it everywhere. */
+/** Metrics for alerts: whether the process is ready, and its warnings. Only monitoring reads them from all processes. */
 export function showReadiness(
   metrics: Registry,
   state: { notReady(): readonly string[]; warnings(): readonly Warning[] },
 ): void {
   new Gauge({
     name: 'headset_ready',
-    help: '1 while /readyz answers that this process is ready, else 0.',
+    help: '1 while /readyz reports this process as ready, else 0.',
     registers: [metrics],
     collect() {
       this.set(state.notReady().length === 0 ? 1 : 0);
@@ -31,7 +31,7 @@ export function showReadiness(
   });
   new Gauge({
     name: 'headset_warnings',
-    help: 'What this process continues without, by the name that `ctl status` shows.',
+    help: 'Unavailable dependencies of this process that is ready without them, by the name in `ctl status`.',
     labelNames: ['warning'],
     registers: [metrics],
     collect() {

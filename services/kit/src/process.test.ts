@@ -29,7 +29,7 @@ describe('an unexpected error ends a process with 1 and one log line', () => {
     expect(ended(`throw new TypeError('no such file')`)).toEqual(unexpected('no such file'));
   });
 
-  test('of which nothing waits', () => {
+  test('thrown in a callback', () => {
     const body = `setImmediate(() => { throw new TypeError('lost') }); await new Promise(() => {});`;
     expect(ended(body)).toEqual(unexpected('lost'));
   });

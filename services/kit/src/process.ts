@@ -13,27 +13,27 @@ import { withoutPassword } from './redact.ts';
 import type { RpcBinding } from './rpc/types.ts';
 import { createStartUp, StartStoppedError, type StartUp } from './start-up.ts';
 
-/** What every process of the platform has around its work: log, metrics, listeners, start and end. */
+/** Common parts of every process of the platform: log, metrics, listeners, start and stop. */
 export interface PlatformProcess {
   readonly metrics: Registry;
-  /** Without the name of a service. */
+  /** Logger without the name of a service. */
   readonly rootLogger: Logger;
   readonly logger: Logger;
   readonly listeners: Listeners;
   readonly startUp: StartUp;
   readonly lifecycle: Lifecycle;
-  /** The process cannot continue: it stops, and `run` throws this. */
+  /** Stops a process that cannot continue; `run` throws the error. */
   fail(error: Error): void;
-  /** Opens the port of operators and monitoring, with these calls of ctl. */
+  /** Opens the admin port for operators and monitoring, with these calls of ctl. */
   serveAdmin(bindings: readonly RpcBinding[]): Promise<void>;
   /**
-   * Starts the rest by `start`, is ready then, and stops everything after SIGTERM or SIGINT; a start that waits for a
-   * store ends then, too. Throws what `start` throws, and what `fail` was called with.
+   * Runs `start`, reports ready, and stops everything after SIGTERM or SIGINT, also during a start that waits for a
+   * store. Throws the error of `start`, or the error given to `fail`.
    */
   run(start: () => Promise<void>): Promise<void>;
 }
 
-/** Signals count from here on. `service`: its name in the log and in the metrics. */
+/** Creates the process and handles signals from now on. `service`: its name in logs and metrics. */
 export function createProcess(service: string, config: ConfigOf<typeof processConfig>): PlatformProcess {
   const metrics = createMetrics(service);
   const rootLogger = createLogger({ level: config.LOG_LEVEL, metrics });
@@ -47,7 +47,7 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
   });
   showReadiness(metrics, lifecycle);
   const fatal = Promise.withResolvers<never>();
-  // Resolves when the process is told to stop, or fails for good, while the start still waits for a store.
+  // Resolves on a stop signal or a permanent failure while the start still waits for a store.
   const ended = Promise.race([untilSignal(), fatal.promise]);
   ended.catch(() => {}).finally(() => startUp.stop());
   return {
@@ -70,7 +70,7 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
         logger.info('ready');
       } catch (error) {
         if (!(error instanceof StartStoppedError)) throw error;
-        logger.info('told to stop before the start was complete');
+        logger.info('stopped before the start was complete');
       }
       try {
         logger.info({ signal: await ended }, 'stopping');
@@ -88,7 +88,7 @@ export function createProcess(service: string, config: ConfigOf<typeof processCo
 export async function main(service: string, run: () => Promise<void>): Promise<void> {
   const fail = async (error: unknown): Promise<never> => {
     // LOG_LEVEL may be the wrong setting; no level hides a fatal line.
-    const logger = createLogger({ service, level: 'fatal' }).child({}, { serializers: { err: toldOf } });
+    const logger = createLogger({ service, level: 'fatal' }).child({}, { serializers: { err: loggable } });
     if (error instanceof ConfigError) {
       logger.fatal({ problems: error.problems }, 'wrong configuration');
       return end(2);
@@ -98,7 +98,7 @@ export async function main(service: string, run: () => Promise<void>): Promise<v
   };
   let failed = false;
   process.on('uncaughtException', (error) => {
-    // Node.js would print a second one as it is.
+    // Node.js would print a second error unformatted.
     if (failed) return;
     failed = true;
     fail(error).catch(() => process.exit(1));
@@ -120,7 +120,7 @@ async function end(status: number): Promise<never> {
 }
 
 /** The parts of an error that a log may contain: drivers put whole connection strings into messages. */
-function toldOf(error: unknown): { type: string; message: string; stack: string } {
+function loggable(error: unknown): { type: string; message: string; stack: string } {
   const { type, message, stack } = stdSerializers.err(
     error instanceof Error ? error : new Error(inspect(error)),
   );

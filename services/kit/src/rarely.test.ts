@@ -1,6 +1,6 @@
 import { rarely } from './rarely.ts';
 
-test('work is done at once, then once in the time; after a failure it is done again', async () => {
+test('work runs at once, then once per interval; after a failure it is repeated', async () => {
   let nowMs = 5;
   let done = 0;
   let fails = false;

@@ -17,13 +17,13 @@ function openAs010(secret: string, sealed: Uint8Array): string {
   return Buffer.concat([decipher.update(data.subarray(12, -16)), decipher.final()]).toString('utf8');
 }
 
-test('with one key, release 0.1.0 reads what is sealed', () => {
+test('with one key, release 0.1.0 decrypts the values', () => {
   const sealed = createSecretBox(old).seal('text', purpose);
   expect(openAs010(old, sealed)).toBe('text');
   expect(namedKey(sealed)).toBeUndefined();
 });
 
-test('with several keys a sealed value names its key, and each key opens what it sealed', () => {
+test('with several keys an encrypted value names its key, and each key decrypts its own values', () => {
   const both = createSecretBox(next, [old]);
   const before = createSecretBox(old, [next]);
   const sealed = both.seal('text', purpose);
@@ -33,7 +33,7 @@ test('with several keys a sealed value names its key, and each key opens what it
     expect(both.open(value, purpose)).toBe('text');
     expect(before.open(value, purpose)).toBe('text');
   }
-  // The former key is gone.
+  // The former key is no longer configured.
   expect(createSecretBox(next).open(sealed, purpose)).toBe('text');
 });
 
@@ -49,7 +49,7 @@ test('an error names the key that is not configured, and no secret', () => {
 });
 
 // protects against stores/sealed-moved
-test('another purpose, a changed byte and a short value do not open', () => {
+test('a value with another purpose, a changed byte or too few bytes is not decrypted', () => {
   const both = createSecretBox(next, [old]);
   const sealed = both.seal('text', purpose);
   expect(() => both.open(sealed, 'another')).toThrow();
@@ -62,7 +62,7 @@ test('another purpose, a changed byte and a short value do not open', () => {
   expect(both.keyOf(new Uint8Array(), purpose)).toBeUndefined();
 });
 
-test('a value that begins as if it named a key opens all the same', () => {
+test('a value that begins like a key’s name is decrypted correctly', () => {
   const [mark] = createSecretBox(next, [old]).seal('text', purpose);
   // Its nonce begins with the mark; 0.1.0 makes one such value in 16 million.
   const nonce = Buffer.concat([Buffer.from([mark ?? 0]), Buffer.from('C\x01', 'latin1'), Buffer.alloc(9, 7)]);
@@ -79,7 +79,7 @@ test('a value that begins as if it named a key opens all the same', () => {
   expect(createSecretBox(next, [old]).keyOf(sealed, purpose)).toBe(keyIdOf(old));
 });
 
-test('a value is current when the key that seals has made it, in the form of today', () => {
+test('a value is current if it has the current key and the current form', () => {
   const both = createSecretBox(next, [old]);
   expect(both.isCurrent(both.seal('text', purpose), purpose)).toBe(true);
   expect(both.isCurrent(createSecretBox(next).seal('text', purpose), purpose)).toBe(false);
@@ -89,14 +89,14 @@ test('a value is current when the key that seals has made it, in the form of tod
   expect(createSecretBox(next).isCurrent(createSecretBox(next).seal('text', purpose), purpose)).toBe(true);
 });
 
-test('the configuration names further keys, one a line', () => {
+test('the configuration lists further keys, one per line', () => {
   const { sealing, others } = secretKeysOf({ SECRET_KEY: next, SECRET_KEY_OTHERS: `${old}\n${third}` });
   expect([sealing, others]).toEqual([keyIdOf(next), [keyIdOf(old), keyIdOf(third)]]);
   expect(secretKeysOf({ SECRET_KEY: next }).others).toEqual([]);
   expect(secretKeysOf({ SECRET_KEY: next, SECRET_KEY_OTHERS: next }).others).toEqual([]);
 });
 
-test('a key that is too short is refused by its name, and is not shown', () => {
+test('the error about a key that is too short names the key, and does not show it', () => {
   const { SECRET_KEY, SECRET_KEY_OTHERS } = sealingConfig;
   const read = (others: string) =>
     readConfig({ SECRET_KEY, SECRET_KEY_OTHERS }, { SECRET_KEY: next, SECRET_KEY_OTHERS: others });

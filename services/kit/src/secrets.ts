@@ -2,13 +2,13 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 
 /** Encrypts values that must not be readable in the database (keys, client secrets): AES-256-GCM. */
 export interface SecretBox {
-  /** Key id where there are several keys, nonce, ciphertext and tag in one; `purpose` must be given again to open it. */
+  /** Returns key id (if there are several keys), nonce, ciphertext and tag; opening requires the same `purpose`. */
   seal(plain: string, purpose: string): Uint8Array;
-  /** Throws when no key opens it, the purpose differs or the bytes were changed. */
+  /** Throws if no key opens the value, the purpose differs or the bytes were changed. */
   open(sealed: Uint8Array, purpose: string): string;
 }
 
-/** A secret box that knows its keys by their ids, which tell nothing of the keys. */
+/** A secret box with key ids, which reveal nothing about the keys. */
 export interface SecretKeys extends SecretBox {
   /** The key that seals. */
   readonly sealing: string;
@@ -16,11 +16,11 @@ export interface SecretKeys extends SecretBox {
   readonly others: readonly string[];
   /** The key that opens it; undefined: none does. */
   keyOf(sealed: Uint8Array, purpose: string): string | undefined;
-  /** True if `seal` would make it so now: by the same key, and in the same form. */
+  /** True if `seal` would now use the same key and the same format. */
   isCurrent(sealed: Uint8Array, purpose: string): boolean;
 }
 
-/** The key id in what was sealed while there were several keys; undefined: it has none. */
+/** Returns the key id in a value sealed while there were several keys; undefined: the value has no key id. */
 export function namedKey(sealed: Uint8Array): string | undefined {
   const data = bytesOf(sealed);
   if (data.length < markBytes + plainBytes || !data.subarray(0, mark.length).equals(mark)) return undefined;
@@ -32,7 +32,7 @@ export function keyIdOf(secret: string): string {
   return digest('headset-cloud key id v1\0', secret).subarray(0, idBytes).toString('hex');
 }
 
-/** What begins a sealed value that names its key; a nonce begins so by chance, once in 16 million. */
+/** Prefix of a sealed value with a key id; a nonce has this prefix by chance once in 16 million. */
 const mark = Buffer.from('HC\x01', 'latin1');
 const idBytes = 6;
 const markBytes = mark.length + idBytes;
@@ -41,15 +41,15 @@ const tagBytes = 16;
 const plainBytes = nonceBytes + tagBytes;
 
 /**
- * `secret`: at least 32 characters of high entropy, the platform's SECRET_KEY; it seals. `others`: keys that
- * only open. Without others a sealed value has no key id, so that release 0.1.0 reads it (ADR 0039).
+ * `secret`: at least 32 characters of high entropy, the platform's SECRET_KEY, which seals. `others`: keys that
+ * only open. Without others a sealed value has no key id, so that release 0.1.0 can read it (ADR 0039).
  */
 export function createSecretBox(secret: string, others: readonly string[] = []): SecretKeys {
   const keys = new Map([secret, ...others].map((one) => [keyIdOf(one), keyFrom(one)]));
   const [[sealing, sealingKey] = ['', Buffer.alloc(0)], ...opening] = keys;
   const header = keys.size > 1 ? Buffer.concat([mark, Buffer.from(sealing, 'hex')]) : Buffer.alloc(0);
 
-  /** The key's id, the text, and whether the value names the key; undefined: no key opens it. */
+  /** Returns the key's id, the text, and whether the value names the key; undefined: no key opens it. */
   function tryAll(sealed: Uint8Array, purpose: string) {
     const data = bytesOf(sealed);
     const named = namedKey(data);

@@ -29,41 +29,41 @@ export function databaseOf(service: ServiceName): string {
   return service.replace('-', '_');
 }
 
-/** What the host gives a service: it does not know which stack it runs on. */
+/** Dependencies that the host provides to a service, independent of the stack. */
 export interface ServiceContext {
   readonly logger: Logger;
   readonly clock: Clock;
   /** The service's own database. */
   readonly store: Store;
-  /** Another database, for what is kept apart; absent: the service's own. */
+  /** Another database, for data that is kept separately; absent: the service's own. */
   readonly database?: (name: string) => Store;
   readonly log: EventLog;
   /** The channel to another service. */
   readonly channel: (to: ServiceName) => Channel;
-  /** Opens a channel to another instance of this service at host:port; absent where there can be none. */
+  /** Opens a channel to another instance of this service at host:port; absent if there are no other instances. */
   readonly channelToPeer?: (address: string) => Channel;
   readonly metrics: Registry;
-  /** Names this process among its service's instances; new at each start. */
+  /** Identifies this process among its service's instances; new at each start. */
   readonly instanceId: string;
   /** True: no other process can have the store open (the embedded stack). */
   readonly exclusive?: boolean;
   /**
-   * How the service's database gets its steps (schema/): 'run', the default: by the service itself; 'wait':
-   * by services/prepare, for which the start waits.
+   * Who runs the steps of the service's database (schema/). 'run', the default: the service itself; 'wait':
+   * services/prepare, for which the start waits.
    */
   readonly schema?: 'run' | 'wait';
   /** Limits of the process's listeners for HTTP; absent: the defaults. */
   readonly listeners?: Listeners;
-  /** The start that the host runs; absent where nothing in it takes long. */
+  /** The start that the host runs; absent if no part of it takes long. */
   readonly starting?: Starting;
 }
 
-/** The same for a service that seals what it stores. */
+/** Context of a service that seals its stored values. */
 export interface SealingContext extends ServiceContext {
   readonly secrets: SecretBox;
 }
 
-/** The same from a host that has a key only where the service seals. */
+/** Context from a host that has a key only for services that seal. */
 export interface HostContext extends ServiceContext {
   readonly secrets?: SecretBox | undefined;
 }
@@ -75,14 +75,14 @@ export interface Service extends Component {
   readonly rpc: readonly RpcBinding[];
   /** For operators, over Connect, on the admin port only. */
   readonly admin: readonly RpcBinding[];
-  /** What it stores that SECRET_KEY sealed; absent: nothing. */
+  /** Stored values that SECRET_KEY sealed; absent: none. */
   readonly sealed?: readonly SealedPlace[];
 }
 
-/** A service as a process can run it, on either stack. */
+/** A service that a process can run on either stack. */
 export interface ServiceDefinition {
   readonly name: ServiceName;
-  /** True: it seals by SECRET_KEY, and its host gives it `secrets`. No other service gets the key. */
+  /** True: the service seals by SECRET_KEY, and its host provides `secrets`. No other service gets the key. */
   readonly seals: boolean;
   /** Reads its configuration; throws a ConfigError that names every bad key. */
   configure(env: Readonly<Record<string, string | undefined>>): (ctx: HostContext) => Service;
@@ -94,7 +94,7 @@ interface ServiceParts<S extends ConfigSpec, C> {
   readonly build: (ctx: C, config: ConfigOf<S>) => Service;
 }
 
-/** Ties a service's name and configuration to its `build…()`. */
+/** Combines a service's name and configuration with its `build…()`. */
 export function defineService<S extends ConfigSpec>(
   service: ServiceParts<S, ServiceContext>,
 ): ServiceDefinition {
@@ -108,7 +108,7 @@ export function defineService<S extends ConfigSpec>(
   };
 }
 
-/** The same for a service that seals what it stores. */
+/** The same for a service that seals its stored values. */
 export function defineSealingService<S extends ConfigSpec>(
   service: ServiceParts<S, SealingContext>,
 ): ServiceDefinition {

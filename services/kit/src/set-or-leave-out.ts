@@ -1,8 +1,8 @@
 import type { Gauge } from 'prom-client';
 
 /**
- * Sets a gauge to a value that a store tells. One that does not answer leaves out its own value, not those of the
- * whole process; readiness reports it (rule C18).
+ * Sets a gauge to a value from a store. If the store does not answer, only this value is missing, not the metrics of the
+ * whole process; readiness reports the store (rule C18).
  */
 export async function setOrLeaveOut<Label extends string>(
   gauge: Gauge<Label>,
@@ -16,7 +16,7 @@ export async function setOrLeaveOut<Label extends string>(
   }
 }
 
-/** The same for a gauge whose labels the store tells too: a value that it no longer tells is not shown. */
+/** The same for a gauge with labels from a store: removes values that the store no longer returns. */
 export async function setAllOrLeaveOut<Label extends string>(
   gauge: Gauge<Label>,
   values: () => Promise<Iterable<readonly [labels: Record<Label, string>, value: number]>>,
@@ -30,7 +30,7 @@ export async function setAllOrLeaveOut<Label extends string>(
   }
 }
 
-/** Asks a store once for all gauges of a scrape. */
+/** Queries a store once for all gauges of a scrape. */
 export function sharedLook<T>(look: () => Promise<T>): () => Promise<T> {
   let looking: Promise<T> | undefined;
   return () => {

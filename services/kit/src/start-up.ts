@@ -3,16 +3,16 @@ import { DomainError, isTransient } from './errors.ts';
 import { errorText } from './eventlog/events.ts';
 import type { Logger } from './logger.ts';
 
-/** Thrown by every wait when the process is told to stop before it has started. */
+/** Thrown by every wait if the process stops before its start is complete. */
 export class StartStoppedError extends Error {
   override readonly name = 'StartStoppedError';
 }
 
-/** What work of a start that may take long knows of the start. */
+/** State of the start, for work in it that may take long. */
 export interface Starting {
-  /** Aborted with a StartStoppedError when the process is told to stop. */
+  /** Aborted with a StartStoppedError when the process stops. */
   readonly signal: AbortSignal;
-  /** Says what the start is doing now, for /readyz; undefined: no more. */
+  /** Sets the current work of the start, for /readyz; undefined: none. */
   doing(what: string | undefined): void;
 }
 
@@ -24,7 +24,7 @@ export interface StartUp extends Starting {
   /** Resolves with the result of `work` once it succeeds; an error that is not transient is thrown. */
   retry<T>(what: string, work: () => Promise<T>): Promise<T>;
   /**
-   * What the start is doing, or what it waits for, how often that was tried, and why it failed; undefined when
+   * The current work of the start, or the dependency it waits for with the number of tries and the reason; undefined if
    * neither takes long.
    */
   waitsFor(): string | undefined;
@@ -58,7 +58,7 @@ export function createStartUp(logger: Logger, time: Time = systemTime): StartUp 
           const reason = (error instanceof DomainError && error.internal) || errorText(error);
           waiting.set(what, { tries, reason });
           // One log line per wait, not one per try.
-          if (tries === 1) logger.warn({ err: error }, `the start waits for ${what}; it is tried again`);
+          if (tries === 1) logger.warn({ err: error }, `waiting for ${what}, retrying`);
         }
         let timer: Timer | undefined;
         const pause = new Promise<void>((resolve) => {
@@ -68,7 +68,7 @@ export function createStartUp(logger: Logger, time: Time = systemTime): StartUp 
       }
     },
     waitsFor() {
-      // A step that another process has begun may be waited for first, and then be run.
+      // The start may first wait for a step of another process and then run the step itself.
       if (now) return now;
       const [first] = waiting;
       if (!first) return undefined;

@@ -27,8 +27,8 @@ export function contextFrom(traceparent: string | undefined): Context {
 }
 
 /**
- * Runs the handler of a call in a server span. Only calls that belong to a trace get one: each call of a
- * sweeper or stream would otherwise start a useless trace of its own.
+ * Runs the handler of a call in a server span. Only calls of a trace get a span: otherwise each call of a
+ * sweeper or stream would start a separate, useless trace.
  */
 export function inRpcSpan<T>(
   method: { readonly name: string; readonly parent: { readonly typeName: string } },

@@ -23,7 +23,7 @@ const dropped = async () => {
   return Object.fromEntries(values.map(({ labels, value }) => [labels['reason'], value]));
 };
 
-test('spans that find the queue full, and those whose export failed, are counted', async () => {
+test('spans are counted if the queue was full or their export failed', async () => {
   await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
   Object.assign(process.env, {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,

@@ -28,7 +28,7 @@ export function createTracing(
       if (!wanted) return;
       // Loaded only when tracing is on, because it costs memory and half a second.
       const { NodeSDK } = await import('@opentelemetry/sdk-node');
-      // The SDK counts what it drops only in its own metrics, which this switches on.
+      // Enables the SDK's own metrics, which count the dropped spans.
       process.env['OTEL_NODE_EXPERIMENTAL_SDK_METRICS'] = 'true';
       const sdk = new NodeSDK({
         serviceName: env['OTEL_SERVICE_NAME'] ?? serviceName,
@@ -44,7 +44,7 @@ export function createTracing(
   };
 }
 
-/** Shows which spans the SDK has dropped, by its own metric of what its span processors have done. */
+/** Exports the number of spans that the SDK has dropped, from the SDK's own metric of its span processors. */
 function countDropped(metrics: Registry): Reader {
   let producer: Parameters<Reader['setMetricProducer']>[0] | undefined;
   const read = async () => {
@@ -62,7 +62,7 @@ function countDropped(metrics: Registry): Reader {
   };
   new Counter({
     name: 'headset_trace_spans_dropped_total',
-    help: 'Spans that the traces lack: queue_full, because the collector does not take them fast enough; export_failed, because it did not take them.',
+    help: 'Spans that are missing in the traces: queue_full, because the collector does not accept them fast enough; export_failed, because it did not accept them.',
     labelNames: ['reason'],
     registers: [metrics],
     async collect() {

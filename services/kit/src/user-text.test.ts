@@ -2,7 +2,7 @@ import { userBytes, userText } from './user-text.ts';
 
 const text = '{"a": "日本 🎧"}\r\n';
 
-test('a text is read with and without a byte-order mark', () => {
+test('text files may have a byte-order mark', () => {
   expect(userText(Buffer.from(text))).toBe(text);
   expect(userText(Buffer.from(`\uFEFF${text}`))).toBe(text);
   expect(userBytes(Buffer.from(`\uFEFF${text}`))).toEqual(Buffer.from(text));

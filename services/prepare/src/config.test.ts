@@ -1,10 +1,10 @@
 import { distributedConfig } from '@headset-cloud/kit/common-config.ts';
 import { prepareConfig } from './config.ts';
 
-/** Says how a service consumes, not what a topic is or where. */
+/** A key for consumers only, not for stores or topics. */
 const ofConsumers = ['KAFKA_SESSION_TIMEOUT_MS'];
 
-test('it reads every key that says where the stores are, what things in them are called, and how they are made', () => {
+test('it reads every key about the addresses of stores, the names in them, and their creation', () => {
   const ofStores = Object.entries(distributedConfig)
     .filter(([key]) => /^(MONGODB|KAFKA)_/.test(key) && !ofConsumers.includes(key))
     .sort();

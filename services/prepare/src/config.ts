@@ -2,7 +2,7 @@ import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-confi
 import type { ConfigOf } from '@headset-cloud/kit/config.ts';
 import { kafkaSecurityConfig } from '@headset-cloud/kit/eventlog/kafka-security.ts';
 
-/** The services' own keys, as far as they say how to reach the stores and how topics are made. */
+/** The services' keys about the connection to stores and the creation of topics. */
 export const prepareConfig = {
   LOG_LEVEL: commonConfig.LOG_LEVEL,
   MONGODB_URI: distributedConfig.MONGODB_URI,

@@ -22,7 +22,7 @@ function start(env: Record<string, string>): void {
   command.start();
 }
 
-/** All that it printed, standard error included; throws where a line is not JSON. */
+/** All printed lines, including standard error; throws if a line is not JSON. */
 const lines = () =>
   command
     .log()
@@ -30,7 +30,7 @@ const lines = () =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-test('a wrong configuration ends it with 2 and one log line with every bad key', async () => {
+test('an invalid configuration ends it with 2 and one log line that names every invalid key', async () => {
   start({ MONGODB_URI: 'http://user:hidden@127.0.0.1', KAFKA_PARTITIONS: '0', LOG_LEVEL: 'loud' });
   expect(await command.exited).toBe('2');
   const problems = Object.entries({
@@ -52,7 +52,7 @@ test('a wrong configuration ends it with 2 and one log line with every bad key',
   expect(command.log()).not.toContain('hidden');
 });
 
-test('an address that the driver cannot read is a wrong configuration, and its password stays secret', async () => {
+test('an address that the driver cannot parse is an invalid configuration, and its password is not shown', async () => {
   start({ MONGODB_URI: 'mongodb://user:hidden', KAFKA_BROKERS: '127.0.0.1:1' });
   expect(await command.exited).toBe('2');
   expect(lines().at(-1)).toMatchObject({
@@ -63,20 +63,17 @@ test('an address that the driver cannot read is a wrong configuration, and its p
   expect(command.log()).not.toContain('hidden');
 });
 
-test('it waits for stores that are away and says so, and SIGTERM ends it, not as a success', async () => {
+test('it waits for unavailable stores and logs this, and SIGTERM ends it with a failure status', async () => {
   const [mongo, kafka] = await freePorts(2);
   start({ MONGODB_URI: `mongodb://127.0.0.1:${mongo}`, KAFKA_BROKERS: `127.0.0.1:${kafka}` });
-  const waits = () => command.log().match(/"the start waits for [^"]*/g) ?? [];
+  const waits = () => command.log().match(/"waiting for [^"]*/g) ?? [];
   await waitFor('both waits', () => waits().length >= 2);
   expect(
     waits()
       .map((line) => line.slice(1))
       .sort(),
-  ).toEqual([
-    'the start waits for the steps of devices; it is tried again',
-    'the start waits for the topics; it is tried again',
-  ]);
+  ).toEqual(['waiting for the steps of devices, retrying', 'waiting for the topics, retrying']);
   command.signal('SIGTERM');
   expect(await command.exited).toBe('143');
-  expect(command.log()).toContain('told to stop before everything was prepared');
+  expect(command.log()).toContain('stopped before everything was prepared');
 });

@@ -4,6 +4,6 @@ import { prepare } from './prepare.ts';
 
 await main('prepare', async () => {
   const signal = await prepare(process.env);
-  // Not 0: whoever started it (a Job) must not take it for done.
+  // Not 0: a Job must not count an interrupted run as completed.
   if (signal) process.exit(128 + constants.signals[signal]);
 });

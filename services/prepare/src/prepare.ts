@@ -16,13 +16,13 @@ import { openMongo } from '@headset-cloud/kit/store/mongo.ts';
 import { allSteps } from './all-steps.ts';
 import { prepareConfig } from './config.ts';
 
-/** How long work that was told to stop may take to give its step back, and connections to close. */
+/** Time limit after a stop signal for releasing the current step and closing connections. */
 const stopMs = 3000;
 
 /**
- * Runs the missing steps of all databases and makes the missing topics. Waits for stores that are away and
- * for other runs. Returns the signal that ended it before all was there. Throws a ConfigError, and whatever
- * does not pass by itself (an index that contradicts an existing one).
+ * Runs the missing steps of all databases and creates the missing topics. Waits for unavailable stores and
+ * for other runs. Returns the signal that ended it before everything existed. Throws a ConfigError, and errors
+ * that a retry cannot fix (an index that contradicts an existing one).
  */
 export async function prepare(
   env: Readonly<Record<string, string | undefined>>,
@@ -32,9 +32,9 @@ export async function prepare(
   const logger = createLogger({ service: 'prepare', level: config.LOG_LEVEL });
   const startUp = createStartUp(logger);
   const stop = new AbortController();
-  let told: NodeJS.Signals | undefined;
+  let stoppedBy: NodeJS.Signals | undefined;
   void untilSignal().then((signal) => {
-    told = signal;
+    stoppedBy = signal;
     stop.abort(new StartStoppedError('stopped before everything was prepared'));
     startUp.stop();
   });
@@ -68,7 +68,7 @@ export async function prepare(
     });
   }
   async function databases(): Promise<void> {
-    // One after the other, so that a live platform's database builds the indexes of one collection at a time.
+    // One after the other, so that the database of a running platform builds the indexes of one collection at a time.
     for (const steps of [...Object.values(allSteps), auditSteps]) await database(steps);
     logger.info('the databases are prepared');
   }
@@ -84,8 +84,8 @@ export async function prepare(
   } catch (error) {
     if (!(error instanceof StartStoppedError)) throw error;
     await Promise.race([Promise.allSettled(underWay), time.sleep(stopMs)]);
-    logger.info({ signal: told }, 'told to stop before everything was prepared');
-    return told;
+    logger.info({ signal: stoppedBy }, 'stopped before everything was prepared');
+    return stoppedBy;
   } finally {
     await Promise.race([Promise.allSettled([mongo.close(), log.close()]), time.sleep(stopMs)]);
   }

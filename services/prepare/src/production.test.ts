@@ -25,7 +25,7 @@ async function firstLine(env: Record<string, string>): Promise<Record<string, un
   }
 }
 
-test('a process in production begins with a warning where topics are kept once, and continues', async () => {
+test('a process in production logs a warning if topics have a single replica, and continues', async () => {
   expect(await firstLine({ NODE_ENV: 'production', KAFKA_REPLICATION_FACTOR: '1' })).toMatchObject({
     ...{ level: 'warn', service: 'prepare', setting: 'KAFKA_REPLICATION_FACTOR' },
     message: expect.stringContaining('KAFKA_REPLICATION_FACTOR is 1'),

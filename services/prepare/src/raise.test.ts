@@ -35,7 +35,7 @@ const nextId = async () => {
   return (await counters.findOne({ _id: 'transactionId' }))?.next ?? 0;
 };
 
-test('databases in which no platform has worked are refused: the prefix or the folder is wrong', async () => {
+test('unused databases are rejected: the prefix or the folder is wrong', async () => {
   await expect(run()).rejects.toThrow('there is no application in the database of devices');
   expect(await nextId()).toBe(0);
 });
@@ -57,7 +57,7 @@ test('each run raises further; a dry run changes nothing', async () => {
     expect(await raisedBy(stores.database(service))).toBe(2 * raiseStep);
 });
 
-test('an argument that it does not know is a wrong configuration', () => {
+test('an unknown argument is an invalid configuration', () => {
   expect(raiseOptions([])).toEqual({ dryRun: false, logLost: false });
   expect(raiseOptions(['--dry-run', '--log-lost'])).toEqual({ dryRun: true, logLost: true });
   for (const argument of ['--dry', 'now']) expect(() => raiseOptions([argument])).toThrow(argument);

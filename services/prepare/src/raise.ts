@@ -20,7 +20,7 @@ export interface RaiseOptions {
   readonly logLost: boolean;
 }
 
-/** Throws a ConfigError that names what it does not know. */
+/** Parses the arguments. Throws a ConfigError that names an unknown argument. */
 export function raiseOptions(args: readonly string[]): RaiseOptions {
   try {
     const { values } = parseArgs({
@@ -37,9 +37,8 @@ export function raiseOptions(args: readonly string[]): RaiseOptions {
 
 /**
  * Raises every number that headsets, integrators and the event log remember beyond databases that were restored
- * from a backup (ADR 0035), while no service runs. May run any number of times, and again after it was
- * interrupted: each run raises further. Throws where there is nothing to raise, and
- * while an instance runs on the databases.
+ * from a backup (ADR 0035), while no service runs. May run any number of times, also after an interrupted run: each run
+ * raises the numbers further. Throws if the databases are unused, or while an instance runs on them.
  */
 export async function raise(
   database: (service: ServiceName) => Store,

@@ -12,7 +12,7 @@ import type { Store } from '@headset-cloud/kit/store/types.ts';
 export interface Backing {
   readonly log: EventLog;
   storeOf(service: ServiceName): Store;
-  /** Another database, for what is kept apart. */
+  /** An additional database, for data that belongs to no service. */
   database(name: string): Store;
   /** In the order of their start; they stop after everything that uses them. */
   readonly components: readonly Component[];

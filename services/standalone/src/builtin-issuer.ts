@@ -8,7 +8,7 @@ import { type Issuer, type IssuerClient, startIssuer } from './issuer.ts';
 /** The audience of the built-in issuer's tokens; the gateway's OIDC_AUDIENCE has the same value. */
 export const issuerAudience = 'urn:headset-cloud:api';
 
-/** Scopes that clients may ask for (rule C11). */
+/** Scopes that clients may request (rule C11). */
 const scopes = [
   'cws:application:read',
   'cws:application:write',

@@ -14,12 +14,12 @@ export const standaloneConfig = {
     default: '.data',
   }),
   ISSUER_LISTEN: address({
-    doc: 'Where the built-in identity provider listens.',
+    doc: 'Listen address of the built-in identity provider.',
     example: '127.0.0.1:8081',
     default: { host: '127.0.0.1', port: 8081 },
   }),
   ISSUER_PUBLIC_URL: text({
-    doc: 'Address of the built-in identity provider for its clients: the `iss` of its tokens, and so the gateway’s OIDC_ISSUER. Default: http:// and ISSUER_LISTEN. A gateway that does not reach it there is given OIDC_JWKS_URI.',
+    doc: 'Address of the built-in identity provider for its clients: the `iss` of its tokens, and therefore the gateway’s OIDC_ISSUER. Default: http:// and ISSUER_LISTEN. A gateway that cannot reach this address needs OIDC_JWKS_URI.',
     example: 'https://id.example.com',
     pattern: /^https?:\/\/[^/?#\s]+\/?$/i,
     form: 'an http or https address without a path',
@@ -34,8 +34,8 @@ export const standaloneConfig = {
 export type StandaloneConfig = ConfigOf<typeof standaloneConfig>;
 
 /**
- * The same process on MongoDB and Kafka: it reads what a process of one service reads. The addresses of other
- * services are not used; GRPC_LISTEN is for other processes of this kind.
+ * Configuration of the same process on MongoDB and Kafka: the keys of a process of one service. The addresses of other
+ * services are not used; GRPC_LISTEN serves other processes of this kind.
  */
 export const sharedConfig = { ...commonConfig, ...distributedConfig, ...sealingConfig } as const;
 

@@ -60,7 +60,7 @@ const verify = (token: string) => {
   return createTokenVerifier({ issuer: issuer.issuer, audience, keys, clock: systemClock }).verify(token);
 };
 
-test('a client gets a JWT for the audience that the gateway accepts, with the scopes it asked for', async () => {
+test('a client gets a JWT for the gateway’s audience, with the requested scopes', async () => {
   const response = await ask('client-1', 'secret-of-client-1', { scope: scopes.join(' ') });
   expect(response.status).toBe(200);
   expect(await verify(await tokenOf(response))).toEqual({
@@ -68,20 +68,20 @@ test('a client gets a JWT for the audience that the gateway accepts, with the sc
   });
 });
 
-test('a wrong secret, an unknown client and an unknown resource are refused', async () => {
+test('a wrong secret, an unknown client and an unknown resource are rejected', async () => {
   expect((await ask('client-1', 'wrong')).status).toBe(401);
   expect((await ask('nobody', 'secret-of-client-1')).status).toBe(401);
   expect((await ask('client-1', 'secret-of-client-1', { resource: 'https://other.test' })).status).toBe(400);
 });
 
-test('scopes that the platform does not have are not granted', async () => {
+test('unknown scopes are not granted', async () => {
   const response = await ask('client-1', 'secret-of-client-1', { scope: 'cws:device:write admin' });
   if (response.ok)
     expect((await verify(await tokenOf(response))).scopes).toEqual(new Set(['cws:device:write']));
   else expect(response.status).toBe(400);
 });
 
-test('a client that is added needs no restart', async () => {
+test('an added client needs no restart', async () => {
   clients.push({ clientId: 'client-2', clientSecret: 'secret-of-client-2' });
   expect((await ask('client-2', 'secret-of-client-2')).status).toBe(200);
 });
@@ -94,7 +94,7 @@ test('tokens stay valid after a restart', async () => {
   expect((await verify(token)).clientId).toBe('client-1');
 });
 
-test('the key file is for its owner only, and a damaged one is not replaced in silence', async () => {
+test('only its owner can read the key file, and a damaged file is not replaced silently', async () => {
   const file = join(dataDir, 'issuer.json');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const { signingKey } = JSON.parse(await readFile(file, 'utf8')) as { signingKey: { d: string } };
@@ -116,7 +116,7 @@ test('nothing secret is logged, and nothing is printed', async () => {
   expect(printed).toEqual([]);
 });
 
-test('with a public address, its tokens and addresses name that one, however it is asked', async () => {
+test('with a public address, tokens and addresses use it, whatever address the caller used', async () => {
   await issuer.close();
   issuer = await start(0, 'https://id.example.com');
   const { listensAt } = issuer;
@@ -132,7 +132,7 @@ test('with a public address, its tokens and addresses name that one, however it 
     body: new URLSearchParams({ grant_type: 'client_credentials', scope: scopes.join(' ') }),
   });
   const token = await tokenOf(response);
-  // As a gateway that reaches the keys inside the cluster only.
+  // A gateway that reaches the keys only inside the cluster.
   const keys = new KeySet({
     ...{ issuer: issuer.issuer, jwksUri: `${listensAt}/jwks`, logger, clock: systemClock },
   });
@@ -140,7 +140,7 @@ test('with a public address, its tokens and addresses name that one, however it 
   expect(await verifier.verify(token)).toMatchObject({ clientId: 'client-1' });
 });
 
-test('alone as a process it has an admin port with health, and ends when told to', async () => {
+test('as a separate process it has an admin port with health, and ends on SIGTERM', async () => {
   const [listen, admin] = await freePorts(2);
   const alone = manageProcess({
     name: 'issuer',

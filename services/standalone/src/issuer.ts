@@ -14,7 +14,7 @@ export interface IssuerClient {
 export interface IssuerOptions {
   /** Port 0 lets the system choose; a fixed port keeps tokens valid over a restart. */
   readonly listen: ListenAddress;
-  /** Its address for clients, without a slash at the end; default: where it listens. */
+  /** Address for clients, without a slash at the end; default: the listen address. */
   readonly publicUrl?: string | undefined;
   /** Returns the current clients; called at each token request, so that new ones need no restart. */
   readonly clients: () => readonly IssuerClient[] | Promise<readonly IssuerClient[]>;
@@ -34,7 +34,7 @@ export interface Issuer {
   /** The `iss` of its tokens: the gateway's OIDC_ISSUER. */
   readonly issuer: string;
   readonly tokenUrl: string;
-  /** Where it listens. */
+  /** Listen address. */
   readonly listensAt: string;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ async function loadLibrary(): Promise<Library> {
 /**
  * The embedded stack's identity provider (rule C11): a real OIDC issuer in the same process.
  * Clients get JWT access tokens for the one audience by the client credentials grant, with HTTP Basic
- * authentication. For production any OIDC issuer takes its place.
+ * authentication. In production any OIDC issuer replaces it.
  */
 export async function startIssuer(options: IssuerOptions): Promise<Issuer> {
   const { listen, logger } = options;
@@ -80,8 +80,8 @@ export async function startIssuer(options: IssuerOptions): Promise<Issuer> {
   const provider = new library.Provider(issuer, configuration(options, secrets, library.errors));
   provider.on('server_error', (_, error) => logger.error({ err: error }, 'the issuer failed'));
   provider.on('grant.error', (_, error) => logger.info({ error: error.error }, 'token request refused'));
-  // The library names its addresses by the request; behind a proxy, or asked by another name, it must name the
-  // public ones.
+  // The library derives its addresses from the request. Behind a proxy or under another name, clients need the public
+  // addresses.
   provider.proxy = true;
   const { host: publicHost, protocol } = new URL(issuer);
   const answer = provider.callback();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ConfigError } from '@headset-cloud/kit/config.ts';
 import { runPlatform } from './platform.ts';
 
-/** The settings that the start refuses. */
+/** The settings that the start rejects. */
 async function refused(env: Record<string, string>): Promise<readonly string[]> {
   const error = await runPlatform(env).then(
     () => undefined,
@@ -20,7 +20,7 @@ const secret = { SECRET_KEY: '0123456789abcdef0123456789abcdef' };
 describe('in production', () => {
   const env = { NODE_ENV: 'production', OIDC_ISSUER: 'http://id.example.com', DATA_DIR: '/nonexistent' };
 
-  test('addresses of this machine are refused for callbacks and recordings', async () => {
+  test('addresses of this machine are rejected for callbacks and recordings', async () => {
     const local = { NOTIFIER_ALLOW_ADDRESSES: '127.0.0.1/32', COMMUNICATION_ALLOW_ADDRESSES: '::1/128' };
     expect([...new Set(await refused({ ...env, ...local }))].sort()).toEqual([
       'COMMUNICATION_ALLOW_ADDRESSES',
@@ -29,7 +29,7 @@ describe('in production', () => {
     ]);
   });
 
-  test('the embedded default allows none by itself', async () => {
+  test('the embedded defaults allow none', async () => {
     expect(await refused(env)).toEqual(['OIDC_ISSUER']);
   });
 });

@@ -13,7 +13,7 @@ import type { AuditOutbox } from '@headset-cloud/kit/audit/outbox.ts';
 import { systemClock } from '@headset-cloud/kit/clock.ts';
 import type { commonConfig } from '@headset-cloud/kit/common-config.ts';
 import { ConfigError, type ConfigOf, type ConfigProblem, readConfig } from '@headset-cloud/kit/config.ts';
-import { type AuditedLetters, deadLettersAdmin } from '@headset-cloud/kit/dead-letters/admin.ts';
+import { type AuditedDeadLetters, deadLettersAdmin } from '@headset-cloud/kit/dead-letters/admin.ts';
 import { registerDeadLetters, withDeadLetters } from '@headset-cloud/kit/dead-letters/log.ts';
 import { withMetrics } from '@headset-cloud/kit/eventlog/metrics.ts';
 import { ownSecretKey } from '@headset-cloud/kit/own-secret-key.ts';
@@ -34,7 +34,7 @@ import { updates } from '@headset-cloud/updates/definition.ts';
 import { openEmbeddedBacking, openSharedBacking } from './backing.ts';
 import { createBuiltinIssuer, issuerAudience } from './builtin-issuer.ts';
 import { type SharedConfig, type StandaloneConfig, sharedConfig, standaloneConfig } from './config.ts';
-import { tellStores } from './told-stores.ts';
+import { logStores } from './log-stores.ts';
 
 /** The services, in the order of their start. */
 const definitions: readonly ServiceDefinition[] = [
@@ -48,12 +48,12 @@ const definitions: readonly ServiceDefinition[] = [
   deviceLink,
 ];
 
-/** True: the stores are MongoDB and Kafka, which other processes may use as well. */
+/** True if the stores are MongoDB and Kafka, which other processes may use as well. */
 function isShared(env: Readonly<Record<string, string | undefined>>): boolean {
   return ['MONGODB_URI', 'MONGODB_URI_FILE', 'KAFKA_BROKERS'].some((key) => env[key]);
 }
 
-/** Settings of the embedded default that services do not have by themselves. */
+/** Default settings of the embedded stack that differ from the services' defaults. */
 function embeddedDefaults(
   config: StandaloneConfig,
   { NODE_ENV }: { readonly NODE_ENV?: string | undefined },
@@ -61,7 +61,7 @@ function embeddedDefaults(
   const issuerUrl =
     config.ISSUER_PUBLIC_URL?.replace(/\/$/, '') ??
     `http://${config.ISSUER_LISTEN.host}:${config.ISSUER_LISTEN.port}`;
-  // Addresses on this machine may receive callbacks and recordings, except in production, which refuses them.
+  // Callbacks and recordings may use addresses on this machine, except in production.
   const local = '127.0.0.0/8,::1/128';
   // The built-in issuer is the default one.
   return {
@@ -71,12 +71,12 @@ function embeddedDefaults(
       NOTIFIER_ALLOW_ADDRESSES: local,
       COMMUNICATION_ALLOW_ADDRESSES: local,
     }),
-    // What lies on this machine, the built-in issuer too, is behind no proxy.
+    // Addresses on this machine, for example the built-in issuer, are reached without a proxy.
     EGRESS_NO_PROXY: 'localhost,127.0.0.0/8,::1',
   };
 }
 
-/** Reads the settings of all parts; throws a ConfigError that names the wrong ones of all of them. */
+/** Reads the settings of all parts; throws a ConfigError that names all invalid ones. */
 function readSettings(given: Record<string, string | undefined>) {
   const shared = isShared(given) ? readConfig(sharedConfig, given) : undefined;
   const embedded = shared ? undefined : readConfig(standaloneConfig, given);
@@ -101,8 +101,8 @@ function readSettings(given: Record<string, string | undefined>) {
 }
 
 /**
- * The whole platform in one process, until a signal: on the embedded stores (rule C5), or, where MONGODB_URI and
- * KAFKA_BROKERS say so, on those, beside others of its kind (ADR 0048).
+ * Runs the whole platform in one process, until a signal: on the embedded stores (rule C5), or, if MONGODB_URI and
+ * KAFKA_BROKERS are set, on MongoDB and Kafka, possibly with other processes like it (ADR 0048).
  */
 export async function runPlatform(given: Record<string, string | undefined>): Promise<void> {
   const { shared, embedded, config, env, ofGateway, builds } = readSettings(given);
@@ -110,8 +110,8 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const own = createProcess('platform', config);
   const { metrics, rootLogger: root, logger, listeners, startUp, lifecycle } = own;
   const security = shared && openRpcSecurity(shared, { logger, metrics, env }, 'device-link', 'gateway');
-  tellStores(logger, embedded?.DATA_DIR, env);
-  // What the process writes is for its own user: secrets, tokens of the demo, files of the stores.
+  logStores(logger, embedded?.DATA_DIR, env);
+  // Only the process's user may read its files: secrets, tokens of the demo, stores.
   process.umask(0o077);
   if (embedded) mkdirSync(embedded.DATA_DIR, { recursive: true });
 
@@ -123,7 +123,7 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
   const log = withMetrics(backing.log, metrics);
 
   const channel = new LocalChannel();
-  const deadLetters: AuditedLetters[] = [];
+  const deadLetters: AuditedDeadLetters[] = [];
   const outboxes = new Map<ServiceName, AuditOutbox>();
   const partOf = (name: ServiceName) => ({
     store: backing.storeOf(name),
@@ -184,8 +184,8 @@ export async function runPlatform(given: Record<string, string | undefined>): Pr
     for (const service of services) await lifecycle.start(service);
     for (const outbox of outboxes.values()) await lifecycle.start(outboxComponent(outbox));
     if (shared) {
-      // A headset's session is at one process, and what transactions have for it at any; gateways tell each other what
-      // clients take.
+      // A headset's session is on one process and its transactions may be on any, so processes call each other; gateways
+      // exchange clients' usage of limits.
       const link = services.filter(({ name }) => name === 'device-link').flatMap(({ rpc }) => rpc);
       await lifecycle.start(peersPort([...link, ...bindings], shared, { security, logger, metrics }));
       for (const component of components) await lifecycle.start(component);

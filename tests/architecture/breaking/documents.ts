@@ -3,13 +3,12 @@ import { breakingSchema, type Direction, type Side } from './schemas.ts';
 
 const methods = ['get', 'put', 'post', 'patch', 'delete'];
 
-/** Who answers: our API; our callbacks; the integrator's own endpoints, which answer us. */
+/** Server of the document's calls: the platform's API; the platform's callbacks; integrators' endpoints that the platform calls. */
 export type DocumentKind = 'api' | 'callbacks' | 'integrator';
 
 /**
- * What an integrator who relies on the old document would meet as a break in the new one: calls,
- * parameters, members or values that are gone or newly demanded, answers that differ. What is merely
- * new breaks nobody.
+ * Returns the breaking changes for an integrator who uses the old document: removed calls, parameters, members or
+ * values, new requirements, and different answers. Additions are compatible.
  */
 export function breakingChanges(before: JsonObject, after: JsonObject, kind: DocumentKind): string[] {
   const place = kind === 'api' ? 'paths' : 'webhooks';

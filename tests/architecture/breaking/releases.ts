@@ -8,8 +8,8 @@ import { keepSteps } from './steps.ts';
 const root = resolve(import.meta.dirname, '../../..');
 
 /**
- * Which version the last release is: each release writes it, so that the newest commit that changed this
- * file is the release (`make mixed`).
+ * Version of the last release. Each release writes this file, so the newest commit that changed it
+ * is the release (`make mixed`).
  */
 export const releaseName = 'proto/released/version';
 
@@ -28,7 +28,7 @@ export const documentKinds: Readonly<Record<DocumentName, DocumentKind>> = {
   cws_extension: 'api',
 };
 
-/** What buf finds in protocols against an image of earlier ones; empty when nothing breaks. */
+/** Breaking changes that buf finds in protocols, compared with an image of earlier ones; empty if there are none. */
 export function breakingProtocols(folder: string, image: string): string {
   try {
     execFileSync('buf', ['breaking', '--against', image], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
@@ -39,7 +39,7 @@ export function breakingProtocols(folder: string, image: string): string {
   }
 }
 
-/** Keeps the present contracts as those of the release that is being made (`make contract-release`). */
+/** Stores the current contracts as the contracts of the new release (`make contract-release`). */
 export function keepRelease(): void {
   for (const name of Object.keys(documentKinds)) {
     cpSync(join(root, `gateway/openapi/${name}.yaml`), join(released.documents, `${name}.yaml`));

@@ -1,8 +1,8 @@
 import { type JsonObject, resolve } from '@headset-cloud/gateway/openapi/document.ts';
 
 /**
- * Who sends a value: `received` are requests of integrators and answers of their endpoints, which must
- * stay accepted; `sent` are our answers and callbacks, which must stay what they were.
+ * Direction of a value. `received`: requests of integrators and answers of their endpoints; old ones must still be
+ * accepted. `sent`: our answers and callbacks; new ones must match the old schema.
  */
 export type Direction = 'received' | 'sent';
 
@@ -12,11 +12,11 @@ export interface Side {
   readonly schema: JsonObject;
 }
 
-/** Limits that grow stricter upwards, and those that grow stricter downwards. */
+/** Lower limits (stricter if larger), and upper limits (stricter if smaller). */
 const lower = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];
 const upper = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'];
 
-/** How a schema's change breaks those who rely on the old one; empty when it does not. */
+/** The breaking changes of a schema for users of the old one; empty: compatible. */
 export function breakingSchema(
   before: Side,
   after: Side,
@@ -59,7 +59,7 @@ function breakingValues(old: JsonObject, now: JsonObject, direction: Direction, 
   if (lost.length > 0) {
     found.push(`${at}: ${lost} ${direction === 'received' ? 'is no longer accepted' : 'may now be sent'}`);
   }
-  // A value that is new in what is sent breaks nobody who ignores what he does not know.
+  // A new sent value is compatible, because clients ignore unknown values.
   if (direction === 'received' && valuesOf(now)) {
     const gone = valuesOf(old)?.filter((v) => !valuesOf(now)?.includes(v)) ?? ['free text'];
     if (gone.length > 0) found.push(`${at}: ${gone} is no longer accepted`);
@@ -79,14 +79,14 @@ function breakingValues(old: JsonObject, now: JsonObject, direction: Direction, 
   return found;
 }
 
-/** True when `narrow` refuses by this limit something that `wide` lets pass. */
+/** True if the limit `narrow` rejects a value that the limit `wide` allows. */
 function isStricter(word: string, wide: unknown, narrow: unknown): boolean {
   if (narrow === undefined || narrow === wide) return false;
   if (wide === undefined) return true;
   return lower.includes(word) ? Number(narrow) > Number(wide) : Number(narrow) < Number(wide);
 }
 
-/** Members that come, go, become required or optional. */
+/** Members that are removed, or become required or optional. */
 function breakingMembers(old: JsonObject, now: JsonObject, direction: Direction, at: string): string[] {
   const found: string[] = [];
   for (const name of Object.keys(properties(old))) {

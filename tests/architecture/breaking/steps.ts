@@ -19,7 +19,7 @@ export function stepsOfRelease(): StepsByService {
   return JSON.parse(readFileSync(releasedSteps, 'utf8')) as StepsByService;
 }
 
-/** Keeps today's steps as those of the release that is being made (`make contract-release`). */
+/** Stores the current steps as the steps of the new release (`make contract-release`). */
 export function keepSteps(): void {
   writeFileSync(releasedSteps, `${JSON.stringify(stepsOfToday(), null, 2)}\n`);
 }

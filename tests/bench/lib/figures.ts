@@ -2,8 +2,8 @@ import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { turnsDone } from './progress.ts';
 
 /**
- * The goal of a measure: a minimum or maximum of the ratio or, without a floor, of the figure itself.
- * `anyAtLeast`: missed only where the ratio of every pair of runs is lower.
+ * The goal of a measure: a minimum or maximum of the ratio or, without a baseline, of the figure itself.
+ * `anyAtLeast`: missed only if the ratio of every pair of runs is lower.
  */
 export type Goal =
   | { readonly atLeast: number }
@@ -16,7 +16,7 @@ export interface Figure {
   readonly unit: string;
   readonly ours: number;
   /** Undefined: the goal is absolute. */
-  readonly floor: number | undefined;
+  readonly baseline: number | undefined;
   /** The smallest and largest ratio of a pair of runs. */
   readonly spread?: readonly [number, number];
   /** Undefined: for information only. */
@@ -26,7 +26,7 @@ export interface Figure {
 /** The figures of a measure, with notes. */
 export interface Report {
   readonly figures: readonly Figure[];
-  /** Lines for the reader: conditions, what was checked. */
+  /** Lines for the reader: conditions, and what was checked. */
   readonly notes: readonly string[];
 }
 
@@ -42,12 +42,12 @@ export function percentile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
-/** The ratio of the medians; without a floor the figure itself. */
-export function ratioOf({ ours, floor }: Figure): number {
-  return floor === undefined ? ours : ours / floor;
+/** The ratio of the medians; without a baseline the figure itself. */
+export function ratioOf({ ours, baseline }: Figure): number {
+  return baseline === undefined ? ours : ours / baseline;
 }
 
-/** Undefined: it has no goal. */
+/** Undefined: the figure has no goal. */
 export function reached(figure: Figure): boolean | undefined {
   const { goal } = figure;
   if (!goal) return undefined;
@@ -57,19 +57,19 @@ export function reached(figure: Figure): boolean | undefined {
 }
 
 /**
- * Runs floor and platform alternately (floor, ours, floor, ours …) after one warm-up of each, so that other
+ * Runs baseline and platform alternately (baseline, ours, baseline, ours …) after one warm-up of each, so that other
  * load of the machine affects both. Returns the medians and the spread of the pairs' ratios.
  */
 export async function interleave<T>(
   runs: number,
-  sides: { readonly floor: () => Promise<T>; readonly ours: () => Promise<T> },
-): Promise<{ floor: T[]; ours: T[] }> {
-  await sides.floor();
+  sides: { readonly baseline: () => Promise<T>; readonly ours: () => Promise<T> },
+): Promise<{ baseline: T[]; ours: T[] }> {
+  await sides.baseline();
   await sides.ours();
   turnsDone(1, runs + 1);
-  const results = { floor: [] as T[], ours: [] as T[] };
+  const results = { baseline: [] as T[], ours: [] as T[] };
   for (let run = 0; run < runs; run++) {
-    results.floor.push(await sides.floor());
+    results.baseline.push(await sides.baseline());
     results.ours.push(await sides.ours());
     turnsDone(run + 2, runs + 1);
   }
@@ -81,20 +81,20 @@ export function figure(
   measure: string,
   unit: string,
   goal: Goal | undefined,
-  runs: { readonly floor: readonly number[]; readonly ours: readonly number[] },
+  runs: { readonly baseline: readonly number[]; readonly ours: readonly number[] },
 ): Figure {
-  const ratios = runs.ours.map((value, i) => value / (runs.floor[i] as number));
+  const ratios = runs.ours.map((value, i) => value / (runs.baseline[i] as number));
   return {
     measure,
     unit,
     goal,
     ours: median(runs.ours),
-    floor: median(runs.floor),
+    baseline: median(runs.baseline),
     spread: [Math.min(...ratios), Math.max(...ratios)],
   };
 }
 
-const headings = ['stack', 'measure', 'ours', 'floor', 'ratio', 'spread', 'goal', ''];
+const headings = ['stack', 'measure', 'ours', 'baseline', 'ratio', 'spread', 'goal', ''];
 
 /** The table of all figures, as plain text that is also Markdown. */
 export function table(rows: readonly { readonly stack: StackKind; readonly figure: Figure }[]): string {
@@ -102,8 +102,8 @@ export function table(rows: readonly { readonly stack: StackKind; readonly figur
     stack,
     f.measure,
     `${round(f.ours)} ${f.unit}`,
-    f.floor === undefined ? '' : `${round(f.floor)} ${f.unit}`,
-    f.floor === undefined ? '' : ratioOf(f).toFixed(2),
+    f.baseline === undefined ? '' : `${round(f.baseline)} ${f.unit}`,
+    f.baseline === undefined ? '' : ratioOf(f).toFixed(2),
     f.spread ? `${f.spread[0].toFixed(2)} to ${f.spread[1].toFixed(2)}` : '',
     f.goal ? goalInWords(f.goal) : '',
     !f.goal ? '' : reached(f) ? 'ok' : 'missed',

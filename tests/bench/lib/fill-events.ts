@@ -10,7 +10,7 @@ import type { World } from './world.ts';
 const writtenTogether = 1000;
 const keptMs = 30 * 86_400_000;
 
-/** Delivered callbacks of the world's application, in the order of its feed: of an epoch before the platform's own. */
+/** Stores delivered callbacks of the world's application, in the order of its feed, in an epoch before the platform's. */
 export async function fillEvents(world: World, count: number): Promise<void> {
   const { backing, processes, dataDir } = world.stack;
   if (backing) {

@@ -24,8 +24,8 @@ export function processFigures(pid: number): ProcessFigures {
 }
 
 /**
- * Bytes that a process has had written to disks since its start, by /proc; what it overwrote in the page cache before the
- * kernel wrote it counts once. Undefined where the kernel does not tell.
+ * Bytes that a process has had written to disks since its start, from /proc. Pages that the process changed several
+ * times before the kernel wrote them count once. Undefined if the kernel does not report it.
  */
 export function bytesWritten(pid: number): number | undefined {
   try {

@@ -27,9 +27,9 @@ const open = () =>
 const takes = (ms: number) => async () => {
   clock += ms;
 };
-const turns = (ms: number, runs: number) => () => interleave(runs, { floor: takes(ms), ours: takes(ms) });
+const turns = (ms: number, runs: number) => () => interleave(runs, { baseline: takes(ms), ours: takes(ms) });
 
-test('prints each turn, and the time so far of the expected time of the whole run, which stays the same', async () => {
+test('prints each turn, the elapsed time, and the constant expected time of the whole run', async () => {
   const first = open();
   await first.during(plan[0] as (typeof plan)[0], turns(5000, 2));
   await first.during(plan[1] as (typeof plan)[0], takes(240_000));
@@ -53,14 +53,14 @@ test('prints each turn, and the time so far of the expected time of the whole ru
   ]);
 });
 
-test('a measure that never ran is expected to take the mean of the others', async () => {
+test('the expected time of a new measure is the mean of the others', async () => {
   await open().during(plan[0] as (typeof plan)[0], takes(60_000));
   lines = [];
   await open().during(plan[1] as (typeof plan)[0], takes(1));
   expect(lines).toEqual(['1 of 2, embedded: idle: begins; 0 s of about 2 min']);
 });
 
-test('a file that cannot be read is like none, and a measure that fails is not remembered', async () => {
+test('an unreadable file counts as missing, and the time of a failed measure is not stored', async () => {
   const broken = join(folder, 'broken.json');
   writeFileSync(broken, '{"embedded jobs": "soon"');
   file = broken;

@@ -1,31 +1,31 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** What a measure is doing: so many of its turns are done. */
+/** Progress of a measure: `done` of its `of` turns are done. */
 type Listener = (done: number, of: number) => void;
 
 let listener: Listener = () => {};
 
-/** Called by what runs in turns. */
+/** Called after each turn. */
 export function turnsDone(done: number, of: number): void {
   listener(done, of);
 }
 
-/** One measure on one stack, by the name that its time is remembered under. */
+/** One measure on one stack, by the name under which its time is stored. */
 export interface Planned {
   readonly key: string;
   readonly name: string;
 }
 
 export interface Progress {
-  /** Runs one measure of the plan, and prints how far it is. */
+  /** Runs one measure of the plan, and prints its progress. */
   during<T>(planned: Planned, work: () => Promise<T>): Promise<T>;
 }
 
 /**
- * Prints which measure runs, how many of its turns are done, and how much of the whole run's expected time is over. The
- * expected time is computed once, so that it does not jump: by the times of the last run on this machine, which lie in
- * `file`, and by their mean for a measure that never ran.
+ * Prints the running measure, its completed turns, and the elapsed part of the whole run's expected time. The expected
+ * time is computed once, so that it does not change: from the times of the last run on this machine, which `file`
+ * stores, and their mean for a measure that never ran.
  */
 export function createProgress(
   plan: readonly Planned[],
@@ -45,9 +45,9 @@ export function createProgress(
       begun += 1;
       const started = now();
       const place = `${begun} of ${plan.length}, ${planned.name}`;
-      const tell = (what: string) => say(`${place}: ${what}; ${inWords(now() - begunAt)}${expected}`);
-      listener = (done, of) => tell(`turn ${done} of ${of} done`);
-      tell('begins');
+      const print = (what: string) => say(`${place}: ${what}; ${inWords(now() - begunAt)}${expected}`);
+      listener = (done, of) => print(`turn ${done} of ${of} done`);
+      print('begins');
       try {
         const answer = await work();
         took[planned.key] = now() - started;
@@ -71,7 +71,7 @@ function read(file: string): Record<string, number> {
     const entries = Object.entries(content ?? {}).filter(([, ms]) => typeof ms === 'number' && ms > 0);
     return Object.fromEntries(entries);
   } catch {
-    // Not there yet, or not readable: nothing is known.
+    // Missing or not readable: no times are known.
     return {};
   }
 }

@@ -2,15 +2,15 @@
 export interface Settings {
   /** Length of one run; seconds. BENCH_SECONDS. */
   readonly seconds: number;
-  /** Number of interleaved runs of floor and platform; the median counts. BENCH_RUNS. */
+  /** Number of interleaved runs of baseline and platform; the median counts. BENCH_RUNS. */
   readonly runs: number;
   /** Number of headsets in the idle measure. BENCH_IDLE_HEADSETS. */
   readonly idleHeadsets: number;
-  /** How long idle headsets are watched; seconds. BENCH_IDLE_SECONDS. */
+  /** Time for which idle headsets are measured; seconds. BENCH_IDLE_SECONDS. */
   readonly idleSeconds: number;
   /** Number of interleaved runs of the idle measure, each with fresh processes. BENCH_IDLE_RUNS. */
   readonly idleRuns: number;
-  /** Number of headsets in the crowd measure; half of them come at once. BENCH_CROWD_HEADSETS. */
+  /** Number of headsets in the crowd measure; half of them connect at once. BENCH_CROWD_HEADSETS. */
   readonly crowdHeadsets: number;
   /** Size of the recording; bytes. BENCH_RECORDING_BYTES. */
   readonly recordingBytes: number;

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 
 /**
- * The bench's processes and their commands: the load, the floors and the simulated surroundings each run in
+ * The bench's processes and their commands: the load, the baselines and the simulated surroundings each run in
  * their own process, like the platform.
  */
 // biome-ignore lint/suspicious/noExplicitAny: each worker's commands have their own shapes
@@ -69,7 +69,7 @@ export function startWorker<C extends Commands>(file: string, profileDir?: strin
       });
     },
     async stop() {
-      // The worker ends by itself when its channel is closed; a worker that hangs is killed.
+      // The worker exits when its channel closes; a worker that hangs is killed.
       if (child.connected) child.disconnect();
       const late = setTimeout(() => child.kill('SIGKILL'), 5000);
       await exited;

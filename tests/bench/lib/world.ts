@@ -23,7 +23,7 @@ import { withoutLimits } from '../../support/limits.ts';
 import { closedWithTheBench } from './cleanup.ts';
 import type { Settings } from './settings.ts';
 
-/** An integrator with an application of its own. */
+/** An integrator with its own application. */
 export interface Tenant {
   readonly api: ApiClient;
   readonly applicationId: string;
@@ -43,8 +43,8 @@ export interface World extends Tenant {
   /** Another integrator. */
   neighbour(): Promise<Tenant>;
   /**
-   * Starts a simulator's process with these headsets and waits until all of them are online, beside those that
-   * were before.
+   * Starts a simulator's process with these headsets and waits until all of them are online, in addition to earlier
+   * ones.
    */
   headsets(
     devices: readonly HeadsetKeyFile[],
@@ -57,7 +57,7 @@ export interface World extends Tenant {
 /** How a simulator's process runs its headsets. */
 interface HeadsetsOptions {
   readonly caFile?: string | undefined;
-  /** Where the process takes actions (README of services/demo). */
+  /** Port on which the process accepts actions (README of services/demo). */
   readonly controlPort?: number;
   /** New connections per second. */
   readonly connectRate?: number;
@@ -89,7 +89,7 @@ export async function startWorld(
     clients: [client, neighbour],
     env: { ...withoutLimits, ...(profile && { NODE_OPTIONS: profile }), ...env },
     sourcesOf: () => sources,
-    // An earlier commit may have nothing but a process for each service.
+    // An earlier commit may support only separate processes.
     ...(sources !== undefined && {
       oneProcess: oneProcessWanted({ PROCESSES: process.env['BENCH_AGAINST_PROCESSES'] }),
     }),
@@ -210,7 +210,7 @@ export async function sessionsOf(stack: Stack): Promise<number> {
   return Number(/^headset_sessions(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1] ?? 0);
 }
 
-/** Does `work` for 0 to count - 1 with limited concurrency; returns the results in order. */
+/** Runs `work` for 0 to count - 1 with limited concurrency; returns the results in order. */
 export async function eachOf<T>(count: number, work: (i: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;

@@ -9,7 +9,7 @@ import {
 import { closedLoop } from './arrivals.ts';
 import { createSender } from './http.ts';
 
-/** The target of requests for channels: an integrator's call, or the floor's bare gRPC method. */
+/** The target of requests for channels: an integrator's call, or the baseline's bare gRPC method. */
 export type ChannelTarget =
   | { readonly origin: string; readonly token: string; readonly applicationId: string }
   | { readonly grpc: string };

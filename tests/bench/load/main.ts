@@ -5,7 +5,7 @@ import { createHops } from './hops.ts';
 import { createSender, UnexpectedStatus } from './http.ts';
 import { startReceiver } from './receiver.ts';
 
-/** The target of creates; the floor serves the same path and accepts the same token. */
+/** The target of creates; the baseline serves the same path and accepts the same token. */
 export interface CreateTarget {
   readonly origin: string;
   readonly token: string;
@@ -20,7 +20,7 @@ const command = JSON.stringify({
   extras: { greeting: 'hello', count: 3, precise: 1.5 },
 });
 
-/** A job whose callback does not come within this time is lost; milliseconds. */
+/** A job without its callback after this time is lost; milliseconds. */
 const lostAfterMs = 20_000;
 
 const receiver = await startReceiver();
@@ -76,7 +76,7 @@ const commands = {
     return times;
   },
 
-  /** The same of a client that does not care for its limit; returns how many were answered 201 and 429. */
+  /** The same for a client that ignores its limit; returns the numbers of 201 and 429 answers. */
   flood: async (o: { target: CreateTarget; perSecond: number; seconds: number }) => {
     const { create, close } = creator(o.target, 64);
     const counts = { 201: 0, 429: 0 };
@@ -102,8 +102,8 @@ const commands = {
   },
 
   /**
-   * A command to each device once, by so many callers that do not wait for its result; returns the seconds until every
-   * verified callback has come.
+   * Sends a command to each device once, with this many callers, without waiting for results; returns the seconds until
+   * all verified callbacks have arrived.
    */
   eachOnce: async (o: { target: CreateTarget; callers: number; withinSeconds: number }) => {
     const { create, close } = creator(o.target, o.callers);
@@ -113,7 +113,7 @@ const commands = {
     const caller = async () => {
       while (next < o.target.deviceIds.length) {
         const result = ended(await create(next++), o.withinSeconds * 1000);
-        // Told below.
+        // The failure is reported below.
         result.catch(() => {});
         results.push(result);
       }
@@ -124,8 +124,8 @@ const commands = {
     return (performance.now() - began) / 1000;
   },
 
-  /** Measure 2's floor: the three steps of a job over HTTP. */
-  floorJobs: async (o: { origin: string; callers: number; seconds: number }) => {
+  /** Baseline of measure 2: the three steps of a job over HTTP. */
+  baselineJobs: async (o: { origin: string; callers: number; seconds: number }) => {
     const sender = createSender(o.origin, o.callers);
     const result = await closedLoop(o.callers, o.seconds, async () => {
       const { id } = JSON.parse(await sender.send('PUT', '/jobs', 201, command));
@@ -144,7 +144,7 @@ const commands = {
     return times;
   },
 
-  /** Measure 3's floor: a job's bare hops one after the other, at the same rate. */
+  /** Baseline of measure 3: a job's bare hops one after the other, at the same rate. */
   openHops: async (o: { origin: string; grpc: string; perSecond: number; seconds: number }) => {
     const hops = createHops(o);
     const times = await openLoop(o.perSecond, o.seconds, () => hops.all(command));
@@ -152,7 +152,7 @@ const commands = {
     return times;
   },
 
-  /** Requests channels from the platform or the floor; returns each call's milliseconds, in ascending order. */
+  /** Requests channels from the platform or the baseline; returns each call's milliseconds, in ascending order. */
   channels: askForChannels,
 
   /** Counts that must be zero when all jobs are done. */

@@ -11,7 +11,7 @@ export interface Receiver {
   readonly refused: number;
   /** Number of accepted callbacks, without repeats. */
   readonly taken: number;
-  /** Number of verified callbacks that are of no transaction: what headsets have reported by themselves. */
+  /** Number of verified callbacks without a transaction: the headsets' own reports. */
   readonly reports: number;
   /** Resolves when the processed callback of a transaction has been received and verified. */
   processed(transactionId: number): Promise<void>;
@@ -23,7 +23,7 @@ export interface Receiver {
 interface Seen {
   accepted: boolean;
   processed: boolean;
-  tell?: () => void;
+  resolve?: () => void;
 }
 
 export async function startReceiver(): Promise<Receiver> {
@@ -48,7 +48,7 @@ export async function startReceiver(): Promise<Receiver> {
     }
     const body = JSON.parse(rawBody.toString('utf8'));
     if (typeof body.transactionId !== 'number') {
-      // Beside asked-for reports one of the network status, where a preparation took longer than a minute.
+      // In addition to the expected reports, one of the network status if the preparation took longer than a minute.
       reports += 1;
       response.writeHead(204).end();
       return;
@@ -58,7 +58,7 @@ export async function startReceiver(): Promise<Receiver> {
     if (!seen[kind]) {
       seen[kind] = true;
       taken += 1;
-      if (kind === 'processed') seen.tell?.();
+      if (kind === 'processed') seen.resolve?.();
     }
     response.writeHead(204).end();
   };
@@ -85,7 +85,7 @@ export async function startReceiver(): Promise<Receiver> {
       const seen = seenOf(transactionId);
       if (seen.processed) return Promise.resolve();
       return new Promise((resolve) => {
-        seen.tell = resolve;
+        seen.resolve = resolve;
       });
     },
     halves: () => [...transactions.values()].filter((seen) => !(seen.accepted && seen.processed)).length,

@@ -11,8 +11,8 @@ import { type JobsWorld, startJobsWorld } from './jobs-world.ts';
 const arrivals = [10, 50] as const;
 
 /**
- * Compares today's platform with that of an earlier commit (BENCH_AGAINST): both run beside each other, each
- * on stores of its own, and are driven in turns by today's load and headsets. `floor` in the table is the
+ * Compares today's platform with an earlier commit (BENCH_AGAINST). Both run at the same time, each
+ * on separate stores, with alternating turns of today's load and headsets. `baseline` in the table is the
  * earlier commit.
  */
 export async function measureAgainst(kind: StackKind, settings: Settings): Promise<Report> {
@@ -35,7 +35,7 @@ export async function measureAgainst(kind: StackKind, settings: Settings): Promi
       await today.nothingLeftOver();
       return {
         figures: reports.flatMap((report) => report.figures),
-        notes: [`floor: commit ${commit.slice(0, 7)}`, ...reports.flatMap((report) => report.notes)],
+        notes: [`baseline: commit ${commit.slice(0, 7)}`, ...reports.flatMap((report) => report.notes)],
       };
     } finally {
       await today.close();
@@ -57,17 +57,20 @@ async function compare(
   { earlier, today }: Sides,
   work: (jobs: JobsWorld) => Promise<Throughput>,
 ): Promise<Report> {
-  const spending = { floor: spendingOf(earlier.world.stack), ours: spendingOf(today.world.stack) };
-  const run = (side: 'floor' | 'ours', jobs: JobsWorld) => async () =>
+  const spending = { baseline: spendingOf(earlier.world.stack), ours: spendingOf(today.world.stack) };
+  const run = (side: 'baseline' | 'ours', jobs: JobsWorld) => async () =>
     perSecond(
       await spending[side].during(
         () => work(jobs),
         ({ done }) => done,
       ),
     );
-  const runs = await interleave(settings.runs, { floor: run('floor', earlier), ours: run('ours', today) });
-  // The first of each was the warm-up.
-  const spent = { floor: spending.floor.each.slice(1), ours: spending.ours.each.slice(1) };
+  const runs = await interleave(settings.runs, {
+    baseline: run('baseline', earlier),
+    ours: run('ours', today),
+  });
+  // The first run of each was the warm-up.
+  const spent = { baseline: spending.baseline.each.slice(1), ours: spending.ours.each.slice(1) };
   const figures: Figure[] = [
     figure(what, '/s', { anyAtLeast: 0.95 }, runs),
     figure(`${what}, processor time of a job`, 'ms', { atMost: 1.05 }, spent),
@@ -76,29 +79,32 @@ async function compare(
     figures,
     notes: [
       `${what}, processor time of a job: today ${spending.ours.inWords()}`,
-      `${what}, processor time of a job: earlier ${spending.floor.inWords()}`,
+      `${what}, processor time of a job: earlier ${spending.baseline.inWords()}`,
     ],
   };
 }
 
 /** Time from the call to the verified callback, and processor time, of jobs that arrive at the same rate. */
 async function compareLatency(rate: number, settings: Settings, { earlier, today }: Sides): Promise<Report> {
-  const spending = { floor: spendingOf(earlier.world.stack), ours: spendingOf(today.world.stack) };
+  const spending = { baseline: spendingOf(earlier.world.stack), ours: spendingOf(today.world.stack) };
   const run =
-    (side: 'floor' | 'ours', { load, target }: JobsWorld) =>
+    (side: 'baseline' | 'ours', { load, target }: JobsWorld) =>
     () =>
       spending[side].during(
         () => load.call('openJobs', { target, perSecond: rate, seconds: settings.seconds }),
         ({ length }) => length,
       );
-  const runs = await interleave(settings.runs, { floor: run('floor', earlier), ours: run('ours', today) });
+  const runs = await interleave(settings.runs, {
+    baseline: run('baseline', earlier),
+    ours: run('ours', today),
+  });
   const what = `jobs, ${rate} arrivals/s`;
   const at = (share: number) => ({
-    floor: runs.floor.map((times) => percentile(times, share)),
+    baseline: runs.baseline.map((times) => percentile(times, share)),
     ours: runs.ours.map((times) => percentile(times, share)),
   });
-  // The first of each was the warm-up.
-  const spent = { floor: spending.floor.each.slice(1), ours: spending.ours.each.slice(1) };
+  // The first run of each was the warm-up.
+  const spent = { baseline: spending.baseline.each.slice(1), ours: spending.ours.each.slice(1) };
   return {
     figures: [
       figure(`${what}, p50`, 'ms', { atMost: 1.05 }, at(0.5)),
@@ -107,7 +113,7 @@ async function compareLatency(rate: number, settings: Settings, { earlier, today
     ],
     notes: [
       `${what}, processor time of a job: today ${spending.ours.inWords()}`,
-      `${what}, processor time of a job: earlier ${spending.floor.inWords()}`,
+      `${what}, processor time of a job: earlier ${spending.baseline.inWords()}`,
     ],
   };
 }

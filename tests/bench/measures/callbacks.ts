@@ -1,5 +1,5 @@
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
-import type { CallbacksFloor } from '../floors/callbacks.ts';
+import type { CallbacksBaseline } from '../baselines/callbacks.ts';
 import { figure, interleave, median, percentile, type Report } from '../lib/figures.ts';
 import { callbackBody, preciseNow } from '../lib/notifications.ts';
 import type { Settings } from '../lib/settings.ts';
@@ -10,16 +10,16 @@ import { type NotifierWorld, startNotifierWorld } from './notifier-world.ts';
 const endpoints = 10;
 /** A fifth of the endpoints. */
 const hanging = 2;
-/** The notifier's NOTIFIER_PER_DESTINATION_IN_FLIGHT; the floor's loop has as many. */
+/** The notifier's NOTIFIER_PER_DESTINATION_IN_FLIGHT; the baseline uses the same number. */
 const inFlight = 16;
-/** Number of notifications that are published but have not arrived: enough that the notifier never waits. */
+/** Number of published notifications that have not arrived: enough that the notifier never waits. */
 const backlog = 2000;
 const chunk = 500;
 
 /** Measure 5: callbacks per second of one notifier, and the effect of hanging endpoints on healthy ones. */
 export async function measureCallbacks(kind: StackKind, settings: Settings): Promise<Report> {
   const sink = startWorker<Sink>('surroundings/sink.ts');
-  const floor = startWorker<CallbacksFloor>('floors/callbacks.ts');
+  const baseline = startWorker<CallbacksBaseline>('baselines/callbacks.ts');
   const opened = await sink.call('open', { healthy: endpoints, hanging });
   const healthy = opened.healthy.map((_, i) => `healthy-${i}`);
   const hung = opened.hanging.map((_, i) => `hanging-${i}`);
@@ -29,12 +29,12 @@ export async function measureCallbacks(kind: StackKind, settings: Settings): Pro
   ]);
   const world = await startNotifierWorld(kind, settings, urls);
   try {
-    await floor.call('open', world.floorStore);
+    await baseline.call('open', world.baselineStore);
     const { seconds } = settings;
     const rates = await interleave(settings.runs, {
-      floor: async () => {
+      baseline: async () => {
         const body = callbackBody('healthy-0', preciseNow());
-        const result = await floor.call('post', { urls: opened.healthy, seconds, inFlight, body });
+        const result = await baseline.call('post', { urls: opened.healthy, seconds, inFlight, body });
         return result.done / result.seconds;
       },
       ours: () => rate(world, sink, healthy, seconds),
@@ -50,7 +50,7 @@ export async function measureCallbacks(kind: StackKind, settings: Settings): Pro
       return percentile(await sink.call('times', {}), 0.99);
     };
     const times = await interleave(settings.runs, {
-      floor: () => p99(healthy.slice(endpoints - hanging)),
+      baseline: () => p99(healthy.slice(endpoints - hanging)),
       ours: () => p99(hung),
     });
     return {
@@ -59,16 +59,16 @@ export async function measureCallbacks(kind: StackKind, settings: Settings): Pro
         figure('callbacks p99, a fifth hangs', 'ms', { atMost: 1.25 }, times),
       ],
       notes: [
-        `callbacks: ${endpoints} endpoints with ${inFlight} in flight each. p99 from publishing to arrival at the healthy ones, at ${Math.round(perSecond)}/s; its floor is the same notifier while none hangs.`,
+        `callbacks: ${endpoints} endpoints with ${inFlight} in flight each. p99 from publishing to arrival at the healthy ones, at ${Math.round(perSecond)}/s; its baseline is the same notifier while none hangs.`,
       ],
     };
   } finally {
-    await Promise.all([sink.stop(), floor.stop()]);
+    await Promise.all([sink.stop(), baseline.stop()]);
     await world.close();
   }
 }
 
-/** Callbacks per second while the log always has more. */
+/** Callbacks per second while the log always has more notifications. */
 async function rate(
   world: NotifierWorld,
   sink: Worker<Sink>,

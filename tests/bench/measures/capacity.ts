@@ -4,10 +4,10 @@ import type { Settings } from '../lib/settings.ts';
 import { perSecond } from '../load/arrivals.ts';
 import { type JobsWorld, startJobsWorld } from './jobs-world.ts';
 
-/** A rate holds while this share of its jobs is done within `withinMs`. */
+/** The platform handles a rate if this share of its jobs is done within `withinMs`. */
 const share = 0.99;
 const withinMs = 1000;
-/** The rate rises by this factor until it does not hold; the gap is halved so many times then. */
+/** The rate rises by this factor until the platform does not handle it; then the gap is halved this many times. */
 const factor = 1.25;
 const halvings = 3;
 
@@ -34,7 +34,7 @@ export async function measureCapacity(kind: StackKind, settings: Settings): Prom
           measure: 'jobs, highest rate with p99 < 1 s',
           unit: '/s',
           ours: holds,
-          floor: undefined,
+          baseline: undefined,
           goal: undefined,
         },
       ],
@@ -45,7 +45,7 @@ export async function measureCapacity(kind: StackKind, settings: Settings): Prom
   }
 }
 
-/** Infinity: a job was lost in the crowd. */
+/** Infinity: a job was lost under load. */
 async function p99At({ load, target }: JobsWorld, rate: number, seconds: number): Promise<number> {
   try {
     return percentile(await load.call('openJobs', { target, perSecond: rate, seconds }), share);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
-import type { ChannelsFloor } from '../floors/channels.ts';
+import type { ChannelsBaseline } from '../baselines/channels.ts';
 import { figure, interleave, percentile, type Report } from '../lib/figures.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startWorker } from '../lib/worker.ts';
@@ -11,17 +11,17 @@ import type { Load } from '../load/main.ts';
 const callers = 64;
 const endpoints = 4;
 const soraVersion = '2025.1.0';
-/** So short that the endpoints never fill up, at any rate of requests. */
+/** Short enough that the endpoints never fill up, at any rate of requests. */
 const reservationMs = 1000;
 
 /** The call that returns the endpoint for a video call, compared with a bare gRPC call. */
 export async function measureChannels(kind: StackKind, settings: Settings): Promise<Report> {
   const world = await startWorld(kind, settings, { COMMUNICATION_RESERVATION_MS: String(reservationMs) });
   const load = startWorker<Load>('load/main.ts');
-  const floor = startWorker<ChannelsFloor>('floors/channels.ts');
+  const baseline = startWorker<ChannelsBaseline>('baselines/channels.ts');
   try {
     await putEndpoints(world);
-    const grpc = await floor.call('start', {});
+    const grpc = await baseline.call('start', {});
     const ours: ChannelTarget = {
       origin: world.stack.apiUrl,
       token: await world.api.token(),
@@ -30,9 +30,9 @@ export async function measureChannels(kind: StackKind, settings: Settings): Prom
     const { seconds } = settings;
     const ask = (target: ChannelTarget) => () =>
       load.call('channels', { target, soraVersion, callers, seconds });
-    const runs = await interleave(settings.runs, { floor: ask({ grpc }), ours: ask(ours) });
+    const runs = await interleave(settings.runs, { baseline: ask({ grpc }), ours: ask(ours) });
     const at = (share: number) => ({
-      floor: runs.floor.map((times) => percentile(times, share)),
+      baseline: runs.baseline.map((times) => percentile(times, share)),
       ours: runs.ours.map((times) => percentile(times, share)),
     });
     const rate = runs.ours.map((times) => Math.round(times.length / seconds)).join(', ');
@@ -46,7 +46,7 @@ export async function measureChannels(kind: StackKind, settings: Settings): Prom
       ],
     };
   } finally {
-    await Promise.all([load.stop(), floor.stop()]);
+    await Promise.all([load.stop(), baseline.stop()]);
     await world.close();
   }
 }

@@ -1,6 +1,6 @@
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
-import type { CreateFloor } from '../floors/create.ts';
-import type { CreateStoreFloor } from '../floors/create-store.ts';
+import type { CreateBaseline } from '../baselines/create.ts';
+import type { CreateStoreBaseline } from '../baselines/create-store.ts';
 import { prepareCreates } from '../lib/create-target.ts';
 import { figure, interleave, type Report } from '../lib/figures.ts';
 import { spendingOf } from '../lib/processor-time.ts';
@@ -17,12 +17,12 @@ const devices = 500;
 export async function measureCreate(kind: StackKind, settings: Settings): Promise<Report> {
   const world = await startWorld(kind, settings);
   const load = startWorker<Load>('load/main.ts');
-  const floor = startWorker<CreateFloor>('floors/create.ts');
-  const handler = kind === 'real' ? startWorker<CreateStoreFloor>('floors/create-store.ts') : undefined;
+  const baseline = startWorker<CreateBaseline>('baselines/create.ts');
+  const handler = kind === 'real' ? startWorker<CreateStoreBaseline>('baselines/create-store.ts') : undefined;
   try {
     const ours = await prepareCreates(world.stack.apiUrl, world, load, devices);
-    const store = { mongodbUri: world.stack.backing?.mongodbUri, directory: `${world.dir}/floor` };
-    const origin = await floor.call('start', {
+    const store = { mongodbUri: world.stack.backing?.mongodbUri, directory: `${world.dir}/baseline` };
+    const origin = await baseline.call('start', {
       issuer: world.stack.issuerUrl,
       store,
       ...(handler && { handlerPort: await handler.call('start', store) }),
@@ -31,7 +31,7 @@ export async function measureCreate(kind: StackKind, settings: Settings): Promis
       load.call('create', { target, callers, seconds: settings.seconds });
     const spending = spendingOf(world.stack);
     const runs = await interleave(settings.runs, {
-      floor: async () => perSecond(await create({ ...ours, origin })),
+      baseline: async () => perSecond(await create({ ...ours, origin })),
       ours: async () =>
         perSecond(
           await spending.during(
@@ -48,7 +48,7 @@ export async function measureCreate(kind: StackKind, settings: Settings): Promis
       ],
     };
   } finally {
-    await Promise.all([load, floor, handler].map((w: Worker<never> | undefined) => w?.stop()));
+    await Promise.all([load, baseline, handler].map((w: Worker<never> | undefined) => w?.stop()));
     await world.close();
   }
 }

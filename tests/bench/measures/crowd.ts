@@ -10,15 +10,15 @@ import { startWorld } from '../lib/world.ts';
 import type { Load } from '../load/main.ts';
 
 const callers = 64;
-/** Preparing leaves work behind (indexes, checkpoints); after this it is done. Milliseconds. */
+/** Time for work that the preparation leaves behind (indexes, checkpoints); milliseconds. */
 const settleMs = 5000;
-/** New connections per second: all at once, as far as the simulator goes. */
+/** New connections per second: practically all at once. */
 const connectRate = 20_000;
-/** A command whose callback has not come by then is lost. */
+/** A command without its callback after this time is lost. */
 const withinSeconds = 300;
 
 interface Crowd {
-  /** Processor time of the platform's processes for each headset that came; milliseconds. */
+  /** Processor time of the platform's processes for each connected headset; milliseconds. */
   readonly cameMs: number;
   readonly cameSeconds: number;
   /** From the first call until the last verified callback. */
@@ -28,8 +28,8 @@ interface Crowd {
 }
 
 /**
- * A fleet that comes at once (half of BENCH_CROWD_HEADSETS), and, when all are there, one command to each headset. With
- * BENCH_AGAINST the earlier commit's platform does the same before; `floor` in the table is that one.
+ * A fleet that connects at once (half of BENCH_CROWD_HEADSETS), and then one command to each headset. With
+ * BENCH_AGAINST the platform of the earlier commit does the same before; `baseline` in the table is that platform.
  */
 export async function measureCrowd(kind: StackKind, settings: Settings): Promise<Report> {
   const { against } = settings;
@@ -39,7 +39,7 @@ export async function measureCrowd(kind: StackKind, settings: Settings): Promise
   const line = (measure: string, unit: string, of: (c: Crowd) => number, goal?: Figure['goal']): Figure => ({
     ...{ measure, unit, goal },
     ours: of(today),
-    floor: earlier && of(earlier),
+    baseline: earlier && of(earlier),
   });
   return {
     figures: [

@@ -16,8 +16,8 @@ const pages = 90;
 const eventsPerSecond = 2000;
 
 /**
- * The event feed by one reader: how many events a second it gets; a page beside many stored events against the same
- * beside few; and a page against one of the transaction list (p99).
+ * The event feed with one reader: events per second; a page with many stored events compared with
+ * few; and a page compared with a page of the transaction list (p99).
  */
 export async function measureFeed(kind: StackKind, settings: Settings): Promise<Report> {
   const load = startWorker<Load>('load/main.ts');
@@ -36,8 +36,8 @@ export async function measureFeed(kind: StackKind, settings: Settings): Promise<
     };
     const [small, large] = [await side(few), await side(settings.feedEvents)];
     const filledS = Math.round((performance.now() - started) / 1000);
-    const runs = { floor: [] as number[], ours: [] as number[] };
-    const p99 = { floor: [] as number[], ours: [] as number[] };
+    const runs = { baseline: [] as number[], ours: [] as number[] };
+    const p99 = { baseline: [] as number[], ours: [] as number[] };
     for (let run = 0; run <= settings.runs; run++) {
       const times = { small: [] as number[], large: [] as number[], list: [] as number[] };
       let [a, b] = ['', ''];
@@ -46,11 +46,11 @@ export async function measureFeed(kind: StackKind, settings: Settings): Promise<
         b = await timed(times.large, () => readPage(large, b));
         await timed(times.list, () => listPage(large));
       }
-      // The first round is the warm-up of all.
+      // The first round is the warm-up.
       if (run === 0) continue;
-      runs.floor.push(median(times.small));
+      runs.baseline.push(median(times.small));
       runs.ours.push(median(times.large));
-      p99.floor.push(highest(times.list));
+      p99.baseline.push(highest(times.list));
       p99.ours.push(highest(times.large));
     }
     const figures: Figure[] = [
@@ -75,7 +75,7 @@ async function throughput(world: World): Promise<Figure> {
   let events = 0;
   for (let cursor = ''; events < followed; events += limit) cursor = await readPage(world, cursor);
   return {
-    ...{ measure: 'feed, events of one reader', unit: '1/s', floor: undefined },
+    ...{ measure: 'feed, events of one reader', unit: '1/s', baseline: undefined },
     ours: events / ((performance.now() - begun) / 1000),
     goal: { atLeast: eventsPerSecond },
   };

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import type { HeadsetKeyFile } from '@headset-cloud/kit/headset-key.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { IdleFloor } from '../floors/idle.ts';
+import type { IdleBaseline } from '../baselines/idle.ts';
 import { type Figure, figure, median, type Report } from '../lib/figures.ts';
 import { processFigures } from '../lib/process-figures.ts';
 import type { Settings } from '../lib/settings.ts';
@@ -15,7 +15,7 @@ import { startHeadsets, startWorld } from '../lib/world.ts';
 /** How long a process is idle before it is measured, so that connecting is over; milliseconds. */
 const settleMs = 5000;
 
-/** Less than this cannot be distinguished from zero within 20 s; milliseconds of CPU time per second. */
+/** Less than this is indistinguishable from zero within 20 s; milliseconds of CPU time per second. */
 const leastCpuMs = 0.5;
 
 /** The memory and CPU time that the headsets add to a process. */
@@ -31,10 +31,10 @@ interface Cost {
  * the time that the empty process used in the same duration.
  */
 export async function measureIdle(kind: StackKind, settings: Settings): Promise<Report> {
-  const runs = { floor: [] as Cost[], ours: [] as Cost[], tls: [] as Cost[] };
+  const runs = { baseline: [] as Cost[], ours: [] as Cost[], tls: [] as Cost[] };
   for (let run = 0; run < settings.idleRuns; run++) {
     const { cost, keys } = await ours(kind, settings);
-    runs.floor.push(await floor(keys, settings));
+    runs.baseline.push(await baselineCost(keys, settings));
     runs.ours.push(cost);
     runs.tls.push((await ours(kind, settings, true)).cost);
   }
@@ -43,22 +43,22 @@ export async function measureIdle(kind: StackKind, settings: Settings): Promise<
   const goal = { atMost: 1.3 };
   const figures: Figure[] = [
     figure('idle memory, a headset', 'KiB', goal, {
-      floor: perHeadset(runs.floor),
+      baseline: perHeadset(runs.baseline),
       ours: perHeadset(runs.ours),
     }),
-    figure('idle CPU', 'ms/s', goal, { floor: cpu(runs.floor), ours: cpu(runs.ours) }),
+    figure('idle CPU', 'ms/s', goal, { baseline: cpu(runs.baseline), ours: cpu(runs.ours) }),
     {
       measure: 'idle memory, a headset, TLS more',
       unit: 'KiB',
       ours: median(perHeadset(runs.tls)) - median(perHeadset(runs.ours)),
-      floor: undefined,
+      baseline: undefined,
       goal: { atMost: 65 },
     },
     {
       measure: 'idle CPU with TLS',
       unit: 'ms/s',
       ours: median(cpu(runs.tls)),
-      floor: undefined,
+      baseline: undefined,
       goal: undefined,
     },
   ];
@@ -89,8 +89,8 @@ async function ours(
   }
 }
 
-async function floor(keys: readonly HeadsetKeyFile[], settings: Settings): Promise<Cost> {
-  const worker = startWorker<IdleFloor>('floors/idle.ts');
+async function baselineCost(keys: readonly HeadsetKeyFile[], settings: Settings): Promise<Cost> {
+  const worker = startWorker<IdleBaseline>('baselines/idle.ts');
   const dir = mkdtempSync(join(tmpdir(), 'headset-cloud-bench-idle-'));
   try {
     const address = await worker.call('start', {});
@@ -98,7 +98,7 @@ async function floor(keys: readonly HeadsetKeyFile[], settings: Settings): Promi
       const simulator = startHeadsets(dir, address, keys);
       try {
         await waitFor(
-          `${keys.length} headsets at the floor`,
+          `${keys.length} headsets at the baseline`,
           async () => (await worker.call('streams', {})) >= keys.length,
           { timeoutMs: 120_000, intervalMs: 200 },
         );

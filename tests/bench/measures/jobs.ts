@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { ManagedProcess } from '@headset-cloud/demo/stack/process.ts';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { HopsFloor } from '../floors/hops.ts';
-import type { JobHops } from '../floors/job-hops.ts';
-import type { JobsFloor } from '../floors/jobs.ts';
-import type { FloorStore } from '../floors/store.ts';
+import type { HopsBaseline } from '../baselines/hops.ts';
+import type { JobHops } from '../baselines/job-hops.ts';
+import type { JobsBaseline } from '../baselines/jobs.ts';
+import type { BaselineStore } from '../baselines/store.ts';
 import { type Figure, figure, interleave, median, percentile, type Report } from '../lib/figures.ts';
 import { spendingOf } from '../lib/processor-time.ts';
 import type { Settings } from '../lib/settings.ts';
@@ -22,17 +22,17 @@ const goals = { embedded: 0.65, real: 0.35 } as const;
 /** Measure 2: whole jobs, from the call to the verified callback. */
 export async function measureJobs(kind: StackKind, settings: Settings): Promise<Report> {
   const jobs = await startJobsWorld(kind, settings);
-  const floor = startWorker<JobsFloor>('floors/jobs.ts');
-  const directory = mkdtempSync(join(tmpdir(), 'headset-cloud-bench-floor-'));
+  const baseline = startWorker<JobsBaseline>('baselines/jobs.ts');
+  const directory = mkdtempSync(join(tmpdir(), 'headset-cloud-bench-baseline-'));
   try {
-    const origin = await floor.call('start', { directory });
+    const origin = await baseline.call('start', { directory });
     const figures: Figure[] = [];
     const notes: string[] = [];
     for (const callers of [16, 64]) {
       const spending = spendingOf(jobs.world.stack);
       const runs = await interleave(settings.runs, {
-        floor: async () =>
-          perSecond(await jobs.load.call('floorJobs', { origin, callers, seconds: settings.seconds })),
+        baseline: async () =>
+          perSecond(await jobs.load.call('baselineJobs', { origin, callers, seconds: settings.seconds })),
         ours: async () =>
           perSecond(
             await spending.during(
@@ -46,15 +46,15 @@ export async function measureJobs(kind: StackKind, settings: Settings): Promise<
     }
     const hops = await besideHops(jobs, undefined, async (target) => {
       const runs = await interleave(settings.runs, {
-        floor: async () =>
-          perSecond(await jobs.load.call('floorJobs', { origin, callers: 64, seconds: settings.seconds })),
+        baseline: async () =>
+          perSecond(await jobs.load.call('baselineJobs', { origin, callers: 64, seconds: settings.seconds })),
         ours: async () =>
           perSecond(await jobs.load.call('jobs', { target, callers: 64, seconds: settings.seconds })),
       });
       return figure('jobs, their bare hops, 64 callers', '/s', undefined, runs);
     });
-    const store = { mongodbUri: jobs.world.stack.backing?.mongodbUri, directory: `${directory}/floor-2` };
-    const second = await besideHops(jobs, store, (target) => againstFloor2(jobs, target, settings));
+    const store = { mongodbUri: jobs.world.stack.backing?.mongodbUri, directory: `${directory}/baseline-2` };
+    const second = await besideHops(jobs, store, (target) => againstBaseline2(jobs, target, settings));
     await jobs.nothingLeftOver();
     return {
       figures: [...figures, hops, ...second],
@@ -64,14 +64,14 @@ export async function measureJobs(kind: StackKind, settings: Settings): Promise<
       ],
     };
   } finally {
-    await floor.stop();
+    await baseline.stop();
     await jobs.close();
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-/** Floor 2: the hops with the three durable writes, in a store of the same kind as the platform's. */
-async function againstFloor2(
+/** Baseline 2: the hops with the three durable writes, in a store of the same kind as the platform's. */
+async function againstBaseline2(
   jobs: JobsWorld,
   target: CreateTarget,
   { runs, seconds }: Settings,
@@ -79,24 +79,24 @@ async function againstFloor2(
   const figures: Figure[] = [];
   for (const callers of [16, 64]) {
     const both = await interleave(runs, {
-      floor: async () => perSecond(await jobs.load.call('jobs', { target, callers, seconds })),
+      baseline: async () => perSecond(await jobs.load.call('jobs', { target, callers, seconds })),
       ours: async () => perSecond(await jobs.run(callers, seconds)),
     });
-    figures.push(figure(`jobs, floor 2, ${callers} callers`, '/s', undefined, both));
+    figures.push(figure(`jobs, baseline 2, ${callers} callers`, '/s', undefined, both));
   }
   return figures;
 }
 
 /**
- * Runs `measure` beside a job's hops without other work, which have headsets of their own; with a store they are
- * floor 2.
+ * Runs `measure` together with a job's hops without other work, which use separate headsets; with a store they are
+ * baseline 2.
  */
 async function besideHops<T>(
   jobs: JobsWorld,
-  store: FloorStore | undefined,
+  store: BaselineStore | undefined,
   measure: (target: CreateTarget) => Promise<T>,
 ): Promise<T> {
-  const hops = startWorker<JobHops>('floors/job-hops.ts');
+  const hops = startWorker<JobHops>('baselines/job-hops.ts');
   let simulator: ManagedProcess | undefined;
   try {
     const { origin, address } = await hops.call('start', { ...jobs.callbacks, ...(store && { store }) });
@@ -112,18 +112,18 @@ async function besideHops<T>(
 /** Measure 3: jobs at a quarter of the rate that 64 callers reach, against the sum of their bare hops. */
 export async function measureLatency(kind: StackKind, settings: Settings): Promise<Report> {
   const jobs = await startJobsWorld(kind, settings);
-  const floor = startWorker<HopsFloor>('floors/hops.ts');
+  const baseline = startWorker<HopsBaseline>('baselines/hops.ts');
   try {
     const rate = await quarterRate(jobs, settings.seconds);
-    const hops = await floor.call('start', {});
+    const hops = await baseline.call('start', {});
     const { seconds } = settings;
     const runs = await interleave(settings.runs, {
-      floor: () => jobs.load.call('openHops', { ...hops, perSecond: rate, seconds }),
+      baseline: () => jobs.load.call('openHops', { ...hops, perSecond: rate, seconds }),
       ours: () => jobs.load.call('openJobs', { target: jobs.target, perSecond: rate, seconds }),
     });
     await jobs.nothingLeftOver();
     const at = (share: number) => ({
-      floor: runs.floor.map((times) => percentile(times, share)),
+      baseline: runs.baseline.map((times) => percentile(times, share)),
       ours: runs.ours.map((times) => percentile(times, share)),
     });
     return {
@@ -134,7 +134,7 @@ export async function measureLatency(kind: StackKind, settings: Settings): Promi
       notes: [`latency: open loop, ${Math.round(rate)} jobs/s, a quarter of what 64 callers reach.`],
     };
   } finally {
-    await floor.stop();
+    await baseline.stop();
     await jobs.close();
   }
 }

@@ -9,7 +9,7 @@ import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { GrpcChannel, RpcServer } from '@headset-cloud/kit/rpc/grpc.ts';
 import { bind, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import { HeadsetKeysService } from '@headset-cloud/proto/devices/v1/service_pb.ts';
-import { openFloorStore } from '../floors/store.ts';
+import { openBaselineStore } from '../baselines/store.ts';
 import type { Report } from '../lib/figures.ts';
 import { processFigures } from '../lib/process-figures.ts';
 import type { Settings } from '../lib/settings.ts';
@@ -17,12 +17,12 @@ import type { Settings } from '../lib/settings.ts';
 const sessions = 10_000;
 const keysPerCall = 1000;
 const rounds = 10;
-/** How often an instance checks all its sessions by default; milliseconds. */
+/** Default interval at which an instance checks all its sessions; milliseconds. */
 const everyMs = 2000;
 
 /**
- * What the check of the keys of 10,000 sessions costs (ADR 0038): processor time of both sides of the call and of
- * the driver in this process, and of the database where it is another one, in ms for each second of operation.
+ * Cost of checking the keys of 10,000 sessions (ADR 0038): processor time of both sides of the call and of
+ * the driver in this process, and of a separate database, in ms per second of operation.
  */
 export async function measureKeyCheck(kind: StackKind, _: Settings): Promise<Report> {
   const directory = mkdtempSync(join(tmpdir(), 'headset-cloud-bench-keys-'));
@@ -30,7 +30,7 @@ export async function measureKeyCheck(kind: StackKind, _: Settings): Promise<Rep
   const mongo: RunningMongo | undefined =
     kind === 'real' && !given ? await startMongo(join(directory, 'mongo')) : undefined;
   const mongodbUri = kind === 'real' ? (given ?? mongo?.uri) : undefined;
-  const connection = await openFloorStore({ directory, mongodbUri });
+  const connection = await openBaselineStore({ directory, mongodbUri });
   const logger = createLogger({ service: 'bench', level: 'silent' });
   const devices = connection.database('keys').collection<DeviceDocument>(collections.devices);
   const store = createHeadsetKeyStore(devices);
@@ -69,7 +69,7 @@ export async function measureKeyCheck(kind: StackKind, _: Settings): Promise<Rep
         if (removed.length > 0) throw new Error(`${removed.length} registered keys were not found`);
       }
     };
-    // The first rounds note the last uses.
+    // The first rounds store the last uses.
     for (let i = 0; i < sessions / keysPerCall; i += 1) await check();
     const database = () => (mongo ? processFigures(mongo.pid).cpuSeconds : 0);
     const [cpu, databaseSeconds, begunMs] = [process.cpuUsage(), database(), performance.now()];
@@ -83,14 +83,14 @@ export async function measureKeyCheck(kind: StackKind, _: Settings): Promise<Rep
           measure: 'key check of 10,000 sessions, CPU',
           unit: 'ms/s',
           ours: perSecond((used.user + used.system) / 1000),
-          floor: undefined,
+          baseline: undefined,
           goal: undefined,
         },
         {
           measure: 'the same, CPU of MongoDB',
           unit: 'ms/s',
           ours: perSecond((database() - databaseSeconds) * 1000),
-          floor: undefined,
+          baseline: undefined,
           goal: undefined,
         },
       ],
@@ -107,7 +107,7 @@ export async function measureKeyCheck(kind: StackKind, _: Settings): Promise<Rep
   }
 }
 
-/** A device of usual size, used just now or not for long. */
+/** A device of usual size, used recently or long ago. */
 function document(keyId: string): Omit<DeviceDocument, '_id'> {
   const moment = { epoch: 1, reportId: 1, atMs: 1, value: 'x'.repeat(20) };
   return {

@@ -6,7 +6,7 @@ import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import type { FloorStore } from '../floors/store.ts';
+import type { BaselineStore } from '../baselines/store.ts';
 import { closedWithTheBench } from '../lib/cleanup.ts';
 import type { publishCommands } from '../lib/notifications.ts';
 import type { Settings } from '../lib/settings.ts';
@@ -17,26 +17,26 @@ import type { Publisher } from '../surroundings/publisher.ts';
 /** One notifier in its own process, and a publisher of notifications for it. */
 export interface NotifierWorld {
   readonly publisher: Pick<Worker<ReturnType<typeof publishCommands>>, 'call'>;
-  /** A store of the same kind for the floor. */
-  readonly floorStore: FloorStore;
+  /** A store of the same kind for the baseline. */
+  readonly baselineStore: BaselineStore;
   close(): Promise<void>;
 }
 
-/** `urls`: the address of each application. */
+/** `urls`: the URL of each application's endpoint. */
 export async function startNotifierWorld(
   kind: StackKind,
   settings: Pick<Settings, 'profileDir'>,
   urls: Readonly<Record<string, string>>,
 ): Promise<NotifierWorld> {
   const dir = mkdtempSync(join(tmpdir(), 'headset-cloud-bench-notifier-'));
-  const floorStore = { directory: join(dir, 'floor') };
+  const baselineStore = { directory: join(dir, 'baseline') };
   const removeDir = () => rmSync(dir, { recursive: true, force: true });
   if (kind === 'embedded') {
     const host = startWorker<NotifierHost>('surroundings/notifier-embedded.ts', settings.profileDir);
     await host.call('start', { directory: join(dir, 'notifier'), urls });
     return {
       publisher: host,
-      floorStore,
+      baselineStore,
       async close() {
         await host.stop();
         removeDir();
@@ -77,7 +77,7 @@ export async function startNotifierWorld(
     await close();
     throw error;
   }
-  return { publisher, floorStore: { ...floorStore, mongodbUri }, close };
+  return { publisher, baselineStore: { ...baselineStore, mongodbUri }, close };
 }
 
 async function isReady(adminPort: number): Promise<boolean> {

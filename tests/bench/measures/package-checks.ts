@@ -15,13 +15,13 @@ import type { Settings } from '../lib/settings.ts';
 
 const claimed = { package: 'com.example.app', version: '1.0.0' };
 const mebi = 1024 ** 2;
-/** Largest memory of a check, whatever the package (ADR 0042); MiB. */
+/** Maximum memory of a check, whatever the package (ADR 0042); MiB. */
 const mostMemory = 160;
 
 /**
- * What the check of a package costs in a process of its own (ADR 0042): time and largest memory for a small
- * package, for the dearest ones that are accepted, and for every hostile one; and how late this process's
- * timers are meanwhile. The same on both stacks.
+ * Cost of checking a package in a separate process (ADR 0042): time and maximum memory for a small
+ * package, for the most expensive accepted ones, and for every hostile one; and the delay of this process's
+ * timers meanwhile. The same on both stacks.
  */
 export async function measurePackageChecks(kind: StackKind, { runs }: Settings): Promise<Report> {
   if (kind === 'real')
@@ -37,7 +37,7 @@ export async function measurePackageChecks(kind: StackKind, { runs }: Settings):
   };
   const figures: Figure[] = [];
   const add = (measure: string, unit: string, ours: number, atMost?: number) =>
-    figures.push({ measure, unit, ours, floor: undefined, goal: atMost ? { atMost } : undefined });
+    figures.push({ measure, unit, ours, baseline: undefined, goal: atMost ? { atMost } : undefined });
   try {
     const dear: [string, Buffer][] = [
       ['small', await makeApk()],

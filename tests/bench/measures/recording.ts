@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SoraSimulator, type Webhook } from '@headset-cloud/demo/sora/simulator.ts';
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
-import type { RecordingFloor } from '../floors/recording.ts';
+import type { RecordingBaseline } from '../baselines/recording.ts';
 import { figure, interleave, type Report } from '../lib/figures.ts';
 import { processFigures } from '../lib/process-figures.ts';
 import type { Settings } from '../lib/settings.ts';
@@ -29,7 +29,7 @@ export async function measureRecording(kind: StackKind, settings: Settings): Pro
   const world = await startWorld(kind, settings, { COMMUNICATION_PART_BYTES: String(partBytes) });
   const archive = startWorker<ArchiveSource>('surroundings/archive.ts');
   const storage = startWorker<StorageSink>('surroundings/storage.ts');
-  const floor = startWorker<RecordingFloor>('floors/recording.ts');
+  const baseline = startWorker<RecordingBaseline>('baselines/recording.ts');
   const secret = randomBytes(24).toString('base64url');
   const { soraWebhookUrl: webhookUrl } = world.stack;
   const sora = new SoraSimulator({ endpointId: 'sora', secret, webhookUrl });
@@ -41,11 +41,11 @@ export async function measureRecording(kind: StackKind, settings: Settings): Pro
     const grown: number[] = [];
     let files = 0;
     const runs = await interleave(settings.runs, {
-      floor: async () => {
+      baseline: async () => {
         files += 1;
-        const file = `floor-${files}.webm`;
+        const file = `baseline-${files}.webm`;
         const urls = await storage.call('sign', { file });
-        const ms = await floor.call('upload', { archiveUrl, file, webmBytes, partBytes, urls });
+        const ms = await baseline.call('upload', { archiveUrl, file, webmBytes, partBytes, urls });
         await storage.call('check', {});
         return rate(ms);
       },
@@ -64,7 +64,7 @@ export async function measureRecording(kind: StackKind, settings: Settings): Pro
           unit: 'MiB',
           // The first run counts too, because nothing has warmed the process up.
           ours: Math.max(...grown),
-          floor: undefined,
+          baseline: undefined,
           goal: { atMost: 64 },
         },
       ],
@@ -73,7 +73,7 @@ export async function measureRecording(kind: StackKind, settings: Settings): Pro
       ],
     };
   } finally {
-    await Promise.all([archive, storage, floor].map((w: Worker<never>) => w.stop()));
+    await Promise.all([archive, storage, baseline].map((w: Worker<never>) => w.stop()));
     await world.close();
   }
 }
@@ -94,7 +94,7 @@ async function prepare(
   });
   await ask(world, 201, 'POST', '/refresh_authkey');
   await ask(world, 200, 'PATCH', '', {
-    soraFileSendEvent: `${o.origin}/told`,
+    soraFileSendEvent: `${o.origin}/notification`,
     soraRecGetMultiPresignedUrl: `${o.origin}/sign`,
   });
 }
@@ -122,13 +122,13 @@ async function upload(
   })();
   const began = performance.now();
   for (const webhook of webhooks) await send(webhook);
-  const told = await storage.call('told', {});
+  const notification = await storage.call('notification', {});
   const ms = performance.now() - began;
   uploading = false;
   await sampling;
   await storage.call('check', {});
-  if (told?.channel?.channelId !== channelId || told?.message !== undefined) {
-    throw new Error(`the notification says ${JSON.stringify(told ?? null).slice(0, 500)}`);
+  if (notification?.channel?.channelId !== channelId || notification?.message !== undefined) {
+    throw new Error(`the notification says ${JSON.stringify(notification ?? null).slice(0, 500)}`);
   }
   await send(sora.destroyed(connection));
   return { ms, grownBytes: most - before };

@@ -10,12 +10,12 @@ import { openLoop } from '../load/arrivals.ts';
 import type { Load } from '../load/main.ts';
 
 const headsets = 200;
-/** Few, as of a fleet on a working day, and many. */
+/** Low, as for a fleet on a working day, and high. */
 const rates = [10, 100];
 
 /**
- * What headsets report by themselves: one is put on or taken off, from its report until the verified callback. There is
- * no floor; docs/sizing.md calculates with the figures.
+ * Cost of headsets' own reports: a headset is put on or taken off; from its report until the verified callback. There is
+ * no baseline; docs/sizing.md calculates with the figures.
  */
 export async function measureReports(kind: StackKind, settings: Settings): Promise<Report> {
   const world = await startWorld(kind, settings);
@@ -29,7 +29,7 @@ export async function measureReports(kind: StackKind, settings: Settings): Promi
     await load.call('ended', { transactionIds: activations });
     let reported = 0;
     const report = async (i: number) => {
-      // Each headset's next report says the other thing.
+      // Each headset alternates between the two reports.
       const wearing = Math.floor(i / headsets) % 2 === 0 ? 'device_wear' : 'device_takeoff';
       const deviceId = keys[i % headsets]?.deviceId;
       const response = await fetch(`http://127.0.0.1:${controlPort}/actions`, {
@@ -62,7 +62,7 @@ export async function measureReports(kind: StackKind, settings: Settings): Promi
           (count) => count,
         );
       const measure = `reports, ${rate} arrivals/s, processor time of a report`;
-      figures.push({ measure, unit: 'ms', ours: median(spent.each), floor: undefined, goal: undefined });
+      figures.push({ measure, unit: 'ms', ours: median(spent.each), baseline: undefined, goal: undefined });
       notes.push(`${measure}: ${spent.inWords()}`);
     }
     return { figures, notes };

@@ -18,8 +18,8 @@ interface Side {
 }
 
 /**
- * Measures whether deleting leaves other calls alone (ADR 0045): p99 of calls while ended transactions are
- * deleted, against the same calls to a platform with as many that keeps them.
+ * Measures whether deletion affects other calls (ADR 0045): p99 of calls while ended transactions are
+ * deleted, compared with the same calls to a platform that keeps as many.
  */
 export async function measureRetention(kind: StackKind, settings: Settings): Promise<Report> {
   const rows = settings.retentionRows ?? rowsOf[kind];
@@ -42,7 +42,10 @@ export async function measureRetention(kind: StackKind, settings: Settings): Pro
     const before = await deleted(deleting.world);
     const begunMs = performance.now();
     const at99 = async (of: Side) => percentile(await calls(of, settings.seconds), 0.99);
-    const runs = await interleave(settings.runs, { floor: () => at99(keeping), ours: () => at99(deleting) });
+    const runs = await interleave(settings.runs, {
+      baseline: () => at99(keeping),
+      ours: () => at99(deleting),
+    });
     const gone = (await deleted(deleting.world)) - before;
     const seconds = (performance.now() - begunMs) / 1000;
     if (gone === 0) throw new Error('nothing was deleted meanwhile');
@@ -88,7 +91,7 @@ function expectStatus<A extends { readonly status: number }>(status: number, ans
   return answer;
 }
 
-/** How many transactions the platform's retention has deleted. */
+/** Number of transactions that the platform's retention has deleted. */
 async function deleted({ stack }: World): Promise<number> {
   const url = stack.adminUrls['transactions'] ?? stack.adminUrls['platform'];
   const text = await (await request(`${url}/metrics`)).body.text();

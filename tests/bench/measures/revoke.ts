@@ -5,15 +5,15 @@ import type { Settings } from '../lib/settings.ts';
 import { sessionsOf, startWorld } from '../lib/world.ts';
 
 const headsets = 10_000;
-/** How many come at once, each time in a process of their own. */
+/** Number of headsets that connect at once, each time in a separate process. */
 const each = 1000;
-/** How many keys are removed, one after the other. */
+/** Number of keys that are removed, one after the other. */
 const removals = 20;
 const goalSeconds = 5;
 const pollMs = 20;
 
 /**
- * How long a session outlives its headset's key on one instance with 10,000 sessions (ADR 0038): from the
+ * Time that a session outlives its headset's key on one instance with 10,000 sessions (ADR 0038): from the
  * answer to the operator's call until device-link's gauge of sessions has fallen.
  */
 export async function measureRevoke(kind: StackKind, settings: Settings): Promise<Report> {
@@ -24,7 +24,7 @@ export async function measureRevoke(kind: StackKind, settings: Settings): Promis
       await world.headsets(devices.slice(from, from + each), from);
     const took: number[] = [];
     for (let n = 0; n < removals; n++) {
-      // Spread over all that are checked in turns.
+      // Spread over all sessions, which are checked in rotation.
       const { deviceId, keyId } = devices[n * (headsets / removals)] as (typeof devices)[number];
       const left = (await sessionsOf(world.stack)) - 1;
       await world.admin.devices.removeHeadsetKey({ deviceId, keyId });
@@ -34,7 +34,7 @@ export async function measureRevoke(kind: StackKind, settings: Settings): Promis
         await pause(pollMs);
       }
       took.push((performance.now() - begunMs) / 1000);
-      // Each removal meets another moment of the check's turn.
+      // Each removal happens at another moment of the check's interval.
       await pause(n * 100);
     }
     took.sort((a, b) => a - b);
@@ -45,7 +45,7 @@ export async function measureRevoke(kind: StackKind, settings: Settings): Promis
           measure: 'removed key to ended session, longest',
           unit: 's',
           ours: longest,
-          floor: undefined,
+          baseline: undefined,
           goal: { atMost: goalSeconds },
         },
       ],

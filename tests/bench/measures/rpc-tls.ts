@@ -19,8 +19,8 @@ interface Side {
 }
 
 /**
- * What mutual TLS between the services costs (ADR 0037): creates with it against creates without, on two platforms
- * beside each other, in turns. The embedded stack is one process and has none.
+ * Cost of mutual TLS between the services (ADR 0037): creates with and without it, in alternating turns on two
+ * platforms. The embedded stack is one process without TLS.
  */
 export async function measureRpcTls(kind: StackKind, settings: Settings): Promise<Report> {
   if (kind === 'embedded')
@@ -45,7 +45,7 @@ export async function measureRpcTls(kind: StackKind, settings: Settings): Promis
         ({ done }) => done,
       );
     const runs = await interleave(settings.runs, {
-      floor: async () => perSecond(await create(without)),
+      baseline: async () => perSecond(await create(without)),
       ours: async () => perSecond(await create(mutual)),
     });
     const [before, after] = [memoryOf(without.world), memoryOf(mutual.world)];
@@ -53,11 +53,11 @@ export async function measureRpcTls(kind: StackKind, settings: Settings): Promis
       figures: [
         figure(`create with mutual TLS, ${callers} callers`, '/s', { atLeast: 0.9 }, runs),
         figure('the same, processor time', 'ms', undefined, {
-          floor: [median(without.spending.each)],
+          baseline: [median(without.spending.each)],
           ours: [median(mutual.spending.each)],
         }),
         figure('memory of all processes, with mutual TLS', 'MiB', undefined, {
-          floor: [before],
+          baseline: [before],
           ours: [after],
         }),
       ],

@@ -71,12 +71,12 @@ export async function measureScale(kind: StackKind, settings: Settings): Promise
     };
     const figures: Figure[] = [];
     for (const [name, each] of Object.entries(calls)) {
-      const runs = { floor: [] as number[], ours: [] as number[] };
+      const runs = { baseline: [] as number[], ours: [] as number[] };
       // The first round is the warm-up of both.
       for (let run = 0; run <= settings.runs; run++) {
         const times = await inTurns(each, few, many);
         if (run === 0) continue;
-        runs.floor.push(median(times.few));
+        runs.baseline.push(median(times.few));
         runs.ours.push(median(times.many));
       }
       figures.push(figure(`${name}, p50`, 'ms', { atMost }, runs));

@@ -9,20 +9,20 @@ import { startWorker } from '../lib/worker.ts';
 import { startWorld } from '../lib/world.ts';
 import type { Load } from '../load/main.ts';
 
-/** What a client may ask for a second, so that ten times as much is within what this machine's load can send. */
+/** Calls per second of a client: low enough that this machine's load can send ten times as much. */
 const rate = 50;
 const devices = 50;
-/** The flood begins with the burst that its limit grants; what is measured is the time after it; seconds. */
+/** The flood begins with the burst that its limit allows; the measurement starts after it; seconds. */
 const burstSeconds = 2;
 
 /**
- * What limits cost and whether they hold (ADR 0040): the limiter's time for a call, and the p99 of one tenant's
- * creates while another asks for ten times its rate, against the p99 while that one keeps to it.
+ * Cost and effect of limits (ADR 0040): the limiter's time for a call, and the p99 of one tenant's
+ * creates while another tenant sends ten times its rate, compared with the p99 while the other tenant keeps its rate.
  */
 export async function measureShares(kind: StackKind, settings: Settings): Promise<Report> {
   const load = startWorker<Load>('load/main.ts');
   const flood = startWorker<Load>('load/main.ts');
-  // Many enough for a p99.
+  // Enough for a p99.
   const seconds = Math.max(settings.seconds, 10);
   const world = await startWorld(kind, settings);
   const { apiUrl } = world.stack;
@@ -50,23 +50,23 @@ export async function measureShares(kind: StackKind, settings: Settings): Promis
     };
     const alone: number[] = [];
     const runs = await interleave(settings.runs, {
-      floor: async () => {
+      baseline: async () => {
         alone.push(await at99());
         return beside(rate);
       },
       ours: () => beside(rate * 10),
     });
     if (answered[429] < answered[201]) throw new Error('the greedy client was not held back');
-    const keepsToIt = median(runs.floor);
-    // A quarter more, or 10 ms, whichever is more.
+    const keepsToIt = median(runs.baseline);
+    // 25 % more, or 10 ms, whichever is more.
     const goal = { atMost: Math.max(1.25, (keepsToIt + 10) / keepsToIt) };
     return {
       figures: [
         limiterCost(),
         figure('create p99 beside a client at ten times its rate', 'ms', goal, runs),
         figure('the same beside a client at its rate, against none', 'ms', undefined, {
-          floor: alone.slice(-settings.runs),
-          ours: runs.floor,
+          baseline: alone.slice(-settings.runs),
+          ours: runs.baseline,
         }),
       ],
       notes: [
@@ -79,7 +79,7 @@ export async function measureShares(kind: StackKind, settings: Settings): Promis
   }
 }
 
-/** The limiter's time for a changing call, of 10,000 clients with a device each and other gateways to tell. */
+/** The limiter's time for a changing call, with 10,000 clients of one device each and reports to other gateways. */
 function limiterCost(): Figure {
   const shares = createShares({ clock: systemClock, together: true });
   const limits = {
@@ -105,7 +105,7 @@ function limiterCost(): Figure {
     measure: 'limiter, a call',
     unit: 'µs',
     ours: median(us),
-    floor: undefined,
+    baseline: undefined,
     goal: { atMost: 30 },
   };
 }

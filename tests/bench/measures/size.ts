@@ -7,9 +7,9 @@ import type { Report } from '../lib/figures.ts';
 import type { Settings } from '../lib/settings.ts';
 import { startJobsWorld } from './jobs-world.ts';
 
-/** After this time, what a job leaves is in the database, positions of the log included; milliseconds. */
+/** After this time, everything that a job writes is in the database, including positions of the log; milliseconds. */
 const settleMs = 1500;
-/** Less than so much of a job is not of the job. */
+/** Rows that occur less often per job than this do not belong to a job. */
 const leastOften = 0.05;
 
 interface Content {
@@ -18,8 +18,8 @@ interface Content {
 }
 
 /**
- * What a job leaves behind: documents by collection (their BSON), entries of their indexes, and events of the log.
- * On the embedded stack, whose file shows it; documents are the same on MongoDB.
+ * Data that a job leaves: documents by collection (their BSON), entries of their indexes, and events of the log.
+ * Measured on the embedded stack, whose file contains everything; the documents are the same on MongoDB.
  */
 export async function measureSize(kind: StackKind, settings: Settings): Promise<Report> {
   if (kind !== 'embedded') {
@@ -44,7 +44,7 @@ export async function measureSize(kind: StackKind, settings: Settings): Promise<
         ? []
         : `  ${more.toFixed(2).padStart(6)} ${moreBytes.toFixed(0).padStart(6)} B  ${what}`;
     });
-    return { figures: [], notes: [`what a job leaves (rows, bytes), of ${done} jobs:\n${lines.join('\n')}`] };
+    return { figures: [], notes: [`data of a job (rows, bytes), from ${done} jobs:\n${lines.join('\n')}`] };
   } finally {
     await jobs.close();
   }

@@ -14,8 +14,8 @@ const sampleMs = 5;
 const warmUps = 5;
 
 /**
- * How much memory the list of all statuses needs: 10,000 devices, streamed. For each process that produces it:
- * the maximum of resident memory while it is read, less the memory before.
+ * Memory for the list of all statuses: 10,000 devices, streamed. For each process that produces it:
+ * the maximum of resident memory during the read, minus the memory before.
  */
 export async function measureStatusList(kind: StackKind, settings: Settings): Promise<Report> {
   const world = await startWorld(kind, settings);
@@ -53,7 +53,7 @@ export async function measureStatusList(kind: StackKind, settings: Settings): Pr
         measure: `status list, memory of ${p.name}`,
         unit: 'MiB',
         ours: (grown[i] ?? 0) / 2 ** 20,
-        floor: undefined,
+        baseline: undefined,
         goal: { atMost: 16 },
       })),
       notes: [`status list: ${devices} devices, ${(bytes / 2 ** 20).toFixed(1)} MiB in ${ms.toFixed(0)} ms.`],

@@ -8,7 +8,7 @@ import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import { median, type Report } from '../lib/figures.ts';
 import type { Settings } from '../lib/settings.ts';
 
-/** Four ports from here on and one 1020 above are used. */
+/** First of four ports, with another port 1020 above it. */
 const firstPort = 23_400;
 
 /** Measure 6: `make up` (installed, empty folder) until the API's first 201. Embedded only. */
@@ -22,7 +22,7 @@ export async function measureUp(kind: StackKind, settings: Settings): Promise<Re
         measure: 'make up to the first 201',
         unit: 's',
         ours: median(seconds),
-        floor: undefined,
+        baseline: undefined,
         goal: { atMost: 5 },
       },
     ],

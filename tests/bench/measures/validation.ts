@@ -34,7 +34,7 @@ export async function measureValidation(kind: StackKind, settings: Settings): Pr
           measure: 'validation of a command, share of the gateway’s time',
           unit: '%',
           ours: share,
-          floor: undefined,
+          baseline: undefined,
           goal: { atMost: 10 },
         },
       ],

@@ -1,5 +1,5 @@
 import { pipeline, Readable } from 'node:stream';
-import { listen } from '../floors/http.ts';
+import { listen } from '../baselines/http.ts';
 import { archivePiece, archiveSize } from '../lib/archive-bytes.ts';
 import { serveCommands } from '../lib/worker.ts';
 

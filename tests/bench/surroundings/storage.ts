@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { listen, readText } from '../floors/http.ts';
+import { listen, readText } from '../baselines/http.ts';
 import { archiveSize, isArchived } from '../lib/archive-bytes.ts';
 import { serveCommands } from '../lib/worker.ts';
 
@@ -12,7 +12,7 @@ let origin = '';
 /** Stored parts by file; the whole of a file is part 0. */
 let stored = new Map<string, Set<number>>();
 let problems: string[] = [];
-let told: (() => void) | undefined;
+let notify: (() => void) | undefined;
 let notification: { channel?: { channelId?: string }; message?: string } | undefined;
 
 const urlOf = (file: string, part: number) => `${origin}/put?file=${encodeURIComponent(file)}&part=${part}`;
@@ -56,7 +56,7 @@ function take(request: IncomingMessage, response: ServerResponse, query: URLSear
 }
 
 const commands = {
-  /** Returns the origin; callbacks go to its /told, requests for signed URLs to its /sign. */
+  /** Returns the origin; callbacks go to its /notification, requests for signed URLs to its /sign. */
   start: async (o: { webmBytes: number; partBytes: number }): Promise<string> => {
     size = o;
     origin = await listen((request, response) => {
@@ -67,19 +67,19 @@ const commands = {
         void readText(request).then((text) => {
           notification = JSON.parse(text);
           response.writeHead(204).end();
-          told?.();
+          notify?.();
         });
       }
     });
     return origin;
   },
-  /** A file's signed URLs, for the floor. */
+  /** A file's signed URLs, for the baseline. */
   sign: async ({ file }: { file: string }): Promise<readonly string[]> => uploadOf(file).parts,
-  /** Resolves with the notification that has come since `check`. */
-  told: async (_: object) => {
+  /** Resolves with the notification that has arrived since `check`. */
+  notification: async (_: object) => {
     if (!notification) {
       await new Promise<void>((resolve) => {
-        told = resolve;
+        notify = resolve;
       });
     }
     return notification;

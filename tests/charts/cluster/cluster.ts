@@ -5,22 +5,22 @@ import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
 import { isLong } from '../../support/long.ts';
 import { describeUnless } from '../../support/skip.ts';
 
-/** Most of what kubectl and Helm may print, and longest time of one command. */
+/** Maximum output of kubectl and Helm, and time limit for one command. */
 const maxBuffer = 2 ** 28;
 const timeout = 600_000;
 
 /**
  * A cluster for tests, described by the environment (CONTRIBUTING.md, "The chart on a cluster"). Every command
- * names its context: what a kubeconfig points to by itself is never touched.
+ * names its context: the kubeconfig's current context is never used.
  */
 export interface Cluster {
   readonly context: string;
-  /** An address of this machine that pods reach. */
+  /** An address of this machine that pods can reach. */
   readonly host: string;
-  /** Runs kubectl; returns its output, or throws with what it said. */
+  /** Runs kubectl; returns its output, or throws with its error output. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
   helm(args: readonly string[], input?: string): Promise<string>;
-  /** Makes the image of an archive known to the node. */
+  /** Loads the image of an archive into the node. */
   load(archive: string): Promise<void>;
   /** Kills the processes of a container from outside: SIGKILL. */
   kill(containerId: string): Promise<void>;
@@ -28,7 +28,7 @@ export interface Cluster {
 
 const demanded = ['TEST_KUBE_CONTEXT', 'TEST_KUBE_HOST', 'TEST_KUBE_LOAD', 'TEST_KUBE_KILL'] as const;
 
-/** Why tests on a cluster are skipped; undefined when they run. Thrown where CI demands them. */
+/** Why tests on a cluster are skipped; undefined if they run. Throws if CI requires them. */
 export function whyNoCluster(): string | undefined {
   const unset = demanded.filter((name) => !process.env[name]);
   const absent = ['kubectl', 'helm'].filter((program) => !findProgram(program));
@@ -39,7 +39,7 @@ export function whyNoCluster(): string | undefined {
   return orDemanded(missing.length > 0 ? missing.join('; ') : undefined);
 }
 
-/** `describe`, or its skipped form with the reason in its name: no cluster, or what `alsoMissing` says. */
+/** `describe`, or its skipped form with the reason in its name: no cluster, or the reason from `alsoMissing`. */
 export function describeOnCluster(
   title: string,
   body: () => void,
@@ -49,7 +49,7 @@ export function describeOnCluster(
   describeUnless(missing, title, body);
 }
 
-/** `describeOnCluster` for what takes many minutes: runs only with TEST_LONG=1, also where CI demands the rest. */
+/** `describeOnCluster` for tests of many minutes: runs only with TEST_LONG=1, also if CI requires the other tests. */
 export function describeAtLength(
   title: string,
   body: () => void,
@@ -88,7 +88,7 @@ export function givenCluster(env: Readonly<Record<string, string | undefined>> =
 
 const words = (command: string): string[] => command.trim().split(/\s+/);
 
-/** Runs a program without blocking this process, in which the load of a test may run. */
+/** Runs a program without blocking this process, which may run the load of a test. */
 function run(program: string, args: readonly string[], input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = execFile(program, args, { maxBuffer, timeout }, (error, stdout, stderr) => {
@@ -100,7 +100,7 @@ function run(program: string, args: readonly string[], input = ''): Promise<stri
   });
 }
 
-/** Calls `onEvent` with each state of the pods of a namespace that the API server tells; ends with `close`. */
+/** Calls `onEvent` with each state of a namespace's pods from the API server; ends with `close`. */
 export function watchPods(
   { context }: Cluster,
   namespace: string,
@@ -130,7 +130,7 @@ interface ContainerState {
   readonly terminated?: { readonly containerID: string; readonly exitCode: number };
 }
 
-/** A pod, as far as tests look at it. */
+/** The fields of a pod that tests use. */
 export interface Pod {
   readonly metadata: {
     readonly name: string;

@@ -55,8 +55,8 @@ function archiveOf(module: string, cwd: string): string {
 }
 
 /**
- * Applies the definitions that the cluster does not have, and waits until it knows their kinds. Returns a
- * function that removes those that it applied.
+ * Applies the missing definitions to the cluster, and waits until the cluster knows their kinds. Returns a function that
+ * removes the applied definitions.
  */
 export async function applyDefinitions(cluster: Cluster): Promise<() => Promise<void>> {
   const has = new Set((await cluster.kubectl(['get', 'crds', '--output', 'name'])).split('\n'));

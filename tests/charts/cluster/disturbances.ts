@@ -64,7 +64,7 @@ export async function evictInTurn(
   }
 }
 
-/** False where the pod's disruption budget does not allow it now. */
+/** Evicts a pod. Returns false if its disruption budget does not allow the eviction now. */
 async function evict(namespace: Namespace, name: string): Promise<boolean> {
   const eviction = {
     apiVersion: 'policy/v1',

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { findProgram } from '@headset-cloud/demo/stack/programs.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 
-/** A docker engine: the image store where Skaffold looks for images that are not pushed. */
+/** A Docker engine with the image store in which Skaffold finds images that are not pushed. */
 export interface Docker {
-  /** What programs need in their environment to find it. */
+  /** Environment variables with which programs find the engine. */
   readonly env: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
@@ -16,7 +16,7 @@ const answers = (env: Readonly<Record<string, string>> = {}) =>
   spawnSync('docker', ['info'], { stdio: 'ignore', timeout: 20_000, env: { ...process.env, ...env } })
     .status === 0;
 
-/** Why there is no engine; undefined where there is one, or one can be started. */
+/** Why there is no engine; undefined if there is one, or one can be started. */
 export function whyNoDocker(): string | undefined {
   if (!findProgram('docker')) return 'docker is not on PATH';
   if (answers()) return undefined;
@@ -26,7 +26,7 @@ export function whyNoDocker(): string | undefined {
     : "docker's daemon does not answer, and only root may start one";
 }
 
-/** The machine's engine, or one that is started for the test: without a network, since no container runs. */
+/** The machine's engine, or an engine that is started for the test, without a network, because no container runs. */
 export async function startDocker(dir: string): Promise<Docker> {
   if (answers()) return { env: {}, stop: async () => {} };
   mkdirSync(dir, { recursive: true });

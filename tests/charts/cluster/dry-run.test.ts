@@ -7,8 +7,8 @@ import { type Cluster, describeOnCluster, givenCluster } from './cluster.ts';
 import { applyDefinitions } from './crds.ts';
 import { makeNamespace, type Namespace } from './namespace.ts';
 
-describeOnCluster('the API server, which knows foreign kinds too (strict dry run)', () => {
-  // Their definitions come from Go modules.
+describeOnCluster('the API server with custom resource definitions (strict dry run)', () => {
+  // Go modules contain their definitions.
   const noGo = missingTools('go');
   let cluster: Cluster;
   let namespace: Namespace | undefined;
@@ -23,7 +23,7 @@ describeOnCluster('the API server, which knows foreign kinds too (strict dry run
     await removeDefinitions?.();
   });
 
-  /** What the API server says to resources; nothing: it would take all of them as they are. */
+  /** The rejection of resources by the API server; empty: accepted unchanged. */
   const refusal = async (manifests: string): Promise<string> => {
     const args = ['create', '--dry-run=server', '--validate=strict', '--warnings-as-errors'];
     return (namespace as Namespace).kubectl([...args, '--output', 'name', '--filename', '-'], manifests).then(
@@ -33,8 +33,8 @@ describeOnCluster('the API server, which knows foreign kinds too (strict dry run
   };
 
   /**
-   * Makes the service accounts of bare pods, and answers the manifests without them: the API server looks them up
-   * before it takes such a pod, and a dry run makes none.
+   * Creates the service accounts of bare pods, and returns the manifests without them: the API server requires them
+   * before it accepts such a pod, and a dry run creates none.
    */
   const withAccounts = async (manifests: string): Promise<string> => {
     const documents = manifests.split(/^---$/m);
@@ -53,7 +53,7 @@ describeOnCluster('the API server, which knows foreign kinds too (strict dry run
   itUnless(noGo).each(Object.keys(scenarios))('takes every resource: %s', async (scenario) => {
     const of = scenarios[scenario];
     const manifests = render({ ...of, namespace: namespace?.name as string });
-    // A pod's priority class is looked up as well: one that every cluster has.
+    // A pod's priority class must exist as well: use a class of every cluster.
     const known = manifests.replaceAll(
       'priorityClassName: "platform"',
       'priorityClassName: system-cluster-critical',
@@ -61,7 +61,7 @@ describeOnCluster('the API server, which knows foreign kinds too (strict dry run
     expect(await refusal(await withAccounts(known))).toBe('');
   });
 
-  it('would refuse an unknown field, and warn of a pod that Pod Security refuses', async () => {
+  it('would reject an unknown field, and warn about a pod that Pod Security rejects', async () => {
     const manifests = render({ ...scenarios['production'], namespace: namespace?.name as string });
     expect(await refusal(manifests.replace('minReadySeconds', 'minReadyMinutes'))).toContain(
       'unknown field "spec.minReadyMinutes"',

@@ -15,7 +15,7 @@ import type { Integrators } from './integrators.ts';
 import type { Listeners } from './platform.ts';
 import type { Ended } from './pods.ts';
 
-/** What the crash test's judge looks at, of a run without Sora. */
+/** The data for the checks of the crash test, for a run without Sora. */
 export async function gatherEvidence(options: {
   readonly integrators: Integrators;
   readonly listeners: Listeners;
@@ -71,12 +71,12 @@ export async function gatherEvidence(options: {
     alwaysActivated: tenants.flatMap((t) => staying(t.devices)),
     answeringDevices: headsets[1]?.devices.map(({ deviceId }) => deviceId) ?? [],
     serverErrors: tenants.flatMap((t) => t.client.errors),
-    // Nothing excuses another error than 503.
+    // No restart excuses an error other than 503.
     restarts: [load],
     terminations: ended
-      .filter(({ told }) => told)
+      .filter(({ requested }) => requested)
       .map(({ pod, how, atMs }) => ({ process: pod, how, atMs, tookMs: 0 })),
-    ownDeaths: ended.filter(({ told }) => !told).map(({ pod, how }) => `${pod} ended with ${how}`),
+    ownDeaths: ended.filter(({ requested }) => !requested).map(({ pod, how }) => `${pod} ended with ${how}`),
     triedBefore: await triedBefore(admin, arrivals),
     impatient: await impatient(admin, arrivals),
     deadDeliveries: await deadDeliveries(admin),
@@ -85,9 +85,9 @@ export async function gatherEvidence(options: {
     setAside: letters
       .flatMap(({ deadLetters }) => deadLetters)
       .map(({ topic, position, group, error }) => ({ position: `${topic}/${position}`, group, error })),
-    // Without Sora and without wrong clocks.
+    // Without Sora and without clock errors.
     ...{ soraEvents: [], recordings: [], storedParts: [], puts: [], interruptions: [], lapsedUploads: [] },
-    // Nobody reads the feeds there.
+    // No reader of the feeds.
     ...{ feeds: [], notDelivered: [] },
     ...{ wrongClocks: [], otherClocks: [], poison: [], backlogs: [], readings: [] },
   };

@@ -18,19 +18,19 @@ describe('figures of a run under load', () => {
   ];
   const phase = { name: 'a phase', fromMs: 900, toMs: 5000 };
 
-  it('tell the longest time without a 201, to the ends of the phase too', () => {
+  it('include the longest time without a 201, also at the ends of the phase', () => {
     expect(figuresOf(phase, attempts, []).longestGapMs).toBe(3190);
     expect(figuresOf({ ...phase, toMs: 8000 }, attempts, []).longestGapMs).toBe(3800);
   });
 
-  it('tell calls, refusals, attempts without an answer, and how long a call took to pass', () => {
+  it('include calls, rejections, attempts without an answer, and the time until a call succeeded', () => {
     const { calls, refused, unanswered, longestDelayMs } = figuresOf(phase, attempts, []);
     expect({ calls, refused, unanswered, longestDelayMs }).toEqual({
       ...{ calls: 2, refused: 1, unanswered: 1, longestDelayMs: 2690 },
     });
   });
 
-  it('tell of a call that never passed', () => {
+  it('include a call that never succeeded', () => {
     const never = [at('d', 1000, 1010, 503), at('d', 2000, 2010, 503)];
     expect(passing(never)).toEqual([
       { key: 'd', fromMs: 1010, toMs: Number.POSITIVE_INFINITY, statuses: [503, 503] },
@@ -52,7 +52,7 @@ describe('figures of a run under load', () => {
 });
 
 describe('the cluster of the tests', () => {
-  it('is none unless the environment names its context', () => {
+  it('is used only if the environment names its context', () => {
     const { REQUIRE_REAL_STACK, TEST_KUBE_CONTEXT } = process.env;
     delete process.env['REQUIRE_REAL_STACK'];
     delete process.env['TEST_KUBE_CONTEXT'];
@@ -101,7 +101,7 @@ describe("a Go module's archive", () => {
     return Buffer.concat([...locals, ...entries, end]);
   }
 
-  it('gives the files whose names match', () => {
+  it('returns the files with matching names', () => {
     const found = [...filesInZip(archive(), /\.yaml$/)].map(([name, text]) => [name, text.toString()]);
     expect(found).toEqual([
       ['m@v1/a.yaml', 'a: 1\n'],

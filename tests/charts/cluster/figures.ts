@@ -16,9 +16,9 @@ export interface PhaseFigures {
   readonly unanswered: number;
   /** Longest time without a 201; milliseconds. */
   readonly longestGapMs: number;
-  /** Longest time from a call's first refusal until it passed; milliseconds. */
+  /** Longest time from a call's first rejection until it succeeded; milliseconds. */
   readonly longestDelayMs: number;
-  /** Times without a session of headsets that lost theirs, rising; milliseconds. */
+  /** Times that headsets were without a session after they lost theirs, ascending; milliseconds. */
   readonly absencesMs: readonly number[];
 }
 
@@ -47,11 +47,11 @@ export function figuresOf(
   };
 }
 
-/** A call that did not pass at once: from its first refusal, or the end of an attempt without an answer, until it passed. */
+/** A call that did not succeed at once: from its first rejection, or the end of an attempt without an answer, until it succeeded. */
 export interface Passing {
   readonly key: string;
   readonly fromMs: number;
-  /** Infinity: it never passed. */
+  /** Infinity: the call never succeeded. */
   readonly toMs: number;
   readonly statuses: readonly number[];
 }
@@ -72,20 +72,20 @@ export function passing(attempts: readonly Attempt[]): Passing[] {
   });
 }
 
-/** The value below which this share of a rising list lies. */
+/** The quantile of an ascending list: this share of the values is smaller. */
 export function quantile(rising: readonly number[], share: number): number {
   return rising[Math.min(rising.length - 1, Math.floor(share * rising.length))] ?? 0;
 }
 
-/** What all containers of a release use, from their cgroups. */
+/** Resource usage of all containers of a release, from their cgroups. */
 export interface Usage {
   readonly workingSetBytes: number;
   readonly cpuNanoseconds: number;
-  /** Of the sample; milliseconds since 1970. */
+  /** Time of the sample; milliseconds since 1970. */
   readonly atMs: number;
 }
 
-/** The kubelet's own sample of each container's cgroup, by pod. */
+/** The kubelet's sample of each container's cgroup, by pod. */
 export async function usageOf(
   cluster: Cluster,
   { name }: Namespace,

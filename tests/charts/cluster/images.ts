@@ -9,7 +9,7 @@ export interface LoadedImage {
   readonly compressedBytes: number;
 }
 
-/** Makes an image by the project's own script, where no test has made it before, and loads it into the cluster. */
+/** Builds an image by the project's script, unless an earlier test has built it, and loads it into the cluster. */
 export async function loadImage(cluster: Cluster, which: Which): Promise<LoadedImage> {
   const settings = settingsOf(which);
   const { digest, compressedBytes } = await keptImage(settings);

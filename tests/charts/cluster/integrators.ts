@@ -83,7 +83,7 @@ export async function startIntegrators(options: {
       noting(api, attempts),
       () => ++order,
       { anyOff: false, anyWasOff: false },
-      // As the guide asks of integrators. Attempts that are given up, but continue, would fill the client's connections.
+      // Follows the guide for integrators. Abandoned attempts that continue would fill the client's connections.
       { patienceMs: 8000, polite: true },
     );
     const feed = new FeedReader(applicationId, api);
@@ -131,7 +131,7 @@ export async function startIntegrators(options: {
   return all;
 }
 
-/** The same client, whose changing calls are noted with their times. */
+/** The same client, which also records the times of its changing calls. */
 function noting(api: ApiClient, attempts: Attempt[]): ApiClient {
   const app: ApiClient['app'] = async (method, path, body, headers, signal) => {
     const key = headers?.['idempotency-key'];

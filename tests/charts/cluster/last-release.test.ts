@@ -16,15 +16,15 @@ const service = (image: string, message: string): LoggedLine => ({
 });
 
 test.each<[string, boolean, LoggedLine[]]>([
-  ['its gateway saw a call cut off', true, [gateway('platform:last', cut)]],
-  ["today's gateway saw that", false, [gateway('platform:today', cut)]],
+  ['its gateway logged an aborted call', true, [gateway('platform:last', cut)]],
+  ["today's gateway logged that", false, [gateway('platform:today', cut)]],
   ['its gateway had another error', false, [gateway('platform:last', 'X: no such field')]],
   [
-    'its service saw a call cut off, and a gateway passed that on',
+    'its service logged an aborted call, and a gateway passed the error on',
     true,
     [service('platform:last', cut), gateway('platform:today')],
   ],
-  ["today's service saw that", false, [service('platform:today', cut), gateway('platform:today')]],
+  ["today's service logged that", false, [service('platform:today', cut), gateway('platform:today')]],
   [
     "its service saw that, but the gateway's own call failed in another way",
     false,
@@ -36,7 +36,7 @@ test.each<[string, boolean, LoggedLine[]]>([
   expect(isOfLastRelease(lines, 'r', isLast)).toBe(expected);
 });
 
-test('the lines about an error are its own and the errors of the second before, by time, whatever else a file has', () => {
+test('the lines about an error are its own lines and the errors of the second before, by time, from any file', () => {
   const directory = mkdtempSync(join(tmpdir(), 'pod-logs-'));
   try {
     const at = (ms: number) => new Date(1_700_000_000_000 + ms).toISOString();

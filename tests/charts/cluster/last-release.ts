@@ -1,13 +1,13 @@
 import type { LoggedLine } from './pod-logs.ts';
 
-/** In the words of grpc-js, and of Node.js. */
+/** Messages of grpc-js and of Node.js. */
 const brokenOff = /Received RST_STREAM with code|Write error: |"code":"(EPIPE|ECONNRESET|ERR_STREAM_\w+)"/;
 
 /**
- * True for a server error of release 0.1.0 that is fixed since: to its processes a call that was cut off while the
- * called process ended, and a socket of the database that did, are internal errors, 500 without Retry-After. Either its
- * gateway says so of this request, or one of its services does, and the request's gateway passed a service's error on.
- * `lines`: the gateway's line of the request, and what other pods logged as an error at that time.
+ * True for a server error of release 0.1.0 that is fixed since: its processes treat a call that breaks while the
+ * called process stops, or a broken socket of the database, as internal errors, 500 without Retry-After. Either its
+ * gateway logs this for the request, or one of its services does, and the request's gateway passed the error on.
+ * `lines`: the gateway's line of the request, and errors that other pods logged at that time.
  */
 export function isOfLastRelease(
   lines: readonly LoggedLine[],
@@ -17,7 +17,7 @@ export function isOfLastRelease(
   const lastSays = ({ image, line }: LoggedLine) => isLast(image) && brokenOff.test(JSON.stringify(line));
   const own = lines.filter(({ line }) => line['requestId'] === requestId);
   if (own.some(lastSays)) return true;
-  // An error that came with a code from a service has no words of its own about the call.
+  // The log line of an error with a service's code contains no message about the call.
   const passedOn = own.length > 0 && own.every(({ line }) => line['internal'] === undefined);
   return passedOn && lines.some((one) => !own.includes(one) && lastSays(one));
 }

@@ -12,7 +12,7 @@ export interface Namespace {
   remove(): Promise<void>;
 }
 
-/** Marks namespaces of tests, so that one that was left by a killed run can be found. */
+/** Label of namespaces of tests, so that namespaces of killed runs can be found. */
 const mark = 'headset-cloud-test';
 
 export async function makeNamespace(cluster: Cluster): Promise<Namespace> {
@@ -20,10 +20,10 @@ export async function makeNamespace(cluster: Cluster): Promise<Namespace> {
   const labels = {
     [mark]: 'true',
     'pod-security.kubernetes.io/enforce': 'restricted',
-    // A warning for a workload whose pods would be refused.
+    // A warning for a workload with pods that would be rejected.
     'pod-security.kubernetes.io/warn': 'restricted',
   };
-  // `create` refuses a namespace that exists.
+  // `create` rejects an existing namespace.
   await cluster.kubectl(
     ['create', '--filename', '-'],
     JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }),

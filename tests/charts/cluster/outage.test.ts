@@ -13,18 +13,18 @@ import { makeNamespace, type Namespace } from './namespace.ts';
 import { applyStores, components, deploy, openListeners, releaseName, trialValues } from './platform.ts';
 import { type PodsWatch, watchEnds } from './pods.ts';
 
-/** Number of calls while both stores are away, at most one each second. */
+/** Number of calls while both stores are unavailable, at most one each second. */
 const callsInOutage = 300;
-/** Number of calls while Kafka is away, before and after the gateway is replaced; at most one every two seconds. */
+/** Number of calls while Kafka is unavailable, before and after the gateway is replaced; at most one every two seconds. */
 const callsWithoutKafka = 22;
 
-/** Stores that the environment names are not the test's to stop. */
+/** The test must not stop stores that the environment names. */
 const missing = () =>
   realStackMissing() ??
   orDemanded(process.env['MONGODB_URI'] || process.env['KAFKA_BROKERS'] ? 'the stores are given' : undefined);
 
 describeAtLength(
-  'stores are away for minutes',
+  'stores are unavailable for minutes',
   () => {
     let dataDir = '';
     let cluster: Cluster;
@@ -55,12 +55,12 @@ describeAtLength(
       rmSync(dataDir, { recursive: true, force: true });
     });
 
-    it('while Kafka alone is away pods stay ready, a new gateway finds the services, calls are accepted, and all continues by itself', async () => {
+    it('while only Kafka is unavailable pods stay ready, a new gateway finds the services, calls are accepted, and everything recovers automatically', async () => {
       const { tenants, integrator } = integrators as Integrators;
       const { api, devices } = tenants[0] as Integrators['tenants'][number];
       const deviceId = devices[0]?.deviceId as string;
       const ids: number[] = [];
-      /** Makes calls; returns those that were not accepted. */
+      /** Makes calls; returns the errors of calls that were not accepted. */
       const callRepeatedly = async (): Promise<string[]> => {
         const refused: string[] = [];
         let left = callsWithoutKafka;
@@ -97,7 +97,7 @@ describeAtLength(
       await waitFor('all callbacks', () => ids.every(ended), { timeoutMs: 120_000 });
     }, 1_200_000);
 
-    it('calls are refused with a time to come back, no pod restarts, nothing is lost, and all continues by itself', async () => {
+    it('calls are rejected with a retry time, no pod restarts, nothing is lost, and everything recovers automatically', async () => {
       const { tenants, integrator, headsetsOf } = integrators as Integrators;
       const { api, devices } = tenants[0] as Integrators['tenants'][number];
       const deviceId = devices[0]?.deviceId as string;
@@ -146,7 +146,7 @@ describeAtLength(
       );
       await waitFor('both callbacks', () => ended(accepted) && ended(next), { timeoutMs: 120_000 });
       await waitFor(
-        'what the headset reported meanwhile',
+        'the headset’s report during the outage',
         () => integrator.received.some(({ body }) => body.customData === 'both stores were away'),
         { timeoutMs: 120_000 },
       );

@@ -8,16 +8,16 @@ import { componentOf, isReady } from './cluster.ts';
 import type { LoadedImage } from './images.ts';
 import type { Namespace } from './namespace.ts';
 
-/** The components of the platform that a release has without the site. */
+/** The components of a release, without the site. */
 export const components: readonly string[] = [...serviceNames, 'gateway'];
 
 /** Networks of pods and of the machine that runs the test. */
 const privateNetworks = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
 
-/** Names of the Secret and its keys that `applyStores` makes. */
+/** Name of the Secret that `applyStores` creates. */
 const secret = 'stores';
 
-/** The Secret that names stores which run beside the cluster. Returns the operators' token. */
+/** Creates the Secret with the addresses of stores outside the cluster. Returns the operators' token. */
 export async function applyStores(namespace: Namespace, backing: Backing): Promise<{ adminToken: string }> {
   const adminToken = randomBytes(32).toString('hex');
   const { s3Environment: s3 } = backing;
@@ -43,7 +43,7 @@ export async function applyStores(namespace: Namespace, backing: Backing): Promi
   return { adminToken };
 }
 
-/** Values of a trial with stores from outside and an issuer of its own. */
+/** Values of a trial with external stores and its own issuer. */
 export function trialValues(
   namespace: Namespace,
   backing: Backing,
@@ -64,7 +64,7 @@ export function trialValues(
       ...(s3 && { s3Credentials: { name: secret } }),
     },
     mongodb: { databasePrefix: `${namespace.name.replaceAll('-', '_')}_` },
-    // Without a prefix of its own, which release 0.1.0 does not know.
+    // Without a prefix, which release 0.1.0 does not know.
     kafka: {
       ...{ brokers: backing.kafkaBrokers, replicationFactor: 1 },
       ...(backing.kafkaPrefix && { prefix: backing.kafkaPrefix }),
@@ -78,8 +78,8 @@ export function trialValues(
         // Without a bucket, files lie on one pod's disk.
         {
           replicas: name === 'updates' && !s3 ? 1 : replicas,
-          // Half of the chart's: a small node has room for all pods of two versions. Where all had 10m, the kernel gave
-          // the busy ones as little as those that start, and calls were refused for up to 40 s.
+          // Half of the chart's: a small node can run all pods of two versions. With 10m for all, the kernel gave
+          // busy pods as little as starting pods, and calls were rejected for up to 40 s.
           resources: { requests: { cpu: busy.includes(name) ? '50m' : '25m' } },
           ...(autoscaled.includes(name) && { maxReplicas: 0 }),
         },
@@ -118,15 +118,15 @@ export async function whatIsWrong(namespace: Namespace): Promise<string> {
   return (await Promise.all([pods, events, ...logs])).join('\n');
 }
 
-/** How the machine that runs the test reaches a release: addresses of Services and pods. */
+/** Addresses of a release's Services and pods for the machine that runs the test. */
 export interface Listeners {
   readonly apiUrl: string;
   readonly tokenUrl: string;
   /** host:port of the headsets' Service. */
   readonly headsets: string;
-  /** A client that the trial issuer knows. */
+  /** A client of the trial issuer. */
   readonly client: { readonly clientId: string; readonly clientSecret: string };
-  /** The operators' API, at one ready pod of each service now. */
+  /** The operators' API, at one currently ready pod of each service. */
   readonly admin: Admin;
   /** The metrics of transactions. */
   metrics(): Promise<string>;

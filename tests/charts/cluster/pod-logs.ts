@@ -13,22 +13,22 @@ export interface LoggedLine {
   readonly line: Readonly<Record<string, unknown>>;
 }
 
-/** The logs of pods, which are gone with their pods unless they are read while the pods live. */
+/** Logs of pods, copied while the pods exist, because a pod's log is deleted with the pod. */
 export interface PodLogs {
-  /** Called with each state of a pod: what a container writes is kept from its start on. */
+  /** Called with each state of a pod: stores the output of each container from its start. */
   note(pod: Pod): void;
   /**
-   * What may tell why a request failed at `atMs`: the lines with its id, and every warning and error of the second
-   * before; ordered by time.
+   * Lines that may explain why a request failed at `atMs`: the lines with its id, and every warning and error of the
+   * second before; ordered by time.
    */
   about(requestId: string, atMs: number): LoggedLine[];
   close(): void;
 }
 
-/** Follows the logs of all pods that it is told of, into a file of `directory` for each container. */
+/** Follows the logs of all noted pods, into a file of `directory` for each container. */
 export async function keepLogs({ context }: Cluster, namespace: string, directory: string): Promise<PodLogs> {
   mkdirSync(directory, { recursive: true });
-  // One process, which needs no certificate from us, for the streams of all pods.
+  // One process for the streams of all pods, so that this process needs no certificate.
   const proxy = spawn('kubectl', ['--context', context, 'proxy', '--port', '0'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -48,7 +48,7 @@ export async function keepLogs({ context }: Cluster, namespace: string, director
     const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log?follow=true`;
     const file = createWriteStream(join(directory, fileOf(pod, containerId)));
     const asked = request({ host: '127.0.0.1', port, path }, (answer) => answer.pipe(file));
-    // The pod is gone, or the proxy: what was written is kept.
+    // The pod or the proxy has ended: keep the lines so far.
     asked.on('error', () => file.end());
     asked.end();
   }
@@ -71,7 +71,7 @@ export async function keepLogs({ context }: Cluster, namespace: string, director
   };
 }
 
-/** `about` of PodLogs, from the files of a folder; `images`: of each file's container. */
+/** `about` of PodLogs, from the files of a folder; `images`: the image of each file's container. */
 export function linesAbout(
   directory: string,
   images: ReadonlyMap<string, string>,
@@ -92,7 +92,7 @@ export function linesAbout(
 
 const grave: ReadonlySet<unknown> = new Set(['warn', 'error', 'fatal']);
 
-/** A pod's containers follow one another with ids of their own. */
+/** Containers of one pod have different ids over time. */
 const fileOf = (pod: string, containerId: string): string => `${pod}.${containerId.slice(-12)}.log`;
 
 function jsonLines(text: string): Readonly<Record<string, unknown>>[] {
@@ -101,7 +101,7 @@ function jsonLines(text: string): Readonly<Record<string, unknown>>[] {
       const parsed = JSON.parse(line);
       return typeof parsed === 'object' && parsed ? [parsed] : [];
     } catch {
-      // The last line of a process that was killed, or no line of the platform's own.
+      // The incomplete last line of a killed process, or a line in another format.
       return [];
     }
   });

@@ -7,21 +7,21 @@ export interface Ended {
   /** Exit code. */
   readonly how: string;
   readonly atMs: number;
-  /** The pod was told to stop. */
-  readonly told: boolean;
+  /** True if the pod's deletion was requested. */
+  readonly requested: boolean;
 }
 
-/** What happens to the pods of a namespace while it is watched. */
+/** Events of the pods of a namespace while it is watched. */
 export interface PodsWatch {
   /**
-   * From the container's start until its pod was ready, of every pod that became ready; milliseconds, up to
-   * one second too many, because the kubelet tells the start in whole seconds.
+   * Time from the container's start until its pod was ready, for every pod that became ready; milliseconds, up to
+   * one second too long, because the kubelet reports the start in whole seconds.
    */
   readonly readyAfterMs: readonly { readonly component: string; readonly ms: number }[];
   readonly ended: readonly Ended[];
-  /** The components' pods that are not being removed, as they are now. */
+  /** The components' current pods, without those being removed. */
   current(): Pod[];
-  /** The next end of this container does not count as its own. */
+  /** Excludes the next end of this container from the unexpected ends. */
   expectDeath(containerId: string): void;
   close(): void;
 }
@@ -45,16 +45,16 @@ export function watchEnds(
     onPod(pod);
     const { state, lastState } = container;
     const { uid } = pod.metadata;
-    // A restart waits longer each time, so only first starts count.
+    // Later restarts wait longer, so only first starts count.
     if (state.running && container.restartCount === 0 && isReady(pod) && !wasReady.has(uid)) {
       readyAfterMs.push({ component, ms: Date.now() - Date.parse(state.running.startedAt) });
       wasReady.add(uid);
     }
     for (const one of [state.terminated, lastState?.terminated]) {
       if (!one || ended.has(one.containerID) || expected.has(one.containerID)) continue;
-      const told = pod.metadata.deletionTimestamp !== undefined;
+      const requested = pod.metadata.deletionTimestamp !== undefined;
       ended.set(one.containerID, {
-        ...{ pod: pod.metadata.name, how: String(one.exitCode), atMs: Date.now(), told },
+        ...{ pod: pod.metadata.name, how: String(one.exitCode), atMs: Date.now(), requested },
       });
     }
   };

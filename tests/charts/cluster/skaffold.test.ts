@@ -96,7 +96,7 @@ describeAtLength(
       expect(said).toContain('The core loop works.');
     }, 600_000);
 
-    it('`skaffold dev` runs a changed file in its pod, whose root stays read-only', async () => {
+    it('`skaffold dev` runs a changed file in its pod; the root file system stays read-only', async () => {
       const dev = skaffold('dev', '--tail=false');
       const isWatching = () => {
         if (dev.child.exitCode !== null) throw new Error(dev.output());
@@ -138,7 +138,7 @@ describeAtLength(
   missing,
 );
 
-/** Pods whose sources can be changed: of the platform's components. */
+/** Pods of the platform's components; their sources can be changed. */
 async function developed(namespace: Namespace): Promise<Pod[]> {
   return (await namespace.pods()).filter(
     (pod) => components.includes(componentOf(pod)) && !pod.metadata.deletionTimestamp,

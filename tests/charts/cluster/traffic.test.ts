@@ -27,13 +27,13 @@ import { startTraffic, type Traffic } from './traffic.ts';
 
 const replicas = 2;
 const seed = 20261124;
-/** Number of calls of the first phase, in which nothing happens to the pods. */
+/** Number of calls of the first phase, in which the pods are left alone. */
 const quietCalls = 20;
 const settleMs = 120_000;
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 describeOnCluster(
-  'pods come and go under load',
+  'pods start and stop under load',
   () => {
     let dataDir = '';
     let cluster: Cluster;
@@ -66,9 +66,9 @@ describeOnCluster(
       const test = await loadImage(cluster, 'test');
       const old = await loadImage(cluster, before);
       const { adminToken } = await applyStores(namespace, backing);
-      // The stores' writes would wait behind those of the images, gigabytes that the disk has not taken yet.
+      // Write the images to disk first: gigabytes of pending writes would delay the writes of the stores.
       await promisify(execFile)('sync');
-      // The last release knows no TLS between pods.
+      // The last release does not support TLS between pods.
       const values = (image: typeof platform, mode: 'permissive' | 'required' = 'permissive') => ({
         ...trialValues(namespace, backing as Backing, { platform: image, test }, replicas),
         rpcTls: { mode },
@@ -77,7 +77,7 @@ describeOnCluster(
       logs = kept;
       watch = watchEnds(cluster, namespace, components, kept.note);
       const forOld = values(old);
-      // In the last release services that seal nothing demand the key, too.
+      // In the last release services that seal nothing require the key, too.
       const secrets = { ...forOld.secrets, secretKeyForAll: true };
       await deploy(namespace, 'install', { ...forOld, secrets });
       const listeners = await openListeners(namespace, adminToken);
@@ -118,7 +118,7 @@ describeOnCluster(
       writeFileSync(join(dataDir, 'attempts.json'), JSON.stringify(integrators.attempts));
       writeFileSync(join(dataDir, 'phases.json'), JSON.stringify({ phases, absences: traffic.absences }));
       checks = judge(evidence);
-      tell();
+      printFigures();
     }, 1_500_000);
 
     afterAll(async () => {
@@ -134,7 +134,7 @@ describeOnCluster(
       else rmSync(dataDir, { recursive: true, force: true });
     });
 
-    /** Waits until nothing is unfinished and no callback arrives any more; returns what is unfinished. */
+    /** Waits until all work is finished and no callback arrives any more; returns unfinished work. */
     async function settle(adminToken: string): Promise<string[]> {
       const all = integrators as Integrators;
       let open: string[] = [];
@@ -154,14 +154,14 @@ describeOnCluster(
       return open;
     }
 
-    function tell(): void {
+    function printFigures(): void {
       const ready = [...(watch?.readyAfterMs ?? [])].map(({ ms }) => ms).sort((a, b) => a - b);
       say(
         `pod started → ready: ${ready.length} pods, median ${seconds(quantile(ready, 0.5))}, longest ${seconds(ready.at(-1) ?? 0)}`,
       );
     }
 
-    it('loses nothing and does nothing twice, by the judge of the crash test', () => {
+    it('loses nothing and repeats no effect, by the checks of the crash test', () => {
       const violations = checks.flatMap(({ name, violations: some }) => some.map((one) => `${name}: ${one}`));
       expect(violations).toEqual([]);
       expect(checks.length).toBeGreaterThan(20);
@@ -170,18 +170,20 @@ describeOnCluster(
       passed += 1;
     });
 
-    it('every pod was replaced in each phase, but where it was killed or could stay', () => {
-      // Upgrade, restart and rollback, at length also the restart in turn, eviction and mutual TLS required, replace all
-      // pods, eviction else half of them; permissive again may keep those that were not gone yet. The last old ones may
-      // still stop.
+    it('every pod was replaced in each phase, unless it was killed or could stay', () => {
+      // Upgrade, restart and rollback replace all pods. In a long run, a restart in turn, an eviction and required mutual
+      // TLS do so as well; otherwise the eviction replaces half of the pods. The return to permissive may keep pods that were not removed yet.
+      // The last old pods may still be stopping.
       const pods = replicas * components.length;
       const replaced = isLong ? 6 : 3.5;
       expect(watch?.readyAfterMs.length).toBeGreaterThanOrEqual((1 + replaced) * pods);
-      expect(watch?.ended.filter(({ told }) => told).length).toBeGreaterThanOrEqual((replaced - 1) * pods);
+      expect(watch?.ended.filter(({ requested }) => requested).length).toBeGreaterThanOrEqual(
+        (replaced - 1) * pods,
+      );
       passed += 1;
     });
 
-    it('every call that was refused or cut off passes with its Idempotency-Key', () => {
+    it('every call that was rejected or interrupted succeeds with its Idempotency-Key', () => {
       const never = passing((integrators as Integrators).attempts).filter(
         ({ toMs }) => toMs === Number.POSITIVE_INFINITY,
       );
@@ -192,7 +194,7 @@ describeOnCluster(
   realStackMissing,
 );
 
-/** The server errors but those of the last release. Of each but a 503 the lines that may tell its cause are printed. */
+/** Server errors except errors of the last release. For each error other than 503, prints lines that may explain it. */
 function ownErrors(errors: readonly ServerError[], logs: PodLogs, last: LoadedImage): ServerError[] {
   const isLast = (image: string) => image.endsWith(`${last.repository}:${last.tag}`);
   return errors.filter((error) => {

@@ -11,7 +11,7 @@ import { makeNamespace, type Namespace } from './namespace.ts';
 import { applyStores, components, deploy, releaseName, trialValues } from './platform.ts';
 import { watchEnds } from './pods.ts';
 
-/** Components of which a pod is replaced: each kind of listener. */
+/** Components of which a pod is replaced: one per kind of listener. */
 const replaced = ['gateway', 'transactions', 'device-link'];
 
 /** Time between two samples of the kubelet, over which the processor time is measured. */
@@ -41,11 +41,11 @@ describeOnCluster(
       rmSync(dataDir, { recursive: true, force: true });
     });
 
-    it('proves itself by `helm test`: every process is ready; ctl, a simulated headset, both signed callbacks', async () => {
+    it('passes `helm test`: every process is ready; ctl, a simulated headset, both signed callbacks', async () => {
       const said = await (namespace as Namespace).helm(['test', releaseName, '--timeout', '4m', '--logs']);
       expect(said).toContain('Phase:          Succeeded');
       expect(said).toContain('The core loop works.');
-      // The pod that every installation has.
+      // The pod of every installation.
       for (const component of components) expect(said).toMatch(new RegExp(`^${component} +\\S+ +yes`, 'm'));
     }, 300_000);
 
@@ -93,9 +93,9 @@ describeOnCluster(
       180_000,
     );
 
-    it('a pod that is deleted is replaced by one that becomes ready', async () => {
+    it('a deleted pod is replaced by a pod that becomes ready', async () => {
       const watch = watchEnds(cluster, namespace as Namespace, replaced);
-      const told: string[] = [];
+      const times: string[] = [];
       try {
         for (const component of replaced) {
           const ready = () => watch.readyAfterMs.filter((one) => one.component === component);
@@ -106,12 +106,12 @@ describeOnCluster(
           const { ms } = await waitFor(`another pod of ${component}`, () => ready()[1], {
             timeoutMs: 120_000,
           });
-          told.push(`${component} ${ms} ms`);
+          times.push(`${component} ${ms} ms`);
         }
       } finally {
         watch.close();
       }
-      process.stderr.write(`pod started → ready, quiet node: ${told.join(', ')} (goal 5 s)\n`);
+      process.stderr.write(`pod started → ready, quiet node: ${times.join(', ')} (goal 5 s)\n`);
     }, 420_000);
   },
   realStackMissing,

@@ -4,7 +4,7 @@ const endSignature = 0x06054b50;
 const entrySignature = 0x02014b50;
 const deflated = 8;
 
-/** The files of a zip archive whose names match, with their contents. */
+/** The files of a zip archive with matching names, and their contents. */
 export function filesInZip(archive: Buffer, matches: RegExp): Map<string, Buffer> {
   // The directory's end is the last record; only a comment may follow it.
   const end = archive.lastIndexOf(Buffer.from([0x50, 0x4b, 0x05, 0x06]));

@@ -25,18 +25,18 @@ interface Example {
   /** Series, one value each minute, for 60 minutes, under which it fires for `labels`. */
   readonly fires: Series;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Series that are close to it and right. */
+  /** Series that are close to the threshold and valid. */
   readonly quiet: Series;
-  /** Further series by what they show: those under which it fires, and those under which it does not. */
+  /** Further series by description: some under which the alert fires, some under which it does not. */
   readonly alsoFires?: Readonly<Record<string, Series>>;
   readonly alsoQuiet?: Readonly<Record<string, Series>>;
 }
 
 const rules: readonly Rule[] = chartYaml('files/alerts.yaml').groups[0].rules;
-/** The release whose alerts are tested. */
+/** The release with the tested alerts. */
 const own = { namespace: 'hc', release: 'blue' };
 
-/** What a database tells, from `first` on by `step` a minute, which is away for three minutes near the end. */
+/** A database's metric, from `first` on by `step` a minute, with an outage of three minutes near the end. */
 const withOutage = (first: number, step: number) =>
   `${first}+${step}x50 stale _x2 ${first + 54 * step}+${step}x3`;
 const calls = (status: string, each: number) => ({
@@ -79,7 +79,7 @@ const delivered = (each: number) => ({
 });
 const lag = (values: string) =>
   bothReplicas('headset_consumer_lag_events', ',group="notifier",topic="notifications"', values);
-/** What kube-state-metrics says of a pod; without `ready`: one that no node has room for has no such condition. */
+/** The series of kube-state-metrics for a pod. Without `ready`: a pod that no node can run has no such condition. */
 const pod = (name: string, phase: string, ready?: string): Series => ({
   ...Object.fromEntries(
     ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'].map((one) => [
@@ -108,7 +108,7 @@ const examples: readonly Example[] = [
     fires: { ...routeCalls('/a', '503', 1), ...routeCalls('/a', '200', 1), ...routeCalls('/b', '200', 900) },
     labels: { route: '/a' },
     alsoFires: {
-      'a route that nobody called before, and that fails': {
+      'a route without earlier calls fails': {
         'headset_gateway_request_duration_seconds_count{namespace="hc",pod="a",route="/new",status="503"}':
           '_x40 3+1x20',
       },
@@ -126,7 +126,7 @@ const examples: readonly Example[] = [
     alert: 'HeadsetCloudRpcErrors',
     fires: { ...rpc('ok', 90), ...rpc('unavailable', 4), ...rpc('database_failed', 6) },
     labels: { rpc_service: 's' },
-    // What a caller did wrong, or an integrator's endpoint, is not the service's fault.
+    // Errors of the caller or of an integrator's endpoint are not the service's fault.
     quiet: {
       ...rpc('ok', 50),
       ...rpc('not_found', 40),
@@ -138,7 +138,7 @@ const examples: readonly Example[] = [
     alert: 'HeadsetCloudRpcSlow',
     fires: rpcLatencies(5, 'GetDevice'),
     labels: { rpc_service: 's' },
-    // The others wait for an integrator's endpoint.
+    // The other transactions wait for an integrator's endpoint.
     quiet: {
       ...rpcLatencies(0.5, 'GetDevice'),
       ...rpcLatencies(50, 'RequestSignedUrls'),
@@ -149,14 +149,14 @@ const examples: readonly Example[] = [
     alert: 'HeadsetCloudIssuerKeysOld',
     fires: { ...keysAge('3000+60x60'), ...calls('200', 5) },
     labels: { pod: 'a' },
-    // Keys are fetched when calls come: at night they grow old, and nothing is wrong.
+    // Keys are fetched with calls: at night they get old without a problem.
     quiet: { ...keysAge('3000+60x60'), ...calls('200', 0), ...calls('401', 5) },
   },
   {
     alert: 'HeadsetCloudCallersRefused',
     fires: { 'headset_rpc_handshakes_failed_total{namespace="hc",pod="a"}': '0+5x60' },
     alsoQuiet: {
-      'one call that was refused long ago': {
+      'one call was rejected long ago': {
         'headset_rpc_callers_refused_total{namespace="hc",pod="a",rpc_method="m",caller="notifier"}':
           '_x20 1x100',
       },
@@ -167,7 +167,7 @@ const examples: readonly Example[] = [
           '_x53 1x7',
       },
     },
-    // A rollout, in which a pod begins before its certificate is renewed.
+    // A rollout, in which a pod starts before its certificate is renewed.
     quiet: {
       'headset_rpc_handshakes_failed_total{namespace="hc",pod="a"}': '0 2 4 4x60',
       'headset_rpc_callers_refused_total{namespace="hc",pod="a",rpc_method="m",caller="notifier"}': '0x60',
@@ -189,10 +189,10 @@ const examples: readonly Example[] = [
     alert: 'HeadsetCloudTransactionsStuck',
     fires: bothReplicas('headset_transactions_oldest_open_age_seconds', ',state="created"', '0+60x60'),
     labels: { state: 'created' },
-    // Waits for its headset, for days where need be.
+    // A transaction may wait for its headset for days.
     quiet: bothReplicas('headset_transactions_oldest_open_age_seconds', ',state="published"', '0+6000x60'),
     alsoFires: {
-      'its database was away for some minutes': bothReplicas(
+      'its database was unavailable for some minutes': bothReplicas(
         'headset_transactions_oldest_open_age_seconds',
         ',state="created"',
         withOutage(400, 60),
@@ -204,7 +204,7 @@ const examples: readonly Example[] = [
     fires: bothReplicas('headset_devices_pending_changes', '', '11x60'),
     quiet: bothReplicas('headset_devices_pending_changes', '', '6x60'),
     alsoFires: {
-      'its database was away for some minutes': bothReplicas(
+      'its database was unavailable for some minutes': bothReplicas(
         'headset_devices_pending_changes',
         '',
         withOutage(11, 0),
@@ -214,18 +214,18 @@ const examples: readonly Example[] = [
   {
     alert: 'HeadsetCloudCallbacksLate',
     fires: { ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'), ...delivered(0) },
-    // One integrator's server is away; the others take theirs.
+    // One integrator's server is unavailable; the others accept callbacks.
     quiet: { ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'), ...delivered(5) },
     alsoFires: {
       'no notifier that runs has delivered any': {
         ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'),
         'headset_callback_attempts_total{namespace="hc",pod="a",outcome="failed"}': '1+1x60',
       },
-      'its database was away for some minutes': {
+      'its database was unavailable for some minutes': {
         ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', withOutage(4000, 60)),
         ...delivered(0),
       },
-      'the pod that delivered is gone': {
+      'the pod that delivered no longer exists': {
         ...bothReplicas('headset_callbacks_oldest_due_age_seconds', '', '4000+60x60'),
         'headset_callback_attempts_total{namespace="hc",pod="old",outcome="delivered"}': '0+5x20 stale',
       },
@@ -241,14 +241,14 @@ const examples: readonly Example[] = [
   {
     alert: 'HeadsetCloudCallbacksDead',
     fires: { 'headset_callbacks_dead_total{namespace="hc",pod="a"}': '0x30 1x30' },
-    // Given up long ago.
+    // Given up long before.
     quiet: bothReplicas('headset_callbacks_dead_total', '', '7x120'),
     alsoFires: {
       'given up before the first scrape of a new pod': {
         'headset_callbacks_dead_total{namespace="hc",pod="old"}': '7x30 stale',
         'headset_callbacks_dead_total{namespace="hc",pod="new"}': '_x31 2x29',
       },
-      'its pod is gone since': {
+      'its pod no longer exists': {
         'headset_callbacks_dead_total{namespace="hc",pod="old"}': '0x60',
         'headset_callbacks_dead_total{namespace="hc",pod="new"}': '_x40 2x5 stale',
       },
@@ -271,11 +271,11 @@ const examples: readonly Example[] = [
     alsoFires: {
       'a few events, none of which is handled': { ...lag('0x10 3x110'), ...handled('500x120') },
       'a few events, of a group that has handled none since its start': lag('0x10 3x110'),
-      'one partition stands still, the others continue': { ...lag('0x10 40x110'), ...handled('0+10x120') },
+      'one partition does not progress, the others do': { ...lag('0x10 40x110'), ...handled('0+10x120') },
     },
     alsoQuiet: {
       'nothing to do': { ...lag('0x120'), ...handled('500x120') },
-      'events that are under way, under a load that stays': { ...lag('8x120'), ...handled('0+600x120') },
+      'events in progress under a constant load': { ...lag('8x120'), ...handled('0+600x120') },
       'one event now and then, of which a scrape sees some': {
         ...lag('0 1 0 0 1 1 0 0x20 1 1 1 0 1 0x90'),
         ...handled('0x60 1x60'),
@@ -295,17 +295,17 @@ const examples: readonly Example[] = [
       'headset_audit_store_failing{namespace="hc",pod="a"}': '0x50 1x10',
       'headset_audit_store_failing{namespace="hc",pod="b"}': '0x60',
     },
-    // A database that is away while it changes over.
+    // A database that is unavailable during a failover.
     quiet: bothReplicas('headset_audit_store_failing', '', '0x56 1x3'),
   },
   {
     alert: 'HeadsetCloudAuditRecordsOwed',
     fires: bothReplicas('headset_audit_oldest_owed_age_seconds', ',service="devices"', '0x40 60+60x20'),
     labels: { service: 'devices' },
-    // Each change owes its record for a moment.
+    // Each change has a pending record for a moment.
     quiet: bothReplicas('headset_audit_oldest_owed_age_seconds', ',service="devices"', '200x60'),
     alsoFires: {
-      'its database was away for some minutes': bothReplicas(
+      'its database was unavailable for some minutes': bothReplicas(
         'headset_audit_oldest_owed_age_seconds',
         ',service="devices"',
         withOutage(400, 60),
@@ -314,12 +314,12 @@ const examples: readonly Example[] = [
   },
   {
     alert: 'HeadsetCloudRetentionLate',
-    // Times are seconds after the first minute of a test: these are days before it.
+    // Times are seconds after the first minute of a test: negative values are days before.
     fires: bothReplicas('headset_retention_completed_timestamp_seconds', ',kind="audit"', '-200000x730'),
     labels: { kind: 'audit' },
     quiet: {
       ...bothReplicas('headset_retention_completed_timestamp_seconds', ',kind="usage"', '-100000x730'),
-      // The first run of an installation with much that is old.
+      // The first run of an installation with many old records.
       ...bothReplicas(
         'headset_retention_completed_timestamp_seconds',
         ',kind="transactions"',
@@ -367,7 +367,7 @@ const examples: readonly Example[] = [
         ...{ e: '_x50 100x70', f: '_x52 100x68' },
       }),
       'fewer pods hold as many headsets': sessions({ a: '100x45 stale', b: '100x46 200x73' }),
-      'few headsets, which come and go': sessions({ a: '12x50 2x69' }),
+      'few headsets, which connect and disconnect': sessions({ a: '12x50 2x69' }),
     },
   },
   {
@@ -375,7 +375,7 @@ const examples: readonly Example[] = [
     fires: bothReplicas('headset_updates_checks_oldest_due_age_seconds', '', '0+60x60'),
     quiet: bothReplicas('headset_updates_checks_oldest_due_age_seconds', '', '300x60'),
     alsoFires: {
-      'its database was away for some minutes': bothReplicas(
+      'its database was unavailable for some minutes': bothReplicas(
         'headset_updates_checks_oldest_due_age_seconds',
         '',
         withOutage(700, 60),
@@ -388,18 +388,18 @@ const examples: readonly Example[] = [
       'headset_updates_storage_unavailable{namespace="hc",pod="a"}': '0x50 1x10',
       'headset_updates_storage_unavailable{namespace="hc",pod="b"}': '0x60',
     },
-    // One look that failed.
+    // A single failed check.
     quiet: bothReplicas('headset_updates_storage_unavailable', '', '0x58 1x1'),
   },
   {
     alert: 'HeadsetCloudUploadsNoRoom',
     fires: { 'headset_updates_no_room_total{namespace="hc",pod="a"}': '0x40 1+1x20' },
     alsoFires: {
-      'a new pod, whose checks are tried again and again': {
+      'a new pod that repeats its checks': {
         'headset_updates_no_room_total{namespace="hc",pod="a"}': '_x40 2+1x20',
       },
     },
-    // Long ago.
+    // Long before.
     quiet: bothReplicas('headset_updates_no_room_total', '', '0x20 3x100'),
   },
   {
@@ -409,7 +409,7 @@ const examples: readonly Example[] = [
       'headset_log_lines_dropped_total{namespace="hc",pod="a"}': '0x60',
       'headset_log_lines_dropped_total{namespace="hc",pod="b"}': '0x40 5+20x20',
     },
-    // Long ago, and a new pod beside the old one.
+    // Long before, and a new pod beside the old one.
     quiet: {
       'headset_log_lines_dropped_total{namespace="hc",pod="a"}': '0x20 300x100',
       'headset_log_lines_dropped_total{namespace="hc",pod="b"}': '_x60 0x60',
@@ -433,7 +433,7 @@ const examples: readonly Example[] = [
     fires: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="uploading"', '15000+60x60'),
     quiet: bothReplicas('headset_recordings_oldest_open_age_seconds', ',state="waiting"', '15000+60x60'),
     alsoFires: {
-      'its database was away for some minutes': bothReplicas(
+      'its database was unavailable for some minutes': bothReplicas(
         'headset_recordings_oldest_open_age_seconds',
         ',state="uploading"',
         withOutage(15000, 60),
@@ -460,13 +460,13 @@ const examples: readonly Example[] = [
       ...bothReplicas('headset_sora_places_taken', ',endpoint="e"', '95x60'),
       ...bothReplicas('headset_sora_places_limit', ',endpoint="e"', '100x60'),
     },
-    // Two replicas report the same places: their sum would be above the limit.
+    // Two replicas report the same channels: their sum would be above the limit.
     quiet: {
       ...bothReplicas('headset_sora_places_taken', ',endpoint="e"', '60x60'),
       'headset_sora_places_limit{namespace="hc",pod="a",endpoint="e"}': '100x60',
     },
     alsoFires: {
-      'its database was away for some minutes': {
+      'its database was unavailable for some minutes': {
         ...bothReplicas('headset_sora_places_taken', ',endpoint="e"', withOutage(95, 0)),
         ...bothReplicas('headset_sora_places_limit', ',endpoint="e"', withOutage(100, 0)),
       },
@@ -480,7 +480,7 @@ const examples: readonly Example[] = [
       'headset_ready{namespace="hc",pod="c",service="billing"}': '1x120',
     },
     labels: { service: 'devices' },
-    // One of two waits, and a pod that starts.
+    // One of two pods waits, and another pod starts.
     quiet: {
       'headset_ready{namespace="hc",pod="a",service="devices"}': '0x120',
       'headset_ready{namespace="hc",pod="b",service="devices"}': '1x120',
@@ -498,7 +498,7 @@ const examples: readonly Example[] = [
       'headset_warnings{namespace="hc",pod="a",service="notifier",warning="kafka_unavailable"}': '_x40 2x80',
     },
     labels: { service: 'notifier' },
-    // For a minute, and another warning.
+    // For a minute only, and another warning.
     quiet: {
       'headset_warnings{namespace="hc",pod="a",service="notifier",warning="kafka_unavailable"}':
         '_x40 1 1 stale _x70',
@@ -514,14 +514,14 @@ const examples: readonly Example[] = [
       ...pod('blue-prepare-0123456789-abcde', 'Running', '0x120'),
     },
     alsoFires: {
-      // 63 characters at most: the name of a pod of a long release is cut off before its own part.
-      'a pod whose name was cut off': pod('blue-devices-7c9d8abcde', 'Running', '0x120'),
-      'no node has room': pod('blue-devices-7c9d8f6b5-abcde', 'Pending'),
+      // The pod name of a long release is truncated to 63 characters, before its random part.
+      'a pod with a truncated name': pod('blue-devices-7c9d8abcde', 'Running', '0x120'),
+      'no node has enough resources': pod('blue-devices-7c9d8f6b5-abcde', 'Pending'),
     },
     alsoQuiet: {
       'evicted, its node keeps the record': pod('blue-devices-7c9d8f6b5-abcde', 'Failed', '0x120'),
       'ended with its node': pod('blue-devices-7c9d8f6b5-abcde', 'Succeeded', '0x120'),
-      'a release whose name begins alike': {
+      'a release with a similar name': {
         ...pod('blue-two-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
         ...pod('blue-gateway-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
         ...pod('light-blue-devices-7c9d8f6b5-abcde', 'Running', '0x120'),
@@ -532,7 +532,7 @@ const examples: readonly Example[] = [
     alert: 'HeadsetCloudNotScraped',
     fires: { 'up{namespace="hc",pod="a"}': '1x60 0x59', 'up{namespace="hc",pod="b"}': '1x120' },
     labels: { pod: 'a' },
-    // A pod that starts, and one that has ended.
+    // A starting pod, and a completed one.
     quiet: {
       'up{namespace="hc",pod="a"}': '_x110 0 0 1x8',
       'up{namespace="hc",pod="b"}': '1x90 0 stale',
@@ -543,7 +543,7 @@ const examples: readonly Example[] = [
   {
     alert: 'HeadsetCloudVersionsMixed',
     fires: { ...version('a', '1.2.3', '1x60'), ...version('b', '1.2.4', '1x60') },
-    // An upgrade that is under way.
+    // An upgrade in progress.
     quiet: {
       ...version('a', '1.2.3', '1x60'),
       ...version('b', '1.2.4', '_x30 1x30'),
@@ -552,7 +552,7 @@ const examples: readonly Example[] = [
   },
 ];
 
-/** Series as a release has them; those of kube-state-metrics know no release but by the pods' names. */
+/** Series with the labels of a release; series of kube-state-metrics have the pods' names instead of the release. */
 const seriesOf = (series: Series, { namespace, release }: typeof own): Series =>
   Object.fromEntries(
     Object.entries(series).map(([name, values]) => [
@@ -571,7 +571,7 @@ const lastMinute = (values: string): number =>
     return sum + (missing && times ? Number(times) : Number(times) + 1);
   }, -1);
 
-/** promtool's test: whether the alert fires for `own` at the end; or never in the hour before it. */
+/** Test of promtool: whether the alert fires for `own` at the end; or never in the hour before it. */
 function promTest({ alert, labels }: Example, title: string, series: Series, fires: 'exactly' | boolean) {
   const severity = rules.find((rule) => rule.alert === alert)?.labels.severity;
   const all = { alertname: alert, alertstate: 'firing', ...own, severity, ...labels };
@@ -616,7 +616,7 @@ describeWith(['helm', 'promtool'], 'the alerts, by promtool', () => {
     return file;
   }
 
-  /** Runs the tests with the alert's rule alone: promtool would evaluate all rules for each test. */
+  /** Runs the tests with the alert's rule only: promtool would evaluate all rules for each test. */
   function promtool(alert: string, tests: readonly ReturnType<typeof promTest>[]): string {
     const rule_files = [rulesFile(rendered.filter((rule) => rule.alert === alert))];
     const file = join(folder, 'test.yaml');
@@ -631,7 +631,7 @@ describeWith(['helm', 'promtool'], 'the alerts, by promtool', () => {
   });
 
   it.each(examples.map((example) => [example.alert, example] as const))(
-    '%s fires when it should, and only then',
+    '%s fires for each example, and only then',
     (_, example) => {
       const { fires, quiet, alsoFires = {}, alsoQuiet = {} } = example;
       const tests = [
@@ -649,7 +649,7 @@ describeWith(['helm', 'promtool'], 'the alerts, by promtool', () => {
   );
 
   it.each(examples.map((example) => [example.alert, example] as const))(
-    '%s of one release is not fired by another release, nor by one of the same name in another namespace',
+    '%s of one release does not fire for another release, or for a release of the same name in another namespace',
     (_, example) => {
       const others = [
         { ...own, release: 'green' },
@@ -676,12 +676,12 @@ describe('alerts and dashboard', () => {
     .map((file) => readFileSync(join(root, 'proto', file), 'utf8'));
   const text = [...sources, ...protos].join('\n');
   const metrics: Metrics = new Map([...sources.flatMap(metricsOf), ...foreign]);
-  /** As the chart writes it, for some release. */
+  /** The expression as the chart writes it, for some release. */
   const ownExpr = (expr: string) =>
     expr
       .replaceAll('$release', 'namespace="n", release="r"')
       .replaceAll('$pods', 'namespace="n", pod=~"r-.*"');
-  /** Metrics whose selector does not begin with the matchers of the release. */
+  /** Metrics with a selector that does not begin with the matchers of the release. */
   const unbound = (expr: string) =>
     expr.match(/\b(?:(?:headset|kube)_\w+|up\b)(?!\w|\{\$(?:release|pods)\b)/g) ?? [];
   const byOf = (expr: string) =>
@@ -689,7 +689,7 @@ describe('alerts and dashboard', () => {
       selectorsOf(ownExpr(expr)).selectors.flatMap(({ around }) => around.flatMap(({ by = [] }) => by)),
     );
 
-  it('the metrics of the source are seen', () => {
+  it('the metrics of the source are found', () => {
     const made = sources.flatMap((one) => [...one.matchAll(/new (?:Counter|Gauge|Histogram)\b/g)]).length;
     expect(
       new Set(sources.flatMap(metricsOf).map(([name]) => name.replace(/_(bucket|count|sum)$/, ''))).size,
@@ -720,16 +720,16 @@ describe('alerts and dashboard', () => {
     expect(mistakesIn(expr, metrics, text)).toContain(mistake);
   });
 
-  it('a selector that takes series of other releases would be noticed', () => {
+  it('a selector that matches series of other releases would be detected', () => {
     expect(unbound('max(headset_sessions[5m]) + headset_x{a="b"} + headset_y{$release} + up')).toEqual([
       ...['headset_sessions', 'headset_x', 'up'],
     ]);
   });
 
-  it('every panel speaks of metrics that exist, with their labels', () => {
+  it('every panel uses existing metrics with their labels', () => {
     expect(panels.length).toBeGreaterThan(10);
     for (const panel of panels) {
-      // A comma in a text without quotation marks would begin another field.
+      // A comma in a text without quotation marks would start another field.
       expect(Object.keys(panel).filter((key) => !/^(title|description|unit|queries)$/.test(key))).toEqual([]);
       for (const { expr, legend = '' } of panel.queries) {
         expect({ expr, mistakes: mistakesIn(ownExpr(expr), metrics, text) }).toEqual({ expr, mistakes: [] });
@@ -745,14 +745,14 @@ describe('alerts and dashboard', () => {
   });
 
   it.each(rules.map((rule) => [rule.alert, rule] as const))(
-    '%s speaks of metrics that exist, with their labels, has a reason, and a runbook',
+    '%s uses existing metrics and labels, and has a description and a runbook',
     (alert, rule) => {
       expect(mistakesIn(ownExpr(rule.expr), metrics, text)).toEqual([]);
       expect(unbound(rule.expr)).toEqual([]);
-      const told = [...rule.annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(
+      const labels = [...rule.annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(
         ([, label]) => label as string,
       );
-      expect(told.filter((label) => !byOf(rule.expr).has(label))).toEqual([]);
+      expect(labels.filter((label) => !byOf(rule.expr).has(label))).toEqual([]);
       expect(rule.annotations.summary.length).toBeGreaterThan(20);
       expect(rule.annotations.reason.length).toBeGreaterThan(40);
       const runbook = readFileSync(join(root, runbookFile(alert)), 'utf8');
@@ -762,7 +762,7 @@ describe('alerts and dashboard', () => {
     },
   );
 
-  it('every runbook of an alert has an alert', () => {
+  it('every alert runbook belongs to an alert', () => {
     const pages = manualFiles.filter((file) => /runbooks\/HeadsetCloud/.test(file));
     expect(pages).toEqual(rules.map(({ alert }) => runbookFile(alert)).sort());
   });
@@ -782,7 +782,7 @@ describeWith(['helm'], 'alerts and dashboard in the chart', () => {
     expect(rule?.['spec'].groups[0].rules[0].annotations.summary).toContain(' in headset/trial fail');
   });
 
-  it('each release has its own dashboard, in a file of its own, of its own series', () => {
+  it('each release has its own dashboard, in a separate file, with its own series', () => {
     const dashboards = [
       { release: 'blue', namespace: 'hc' },
       { release: 'green', namespace: 'hc' },

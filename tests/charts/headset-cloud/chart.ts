@@ -9,11 +9,11 @@ export const chartFolder = resolve(import.meta.dirname, '../../../charts/headset
 export interface Resource {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly labels?: Record<string, string> };
-  // biome-ignore lint/suspicious/noExplicitAny: the tests read many kinds, whose form kubeconform has judged.
+  // biome-ignore lint/suspicious/noExplicitAny: the tests read many kinds; kubeconform validates their schemas.
   readonly [field: string]: any;
 }
 
-/** Kubernetes of the oldest and the newest version that the chart is judged for. */
+/** Oldest and newest version of Kubernetes for which the chart is checked. */
 export const kubeVersions = ['1.30.0', '1.35.4'] as const;
 
 /** A file of the chart as an object. */
@@ -22,7 +22,7 @@ export const chartYaml = (file: string) => parse(readFileSync(join(chartFolder, 
 export interface Rendering {
   /** Values files of the chart. */
   readonly files?: readonly string[];
-  /** More values, as in a file that comes after them. */
+  /** Values with priority over the files, as in a later file. */
   readonly values?: unknown;
   readonly release?: string;
   readonly namespace?: string;
@@ -33,7 +33,7 @@ export interface Rendering {
 
 const rendered = new Map<string, string>();
 
-/** The chart's manifests; the same values are rendered once. Throws with Helm's message where it refuses them. */
+/** The chart's manifests; equal values are rendered once. Throws with Helm's message if the values are rejected. */
 export function render(of: Rendering = {}): string {
   const key = JSON.stringify(of);
   const text = rendered.get(key) ?? renderAnew(of);

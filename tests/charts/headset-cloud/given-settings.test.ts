@@ -39,7 +39,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     return found[2];
   };
 
-  it.each(Object.keys(scenarios))('are looked at for all nine processes: %s', (scenario) => {
+  it.each(Object.keys(scenarios))('are checked for all nine processes: %s', (scenario) => {
     const found = cases.filter((one) => one[0] === scenario).map(([, component]) => component);
     expect(found.sort()).toEqual(Object.keys(ownSettings).sort());
   });
@@ -68,7 +68,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     for (const { name, value } of env) {
       const key = spec[name];
       if (!key || value === undefined) continue;
-      // The kubelet puts the pod's address in.
+      // The kubelet inserts the pod's address.
       const read = () => key.parse(value.replace('$(POD_IP)', '10.244.0.17'));
       expect(read).not.toThrow();
       if (key.productionMin !== undefined) expect(Number(value)).toBeGreaterThanOrEqual(key.productionMin);
@@ -82,7 +82,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
   });
 
   it.each(components)(
-    '%s: %s has no setting twice, and none of its port settings is left at loopback',
+    '%s: %s has no duplicate setting, and no port setting with a loopback address',
     (scenario, component) => {
       const env = envOf(scenario, component);
       const names = env.map(({ name }) => name);
@@ -94,7 +94,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     },
   );
 
-  it('the Job knows each of its own, and gets each that it requires', () => {
+  it('the Job has only known settings, and all required ones', () => {
     const [job] = resources(scenarios['production, everything on']).filter((r) => r.kind === 'Job');
     const names: string[] = job?.['spec'].template.spec.containers[0].env.map((e: Given) => e.name);
     const settings = names.map((name) => settingOf(name, prepareConfig));
@@ -105,7 +105,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(required.map(([key]) => key).filter((key) => !settings.includes(key))).toEqual([]);
   });
 
-  it("the trial issuer's settings are its own, and its tokens' issuer is the gateway's", () => {
+  it('the trial issuer has only its own settings, and its tokens’ issuer is the gateway’s', () => {
     const all = resources(scenarios['trial']);
     const issuer = all.find(
       (r) => r.kind === 'Deployment' && componentOf(r.metadata.labels) === 'trial-issuer',
@@ -114,9 +114,9 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     const env: Given[] = containers[0].env;
     const textOf = (name: string) => env.find((e) => e.name === name)?.value;
     const others = env.filter(({ name }) => !(settingOf(name, standaloneConfig) in standaloneConfig));
-    // In production it refuses to start.
+    // In production the issuer does not start.
     expect(others).toEqual([{ name: 'NODE_ENV', value: 'development' }]);
-    // It is known by its Service, and listens where probes and clients reach it.
+    // Its name is that of its Service, and it listens where probes and clients reach it.
     const service = all.find(
       (r) => r.kind === 'Service' && componentOf(r.metadata.labels) === 'trial-issuer',
     ) as Resource;
@@ -132,19 +132,19 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
       ['readinessProbe', '/readyz'],
     ] as const)
       expect(containers[0][probe].httpGet).toEqual({ path, port: 'admin' });
-    // Beyond loopback the admin port demands a token.
+    // Beyond loopback the admin port requires a token.
     expect(textOf('ADMIN_TOKEN_FILE')).toMatch(/^\/etc\/headset-cloud\/secrets\//);
     const gateway = envOf('trial', 'gateway');
     expect(gateway).toContainEqual({ name: 'OIDC_ISSUER', value: publicUrl });
     expect(gateway).toContainEqual({ name: 'OIDC_AUDIENCE', value: issuerAudience });
   });
 
-  it("the operators' pod has the listener of every process that ctl status asks", () => {
+  it("the operators' pod has the listener of every process for ctl status", () => {
     const operator = resources(scenarios['production']).find((r) => r.kind === 'CronJob') as Resource;
     const env: Given[] = operator['spec'].jobTemplate.spec.template.spec.containers[0].env;
     for (const component of Object.keys(ownSettings)) {
       const name = `${component.toUpperCase().replace('-', '_')}_ADMIN`;
-      // A ready pod first; where there is none, one that is not.
+      // A ready pod first; without one, a pod that is not ready.
       const listeners = [`http://trial-${component}:9100`, `http://trial-${component}-admin:9100`];
       expect(env).toContainEqual({ name, value: listeners.join(',') });
     }
@@ -160,7 +160,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(read.filter((name) => !names.includes(name))).toEqual([]);
   });
 
-  it('the values cannot change what the chart gives', () => {
+  it('the values cannot override settings of the chart', () => {
     for (const [, , env] of cases) {
       const extra = new Set([
         ...Object.keys(everything.settings),
@@ -186,7 +186,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     }
   });
 
-  it('what uses Kafka reaches it by TLS and logs in, and nothing else knows of it', () => {
+  it('components that use Kafka get its TLS and credentials, and no other component does', () => {
     const all = cases.filter(([scenario]) => scenario.endsWith('everything on'));
     const having = (name: string, value: string) =>
       all.filter(([, , env]) => env.some((e) => e.name === name && e.value === value)).map(([, c]) => c);
@@ -204,7 +204,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     }
   });
 
-  it('only those that call outside get the egress proxy, with its exceptions and credentials', () => {
+  it('only components with outgoing calls get the egress proxy, with its exceptions and credentials', () => {
     const proxied = cases.filter(([scenario]) => scenario.endsWith('egress proxy'));
     const having = (name: string) =>
       proxied.filter(([, , env]) => env.some((e) => e.name === name)).map(([, component]) => component);
@@ -223,7 +223,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(env).toContainEqual({ name: 'EGRESS_NO_PROXY', value: 'id.example.internal,10.30.0.0/16' });
   });
 
-  it('what callbacks of a trial may reach can be registered there too', () => {
+  it('networks that a trial’s callbacks may reach can be registered as well', () => {
     const value = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
     const allowed = cases.filter(([, , env]) => env.some(({ name }) => name === 'NOTIFIER_ALLOW_ADDRESSES'));
     expect(allowed.map(([scenario, component]) => `${scenario} ${component}`)).toEqual(
@@ -233,7 +233,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(allowed.filter(([scenario]) => scenario.startsWith('production'))).toEqual([]);
   });
 
-  it("behind a proxy, a trial's own issuer and the networks of its callbacks are reached directly", () => {
+  it('with an egress proxy, a trial’s issuer and the networks of its callbacks are reached directly', () => {
     const trial = resources({
       ...scenarios['trial'],
       values: { egressProxy: { url: 'http://proxy.example.com:3128' } },
@@ -245,7 +245,7 @@ describeWith(['helm'], 'the settings that the chart gives', () => {
     expect(given(gateway as Resource)).toContainEqual({ name: 'EGRESS_NO_PROXY', value });
   });
 
-  it('common settings are those of every process', () => {
+  it('every process has the common settings', () => {
     for (const component of Object.keys(ownSettings)) {
       const spec = settingsOf(component);
       expect(Object.keys(commonSettings).filter((key) => !(key in spec))).toEqual([]);

@@ -18,7 +18,7 @@ interface Leaf {
   readonly pattern: RegExp;
 }
 
-/** The forms that the chart judges itself, by path. */
+/** The forms that the chart itself checks, by path. */
 const judged = new Map<string, string>(
   chartYaml('files/forms.yaml').flatMap(({ paths, pattern }: { paths: string[]; pattern: string }) =>
     paths.map((path) => [path, pattern]),
@@ -39,14 +39,14 @@ function leaves(schema: Schema, path: string[] = []): Leaf[] {
   ];
 }
 
-/** Sets one value by its path in a copy that grows. */
+/** Sets one value by its path, in an object that is extended. */
 function set(values: Record<string, unknown>, path: string, value: unknown): void {
   const keys = path.split('.');
   let at: Record<string, unknown> = values;
   for (const [i, key] of keys.entries()) {
     const name = key.replace('~1', '/');
     if (keys[i + 1] === '[]') {
-      // A list of texts; lists of peers have selectors, which the API server judges.
+      // A list of texts; lists of peers have selectors, which the API server checks.
       if (keys.length === i + 2) at[name] = [value];
       return;
     }
@@ -71,7 +71,7 @@ const forms = (text: string) => [
   `sha256:${'0'.repeat(64)}`,
 ];
 
-/** Values of which each text that may hold `text` does, and each other one is plain. */
+/** Values in which each text that may contain `text` does, and each other text is plain. */
 function filled(text: string, without: readonly string[]): { values: unknown; held: number } {
   const values = {};
   let held = 0;
@@ -85,7 +85,7 @@ function filled(text: string, without: readonly string[]): { values: unknown; he
   return { values, held };
 }
 
-/** A resource without its texts: keys, lengths of lists, and the type of each leaf. */
+/** The structure of a resource without its texts: keys, lengths of lists, and the type of each leaf. */
 const shape = (it: unknown): unknown => {
   if (Array.isArray(it)) return it.map(shape);
   if (typeof it !== 'object' || it === null) return typeof it;
@@ -93,20 +93,20 @@ const shape = (it: unknown): unknown => {
 };
 
 /**
- * Of the same services, by `settings`; a list in which a network is a peer, and a name is none; and the site's host,
- * which may not be the API's, and stands in the same places.
+ * Values of the same services, through `settings`; a list in which a network is a valid peer and a name is not; and the
+ * site's host, which must differ from the API's and appears at the same paths.
  */
-const judgedElsewhere = ['components.', 'egressProxy.except', 'expose.site.host'];
+const checkedElsewhere = ['components.', 'egressProxy.except', 'expose.site.host'];
 
-/** What exclude each other. */
+/** Values that exclude each other. */
 const installations: Readonly<Record<string, { of: Rendering; without: readonly string[] }>> = {
   'ingress and certificates of cert-manager': {
     of: { ...scenarios['production'], values: everything },
-    without: ['rpcTls.secretPrefix', 'headsets.tls.secret', 'expose.gateway', ...judgedElsewhere],
+    without: ['rpcTls.secretPrefix', 'headsets.tls.secret', 'expose.gateway', ...checkedElsewhere],
   },
   'Gateway and certificates of one’s own': {
     of: scenarios['production behind a Gateway'] as Rendering,
-    without: ['rpcTls.issuer', 'headsets.tls.issuer', ...judgedElsewhere],
+    without: ['rpcTls.issuer', 'headsets.tls.issuer', ...checkedElsewhere],
   },
 };
 
@@ -154,14 +154,14 @@ describeWith(['helm'], 'values with the texts that YAML, templates and Kubernete
 
   it.each(['123', '1e3', 'true', 'null'])('a namespace that is called %s', (text) => {
     const { production } = scenarios;
-    // The dashboard's file has a name of its own in each namespace.
+    // The dashboard's file has a different name in each namespace.
     const shapes = (namespace: string) =>
       JSON.stringify(shape(resources({ ...production, namespace }))).replace(/[0-9a-f]{16}\.json/, 'x.json');
     expect(shapes(text)).toBe(shapes('plain'));
   });
 });
 
-/** What a container's process finds in its environment: Kubernetes replaces $(NAME) and $$. */
+/** The value in a container's environment: Kubernetes replaces $(NAME) and $$. */
 function expanded(env: readonly { name: string; value?: string }[], name: string): string {
   const index = env.findIndex((one) => one.name === name);
   const before = new Map(env.slice(0, index).map((one) => [one.name, one.value ?? 'from a field']));
@@ -172,7 +172,7 @@ function expanded(env: readonly { name: string; value?: string }[], name: string
 
 describeWith(['helm'], 'settings with signs that Kubernetes replaces', () => {
   const hostile = 'a$(KAFKA_BROKERS)$$b$(NODE_OPTIONS)$';
-  it('reach the process as they are given', () => {
+  it('reach the process unchanged', () => {
     const found = resources({
       ...scenarios['production'],
       values: merged(everything, {
@@ -195,7 +195,7 @@ describeWith(['helm'], 'settings with signs that Kubernetes replaces', () => {
     expect(seen.OIDC_AUDIENCE).toBe(1);
   });
 
-  it('device-link still knows its own address', () => {
+  it('device-link still gets its own address', () => {
     const found = resources(scenarios['production']);
     const pod = found.find((r) => r.kind === 'Deployment' && r.metadata.name === 'trial-device-link');
     const env = pod?.['spec'].template.spec.containers[0].env;

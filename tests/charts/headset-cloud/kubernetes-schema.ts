@@ -1,8 +1,8 @@
 import { cidr, list, object, type Schema, when } from './schema-parts.ts';
 
 /**
- * Kubernetes' own objects among the values, with its forms of keys and values. The API server drops a key that it does
- * not know, and a selector without its only key selects everything.
+ * Kubernetes' own objects among the values, with its patterns of keys and values. The API server drops unknown keys,
+ * and a selector that lost its only key would select everything.
  */
 
 const label = '[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?';
@@ -13,7 +13,7 @@ const key = (letters: string): string => {
 const labelKey = key('a-z');
 const labelValue: Schema = { type: 'string', pattern: `^(${label})?$` };
 
-/** By patterns, since Helm names a wrong path where `propertyNames` refuses a key. */
+/** Uses `patternProperties`, because Helm reports a wrong path for keys that `propertyNames` rejects. */
 const map = (keys: string, values: Schema): Schema => ({
   type: 'object',
   additionalProperties: false,
@@ -21,7 +21,7 @@ const map = (keys: string, values: Schema): Schema => ({
 });
 export const labels = map(labelKey, labelValue);
 
-/** Their keys may have capitals in the prefix, too; the values are any text. */
+/** Keys may have upper-case letters in the prefix; the values are any text. */
 export const annotations = map(key('A-Za-z'), { type: 'string' });
 
 const expression: Schema = {
@@ -39,7 +39,7 @@ const expression: Schema = {
   ),
 };
 
-/** An empty one, which selects everything, is written `{}`: parts of it that are empty are rather a mistake. */
+/** An empty selector, which selects everything, is written `{}`: empty parts are probably a mistake. */
 const selector = object(
   {},
   {
@@ -48,7 +48,7 @@ const selector = object(
   },
 );
 
-/** NetworkPolicyPeers. That ipBlock stands alone, and has its exceptions within it, the chart judges, with a text. */
+/** NetworkPolicyPeers. The chart checks, with a message, that ipBlock is alone and contains its exceptions. */
 export const peers = list({
   ...object(
     {},
@@ -78,7 +78,7 @@ export const tolerations = list({
     tolerationSeconds: { required: ['effect'], properties: { effect: { const: 'NoExecute' } } },
   },
   allOf: [
-    // Without a key it is every taint.
+    // Without a key it matches every taint.
     when({ not: { required: ['key'] } }, { required: ['operator'], properties: exists }),
     when({ required: ['operator'], properties: exists }, { properties: { value: { maxLength: 0 } } }),
   ],

@@ -18,7 +18,7 @@ const expression = (one: unknown) => scrapes({ podSelector: { matchExpressions: 
 const where = "'/networkPolicy/scrapes/0/podSelector/matchExpressions/0";
 const tolerations = (...list: unknown[]) => at('scheduling.tolerations', list);
 
-it('no place of the schema lets unknown keys through', () => {
+it('no object of the schema allows unknown keys', () => {
   const open: string[] = [];
   const visit = (of: Record<string, unknown>, path: string) => {
     if (of['type'] === 'object' && of['additionalProperties'] !== false) open.push(path);
@@ -210,7 +210,7 @@ describeWith(['helm'], 'wrong values in Kubernetes’ own form stop an installat
     expect(found).toEqual(expect.arrayContaining(peers));
   });
 
-  it('right tolerations, labels and annotations are taken as they are', () => {
+  it('valid tolerations, labels and annotations are used unchanged', () => {
     const taints = [
       { operator: 'Exists' },
       { key: 'dedicated', operator: 'Equal', value: 'platform', effect: 'NoSchedule' },

@@ -13,10 +13,10 @@ type Cluster = Readonly<Record<string, object>>;
 
 const kinds = { secrets: 'Secret', configmaps: 'ConfigMap' };
 
-/** Answers whoever asks for something that he may not read. */
+/** Answer to a caller without the right to read. */
 const forbidden = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', code: 403 };
 
-/** As much of an API server as Helm's `lookup` asks. */
+/** The part of an API server that Helm's `lookup` uses. */
 function apiServer(cluster: Cluster) {
   const discovery = {
     kind: 'APIResourceList',
@@ -41,7 +41,7 @@ function apiServer(cluster: Cluster) {
   });
 }
 
-/** The resources that an install or upgrade in that cluster would apply. */
+/** The resources that an install or upgrade in this cluster would apply. */
 async function resourcesIn(cluster: Cluster, file: string, values: object = {}): Promise<Resource[]> {
   const server = apiServer(cluster);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -75,7 +75,7 @@ async function resourcesIn(cluster: Cluster, file: string, values: object = {}):
   }
 }
 
-/** Its `content` may be another one at the same keys; its version changes with everything, also a label. */
+/** A Secret or ConfigMap. `content` may differ at the same keys; `version` changes with everything, also with a label. */
 const object = (
   kind: string,
   name: string,
@@ -98,7 +98,7 @@ const configMap = (name: string, version: string, keys = ['ca.crt'], content = '
   [`configmaps/${name}`]: object('ConfigMap', name, version, keys, content),
 });
 
-/** Templates of the pods, by component. A Job's name stands for its own. */
+/** Pod templates, by component. A Job is named by its own name. */
 const podsOf = (all: readonly Resource[]) =>
   new Map(
     all
@@ -109,7 +109,7 @@ const podsOf = (all: readonly Resource[]) =>
       ]),
   );
 
-/** The components whose pods one change replaces. */
+/** The components with pods that a change replaces. */
 const rolled = (before: readonly Resource[], after: readonly Resource[]) => {
   const old = podsOf(before);
   return [...podsOf(after)].filter(([name, pod]) => pod !== old.get(name)).map(([name]) => name);
@@ -120,7 +120,7 @@ describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
     resourcesIn(cluster, 'values-production.yaml', { caBundleConfigMap: 'authorities' });
   const before = { ...secret('headset-cloud', '7'), ...configMap('authorities', '1') };
 
-  it('replaces no pod where nothing changed', async () => {
+  it('replaces no pod if nothing changed', async () => {
     expect(await production(before)).toEqual(await production(before));
   });
 
@@ -150,7 +150,7 @@ describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
     expect(rolled(old, now)).toEqual([]);
   });
 
-  it('tells who reads pods nothing to try a weak password on: the key of a Secret is hashed with the others', async () => {
+  it('hashes the keys of a Secret together, so that readers of pods get no hash of a single weak password', async () => {
     const mark = async (cluster: Cluster, values: object) => {
       const all = await resourcesIn(cluster, 'values-production.yaml', values);
       const pod = all.find(({ kind }) => kind === 'Deployment')?.['spec'].template;
@@ -162,7 +162,7 @@ describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
       'secrets.kafkaPassword.name': 'kafka',
     };
     const weak = (content: string) => secret('kafka', '1', ['kafka-password'], content);
-    // Where the platform's own key is not found, only the version counts.
+    // If the platform's own key is not found, only the version counts.
     expect(await mark(weak('d2Vhaw=='), kafka)).toBe(await mark(weak('b3RoZXI='), kafka));
     expect(await mark(weak('d2Vhaw=='), kafka)).not.toBe(await mark({}, kafka));
     const withKey = (content: string) => ({
@@ -175,13 +175,13 @@ describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
     expect(await mark(withKey('eQ=='), kafka)).not.toBe(await mark(withKey('eg=='), kafka));
   });
 
-  it('replaces no pod of a trial after its install, although the install made the Secret', async () => {
+  it('replaces no pod of a trial after its install, although the install created the Secret', async () => {
     const installed = await resourcesIn({}, 'values-trial.yaml');
     const upgraded = await resourcesIn(secret('trial-trial', '7'), 'values-trial.yaml');
     expect(rolled(installed, upgraded)).toEqual([]);
   });
 
-  it('replaces every pod that reads a trial’s own Secret where that changed, the issuer’s as well', async () => {
+  it('replaces every pod that reads a changed Secret of the trial, the issuer’s as well', async () => {
     const keys = ['secret-key', 'admin-token', 'issuer-clients.json'];
     const trial = (version: string, value: string, changed = keys) => {
       const own = object('Secret', 'own', version, keys);
@@ -198,7 +198,7 @@ describeWith(['helm'], 'an upgrade in a cluster that Helm can look at', () => {
 describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
   const without = (keys: readonly string[], ...left: string[]) => keys.filter((key) => !left.includes(key));
   const before = secret('headset-cloud', '7');
-  /** What Helm says; nothing where it continues. */
+  /** Helm's error; empty if Helm continues. */
   const saidTo = (cluster: Cluster, values: object) =>
     resourcesIn(cluster, 'values-production.yaml', values).then(
       () => '',
@@ -276,7 +276,7 @@ describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
     );
   });
 
-  it('is refused where the bundle of authorities is empty', async () => {
+  it('is rejected if the bundle of authorities is empty', async () => {
     const empty = { ...object('ConfigMap', 'authorities', '1', []), data: { 'ca.crt': ' \n' } };
     const cluster = { ...before, 'configmaps/authorities': empty };
     expect(await saidTo(cluster, { caBundleConfigMap: 'authorities' })).toContain(
@@ -285,7 +285,7 @@ describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
   });
 
   it.each(['secret-key', 'admin-token', 'issuer-clients.json'])(
-    'is refused where the Secret of a trial lacks the key %s',
+    'is rejected if the Secret of a trial has no key %s',
     async (key) => {
       const own = ['secret-key', 'admin-token', 'issuer-clients.json'];
       const install = (keys: readonly string[]) =>
@@ -300,14 +300,14 @@ describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
     },
   );
 
-  it('continues where all keys are there, and where a Secret is still to be made', async () => {
+  it('continues if all keys exist, or if a Secret will be created', async () => {
     const whole = { ...rpc(tls), ...secret('headsets', '1', ['tls.crt', 'tls.key']) };
     const values = { ...secretPrefix, 'headsets.tls.secret': 'headsets' };
     expect(await resourcesIn(whole, 'values-production.yaml', values)).not.toEqual([]);
     expect(await resourcesIn({}, 'values-production.yaml', values)).not.toEqual([]);
   });
 
-  it('is possible for who may not read Secrets: secrets.inspect=false, and asks for none', async () => {
+  it('is possible without the right to read Secrets: secrets.inspect=false reads none', async () => {
     const cluster = { 'secrets/headset-cloud': forbidden, 'configmaps/authorities': forbidden };
     const values = { caBundleConfigMap: 'authorities' };
     expect(await saidTo(cluster, values)).toContain('error calling lookup');
@@ -315,11 +315,11 @@ describeWith(['helm'], 'an install in a cluster that Helm can look at', () => {
       ...values,
       'secrets.inspect': false,
     });
-    // As where there is no cluster to look at.
+    // As without a cluster to query.
     expect(rolled(await resourcesIn({}, 'values-production.yaml', values), installed)).toEqual([]);
   });
 
-  it('of a trial is possible for who may not read Secrets: secrets.inspect=false and trial.secret', async () => {
+  it('of a trial is possible without the right to read Secrets: secrets.inspect=false and trial.secret', async () => {
     const cluster = { 'secrets/own': forbidden, 'secrets/trial-trial': forbidden };
     const install = (values: object) => resourcesIn(cluster, 'values-trial.yaml', values);
     await expect(install({})).rejects.toThrow('error calling lookup');

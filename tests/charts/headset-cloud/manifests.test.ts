@@ -52,7 +52,7 @@ describeWith(['helm'], 'the chart', () => {
     });
   });
 
-  it('is refused below Kubernetes 1.30, and accepted with a suffix of a provider', () => {
+  it('is rejected below Kubernetes 1.30, and accepted with a provider’s version suffix', () => {
     const { production } = scenarios;
     expect(() => render({ ...production, kubeVersion: '1.29.9' })).toThrow(
       'requires kubeVersion: >=1.30.0-0',
@@ -60,13 +60,13 @@ describeWith(['helm'], 'the chart', () => {
     expect(render({ ...production, kubeVersion: '1.30.4-gke.1' })).toContain('kind: Deployment');
   });
 
-  it('is the same each time', () => {
+  it('is the same in each rendering', () => {
     const again = scenarios['production, everything on'];
     // Other values are rendered again.
     expect(render({ ...again, values: { ...everything, global: {} } })).toBe(render(again));
   });
 
-  it('names two releases in one namespace apart', () => {
+  it('gives two releases in one namespace different names', () => {
     const names = (release: string) =>
       render({ files: ['values-trial.yaml'], release })
         .split(/^---$/m)
@@ -79,10 +79,10 @@ describeWith(['helm'], 'the chart', () => {
   });
 
   it.each(Object.keys(scenarios))(
-    '%s: nothing of a release selects pods of another one in the same namespace',
+    '%s: no selector of a release matches pods of another release in the same namespace',
     (scenario) => {
       const own = 'app.kubernetes.io/instance';
-      /** Selectors of pods of the platform, wherever they stand; those of others name no component. */
+      /** All selectors of the platform's pods; selectors of other pods name no component. */
       const selectors = (it: unknown, path: string): [string, Record<string, string>][] => {
         if (typeof it !== 'object' || it === null) return [];
         return Object.entries(it).flatMap(([key, value]) => {

@@ -13,10 +13,10 @@ const notes = readFileSync(join(chartFolder, 'templates/NOTES.txt'), 'utf8');
 /** The manual's release is headset, in the namespace headset. */
 const where = { release: 'headset', namespace: 'headset' };
 
-describeWith(['helm'], 'what the manual does with the resources of the chart', () => {
+describeWith(['helm'], 'commands of the manual for the resources of the chart', () => {
   const all = () => resources({ ...scenarios['production'], ...where });
 
-  it('its command makes of the Job of prepare one that raises, of another name', () => {
+  it('its command creates a Job for raise, with another name, from the Job of prepare', () => {
     const [block = ''] =
       /helm template headset charts\/headset-cloud.*?(?=\s*\|\s*kubectl)/s.exec(manual) ?? [];
     const command = block.replace('my-values.yaml', 'charts/headset-cloud/values-production.yaml');
@@ -30,14 +30,14 @@ describeWith(['helm'], 'what the manual does with the resources of the chart', (
     ]);
   });
 
-  it('the CronJobs and Deployments that it names are there', () => {
+  it('the CronJobs and Deployments that it names exist', () => {
     const named = [...manual.matchAll(/\b(cronjob|deployment)[/ ](headset-[a-z-]+)/g)];
     expect(named.length).toBeGreaterThan(0);
     const known = all().map(({ kind, metadata }) => `${kind.toLowerCase()} ${metadata.name}`);
     expect(known).toEqual(expect.arrayContaining(named.map(([, kind, name]) => `${kind} ${name}`)));
   });
 
-  it('its selector of Deployments takes those of one release', () => {
+  it('its selector of Deployments matches the Deployments of one release', () => {
     const [, label = '', value] = /scale deployment -l ([\w./]+)=(\w+) --replicas=0/.exec(manual) ?? [];
     const deployments = (list: readonly Resource[]) => list.filter(({ kind }) => kind === 'Deployment');
     expect(deployments(all()).filter(({ metadata }) => metadata.labels?.[label] !== value)).toEqual([]);
@@ -56,7 +56,7 @@ describe('commands of the manual that fail in their simple form', () => {
     );
   });
 
-  it('the operators’ pod is named after the release and runs before a command goes to it, in the NOTES as well', () => {
+  it('the operators’ pod is named after the release and runs before a command uses it, in the NOTES as well', () => {
     const inNotes = notes.replaceAll(/\{\{ \.Release\.Name(space)? \}\}/g, 'headset');
     const steps = (text: string) =>
       text
@@ -68,7 +68,7 @@ describe('commands of the manual that fail in their simple form', () => {
     expect(`${manual}${notes}`).not.toMatch(/job[ /]ctl/);
   });
 
-  it('manifests that are applied without Helm come without its tests', () => {
+  it('manifests for use without Helm do not contain Helm tests', () => {
     const lines = manual.replaceAll('\\\n', '').split('\n');
     const applied = lines.filter((line) => /helm template (?!.*--show-only).*kubectl.* apply/.test(line));
     expect(applied.length).toBeGreaterThan(0);

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '@headset-cloud/demo/stack/process.ts';
 
-/** A series' name, as far as alerts and dashboard may speak of it. */
+/** Properties of a metric that alerts and dashboard may use. */
 export interface Metric {
   readonly kind: 'counter' | 'gauge';
   readonly labels: ReadonlySet<string>;
-  /** Each replica reports one value of the whole platform. */
+  /** Each replica reports the same value of the whole platform. */
   readonly wholePlatform?: boolean;
 }
 export type Metrics = ReadonlyMap<string, Metric>;
@@ -28,7 +28,7 @@ export function platformSources(): string[] {
 /** Labels that Prometheus gives to each series of a target, by the ServiceMonitor. */
 const targetLabels = ['namespace', 'release', 'pod', 'container', 'endpoint', 'job', 'instance'];
 
-/** The text of an object literal whose brace opens at `from`. */
+/** The text of the object literal with its opening brace at `from`. */
 function objectAt(text: string, from: number): string {
   let depth = 0;
   for (let at = from; at < text.length; at += 1) {
@@ -39,7 +39,7 @@ function objectAt(text: string, from: number): string {
   return text.slice(from);
 }
 
-/** The metrics that a file of the source makes. */
+/** The metrics that a source file defines. */
 export function metricsOf(text: string): [string, Metric][] {
   return [...text.matchAll(/new (Counter|Gauge|Histogram)(?:<[^(]*>)?\((?=\{)/g)].flatMap((made) => {
     const object = objectAt(text, made.index + made[0].length);
@@ -48,7 +48,7 @@ export function metricsOf(text: string): [string, Metric][] {
       /\blabelNames: \[([^\]]*)\]/.exec(object) ??
       (/\blabelNames\b/.test(object) ? /\bconst labelNames = \[([^\]]*)\]/.exec(text) : ['', '']);
     if (!name || !names) throw new Error(`name or labels not seen: ${object}`);
-    // The registry adds `service`.
+    // The registry adds the label `service`.
     const own = [...(names[1] as string).matchAll(/'(\w+)'/g)].map(([, label]) => label as string);
     const labels = [...own, 'service', ...targetLabels];
     const wholePlatform = object.includes(' Whole platform: use max, not sum.');
@@ -64,7 +64,7 @@ export function metricsOf(text: string): [string, Metric][] {
   });
 }
 
-/** Metrics of others than the platform: `up` is Prometheus' own, and kube-state-metrics knows the pods. */
+/** External metrics: `up` is from Prometheus, and kube-state-metrics reports the pods. */
 export const foreign: Metrics = new Map(
   Object.entries({
     up: [...targetLabels, 'service'],
@@ -78,7 +78,7 @@ export interface Selector {
   readonly metric: string;
   /** Label, operator and text of each matcher. */
   readonly matchers: readonly (readonly [label: string, operator: string, text: string])[];
-  /** Functions and aggregations around it, from the outside, each with the labels of its `by`. */
+  /** Functions and aggregations around the selector, from the outside, each with the labels of its `by`. */
   readonly around: readonly { readonly name: string; readonly by?: readonly string[] }[];
 }
 
@@ -132,13 +132,13 @@ export function selectorsOf(expr: string): { selectors: Selector[]; on: string[]
   return { selectors, on };
 }
 
-/** Functions that keep what a counter has counted, whatever it began with. */
+/** Functions that only use a counter's increase, whatever its start value. */
 const ofCounters = new Set(['rate', 'increase']);
 const ofYoungCounters = new Set(['max_over_time', 'last_over_time']);
 
 /**
- * What an expression gets wrong about the metrics that exist: names, labels, kinds, the join of replicas, and
- * values that `source` does not have as a text.
+ * Mistakes of an expression about the existing metrics: names, labels, kinds, the aggregation of replicas, and
+ * values that `source` does not contain as a text.
  */
 export function mistakesIn(expr: string, metrics: Metrics, source: string): string[] {
   const { selectors, on } = selectorsOf(expr);

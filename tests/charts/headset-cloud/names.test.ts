@@ -3,7 +3,7 @@ import { describeWith } from '../../support/skip.ts';
 import { chartYaml, type Rendering, type Resource, render } from './chart.ts';
 import { everything, scenarios } from './scenarios.ts';
 
-/** The longest name of a release that the chart takes. A trial has workloads whose names are longer. */
+/** Maximum length of a release name. A trial has workloads with longer names. */
 const longest = (scenario: string) => (scenario.startsWith('trial') ? 33 : 40);
 
 /** The most characters of a name, where Kubernetes makes a label or the names of pods from it. */
@@ -92,14 +92,14 @@ describeWith(['helm'], 'the bytes of the manifests', () => {
   };
 
   const trial = chartYaml('values-trial.yaml');
-  /** The same, with a Secret in place of the generated one. */
+  /** The same, with an existing Secret instead of the generated one. */
   const named = { ...trial, trial: { ...trial.trial, secret: 'trial-secrets' } };
 
   it.each([
     ['production', 'production', everything],
-    ['a trial whose Secret exists', 'trial', named],
+    ['a trial with an existing Secret', 'trial', named],
     [
-      'a trial with its issuer alone, whose Secret exists',
+      'a trial with its issuer only and an existing Secret',
       'trial with stores from outside',
       {
         ...(scenarios['trial with stores from outside']?.values as object),

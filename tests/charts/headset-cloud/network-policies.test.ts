@@ -3,7 +3,7 @@ import { describeWith } from '../../support/skip.ts';
 import { chartYaml, componentOf, type Resource, resources } from './chart.ts';
 import { scenarios } from './scenarios.ts';
 
-/** Who calls whom over gRPC, as an independent list: that the protocols name the same calls is tested below. */
+/** Callers and called services over gRPC, as an independent list. A test below compares the list with the protocols. */
 const calls: Readonly<Record<string, readonly string[]>> = {
   gateway: [
     ...['billing', 'communication', 'connectivity', 'devices', 'gateway', 'notifier', 'transactions'],
@@ -63,7 +63,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
   });
   const resourcesOf = (name: string) => all.get(name) ?? [];
 
-  it('the list is what the protocols name, and operators’ calls go to every service', async () => {
+  it('the list matches the protocols, and operators may call every service', async () => {
     const named = await edgesOfProtos();
     const of = (listener: Listener) =>
       named
@@ -78,7 +78,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(of('admin').filter((edge) => !listeners.includes(edge))).toEqual([]);
   });
 
-  it("the components' own list of calls is the list", () => {
+  it('the components’ file has the same list of calls', () => {
     const own = Object.entries(chartYaml('files/components.yaml') as Record<string, { calls: string[] }>)
       .flatMap(([from, component]) => component.calls.map((to) => `${from} → ${to}`))
       .sort();
@@ -115,19 +115,22 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(own.sort()).toEqual([...new Set(pods)].sort());
   });
 
-  it.each(names)('%s: operators reach every process of the platform, and nobody reaches them', (name) => {
-    const found = resourcesOf(name);
-    const services = Object.keys(chartYaml('files/components.yaml')).filter((name) => name !== 'site');
-    expect(allowed(found, 'egress', 9100).filter((edge) => edge.startsWith('operator'))).toEqual(
-      services.map((name) => `operator → ${name}`).sort(),
-    );
-    const arriving = allowed(found, 'ingress', 9100).filter((edge) => edge.startsWith('operator'));
-    expect(arriving).toEqual(services.map((name) => `operator → ${name}`).sort());
-    const operator = policies(found).find((policy) => about(policy) === 'operator');
-    expect(operator?.['spec'].ingress).toBeUndefined();
-  });
+  it.each(names)(
+    '%s: operators reach every process of the platform, and no pod reaches the operators',
+    (name) => {
+      const found = resourcesOf(name);
+      const services = Object.keys(chartYaml('files/components.yaml')).filter((name) => name !== 'site');
+      expect(allowed(found, 'egress', 9100).filter((edge) => edge.startsWith('operator'))).toEqual(
+        services.map((name) => `operator → ${name}`).sort(),
+      );
+      const arriving = allowed(found, 'ingress', 9100).filter((edge) => edge.startsWith('operator'));
+      expect(arriving).toEqual(services.map((name) => `operator → ${name}`).sort());
+      const operator = policies(found).find((policy) => about(policy) === 'operator');
+      expect(operator?.['spec'].ingress).toBeUndefined();
+    },
+  );
 
-  it('operators upload firmware where its URLs point: to S3, else to updates', () => {
+  it('operators upload firmware to the target of its URLs: S3, or updates', () => {
     const s3 = { ports: [{ port: 443, protocol: 'TCP' }], to: [{ ipBlock: { cidr: '10.20.7.0/24' } }] };
     const egress = (found: readonly Resource[]) =>
       policies(found).find((policy) => about(policy) === 'operator')?.['spec'].egress;
@@ -142,7 +145,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
   });
 
   it.each(names)(
-    '%s: only notifier and communication go to public addresses, and never to private ones unasked',
+    '%s: only notifier and communication reach public addresses, and private ones only if configured',
     (name) => {
       const found = resourcesOf(name);
       const anywhere = policies(found).filter((policy) =>
@@ -161,7 +164,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     },
   );
 
-  it('behind an egress proxy, those that call outside reach it, its exceptions, and nothing else outside', () => {
+  it('with an egress proxy, components with outgoing calls reach the proxy, its exceptions, and nothing else outside', () => {
     const found = resources(scenarios['production behind an egress proxy']);
     const proxy = {
       ports: [{ port: 3128, protocol: 'TCP' }],
@@ -208,7 +211,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(policy?.['spec'].egress).toContainEqual({ ports: [{ port, protocol: 'TCP' }] });
   });
 
-  it('DNS is reached where its pods listen', () => {
+  it('DNS is reached on the ports of its pods', () => {
     const values = {
       networkPolicy: { dns: [{ ipBlock: { cidr: '169.254.20.10/32' } }], dnsPorts: [53, 5353] },
     };
@@ -222,7 +225,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
       });
   });
 
-  it('private addresses are no more reachable through NAT64', () => {
+  it('private addresses are not reachable through NAT64 either', () => {
     const [policy] = policies(resources(scenarios['production'])).filter((one) => about(one) === 'notifier');
     const blocks = ((policy as Resource)['spec'].egress as Rule[])
       .flatMap(({ to }) => to ?? [])
@@ -240,7 +243,7 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(except('::/0')).toEqual(expect.arrayContaining([...translated, '64:ff9b:1::/48']));
   });
 
-  it('an empty target is anywhere on its ports; a given one only there', () => {
+  it('an empty target allows all addresses on its ports; a configured target only its addresses', () => {
     const found = resources({ ...scenarios['production'], values: { tracesEndpoint: 'http://c:4318' } });
     const rule = (of: string, port: number) =>
       policies(found)
@@ -255,8 +258,8 @@ describeWith(['helm'], 'NetworkPolicies', () => {
     expect(rule('billing', 4318)).toBeDefined();
   });
 
-  // The port of metrics is that of the operators' calls: an empty list must never open it.
-  it('without anybody who reads metrics only operators reach the admin port', () => {
+  // Metrics and operators' calls share a port, so an empty list must never open it.
+  it('if no pod reads metrics, only operators reach the admin port', () => {
     const values = { networkPolicy: { scrapes: [] }, monitoring: { serviceMonitor: false } };
     const found = resources({ ...scenarios['production'], values });
     const services = Object.keys(chartYaml('files/components.yaml')).filter((name) => name !== 'site');

@@ -13,13 +13,13 @@ interface Row {
 
 const oneLine = (comment: string) => comment.replace(/\s*\n\s*/g, ' ').trim();
 
-/** Values that have a comment, in their order; a comment above a map speaks of the whole map. */
+/** Values with a comment, in order; a comment above a map describes the whole map. */
 function rowsOf(map: YAMLMap, path: string): Row[] {
   return map.items.flatMap((item, index) => {
     const { key, value } = item as Pair;
     if (!isScalar(key)) throw new Error(`values.yaml: a key below ${path} is no text.`);
     const here = path ? `${path}.${key.value}` : String(key.value);
-    // The library keeps the comment of a map's first key with the map.
+    // The library attaches the comment of a map's first key to the map.
     const comment = key.commentBefore ?? (index === 0 ? map.commentBefore : undefined);
     const inner = isMap(value) ? rowsOf(value, here) : [];
     if (!comment) return inner;
@@ -31,7 +31,7 @@ function rowsOf(map: YAMLMap, path: string): Row[] {
   });
 }
 
-/** True for what fits into a table's cell. */
+/** True for a value that fits into a table's cell. */
 const isLeaf = (value: unknown): boolean =>
   JSON.stringify((value as { toJSON(): unknown }).toJSON()).length <= 80;
 
@@ -59,8 +59,8 @@ export function readmeDocument(): string {
 Written by \`make generate\` from the comments in values.yaml: do not edit.
 
 - [values-production.yaml](values-production.yaml) shows what an installation must give; [docs/operations](../../docs/operations/README.md) is the operators' manual.
-- [values-trial.yaml](values-trial.yaml) brings small stores and an issuer of its own.
-- A wrong value stops the install, with its path. What belongs together, and texts whose form people get wrong (\`files/forms.yaml\`), are judged by \`templates/_validate.tpl\`, the rest by \`values.schema.json\`, which \`make generate\` writes from the services' own specifications.
+- [values-trial.yaml](values-trial.yaml) adds small stores and an issuer.
+- A wrong value stops the install, with its path. \`templates/_validate.tpl\` checks values that depend on each other, and texts with error-prone forms (\`files/forms.yaml\`). \`values.schema.json\` checks the rest; \`make generate\` writes it from the services’ specifications.
 - What each component is and whom it calls stands in [files/components.yaml](files/components.yaml); NetworkPolicies follow from it.
 - Checks: \`make test-charts\` ([tests/charts](../../tests/charts)).
 

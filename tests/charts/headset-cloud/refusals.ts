@@ -7,7 +7,7 @@ interface Case {
 }
 export type Wrong = readonly [what: string, values: unknown, ...said: string[]];
 
-/** A test for each wrong value: what Helm says has its path, and what is wrong or what to do. */
+/** A test for each invalid value: Helm's message contains the path, and the problem or the remedy. */
 export const refusals = (scenario: string, wrong: readonly Wrong[]) =>
   it.each(wrong.map(([what, values, ...said]): [string, Case] => [what, { values, said }]))(
     '%s',
@@ -21,7 +21,7 @@ export const refusals = (scenario: string, wrong: readonly Wrong[]) =>
 export const at = (path: string, value: unknown): Record<string, unknown> =>
   path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Record<string, unknown>;
 
-/** `over` in place of what `base` has, deeply. */
+/** A deep merge: values of `over` replace values of `base`. */
 export function merged(base: unknown, over: unknown): unknown {
   const isMap = (it: unknown): it is Record<string, unknown> =>
     typeof it === 'object' && it !== null && !Array.isArray(it);

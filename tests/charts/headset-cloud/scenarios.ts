@@ -2,7 +2,7 @@ import type { Rendering } from './chart.ts';
 
 const production = ['values-production.yaml'];
 
-/** Everything that can be switched on at once, beside what the production example has. */
+/** All options that can be enabled together, in addition to the production example. */
 export const everything = {
   imagePullSecrets: ['registry'],
   secrets: {

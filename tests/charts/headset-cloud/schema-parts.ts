@@ -1,8 +1,8 @@
 export type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * An object of `always`, each of which has a default in values.yaml and so is missing only where null removed it,
- * and of `sometimes`.
+ * An object with the required properties `always` and the optional properties `sometimes`. A required property has a
+ * default in values.yaml, so it is missing only if null removed it.
  */
 export const object = (always: Record<string, Schema>, sometimes: Record<string, Schema> = {}): Schema => ({
   type: 'object',
@@ -12,7 +12,7 @@ export const object = (always: Record<string, Schema>, sometimes: Record<string,
 });
 export const list = (items: Schema): Schema => ({ type: 'array', items });
 
-/** A rule that says what else holds under a condition. */
+/** A rule that applies under a condition. */
 export const when = (condition: Schema, is: Schema, otherwise?: Schema): Schema =>
   Object.fromEntries([['if', condition], ['then', is], ...(otherwise ? [['else', otherwise]] : [])]);
 
@@ -21,7 +21,7 @@ const ipv4 = `${octet}(\\.${octet}){3}`;
 
 const h = '[0-9a-fA-F]{1,4}';
 const upTo = (most: number, part: string) => (most === 1 ? part : `(${part}){1,${most}}`);
-/** Each place that `::` may have, and none. */
+/** Each position that `::` may have, and none. */
 const ipv6 = [
   `(${h}:){7}${h}`,
   ...[1, 2, 3, 4, 5, 6].map((after) => `${upTo(7 - after, `${h}:`)}${upTo(after, `:${h}`)}`),
@@ -29,7 +29,7 @@ const ipv6 = [
   `:${upTo(7, `:${h}`)}`,
   '::',
 ].join('|');
-/** As Node reads them also: the last four bytes as an IPv4 address. */
+/** The form that Node also reads: the last four bytes as an IPv4 address. */
 const mapped = [
   `(${h}:){6}${ipv4}`,
   ...[1, 2, 3, 4].map((after) => `${upTo(5 - after, `${h}:`)}${upTo(after, `:${h}`)}:${ipv4}`),
@@ -40,22 +40,22 @@ const mapped = [
 const bits4 = '([12]?\\d|3[0-2])';
 const bits6 = '([1-9]?\\d|1[01]\\d|12[0-8])';
 
-/** The same without 0, the network of every address. */
+/** The same without 0, which is every address. */
 const some4 = '([1-9]|[12]\\d|3[0-2])';
 const some6 = '([1-9]\\d?|1[01]\\d|12[0-8])';
 
 const cidrOf = (prefix4: string, prefix6: string): Schema => ({
   type: 'string',
-  // What Helm shows of most mistakes; only a wrong IPv6 network is answered with the long pattern.
+  // Helm shows this short pattern for most mistakes; only a wrong IPv6 network shows the long pattern.
   pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$',
   ...when({ pattern: ':' }, { pattern: `^(${ipv6})/${prefix6}$` }, { pattern: `^${ipv4}/${prefix4}$` }),
 });
-/** A network in the form that Kubernetes takes. */
+/** A network in the form that Kubernetes accepts. */
 export const cidr = cidrOf(bits4, bits6);
-/** One that is not every address. */
+/** A network other than every address. */
 export const someCidr = cidrOf(some4, some6);
 
-/** An address, or a name as EGRESS_NO_PROXY has it. */
+/** An address, or a name in the form of EGRESS_NO_PROXY. */
 const hostName =
   '\\.?[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*';
 export const addressOrName: Schema = {
@@ -63,6 +63,6 @@ export const addressOrName: Schema = {
   pattern: `^(${hostName}|${ipv6}|${mapped})$`,
 };
 
-/** Addresses and networks but for that of every address, divided by commas, as the processes read them; files/forms.yaml has it. */
+/** Addresses and networks, except every address, separated by commas, as the processes read them; part of files/forms.yaml. */
 const network = `\\s*(${ipv4}(/0*${some4})?|(${ipv6}|${mapped})(/0*${some6})?)\\s*`;
 export const networksPattern = `^${network}(,${network})*$`;

@@ -11,7 +11,7 @@ export const schemaFile = join(chartFolder, 'values.schema.json');
 const text: Schema = { type: 'string' };
 const bool: Schema = { type: 'boolean' };
 const count = (minimum: number, maximum: number): Schema => ({ type: 'integer', minimum, maximum });
-/** Empty, or of the form; that it is missing is said by the chart, with what to do. */
+/** Empty, or of the form; the chart reports a missing value, with the fix. */
 const optional = (pattern: string): Schema => ({ type: 'string', pattern: `^(${pattern})?$` });
 
 /** The same, and not empty. */
@@ -21,22 +21,22 @@ const port = count(1, 65_535);
 const portText = '([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])';
 const label = '[a-z0-9]([a-z0-9-]*[a-z0-9])?';
 const subdomain = `${label}(\\.${label})*`;
-/** Name of a resource of Kubernetes. */
+/** Name of a Kubernetes resource. */
 const name: Schema = { ...optional(subdomain), maxLength: 253 };
-/** A text whose form the chart judges, and says what to write (files/forms.yaml). */
-const judged: Schema = { ...text, maxLength: 253 };
-/** Scheme, host and port. User and password in it are refused by the chart, which says where they belong. */
+/** A text. The chart checks its format and explains an error (files/forms.yaml). */
+const checked: Schema = { ...text, maxLength: 253 };
+/** Scheme, host and port. The chart rejects user and password in it, and names the values to use instead. */
 const origin = `https?://([^\\s/?#"\\\\]*@)?([^\\s/?#@:"\\\\]+|\\[[0-9a-fA-F:.]+\\])(:${portText})?`;
 const url = optional(`${origin}([/?][^\\s"\\\\]*)?`);
 const cpu: Schema = { type: 'string', pattern: '^(\\d+m|\\d+(\\.\\d+)?)$' };
 const memory: Schema = { type: 'string', pattern: '^[1-9]\\d*(Ki|Mi|Gi|k|M|G)$' };
-const image = object({ repository: judged, digest: judged, tag: judged });
+const image = object({ repository: checked, digest: checked, tag: checked });
 const withPull = (it: Schema): Schema =>
   object({
     ...(it['properties'] as Record<string, Schema>),
     pullPolicy: { enum: ['IfNotPresent', 'Always', 'Never'] },
   });
-/** By its name, or as Kubernetes has it. */
+/** A name, or Kubernetes' form. */
 const pullSecret: Schema = {
   ...given(name),
   ...object({ name: given(name) }),
@@ -45,19 +45,19 @@ const pullSecret: Schema = {
 const reference = object({ name, key: { type: 'string', pattern: '^[A-Za-z0-9_-][A-Za-z0-9._-]*$' } });
 const resources: Schema = object({
   requests: object({ cpu, memory }),
-  // The heap is a part of the memory limit, so there has to be one.
+  // The heap is a part of the memory limit, so the limit is required.
   limits: object({ memory }, { cpu }),
 });
-/** Once in the file, which has nine lists of them. */
+/** Defined once in the file, which has nine lists of peers. */
 const peerList: Schema = { $ref: '#/definitions/peers' };
 const target = object({ to: peerList, ports: { ...list(port), minItems: 1 } });
-/** Of three characters at least, if it is not empty. */
+/** At least three characters, unless empty. */
 const bucket: Schema = {
-  ...judged,
+  ...checked,
   maxLength: 63,
   ...when({ minLength: 1 }, { minLength: 3 }),
 };
-const way = object({ host: judged, tlsSecret: name });
+const way = object({ host: checked, tlsSecret: name });
 
 const settings = (spec: ConfigSpec): Schema =>
   object(
@@ -69,7 +69,7 @@ const settings = (spec: ConfigSpec): Schema =>
     ),
   );
 
-/** Those whose work follows the number of calls; the others' follows events, which partitions divide. */
+/** Components with work per call. The others have work per event, and partitions distribute events. */
 const scaled = new Set(['gateway', 'devices', 'transactions']);
 
 const component = (id: string): Schema =>
@@ -132,7 +132,7 @@ const values: Schema = {
     }),
     rpcTls: object({
       mode: { enum: ['required', 'permissive', 'mesh'] },
-      domain: { ...judged, minLength: 1, maxLength: 202 },
+      domain: { ...checked, minLength: 1, maxLength: 202 },
       issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
       secretPrefix: { ...name, maxLength: 202 },
     }),
@@ -141,7 +141,7 @@ const values: Schema = {
     settings: settings(commonSettings),
     components: object(Object.fromEntries(Object.keys(ownSettings).map((id) => [id, component(id)]))),
     site: object({ enabled: bool, image, replicas: count(1, 100), resources }),
-    // The pause before the stop, turning callers away and cutting off what is left take 15 s of it.
+    // The pause before the stop, TURN_AWAY_MS and the final abort take 15 s of it.
     terminationGracePeriodSeconds: count(20, 600),
     scheduling: object({
       nodeSelector: labels,
@@ -165,7 +165,7 @@ const values: Schema = {
       tls: object({
         secret: name,
         issuer: object({ name, kind: { enum: ['Issuer', 'ClusterIssuer'] } }),
-        hosts: list(given(judged)),
+        hosts: list(given(checked)),
       }),
     }),
     networkPolicy: object({
@@ -190,11 +190,11 @@ const values: Schema = {
     }),
     trial: object({ enabled: bool, stores: bool, issuer: bool, development: bool, secret: name, image }),
   }),
-  // Helm's own, for charts that use this one.
+  // Helm's own value, for charts that use this chart.
   patternProperties: { '^global$': { type: 'object' } },
 };
 
-/** values.schema.json: what each value may be; settings as the services' own specifications have them. */
+/** values.schema.json: the valid values; settings have the form of the services' specifications. */
 export const schemaDocument = (): string => `${JSON.stringify(values, undefined, 2)}\n`;
 
 if (import.meta.main) writeFileSync(schemaFile, schemaDocument());

@@ -17,10 +17,10 @@ import { notifierConfig } from '@headset-cloud/notifier/config.ts';
 import { transactionsConfig } from '@headset-cloud/transactions/config.ts';
 import { updatesConfig } from '@headset-cloud/updates/config.ts';
 
-/** What every service reads beside its own settings. */
+/** Settings of every service in addition to its own. */
 const serviceCommon: ConfigSpec = { ...commonConfig, ...distributedConfig };
 
-/** The settings that are a component's own. */
+/** The settings that only one component has. */
 export const ownSettings: Readonly<Record<string, ConfigSpec>> = {
   gateway: gatewayConfig,
   devices: devicesConfig,
@@ -33,7 +33,7 @@ export const ownSettings: Readonly<Record<string, ConfigSpec>> = {
   'device-link': deviceLinkConfig,
 };
 
-/** The services that seal what they store. */
+/** The services that seal stored values. */
 export const sealing: ReadonlySet<string> = new Set(['devices', 'transactions', 'updates', 'communication']);
 
 /** Every setting that a component's process reads. */
@@ -46,7 +46,7 @@ export function settingsOf(component: string): ConfigSpec {
   return { ...common, ...(sealing.has(component) ? sealingConfig : {}), ...ownSettings[component] };
 }
 
-/** Settings that all processes read, and that the chart leaves to the values. */
+/** Settings of all processes that the chart leaves to the values. */
 export const commonSettings: ConfigSpec = { ...commonConfig, ...addressConfig };
 
 /** Read by Node, the AWS SDK and OpenTelemetry themselves. */
@@ -60,7 +60,7 @@ export const foreignSettings: ReadonlySet<string> = new Set([
   'POD_IP',
 ]);
 
-/** Settings that the chart itself gives, or that a pod cannot use; the values cannot change them. */
+/** Settings that the chart itself sets, or that a pod cannot use; the values cannot change them. */
 export const chartSettings: ReadonlySet<string> = new Set([
   ...Object.keys(ownSettings).map((name) => `${name.toUpperCase().replaceAll('-', '_')}_ADDRESS`),
   'ADMIN_LISTEN',
@@ -91,7 +91,7 @@ export const chartSettings: ReadonlySet<string> = new Set([
   'OIDC_ISSUER',
   'OIDC_JWKS_URI',
   ...Object.keys(rpcSecurityConfig),
-  // The chart has its own values for what pods can use of these.
+  // The chart has separate values for the keys that pods can use.
   ...Object.keys(kafkaSecurityConfig),
   'S3_BUCKET',
   'S3_ENDPOINT',
@@ -107,7 +107,7 @@ export const chartSettings: ReadonlySet<string> = new Set([
   'UPDATES_TEMP_DIR',
 ]);
 
-/** True for a setting that is true or false; YAML has words of its own for it. */
+/** True for a boolean setting, which YAML also writes as a word. */
 const isSwitch = (key: ConfigKey<unknown>): boolean => {
   try {
     return key.parse('true') === true;
@@ -118,7 +118,7 @@ const isSwitch = (key: ConfigKey<unknown>): boolean => {
 
 type Bounds = { min?: number; max?: number; words?: readonly string[]; pattern?: RegExp };
 
-/** JSON schema of one setting, as its specification has it. */
+/** JSON schema of one setting, from its specification. */
 export function settingSchema(key: ConfigKey<unknown>): Record<string, unknown> {
   const { min, max, words, pattern } = key as ConfigKey<unknown> & Bounds;
   const description = key.doc;
@@ -133,7 +133,7 @@ export function settingSchema(key: ConfigKey<unknown>): Record<string, unknown> 
     };
   }
   if (isSwitch(key)) return { description, enum: [true, false, 'true', 'false'] };
-  // Patterns of Go have no flags; a text's own check says the rest at the start.
+  // Go's patterns have no flags; the text's own check validates the rest at the start of the process.
   return {
     description,
     type: 'string',

@@ -7,7 +7,7 @@ import { at, merged, refusals, type Wrong } from './refusals.ts';
 import { scenarios } from './scenarios.ts';
 import { networksPattern } from './schema-parts.ts';
 
-/** Texts whose form people get wrong: the chart says what to write, with an example. */
+/** Texts with an error-prone form: the chart's message names the valid form, with an example. */
 
 const hosts = ['expose.api.host', 'expose.site.host', 'expose.sora.host', 'rpcTls.domain'];
 const wrongHosts = [
@@ -35,7 +35,7 @@ const wrongRepositories = [
   'reg/X',
 ];
 
-/** `value` at all of the paths. All problems are told at once. */
+/** `value` at all of the paths. All problems are reported at once. */
 const atAll = (paths: readonly string[], value: string) =>
   paths.map((path) => at(path, value)).reduce((one, other) => merged(one, other) as Record<string, unknown>);
 
@@ -131,7 +131,7 @@ describeWith(['helm'], 'a text of a wrong form is refused with what to write', (
     expect(render({ ...scenarios['production'], values })).toContain(seen);
   });
 
-  it('pull Secrets are taken by name, and in Kubernetes’ own form', () => {
+  it('pull Secrets are accepted by name, and in Kubernetes’ form', () => {
     const values = { imagePullSecrets: ['one', { name: 'two' }] };
     const pods = resources({ ...scenarios['trial'], values }).flatMap(({ spec }) => [
       spec?.template?.spec?.imagePullSecrets ?? spec?.imagePullSecrets ?? [],
@@ -164,7 +164,7 @@ describeWith(['helm'], 'TRUSTED_PROXIES', () => {
     }
   };
 
-  it('has the pattern of networks in the chart’s forms', () => {
+  it('has the same pattern of networks as the chart’s forms', () => {
     const forms = chartYaml('files/forms.yaml') as { paths: string[]; pattern: string }[];
     const form = forms.find(({ paths }) => paths.includes('settings.TRUSTED_PROXIES'));
     expect(form?.pattern).toBe(networksPattern);
@@ -192,10 +192,10 @@ describeWith(['helm'], 'callbacks.allowAddresses of a trial', () => {
   it.each([
     ...['0.0.0.0/0', '::/0', '10.0.0.0/0', 'fd00::/0', '10.0.0.0/33', 'fd00::/129', '10.0.0.0', '::::/8'],
     ...['0.0.0.0/1', '::/1', '10.0.0.0/8', '10.0.0.1/32', '10.0.0.0/30', 'fd00::/8', '::1/128', '::/96'],
-  ])('%s is taken where its process takes it, and only there', (one) => {
-    const isTaken = (judge: () => unknown) => {
+  ])('%s is accepted if and only if its process accepts it', (one) => {
+    const isTaken = (check: () => unknown) => {
       try {
-        judge();
+        check();
         return true;
       } catch {
         return false;
@@ -214,7 +214,7 @@ describeWith(['helm'], 'an exception of the egress proxy', () => {
   const { parse } = egressConfig.EGRESS_NO_PROXY;
   const proxy = { egressProxy: { url: 'http://proxy.example.com:3128' } };
 
-  // It becomes a network of the NetworkPolicies as well.
+  // The value also becomes a network of the NetworkPolicies.
   refusals('production', [
     ['that only its process would read', at('egressProxy.except', ['10.0.0/8']), "'/egressProxy/except/0'"],
   ]);
@@ -222,10 +222,10 @@ describeWith(['helm'], 'an exception of the egress proxy', () => {
   it.each([
     ...['10.0.0.0/99', 'fd00::/129', 'a/8', 'https://a.example.com', 'a..b', 'a:443', '::::'],
     ...['10.0.0.0/8', 'fd00::/8', '10.0.0.1', '::1', '.example.com', 'a_b.Example.com', 'localhost'],
-  ])('%s is taken where its process takes it, and only there', (one) => {
-    const takenBy = (judge: () => unknown) => {
+  ])('%s is accepted if and only if its process accepts it', (one) => {
+    const takenBy = (check: () => unknown) => {
       try {
-        judge();
+        check();
         return true;
       } catch {
         return false;

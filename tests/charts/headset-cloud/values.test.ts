@@ -66,21 +66,21 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       'kafka.sasl.mechanism is plain without kafka.tls',
     ],
     [
-      'a password of Kafka that nobody uses',
+      'an unused password of Kafka',
       { secrets: { kafkaPassword: { name: 'kafka' } } },
       'kafka.sasl.mechanism is none, but a user or its password is given',
     ],
     ['no bucket', { s3: { bucket: '' } }, 's3.bucket is missing: name the bucket'],
     [
-      'a bucket that nobody may use',
+      'a bucket without credentials',
       { secrets: { s3Credentials: { name: '' } } },
-      's3.bucket is set, but nobody may use it',
+      's3.bucket is set without credentials',
     ],
     ['no issuer', { oidc: { issuer: '' } }, 'oidc.issuer is missing'],
     [
       'an issuer without TLS',
       { oidc: { issuer: 'http://id.example.com' } },
-      'oidc.issuer is http://id.example.com: production demands https',
+      'oidc.issuer is http://id.example.com: production requires https',
     ],
     ['no audience', { oidc: { audience: '' } }, 'oidc.audience is missing'],
     ['stores of a trial', { trial: { stores: true } }, 'trial.stores is set without trial.enabled'],
@@ -130,7 +130,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       ],
     ),
     [
-      'networks of headsets that nobody would keep to',
+      'networks of headsets without an effect',
       { headsets: { type: 'NodePort', sourceRanges: ['203.0.113.0/24'] } },
       'headsets.sourceRanges is set, but headsets.type is NodePort',
     ],
@@ -248,7 +248,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
             site: { host: 'api.example.com', tlsSecret: 'api-tls' },
           },
         },
-        'expose.site.host and expose.api.host are both api.example.com, and both take every path: give the site a host of its own',
+        'expose.site.host and expose.api.host are both api.example.com, and both serve every path: give the site a separate host',
       ],
     ),
     ...(['api', 'site'] as const).map(
@@ -267,7 +267,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     ['a network that is none', { headsets: { sourceRanges: ['everywhere'] } }, "'/headsets/sourceRanges/0'"],
   ]);
 
-  it('all at once, each with its path', () => {
+  it('are all reported at once, each with its path', () => {
     const refused = () => render({});
     for (const path of [
       'image.repository',
@@ -312,7 +312,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     },
   );
 
-  /** What Helm says to values; nothing where it takes them. */
+  /** Helm's error for the values; empty if it accepts them. */
   const saidTo = (values: unknown) => {
     try {
       render({ ...scenarios['production'], values });
@@ -322,12 +322,12 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     }
   };
 
-  describe('room for uploads while they are checked', () => {
+  describe('disk space for the check of uploads', () => {
     const { UPDATES_CHECKS_AT_ONCE: atOnce, UPDATES_MAX_BYTES: maxBytes } = updatesConfig;
     const updates = (tempSize: string, settings: object = {}) => ({
       components: { updates: { tempSize, settings } },
     });
-    /** What a file system adds to a file of the largest size. */
+    /** Overhead of a file system for a file of the maximum size. */
     const own = 2 ** 20;
 
     it.each([
@@ -344,13 +344,13 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
       );
     });
 
-    it('is not judged where files lie on the disk already', () => {
+    it('is not checked if the files are on the disk already', () => {
       const values = updates('100Mi');
       expect(() => render({ ...scenarios['trial'], values })).not.toThrow();
     });
   });
 
-  it('a switch may be written as one', () => {
+  it('a boolean setting may be a YAML boolean', () => {
     const values = {
       components: { 'device-link': { settings: { DEVICE_LINK_PROXY_PROTOCOL: true } } },
     };
@@ -383,7 +383,7 @@ describeWith(['helm'], 'wrong values stop an installation in production', () => 
     expect(taken).toEqual([]);
   });
 
-  it('a release whose name is too long', () => {
+  it('a release with a name that is too long', () => {
     expect(() => render({ ...scenarios['production'], release: 'r'.repeat(41) })).toThrow('take at most 40');
   });
 });
@@ -410,7 +410,7 @@ describeWith(['helm'], 'wrong values stop a trial', () => {
     ],
   ]);
 
-  it('workload identity may stand in place of S3 credentials', () => {
+  it('workload identity may replace S3 credentials', () => {
     const values = {
       secrets: { s3Credentials: { name: '' } },
       components: { updates: { serviceAccountAnnotations: { 'example.com/role': 'updates' } } },
@@ -445,8 +445,8 @@ describeWith(['helm'], 'a value that was removed by null', () => {
     return values;
   };
 
-  // A section whose lines are all commented out is null.
-  it.each(depths)('is named with its path, not by a template that fails (depth %i)', (depth) => {
+  // A section without uncommented lines is null.
+  it.each(depths)('is reported with its path, not as a template error (depth %i)', (depth) => {
     const removed = all.filter(({ length }) => length === depth);
     expect(removed.length).toBeGreaterThan(5);
     const said = () => {
@@ -466,9 +466,9 @@ describeWith(['helm'], 'a value that was removed by null', () => {
   });
 });
 
-test("device-link's memory is enough for as many headsets as it takes", () => {
+test('device-link’s memory is enough for its maximum number of headsets', () => {
   const { limits } = chartYaml('values.yaml').components['device-link'].resources;
-  // Measured: an idle process at most, and a headset with TLS (docs/sizing.md).
+  // Measured: the maximum of an idle process, and a headset with TLS (docs/sizing.md).
   const [idleKiB, headsetKiB] = [218 * 1024, 105];
   const needsKiB = idleKiB + deviceLinkConfig.DEVICE_LINK_MAX_SESSIONS.default * headsetKiB;
   expect(limits.memory).toMatch(/^\d+Mi$/);

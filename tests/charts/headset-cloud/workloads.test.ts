@@ -29,11 +29,11 @@ describeWith(['helm'], 'workloads', () => {
   const components = [...Object.keys(ownSettings), 'site'];
 
   it.each(Object.keys(scenarios))(
-    '%s: every pod has the form of restricted Pod Security, and no token but one',
+    '%s: every pod complies with restricted Pod Security, and only one pod has a token',
     (scenario) => {
       for (const [component, pod] of pods(resources(scenarios[scenario]))) {
         expect(pod).toMatchObject({
-          // Makes a trial's Secrets with certificates, through the API server.
+          // Creates a trial's Secrets with certificates, through the API server.
           automountServiceAccountToken: component === 'trial-certificates',
           enableServiceLinks: false,
           securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
@@ -66,26 +66,29 @@ describeWith(['helm'], 'workloads', () => {
     expect(known.map((r) => componentOf(r.metadata.labels))).toEqual(['updates']);
   });
 
-  it.each(components)('%s stops within its grace, may be evicted one by one, and is spread', (component) => {
-    const all = production();
-    const { spec } = named(all, 'Deployment', component)['spec'].template;
-    const [container] = spec.containers;
-    const setting = (name: string) =>
-      Number(container.env.find((e: { name: string }) => e.name === name)?.value ?? 0) / 1000;
-    const pause = container.lifecycle.preStop.sleep.seconds;
-    expect(pause).toBeGreaterThan(0);
-    expect(spec.terminationGracePeriodSeconds).toBe(60);
-    expect(pause + setting('TURN_AWAY_MS') + setting('STOP_GRACE_MS')).toBeLessThan(60);
-    for (const probe of ['startupProbe', 'livenessProbe'])
-      expect(container[probe].httpGet).toEqual({ path: '/livez', port: 'admin' });
-    expect(container.startupProbe.periodSeconds * container.startupProbe.failureThreshold).toBe(300);
+  it.each(components)(
+    '%s stops within its grace period, is evicted one pod at a time, and is spread over nodes',
+    (component) => {
+      const all = production();
+      const { spec } = named(all, 'Deployment', component)['spec'].template;
+      const [container] = spec.containers;
+      const setting = (name: string) =>
+        Number(container.env.find((e: { name: string }) => e.name === name)?.value ?? 0) / 1000;
+      const pause = container.lifecycle.preStop.sleep.seconds;
+      expect(pause).toBeGreaterThan(0);
+      expect(spec.terminationGracePeriodSeconds).toBe(60);
+      expect(pause + setting('TURN_AWAY_MS') + setting('STOP_GRACE_MS')).toBeLessThan(60);
+      for (const probe of ['startupProbe', 'livenessProbe'])
+        expect(container[probe].httpGet).toEqual({ path: '/livez', port: 'admin' });
+      expect(container.startupProbe.periodSeconds * container.startupProbe.failureThreshold).toBe(300);
     expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'admin' });
-    expect(named(all, 'PodDisruptionBudget', component)['spec'].maxUnavailable).toBe(1);
-    const keys = spec.topologySpreadConstraints.map((c: { topologyKey: string }) => c.topologyKey);
-    expect(keys).toEqual(['kubernetes.io/hostname', 'topology.kubernetes.io/zone']);
-  });
+      expect(named(all, 'PodDisruptionBudget', component)['spec'].maxUnavailable).toBe(1);
+      const keys = spec.topologySpreadConstraints.map((c: { topologyKey: string }) => c.topologyKey);
+      expect(keys).toEqual(['kubernetes.io/hostname', 'topology.kubernetes.io/zone']);
+    },
+  );
 
-  it('in development each process watches sources that can be written, and restarts at once', () => {
+  it('in development each process watches writable sources, and restarts at once', () => {
     const all = resources(scenarios['trial in development']);
     for (const component of components.filter((name) => name !== 'site')) {
       const { spec } = named(all, 'Deployment', component)['spec'].template;
@@ -99,13 +102,13 @@ describeWith(['helm'], 'workloads', () => {
       expect(container.env).toContainEqual({ name: 'TURN_AWAY_MS', value: '0' });
       expect(container.env).toContainEqual({ name: 'STOP_GRACE_MS', value: '2000' });
     }
-    // What is no component runs to its end.
+    // Pods other than components run to completion.
     expect(pods(all).filter(([, pod]) => pod.containers[0].args?.includes('--watch'))).toHaveLength(
       components.length - 1,
     );
   });
 
-  it('grace and stop move together', () => {
+  it('the grace period follows the stop limit', () => {
     const all = resources({ ...scenarios['production'], values: { terminationGracePeriodSeconds: 120 } });
     for (const component of ['devices', 'site']) {
       const [container] = named(all, 'Deployment', component)['spec'].template.spec.containers;
@@ -113,13 +116,13 @@ describeWith(['helm'], 'workloads', () => {
     }
   });
 
-  it.each(components)('%s has a heap that its memory limit leaves room for', (component) => {
+  it.each(components)('%s has a heap within its memory limit', (component) => {
     const [container] = named(production(), 'Deployment', component)['spec'].template.spec.containers;
     expect(container.env).toContainEqual({
       name: 'NODE_OPTIONS',
       value: '--max-old-space-size-percentage=65',
     });
-    // What is not heap - code, buffers, stacks - was at most 110 MiB of the 218 MiB measured.
+    // Memory outside the heap - code, buffers, stacks - was at most 110 MiB of the 218 MiB measured.
     const limit = mebibytes(container.resources.limits.memory);
     if (component !== 'site') expect(limit * 0.35).toBeGreaterThan(110);
     expect(limit).toBeGreaterThan(mebibytes(container.resources.requests.memory));
@@ -137,7 +140,7 @@ describeWith(['helm'], 'workloads', () => {
     },
   );
 
-  it('autoscaling rules gateway, devices and transactions, whose Deployments then have no replicas', () => {
+  it('autoscaling controls gateway, devices and transactions; their Deployments then have no replicas', () => {
     const all = production();
     const scaled = kind(all, 'HorizontalPodAutoscaler').map((r) => componentOf(r.metadata.labels));
     expect(scaled.sort()).toEqual(['devices', 'gateway', 'transactions']);
@@ -195,7 +198,7 @@ describeWith(['helm'], 'workloads', () => {
     },
   );
 
-  it('the services that have the key are those that seal', () => {
+  it('only the services that encrypt values have the key', () => {
     const seals = (service: string) =>
       readFileSync(join(root, 'services', service, 'src/definition.ts'), 'utf8').includes(
         'defineSealingService(',
@@ -206,7 +209,7 @@ describeWith(['helm'], 'workloads', () => {
     expect(services.filter((name) => own[name]?.seals).sort()).toEqual([...sealing].sort());
   });
 
-  it('every service has the key where the values say so, for the processes of release 0.1.0', () => {
+  it('every service has the key if the values enable it, for processes of release 0.1.0', () => {
     const values = { secrets: { secretKeyForAll: true } };
     for (const [component, pod] of pods(resources({ ...scenarios['production'], values }))) {
       const { sources } = pod.volumes.find((v: { name: string }) => v.name === 'secrets').projected;
@@ -215,7 +218,7 @@ describeWith(['helm'], 'workloads', () => {
     }
   });
 
-  it('Prometheus reads metrics by their own token where there is one', () => {
+  it('Prometheus reads metrics with the metrics token if there is one', () => {
     const tokenIn = (scenario: string) =>
       kind(resources(scenarios[scenario]), 'ServiceMonitor')[0]?.['spec'].endpoints[0].authorization
         .credentials.key;
@@ -223,7 +226,7 @@ describeWith(['helm'], 'workloads', () => {
     expect(tokenIn('production')).toBe('admin-token');
   });
 
-  it('operators reach every pod by its own address, also one that is not ready, and Prometheus scrapes none twice', () => {
+  it('operators reach every pod by its own address, ready or not, and Prometheus scrapes none twice', () => {
     const services = kind(resources(scenarios['production, everything on']), 'Service');
     const named = (suffix: string) =>
       new Map(services.map((one) => [one.metadata.name, one['spec']] as const)).get(`trial-${suffix}`);
@@ -237,7 +240,7 @@ describeWith(['helm'], 'workloads', () => {
     expect(named('site-admin')).toBeUndefined();
   });
 
-  it('production makes no Secret', () => {
+  it('production creates no Secret', () => {
     expect(kind(resources(scenarios['production, everything on']), 'Secret')).toEqual([]);
   });
 
@@ -251,14 +254,14 @@ describeWith(['helm'], 'workloads', () => {
     expect(templates('1')).toEqual(before);
   });
 
-  it("the Job's name changes exactly when its specification does", () => {
+  it("the Job's name changes if, and only if, its specification changes", () => {
     const job = (values: unknown) => {
       const [found] = kind(resources({ ...scenarios['production'], values }), 'Job');
       return { name: found?.metadata.name, spec: JSON.stringify(found?.['spec']) };
     };
     const first = job({});
     expect(job({ components: { devices: { replicas: 3 } } })).toEqual(first);
-    // It may have failed because of a Secret that is fixed now.
+    // The Job may have failed because of a Secret that is fixed now.
     expect(job({ secrets: { revision: '2' } }).name).not.toBe(first.name);
     const other = job({ kafka: { partitions: 16 } });
     expect(other.name).not.toBe(first.name);
@@ -266,7 +269,7 @@ describeWith(['helm'], 'workloads', () => {
     expect(first.name).toMatch(/^trial-prepare-[0-9a-f]{10}$/);
   });
 
-  it('the only hook in production is the pod of `helm test`, which asks every process', () => {
+  it('the only hook in production is the pod of `helm test`, which queries every process', () => {
     const hooks = production().filter(({ metadata }) => JSON.stringify(metadata).includes('helm.sh/hook'));
     expect(hooks.map(({ kind: of, metadata }) => `${of} ${metadata.name}`)).toEqual(['Pod trial-status']);
     const [container] = hooks[0]?.['spec'].containers ?? [];
@@ -284,12 +287,12 @@ describeWith(['helm'], 'workloads', () => {
       'helm.sh/hook-delete-policy': 'before-hook-creation',
     };
     for (const { metadata } of pods) expect(metadata).toMatchObject({ annotations });
-    // The status first: Helm stops at the first that fails, and reads the logs of all, also of an earlier run.
+    // The status pod first: Helm stops at the first failure, and reads the logs of all pods, also of an earlier run.
     const status = pods.find(({ metadata }) => metadata.name === 'trial-status');
     expect(status?.metadata).toMatchObject({ annotations: { 'helm.sh/hook-weight': '-1' } });
   });
 
-  it('a trial’s own certificates have other Secrets for another domain, because those that exist stay', () => {
+  it('a trial’s certificates for another domain have other Secrets, because existing Secrets are kept', () => {
     const secretsOf = (domain?: string) => {
       const all = resources({ ...scenarios['trial'], ...(domain && { values: { rpcTls: { domain } } }) });
       return [...new Set(JSON.stringify(all).match(/trial-trial-rpc(-[0-9a-f]{8})?-devices/g))];
@@ -330,7 +333,7 @@ describeWith(['helm'], 'workloads', () => {
     }
   });
 
-  it('what a pod may store has room for its volume of uploads; other limits leave it as it is', () => {
+  it('a pod’s ephemeral storage includes its volume of uploads; other limits do not change it', () => {
     const storage = (component: string, values: unknown) => {
       const all = resources({ ...scenarios['production'], values: { components: values } });
       const [container] = named(all, 'Deployment', component)['spec'].template.spec.containers;
@@ -361,7 +364,7 @@ describeWith(['helm'], 'workloads', () => {
       const [container] = pod.containers;
       expect(container.image).toMatch(/@sha256:[0-9a-f]{64}$/);
       const [entry] = container.args ?? [];
-      // services/prepare comes with the numbered steps of the database.
+      // services/prepare exists since the numbered steps of the database.
       if (
         component === 'site' ||
         component === 'operator' ||
@@ -372,7 +375,7 @@ describeWith(['helm'], 'workloads', () => {
     }
   });
 
-  it('own authorities and a collector of traces reach every process of the platform', () => {
+  it('custom authorities and a trace collector reach every process of the platform', () => {
     const all = resources({ ...scenarios['production'], values: everything });
     for (const component of Object.keys(ownSettings)) {
       const { spec } = named(all, 'Deployment', component)['spec'].template;
@@ -413,14 +416,14 @@ describeWith(['helm'], 'another version of the chart with the same image', () =>
     const kept = (all: readonly Resource[]) =>
       all.map(({ metadata, spec }) => ({ name: metadata.name, spec }));
     expect(kept(other)).toEqual(kept(now));
-    // The resources themselves tell the version.
+    // The resources themselves have the version as a label.
     for (const { metadata } of other)
       expect(metadata.labels).toMatchObject({ 'helm.sh/chart': 'headset-cloud-99.0.0-other' });
   });
 });
 
 describeWith(['helm'], 'a trial', () => {
-  it('takes its keys, token and clients from a Secret that exists, and makes one without secrets', () => {
+  it('uses keys, token and clients of an existing Secret, and creates a Secret if there is none', () => {
     const values = { trial: { secret: 'own' } };
     const all = resources({ ...scenarios['trial'], values });
     expect(kind(all, 'Secret').map(({ metadata, data }) => [metadata.name, Object.keys(data)])).toEqual([
@@ -454,20 +457,20 @@ describeWith(['helm'], 'a trial', () => {
   const millicores = (quantity: string) =>
     quantity.endsWith('m') ? Number.parseInt(quantity, 10) : Number(quantity) * 1000;
 
-  it('fits a node of two cores beside the cluster’s own pods, also while it is upgraded', () => {
+  it('fits on a node of two cores together with the cluster’s own pods, also during an upgrade', () => {
     const all = resources(scenarios['trial']).filter(({ kind: of }) => of !== 'CronJob');
     const requests = all.flatMap(({ kind: of, spec }) => {
       const pod = of === 'Pod' ? spec : spec?.template?.spec;
       const own = (pod?.containers ?? []).map((one: { resources: { requests: { cpu: string } } }) =>
         millicores(one.resources.requests.cpu),
       );
-      // While it is upgraded, a component has one pod more.
+      // During an upgrade, a component has one pod more.
       const pods = (spec?.replicas ?? 1) + (spec?.strategy?.rollingUpdate?.maxSurge ?? 0);
       return own.map((one: number) => one * pods);
     });
     // Nine components, two stores, issuer, certificates, prepare, core-loop.
     expect(requests.length).toBeGreaterThanOrEqual(14);
-    // A node of kind has pods of its own that request 950m.
+    // A node of kind has system pods that request 950m.
     expect(requests.reduce((sum, one) => sum + one, 0)).toBeLessThan(1050);
   });
 });

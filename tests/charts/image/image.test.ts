@@ -116,12 +116,12 @@ describeUnless(missing, 'the image of all processes', () => {
   const made: Made[] = [];
 
   beforeAll(async () => {
-    // Read once: a commit while this runs is another version.
+    // Read once: a commit during the test would be another version.
     const settings = settingsOf('platform');
     one = await staged('one', settings);
     app = join(one, 'app');
     files = filesBelow(app);
-    // The tests on a cluster take the first one.
+    // The tests on a cluster use the first image.
     made.push(await buildStaged(settings, one, base, builder));
     if (isLong) {
       const two = await staged('in/another/folder/two', settings);
@@ -140,7 +140,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(sources.filter((file) => !/\.(ts|json|yaml)$/.test(file))).toEqual([]);
     const packages = readdirSync(join(app, 'node_modules'));
     const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    // Named at the top for tests, and used by the gateway too.
+    // Listed as a development package for tests, but the gateway uses it, too.
     const used = ['lru-cache'];
     expect(packages.filter((name) => name in devDependencies && !used.includes(name))).toEqual([]);
     expect(packages).toEqual(expect.arrayContaining(['mongodb', 'kafkajs', 'koa', 'pino']));
@@ -184,7 +184,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(lacking).toEqual([]);
   });
 
-  /** Switches that a test may set, and leases that are too short for a live platform. */
+  /** Test settings, and leases that are too short for a production platform. */
   const switches: Record<string, ConfigSpec> = {
     billing: billingConfig,
     communication: communicationConfig,
@@ -196,7 +196,7 @@ describeUnless(missing, 'the image of all processes', () => {
     updates: updatesConfig,
   };
 
-  it('knows the switches of each service', () => {
+  it('knows the test settings of each service', () => {
     const services = stagedWorkspaces(root, 'platform')
       .filter((place) => existsSync(join(app, place, 'src/config.ts')) && place !== 'gateway')
       .filter((place) => existsSync(join(app, place, 'src/definition.ts')))
@@ -204,7 +204,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(Object.keys(switches).sort()).toEqual(services.sort());
   });
 
-  it('has an entry for each process, which starts and names a wrong setting', async () => {
+  it('has an entry for each process; the process starts and names an invalid setting', async () => {
     const entries = files.filter((file) => /^(gateway|services\/[^/]+)\/src\/main\.ts$/.test(file));
     expect(entries).toEqual(
       expect.arrayContaining(
@@ -237,7 +237,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(help).toEqual({ code: 0, output: expect.stringContaining('Usage: ctl') });
   });
 
-  it.each(Object.keys(switches))('%s refuses short leases in production', async (name) => {
+  it.each(Object.keys(switches))('%s rejects short leases in production', async (name) => {
     const entry = `services/${name}/src/main.ts`;
     const first = await runStaged(one, [entry], { ...stores, KAFKA_SESSION_TIMEOUT_MS: '5999' });
     expect(first).toEqual({ code: 2, output: expect.stringContaining('KAFKA_SESSION_TIMEOUT_MS') });
@@ -253,7 +253,7 @@ describeUnless(missing, 'the image of all processes', () => {
     for (const [key] of own) expect(short.output).toContain(key);
   });
 
-  it('device-link without an address for other instances is refused in production', async () => {
+  it('device-link without an address for other instances is rejected in production', async () => {
     const { code, output } = await runStaged(one, ['services/device-link/src/main.ts'], stores);
     expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining('ADVERTISE_ADDRESS') });
   });
@@ -284,7 +284,7 @@ describeUnless(missing, 'the image of all processes', () => {
   });
 
   // protects against supply/image
-  it('has no shell and no program but Node, and nothing that its user may write', () => {
+  it('has no shell, no program except Node, and no files that its user may write', () => {
     expect([...inside.keys()].filter((path) => shells.test(path))).toEqual([]);
     const programs = [...inside.values()].filter(
       ({ path, type }) => type !== 'directory' && /^(usr\/(local\/)?)?s?bin\//.test(path),
@@ -294,7 +294,7 @@ describeUnless(missing, 'the image of all processes', () => {
     expect(writable.map(({ path }) => path)).toEqual(['tmp']);
   });
 
-  /** Runs a program of the image, on its files alone, as its user and in its environment. */
+  /** Runs a program of the image, on its files only, as its user and in its environment. */
   const inImage = (...args: string[]) => {
     const folder = join(work, 'root');
     if (!existsSync(folder)) unpack(inside, folder);
@@ -333,7 +333,7 @@ describeUnless(missing, 'the image of all processes', () => {
     }
   });
 
-  it('names its own files in stack traces, not those of where it was staged', () => {
+  it('names its own files in stack traces, not files of the staging folder', () => {
     const stripped = [...inside.values()].filter(
       ({ path, type }) => type === 'file' && path.startsWith(`app/${compileCacheFolder}/`),
     );
@@ -345,7 +345,7 @@ describeUnless(missing, 'the image of all processes', () => {
   });
 
   // protects against supply/image-content
-  it('has a bill of materials, in it and beside it, of packages, Node and the base', () => {
+  it('has a bill of materials, inside and next to the image, of packages, Node and the base', () => {
     const beside = readFileSync(made[0]?.sbom ?? '');
     expect(inside.get('app/sbom.cdx.json')?.data.equals(beside)).toBe(true);
     const bill = JSON.parse(beside.toString());
@@ -392,7 +392,7 @@ function unpack(files: Map<string, TarEntry>, folder: string): void {
 }
 
 describeUnless(missing, 'the image for tests', () => {
-  it('has the simulators, the trial issuer and standalone, and still no tests', async () => {
+  it('has the simulators, the trial issuer and standalone, but no tests', async () => {
     const paths = [...contents(readImage((await keptImage(settingsOf('test'))).archive)).keys()];
     for (const file of [
       'services/demo/src/headset/headset.ts',
@@ -424,21 +424,21 @@ describeUnless(missing, 'the image for development', () => {
     });
   const archived = (path: string, text: string): Buffer =>
     writeTar([{ path, type: 'file', mode: 0o644, data: Buffer.from(text), target: '' }]);
-  // What Skaffold runs in a pod.
+  // The command that Skaffold runs in a pod.
   const unpacked = (into: string, archive: Buffer) =>
     runProgram('tar', ['xmf', '-', '-C', into, '--no-same-owner'], archive);
 
-  it('is the one for tests with tar and rm', () => {
+  it('is the test image with tar and rm', () => {
     expect(existsSync(join(app, 'services/standalone/src/issuer-main.ts'))).toBe(true);
     for (const name of ['tar', 'rm']) {
       const first = readFileSync(join(folder, 'node/local/bin', name), 'utf8').split('\n')[0];
       expect(first).toBe('#!/usr/local/bin/node');
-      // A program that may be run, also without its image's own owner.
+      // Executable programs, also for other users than the image's owner.
       expect(statSync(join(folder, 'node/local/bin', name)).mode & 0o111).toBe(0o111);
     }
   });
 
-  it('takes changed and new files in place, so that whoever watches a file sees its change', () => {
+  it('writes changed and new files in place, so that file watches see the change', () => {
     const into = join(work, 'pod');
     mkdirSync(join(into, 'app/services'), { recursive: true });
     const file = join(into, 'app/services/a.ts');
@@ -453,7 +453,7 @@ describeUnless(missing, 'the image for development', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('refuses what it does not do, and says so', () => {
+  it('rejects unsupported options with a message', () => {
     const made = runProgram('tar', ['cf', '-', '/app']);
     expect(made.status).toBe(2);
     expect(made.stderr).toContain('tar: unpacks standard input only');
@@ -499,7 +499,7 @@ describeUnless(missing ?? noSite, "the site's image", () => {
     }
   });
 
-  it('has the same base, Node and user, and no platform', () => {
+  it('has the same base, Node and user, without the platform', () => {
     expect(image.config).toMatchObject({
       User: '65532:65532',
       Entrypoint: ['/usr/local/bin/node', '--max-semi-space-size=1'],

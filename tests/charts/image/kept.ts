@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { type Made, makeImage, readSettings, root, type Settings } from '../../../charts/image/make.ts';
 import { treeOf } from '../../support/sources.ts';
 
-/** What an image is made of. */
+/** The sources of an image. */
 const sources = ['package.json', 'package-lock.json', 'proto', 'gateway', 'services', 'charts/image'];
 
-/** A text that changes with the sources; undefined where git does not know them, or not as they are. */
+/** A text that changes with the sources; undefined if git does not track them, or if they are changed. */
 function sourcesKey(): string | undefined {
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' });
@@ -26,7 +26,7 @@ function sourcesKey(): string | undefined {
 /** The platform's image, the same with simulators and trial issuer, or the platform's of an earlier commit. */
 export type Which = 'platform' | 'test' | { readonly commit: string; readonly secondsSince1970: number };
 
-/** Settings of the one archive of each kind that is kept, where all tests look for it. */
+/** Settings of the single cached archive of each kind, which all tests share. */
 export function settingsOf(which: Which): Settings {
   const today = sourcesKey() ?? `changed-${randomBytes(4).toString('hex')}`;
   const settings = (name: string, env: Record<string, string>) =>
@@ -35,7 +35,7 @@ export function settingsOf(which: Which): Settings {
   if (which === 'test') return settings(which, { TAG: today, TEST: '1' });
   const { commit, secondsSince1970 } = which;
   return settings('before', {
-    // An earlier commit's sources are staged by today's script.
+    // Today's script stages the sources of an earlier commit.
     TAG: `${commit.slice(0, 12)}-staged-by-${today}`,
     SOURCE: treeOf(commit),
     REVISION: commit,
@@ -43,11 +43,11 @@ export function settingsOf(which: Which): Settings {
   });
 }
 
-/** The kept archive of these settings; made where there is none. */
+/** The cached archive for these settings; created if missing. */
 export async function keptImage(settings: Settings): Promise<Made> {
-  const told = `${settings.out}.json`;
-  if (existsSync(told) && existsSync(settings.out)) {
-    const kept = JSON.parse(readFileSync(told, 'utf8'));
+  const record = `${settings.out}.json`;
+  if (existsSync(record) && existsSync(settings.out)) {
+    const kept = JSON.parse(readFileSync(record, 'utf8'));
     if (kept.reference === settings.reference) return { ...kept, archive: settings.out };
   }
   return makeImage(settings, () => {});

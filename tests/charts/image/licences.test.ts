@@ -63,7 +63,7 @@ describe("the bill of materials names the licences of Debian's packages", () => 
     );
   }
 
-  it('by the short names of copyright files, also of a package whose folder is a link; else NOASSERTION', async () => {
+  it('by the short names of copyright files, also of a package with a linked folder; else NOASSERTION', async () => {
     const packages = ['readable', 'linked', 'prose', 'without', 'empty'].map(record);
     const entries = [
       ...packages,
@@ -81,7 +81,7 @@ describe("the bill of materials names the licences of Debian's packages", () => 
     expect(await licencesIn(entries.toReversed())).toEqual(found);
   });
 
-  it('a link that leads to itself ends', async () => {
+  it('a link to itself causes no endless loop', async () => {
     const round = [record('round'), link('usr/share/doc/round', 'round')];
     expect(await licencesIn(round)).toEqual({ round: ['NOASSERTION'] });
   });

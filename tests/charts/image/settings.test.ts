@@ -27,12 +27,12 @@ describe('settings of make image', () => {
     expect(readSettings({ SOURCE: folder, ...env })).toMatchObject({ reference, kind });
   });
 
-  it('an archive lies where OUT says, else in the cache under the image’s name', () => {
+  it('OUT is the path of the archive; default: in the cache, under the image’s name', () => {
     expect(readSettings({ SOURCE: folder, OUT: join(folder, 'a.tar') }).out).toBe(join(folder, 'a.tar'));
     expect(readSettings({ SOURCE: folder }).out).toBe(join(root, '.cache/image/headset-cloud-1.2.3.tar'));
   });
 
-  it('the time is that of SOURCE_DATE_EPOCH, and of no repository around the sources', () => {
+  it('SOURCE_DATE_EPOCH sets the time, not a repository around the sources', () => {
     const { version } = readSettings({ SOURCE: folder, SOURCE_DATE_EPOCH: '86400' });
     expect(version).toEqual({ version: '1.2.3', revision: '', date: '1970-01-02T00:00:00.000Z' });
     const inside = join(root, '.cache', 'image-settings-test');
@@ -54,7 +54,7 @@ describe('settings of make image', () => {
     expect(() => readSettings({ SOURCE: folder, ...env })).toThrow(message);
   });
 
-  it('without docker and buildah it says what to install', () => {
+  it('without docker and buildah the error names the programs to install', () => {
     const path = process.env['PATH'];
     process.env['PATH'] = folder;
     try {
@@ -65,7 +65,7 @@ describe('settings of make image', () => {
   });
 });
 
-describe('an image in its one form', () => {
+describe('a normalised image', () => {
   const folder = (path: string): TarEntry => ({
     ...{ path, type: 'directory', mode: 0o755, data: Buffer.alloc(0), target: '' },
   });
@@ -82,7 +82,7 @@ describe('an image in its one form', () => {
   });
   const then = '2026-01-01T00:00:00.000Z';
 
-  it('is the same whether a builder repeats folders, adds empty layers or notes, or not', () => {
+  it('does not depend on repeated folders, empty layers or labels of a builder', () => {
     const plain = image([[folder('app'), file('app/x'), file('usr/c')], [file('app/y')]]);
     const noted = image(
       [
@@ -102,7 +102,7 @@ describe('an image in its one form', () => {
     );
   });
 
-  it('leaves the layers of the base byte for byte', () => {
+  it('keeps the layers of the base unchanged', () => {
     expect(normalisedImage(image([]), 1, then).layers).toEqual([base]);
   });
 });

@@ -12,7 +12,7 @@ export function filesBelow(folder: string): string[] {
     .sort();
 }
 
-/** What images cannot be made without here; undefined if nothing is missing. */
+/** Missing tools for making images; undefined if nothing is missing. */
 export function missingForImages(): string | undefined {
   if (!findProgram('buildah')) {
     if (!findProgram('docker')) return 'buildah, docker not on PATH: one of them builds images';
@@ -26,6 +26,6 @@ export function missingForImages(): string | undefined {
 
 export const settingsFor = (env: Record<string, string>) => readSettings({ TAG: 'test', ...env });
 
-/** Names that an image without a shell has none of. */
+/** Names of programs that an image without a shell must not contain. */
 export const shells =
   /(^|\/)(a|ba|da|k|z|c|tc|fi)?sh$|(^|\/)(busybox|toybox|perl[\d.]*|python[\d.]*|awk|mawk|env)$/;

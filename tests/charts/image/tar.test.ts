@@ -29,7 +29,7 @@ describe('tar archives', () => {
   });
 
   it.each(['gnu', 'pax', 'ustar'])(
-    'of GNU tar (%s) are read, and what is written is read by it',
+    'of GNU tar (%s) can be read, and GNU tar reads the written archives',
     (format) => {
       const from = join(folder, format);
       const path = format === 'ustar' ? 'short/file' : long;
@@ -52,7 +52,7 @@ describe('tar archives', () => {
     },
   );
 
-  it('have the same bytes whatever order, times, owners and extra permissions the files had', () => {
+  it('have the same bytes for any order, times, owners and extra permissions of the files', () => {
     const make = (name: string, reversed: boolean) => {
       const from = join(folder, name);
       mkdirSync(join(from, 'b'), { recursive: true, mode: reversed ? 0o700 : 0o775 });
@@ -67,7 +67,7 @@ describe('tar archives', () => {
     expect(make('one', false).equals(make('two', true))).toBe(true);
   });
 
-  it('that are cut off are refused', () => {
+  it('that are truncated are rejected', () => {
     const whole = writeTar([entry('big', { data: Buffer.alloc(4096, 1) })]);
     expect(() => readTar(whole.subarray(0, 2048))).toThrow('cut off');
   });

@@ -10,13 +10,13 @@ import { type Document, MongoClient } from 'mongodb';
 
 /** Backups of a platform's stored state, and what follows on a restore. */
 export interface Backups {
-  /** Keeps the state of these services' databases as it is now; the embedded stack keeps all of it. */
+  /** Saves the current state of these services' databases; the embedded stack always saves all databases. */
   save(services: readonly ServiceName[]): Promise<void>;
   /** Ends all services. */
   stopAll(): Promise<void>;
-  /** Puts the saved state in the place of the present one, while no service runs. */
+  /** Replaces the current state by the saved state, while no service runs. */
   restore(): Promise<void>;
-  /** Removes all topics and all that consumers have read; only the real stack can. */
+  /** Removes all topics and all consumer offsets; on the real stack only. */
   loseLog(): Promise<void>;
   startAll(): Promise<void>;
   /** The command `raise` with these arguments; not started. */

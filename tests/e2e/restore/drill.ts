@@ -21,21 +21,21 @@ import { type Backups, createBackups } from './backups.ts';
 export interface Integrator {
   readonly applicationId: string;
   readonly server: IntegratorServer;
-  /** The body of an answer with the status 200 or 201; throws for another one. */
+  /** Makes a call and returns the answer's body; throws for a status other than 200 and 201. */
   call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
   status(method: string, path: string, body?: unknown): Promise<number>;
-  /** Makes a transaction; its id is noted in `given`. */
+  /** Creates a transaction; stores its id in `given`. */
   make(method: string, path: string, body?: unknown): Promise<number>;
   command(device: HeadsetKeyFile): Promise<number>;
   activate(device: HeadsetKeyFile): Promise<number>;
   state(transactionId: number): Promise<unknown>;
-  /** Resolves with the body of the callback that ends it. */
+  /** Resolves with the body of the callback that ends the transaction. */
   ended(transactionId: number): Promise<Record<string, unknown>>;
-  /** The texts that apps on headsets sent it. */
+  /** The texts that apps on headsets sent to the application. */
   customData(): string[];
 }
 
-/** A platform of its own with two integrators, whose headsets remember what they did. */
+/** A separate platform with two integrators. Their headsets remember the effects of commands. */
 export interface Drill {
   readonly stack: Stack;
   readonly admin: Admin;
@@ -43,11 +43,11 @@ export interface Drill {
   readonly first: Integrator;
   readonly second: Integrator;
   readonly devices: readonly HeadsetKeyFile[];
-  /** Transaction ids in the order in which they were given. */
+  /** Transaction ids in the order in which they were issued. */
   readonly given: number[];
-  /** The headset of a device, with the state that it had when it was last closed; connected. */
+  /** The connected headset of a device, with its state at its last close. */
   connect(device: HeadsetKeyFile): Promise<Headset>;
-  /** The highest session epoch that the headset of a device was told. */
+  /** The highest session epoch that the headset of a device received. */
   sessionsOf(device: HeadsetKeyFile): number;
   close(): Promise<void>;
 }

@@ -2,14 +2,14 @@ import type { Mutation } from '../../faults/inside/environment.ts';
 import { listeners } from './all.ts';
 import { type Options, run } from './run.ts';
 
-/** A safeguard that is left out, and what a listener must find then. */
-interface Sabotage extends Mutation {
+/** A safeguard that is removed from the source, and the failure that a listener must report then. */
+interface RemovedSafeguard extends Mutation {
   readonly name: string;
   readonly listener: string;
   readonly finds: RegExp;
 }
 
-export const sabotages: readonly Sabotage[] = [
+export const removedSafeguards: readonly RemovedSafeguard[] = [
   {
     name: 'tokens without their signature',
     listener: 'tokens',
@@ -60,12 +60,12 @@ export const sabotages: readonly Sabotage[] = [
   },
 ];
 
-/** Runs each listener on a platform without a safeguard; returns the names of those that found nothing. */
-export async function showThatItCanFail(
+/** Runs each listener on a platform without a safeguard; returns the names of the undetected removals. */
+export async function undetectedRemovals(
   options: Omit<Options, 'listeners' | 'mutations'>,
 ): Promise<string[]> {
-  const blind: string[] = [];
-  for (const { name, listener, finds, ...mutation } of sabotages) {
+  const undetected: string[] = [];
+  for (const { name, listener, finds, ...mutation } of removedSafeguards) {
     const failures = await run({
       ...options,
       listeners: listeners.filter((one) => one.name === listener),
@@ -74,7 +74,7 @@ export async function showThatItCanFail(
     });
     const found = failures.some((failure) => finds.test(failure));
     options.say(`${found ? 'found' : 'NOT FOUND'}: ${name} (${listener})`);
-    if (!found) blind.push(name);
+    if (!found) undetected.push(name);
   }
-  return blind;
+  return undetected;
 }

@@ -1,18 +1,18 @@
 import { connect } from 'node:net';
-import { longestMs } from './judge.ts';
+import { longestMs } from './check.ts';
 import type { Outcome } from './listener.ts';
 
-/** The first answer on a connection of its own. */
+/** The first answer on a new connection. */
 export interface RawAnswer {
-  /** Undefined: the connection ended, or the time did, before an answer began. */
+  /** Undefined: the connection ended, or the time limit passed, before an answer began. */
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
 /**
- * Writes the pieces as they are, and returns the first answer that is not 100. `end`: says afterwards that
- * nothing more will come. `waitMs`: how long the answer may take.
+ * Writes the pieces unchanged, and returns the first answer other than 100. `end`: closes this side afterwards.
+ * `waitMs`: time limit for the answer.
  */
 export function exchange(
   origin: string,
@@ -28,7 +28,7 @@ export function exchange(
       if (isOver) return;
       isOver = true;
       clearTimeout(late);
-      // A reset leaves no port behind that waits.
+      // A reset leaves no port in TIME_WAIT.
       socket.resetAndDestroy();
       resolve(read(Buffer.concat(received)).answer);
     };
@@ -46,23 +46,23 @@ export function exchange(
   });
 }
 
-/** A request's head; a text is sent as Latin-1, so that every byte can stand in it. */
+/** A request's head; a text is sent as Latin-1, so that it can contain every byte. */
 export function head(method: string, path: string, headers: readonly (readonly [string, string])[]): Buffer {
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines}\r\n`, 'latin1');
 }
 
-/** What the judge needs of an answer. */
+/** The fields of an answer that the checks use. */
 export function answered(answer: RawAnswer): Pick<Outcome, 'status' | 'retryAfter' | 'kind'> {
   const { status, headers } = answer;
   return { status, retryAfter: headers['retry-after'], kind: String(status ?? 'no answer') };
 }
 
-/** What no answer may tell, and what form a refusal has. */
+/** Checks an answer for leaked internals, and a rejection for its form. */
 export function strange({ status, headers, body }: RawAnswer, method = ''): string | undefined {
   const text = body.toString('utf8');
   if (/node_modules|\.ts:\d+|\bat [\w.]+ \(|\/(?:home|root|tmp|work)\//.test(text)) {
-    return `the answer tells how the inside looks: ${text.slice(0, 300)}`;
+    return `the answer reveals internals: ${text.slice(0, 300)}`;
   }
   if (
     status === undefined ||
@@ -97,12 +97,12 @@ function read(bytes: Buffer): { answer: RawAnswer; isWhole: boolean } {
     return { answer: { status, headers, body: whole ?? rest }, isWhole: whole !== undefined };
   }
   const isWhole = status === 204 || status === 304 || rest.length >= length;
-  // What follows is the answer to something else.
+  // The bytes behind it belong to another answer.
   const body = Number.isNaN(length) ? rest : rest.subarray(0, length);
   return { answer: { status, headers, body }, isWhole };
 }
 
-/** Undefined: the last chunk has not come. */
+/** Undefined: the last chunk is missing. */
 function ofChunks(bytes: Buffer): Buffer | undefined {
   const parts: Buffer[] = [];
   for (let at = 0; ; ) {

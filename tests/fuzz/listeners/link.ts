@@ -22,13 +22,13 @@ export const hello = (more: object = {}): Body => ({
 });
 
 const lastRequest = 2n ** 64n - 2n;
-/** Asks for an address with a ticket that is none: answered at once by a refusal, and nothing changes. */
+/** Requests a URL with an invalid ticket: the rejection comes at once, and nothing changes. */
 export const sentinel = encode({
   case: 'urlRequest',
   value: { requestId: lastRequest, about: { case: 'downloadTicket', value: Buffer.from('none') } },
 });
 
-/** A message with its prefix of gRPC. */
+/** A message with gRPC's prefix. */
 export function frame(message: Buffer, flag = 0, length = message.length): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(flag);
@@ -44,27 +44,27 @@ export const rightHeaders = (device: HeadsetKeyFile): Record<string, string> => 
   authorization: authorizationOf(device),
 });
 
-/** How a stream came to its end, or to what was waited for. */
+/** How a stream ended, or reached the expected state. */
 export interface StreamEnd {
-  /** Status of HTTP; undefined: none came. */
+  /** HTTP status; undefined: none arrived. */
   readonly http: number | undefined;
-  /** Status of gRPC; undefined: none came. */
+  /** gRPC status; undefined: none arrived. */
   readonly grpc: number | undefined;
   readonly message: string;
-  /** The answer to the sentinel came. */
+  /** The answer to the sentinel arrived. */
   readonly isAlive: boolean;
   readonly isClosed: boolean;
 }
 
-/** A stream by bare HTTP/2 on a connection of its own. */
+/** A stream on bare HTTP/2 on a separate connection. */
 export interface Link {
   readonly stream: ClientHttp2Stream;
-  /** Resolves when the stream has ended, when the answer to the sentinel has come, or after `ms`. */
+  /** Resolves when the stream has ended, when the answer to the sentinel has arrived, or after `ms`. */
   over(ms: number): Promise<StreamEnd>;
   close(): void;
 }
 
-/** Throws where Node itself refuses to send such headers. */
+/** Throws if Node itself rejects such headers. */
 export function openLink(address: string, headers: OutgoingHttpHeaders): Link {
   const connection = connect(`http://${address}`);
   connection.on('error', () => {});
@@ -122,15 +122,15 @@ export function openLink(address: string, headers: OutgoingHttpHeaders): Link {
       return { http, grpc, message, isAlive, isClosed };
     },
     close() {
-      // On the way to the other side there is a reset, not a connection that waits.
+      // A reset leaves no connection open at the peer.
       connection.destroy();
     },
   };
 }
 
-/** Statuses that say that the fault is the server's, and nothing of what it is. */
+/** Statuses that blame the server without a specific reason. */
 const serversFault: readonly number[] = [status.UNKNOWN, status.INTERNAL, status.DATA_LOSS];
-/** INTERNAL is what gRPC demands for these: a time limit or a compression that it does not know. */
+/** gRPC requires INTERNAL for these: an unknown time limit or compression. */
 const asDemanded = /^Invalid grpc-timeout|ompress|encoding/;
 
 /** A status that no headset may be able to cause. */

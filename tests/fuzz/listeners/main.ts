@@ -1,13 +1,13 @@
 import { realStackMissing } from '@headset-cloud/demo/stack/backing.ts';
 import { listeners } from './all.ts';
-import { showThatItCanFail } from './can-fail.ts';
+import { undetectedRemovals } from './can-fail.ts';
 import { run } from './run.ts';
 
 /**
- * Fuzz test of the platform's listeners: what is right, changed by a seed, is sent to all of them at the same time.
- * Each answer is judged by itself; afterwards the processes, their memory and logs, and that nothing was written.
- * STACK=embedded|real, SECONDS (10), SEED (drawn and printed), LISTENER (one of them), ONLY=n (one case of that listener),
- * CAN_FAIL=1 (each listener on a platform without a safeguard, which it must find).
+ * Fuzz test of the platform's listeners: valid input, mutated by a seed, is sent to all of them at the same time.
+ * Each answer is checked; afterwards the processes, their memory and logs, and that nothing was written.
+ * STACK=embedded|real, SECONDS (10), SEED (random and printed), LISTENER (one of them), ONLY=n (one case of that
+ * listener), CAN_FAIL=1 (each listener on a platform without a safeguard, which it must detect).
  */
 const kind = process.env['STACK'] === 'real' ? 'real' : 'embedded';
 const seed = Number(process.env['SEED'] || Date.now() % 1_000_000_000);
@@ -16,14 +16,14 @@ const only = process.env['ONLY'] ? Number(process.env['ONLY']) : undefined;
 const wanted = process.env['LISTENER'];
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-// The platform's processes end with this one.
+// The platform's processes end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 async function main(): Promise<number> {
   const chosen = listeners.filter(({ name }) => !wanted || name === wanted);
   const names = listeners.map(({ name }) => name).join(', ');
   if (chosen.length === 0) throw new Error(`LISTENER is none of packages, ${names}.`);
-  if (only !== undefined && !wanted) throw new Error('ONLY needs the LISTENER whose case it is.');
+  if (only !== undefined && !wanted) throw new Error('ONLY requires LISTENER.');
   const missing = kind === 'real' ? realStackMissing() : undefined;
   if (missing !== undefined) {
     say(`The real stack cannot run here: ${missing}`);
@@ -33,7 +33,7 @@ async function main(): Promise<number> {
   }
   say(`fuzz test of the listeners, ${kind} stack: ${seconds} s, SEED=${seed}`);
   const options = { kind, seconds, seed, only, say } as const;
-  if (process.env['CAN_FAIL']) return judged(await showThatItCanFail(options));
+  if (process.env['CAN_FAIL']) return finish(await undetectedRemovals(options));
   const failures = await run({ ...options, listeners: chosen });
   for (const failure of failures) say(failure);
   if (failures.length > 0) {
@@ -41,10 +41,10 @@ async function main(): Promise<number> {
       `again with: make fuzz STACK=${kind} SECONDS=${seconds} SEED=${seed}${wanted ? ` LISTENER=${wanted}` : ''}`,
     );
   }
-  return judged(failures);
+  return finish(failures);
 }
 
-function judged(failures: readonly string[]): number {
+function finish(failures: readonly string[]): number {
   say(failures.length > 0 ? '0 passed, 1 failed' : '1 passed, 0 failed');
   return failures.length > 0 ? 1 : 0;
 }

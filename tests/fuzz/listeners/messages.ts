@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Random } from '../../faults/random.ts';
 import { mutatedBytes } from './bytes.ts';
-import { longestMs } from './judge.ts';
+import { longestMs } from './check.ts';
 import {
   type Body,
   encode,
@@ -18,55 +18,60 @@ import { mutatedMessage } from './wire.ts';
 import { expected, spares } from './world.ts';
 
 /**
- * Messages of the headsets' stream: right ones whose fields are changed, in sessions of the spare application's
- * headsets, which name the watched application's transactions too. A session must continue or end as the headset's
- * own fault. What a headset may tell about itself and its own transactions may change.
+ * Messages of the headsets' stream: valid ones with changed fields, in sessions of the spare application's
+ * headsets, which also name the watched application's transactions. A session must continue or end with an error that
+ * blames the headset. The headset's own state and transactions may change.
  */
 // protects against headsets/protocol, headsets/hello, headsets/other-transaction, headsets/other-result, headsets/report-values
-export const messages = fuzz('changed messages end a session as the headset’s own fault, or are answered', {
-  name: 'messages',
-  atOnce: spares.messages.length,
-  async open({ stack, spare, watched }) {
-    const { transactions } = await expected(watched.api, 200, 'GET', '/transactions');
-    const foreign: bigint[] = transactions.map((one: { transactionId: number }) => BigInt(one.transactionId));
-    const own = await expected(spare.api, 200, 'GET', '/transactions');
-    const devices = spares.messages.map((i) => spare.devices[i]?.deviceId);
-    const ids: bigint[] = own.transactions
-      .filter((one: { deviceId: string }) => devices.includes(one.deviceId))
-      .map((one: { transactionId: number }) => BigInt(one.transactionId));
-    const mark = randomUUID();
-    return {
-      async one(random, lane) {
-        const device = spare.devices[spares.messages[lane] ?? -1];
-        if (!device) throw new Error('no device for this lane');
-        const all = [...foreign, ...ids];
-        const first = encode(hello(random.chance(0.5) ? fullHello(all, random) : {}));
-        const sent = [random.chance(0.15) ? changed(first, all, random) : first];
-        for (let left = random.pick([0, 1, 1, 2, 4, 8]); left > 0; left -= 1) {
-          const right = encode(random.pick(kinds)(random.pick(all), random));
-          sent.push(random.chance(0.5) ? changed(right, all, random) : right);
-        }
-        if (random.chance(0.2)) sent.push(...random.shuffled(sent).slice(0, 3));
-        sent.push(sentinel);
-        const link = openLink(stack.deviceLinkUrls[lane % stack.deviceLinkUrls.length] ?? '', {
-          ...rightHeaders(device),
-          'x-fuzz': mark,
-        });
-        for (const message of sent) link.stream.write(frame(message));
-        const end = await link.over(longestMs);
-        link.close();
-        const isAnswered = end.grpc !== undefined || end.isAlive || end.isClosed;
-        const wrong =
-          wrongStatus(end) ?? (isAnswered ? undefined : `neither an end nor an answer in ${longestMs} ms`);
-        return {
-          sent: Buffer.concat(sent.map((message) => frame(message))),
-          ...{ owed: false, kind: kindOf(end), status: end.http },
-          ...(wrong && { wrong }),
-        };
-      },
-    };
+export const messages = fuzz(
+  'changed messages end a session with an error that blames the headset, or are answered',
+  {
+    name: 'messages',
+    atOnce: spares.messages.length,
+    async open({ stack, spare, watched }) {
+      const { transactions } = await expected(watched.api, 200, 'GET', '/transactions');
+      const foreign: bigint[] = transactions.map((one: { transactionId: number }) =>
+        BigInt(one.transactionId),
+      );
+      const own = await expected(spare.api, 200, 'GET', '/transactions');
+      const devices = spares.messages.map((i) => spare.devices[i]?.deviceId);
+      const ids: bigint[] = own.transactions
+        .filter((one: { deviceId: string }) => devices.includes(one.deviceId))
+        .map((one: { transactionId: number }) => BigInt(one.transactionId));
+      const mark = randomUUID();
+      return {
+        async one(random, lane) {
+          const device = spare.devices[spares.messages[lane] ?? -1];
+          if (!device) throw new Error('no device for this lane');
+          const all = [...foreign, ...ids];
+          const first = encode(hello(random.chance(0.5) ? fullHello(all, random) : {}));
+          const sent = [random.chance(0.15) ? changed(first, all, random) : first];
+          for (let left = random.pick([0, 1, 1, 2, 4, 8]); left > 0; left -= 1) {
+            const right = encode(random.pick(kinds)(random.pick(all), random));
+            sent.push(random.chance(0.5) ? changed(right, all, random) : right);
+          }
+          if (random.chance(0.2)) sent.push(...random.shuffled(sent).slice(0, 3));
+          sent.push(sentinel);
+          const link = openLink(stack.deviceLinkUrls[lane % stack.deviceLinkUrls.length] ?? '', {
+            ...rightHeaders(device),
+            'x-fuzz': mark,
+          });
+          for (const message of sent) link.stream.write(frame(message));
+          const end = await link.over(longestMs);
+          link.close();
+          const isAnswered = end.grpc !== undefined || end.isAlive || end.isClosed;
+          const wrong =
+            wrongStatus(end) ?? (isAnswered ? undefined : `neither an end nor an answer in ${longestMs} ms`);
+          return {
+            sent: Buffer.concat(sent.map((message) => frame(message))),
+            ...{ expectsAnswer: false, kind: kindOf(end), status: end.http },
+            ...(wrong && { wrong }),
+          };
+        },
+      };
+    },
   },
-});
+);
 
 function changed(message: Buffer, ids: readonly bigint[], random: Random): Buffer {
   const bytes = mutatedMessage(message, ids, random);
@@ -104,7 +109,7 @@ const report = (body: ReportBody, random: Random): Body => ({
 });
 const bluetooth = { mode: 1, registered: true, name: 'a', alias: 'b', address: '00:00:5e:00:53:03' } as const;
 
-/** A right message of each kind. */
+/** A valid message of each kind. */
 const kinds: readonly ((transactionId: bigint, random: Random) => Body)[] = [
   (transactionId) => ({ case: 'ready', value: { transactionId } }),
   () => hello(),

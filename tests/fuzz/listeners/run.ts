@@ -1,7 +1,7 @@
 import type { StackKind } from '@headset-cloud/demo/stack/stack.ts';
 import type { Mutation } from '../../faults/inside/environment.ts';
 import { createRandom } from '../../faults/random.ts';
-import { isLimited, judgeCase, judgeGrowth, judgeListener, judgeLog, judgeUnchanged } from './judge.ts';
+import { checkCase, checkGrowth, checkListener, checkLog, checkUnchanged, isLimited } from './check.ts';
 import type { Listener, OpenListener } from './listener.ts';
 import { callBeside, held, settled, stillWorks, unchangeable } from './watch.ts';
 import { startWorld, type World } from './world.ts';
@@ -11,9 +11,9 @@ export interface Options {
   readonly listeners: readonly Listener[];
   readonly seconds: number;
   readonly seed: number;
-  /** The only case. */
+  /** Runs this case only. */
   readonly only?: number | undefined;
-  /** Safeguards of the platform that are left out. */
+  /** Safeguards that are removed from the platform. */
   readonly mutations?: readonly Mutation[];
   readonly say: (line: string) => void;
 }
@@ -26,17 +26,17 @@ interface Running {
   next: number;
 }
 
-/** Before the memory is looked at for the first time. */
+/** Time before the first measurement of memory. */
 const warmUpMs = 3000;
 const restMs = 1000;
-/** After a long run V8 gives memory back for some 20 s. */
+/** After a long run V8 releases memory for about 20 s. */
 const longQuietMs = 12_000;
-/** After so many the run ends. */
+/** The run ends after this many failures. */
 const mostFailures = 5;
 const mostShownBytes = 2048;
 const mebi = 1024 ** 2;
 
-/** Sends cases to all listeners at the same time; returns what is wrong. */
+/** Sends cases to all listeners at the same time; returns the problems. */
 export async function run(options: Options): Promise<string[]> {
   const failures: string[] = [];
   const world = await startWorld(
@@ -63,7 +63,7 @@ export async function run(options: Options): Promise<string[]> {
     });
     for (const [name, managed] of Object.entries(world.stack.processes)) {
       if (!managed.running) failures.push(`${name} has ended`);
-      failures.push(...judgeLog(name, managed.log()).slice(0, mostFailures));
+      failures.push(...checkLog(name, managed.log()).slice(0, mostFailures));
     }
   } finally {
     await world.stop();
@@ -84,7 +84,7 @@ async function runListeners(
   for (const { listener, open } of listeners) {
     failures.push(...((await open.atEnd?.()) ?? []).map((wrong) => `${listener.name}: ${wrong}`));
   }
-  failures.push(...judgeUnchanged(before, await unchangeable(world)));
+  failures.push(...checkUnchanged(before, await unchangeable(world)));
   await stillWorks(world);
 }
 
@@ -117,10 +117,10 @@ async function runCases(
   const { say } = options;
   for (const { listener, counts, limited } of listeners) {
     say(`${listener.name}: ${[...counts].map(([name, count]) => `${name} ${count}`).join(', ')}`);
-    failures.push(...judgeListener(counts, limited).map((wrong) => `${listener.name}: ${wrong}`));
+    failures.push(...checkListener(counts, limited).map((wrong) => `${listener.name}: ${wrong}`));
   }
   const of = (share: number) => Math.round(took[Math.floor(took.length * share)] ?? 0);
-  say(`${took.length} right calls beside: p50 ${of(0.5)} ms, p99 ${of(0.99)} ms`);
+  say(`${took.length} valid calls meanwhile: p50 ${of(0.5)} ms, p99 ${of(0.99)} ms`);
   for (const [name, { heap, resident, stoodStillMs }] of Object.entries(heldAfter)) {
     const grown = (now: number, then = 0) => `grew by ${((now - then) / mebi).toFixed(1)} MiB`;
     const then = heldBefore[name];
@@ -128,10 +128,10 @@ async function runCases(
       `${name}: heap ${grown(heap, then?.heap)}, resident ${grown(resident, then?.resident)}, event loop still for at most ${stoodStillMs} ms`,
     );
   }
-  failures.push(...new Set(beside.wrong), ...judgeGrowth(heldBefore, heldAfter));
+  failures.push(...new Set(beside.wrong), ...checkGrowth(heldBefore, heldAfter));
 }
 
-/** One case. Everything about it comes from the seed, the listener's name and its number. */
+/** Runs one case, which depends on the seed, the listener's name and the case's number only. */
 async function oneCase(
   running: Running,
   number: number,
@@ -145,7 +145,7 @@ async function oneCase(
   if (isLimited(outcome)) running.limited += 1;
   const shown = outcome.sent.subarray(0, mostShownBytes);
   if (only !== undefined) say(`${listener.name} ${number}: ${outcome.kind}\n${shown.toString('latin1')}`);
-  const wrong = judgeCase(outcome);
+  const wrong = checkCase(outcome);
   if (wrong === undefined) return;
   failures.push(
     `${listener.name} ${number}: ${wrong}\n  sent: ${shown.toString('hex')}\n` +

@@ -1,16 +1,16 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An integrator's server that keeps nothing but counts: how many callbacks each path got, and how they ended. */
+/** An integrator's server that stores only counters: number and outcome of callbacks by path. */
 export interface Sink {
   readonly origin: string;
   count(path: string): number;
-  /** Transactions whose success a path was told. */
+  /** Transactions whose success was sent to a path. */
   succeeded(path: string): ReadonlySet<number>;
   close(): Promise<void>;
 }
 
-/** Only the paths in `remembered` keep the transactions that succeeded, so that a long run does not grow. */
+/** Only the paths in `remembered` keep their successful transactions, so that a long run does not grow. */
 export async function startSink(remembered: readonly string[]): Promise<Sink> {
   const counts = new Map<string, number>();
   const succeeded = new Map(remembered.map((path) => [path, new Set<number>()]));

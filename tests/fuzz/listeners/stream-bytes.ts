@@ -18,15 +18,15 @@ import {
 import { fuzz, type Outcome } from './listener.ts';
 import { spares } from './world.ts';
 
-/** How long one waits for the end of what cannot be understood; the server may wait longer for the rest of it. */
+/** Time limit for the end of an invalid stream; the server may wait longer for the rest of it. */
 const patienceMs = 400;
 
 /**
- * Bytes of the headsets' stream: frames of gRPC and of HTTP/2, and what surrounds them, changed. The transport is
- * broken, so no answer is owed; what comes must be no fault of the server's.
+ * Bytes of the headsets' stream: changed gRPC and HTTP/2 frames, and the bytes around them. The transport is
+ * broken, so no answer is required; an answer must not be a server error.
  */
 // protects against headsets/protocol, headsets/large-message, headsets/bomb, headsets/log-disclosure
-export const streamBytes = fuzz('changed bytes of the headsets’ stream harm nobody but their sender', {
+export const streamBytes = fuzz('changed bytes of the headsets’ stream harm only their sender', {
   name: 'stream',
   atOnce: spares.bytes.length,
   async open({ stack, spare }) {
@@ -47,7 +47,7 @@ const right = () => [
   sentinel,
 ];
 
-/** Right HTTP/2 with wrong gRPC in it. */
+/** Valid HTTP/2 with invalid gRPC in it. */
 async function grpcCase(address: string, device: HeadsetKeyFile, random: Random): Promise<Outcome> {
   const headers = changedHeaders(rightHeaders(device), random);
   let bytes = Buffer.concat(right().map((message) => changedFrame(message, random)));
@@ -57,7 +57,7 @@ async function grpcCase(address: string, device: HeadsetKeyFile, random: Random)
   try {
     link = openLink(address, headers);
   } catch {
-    return { sent, owed: false, kind: 'not sent' };
+    return { sent, expectsAnswer: false, kind: 'not sent' };
   }
   for (const piece of pieces(bytes, random).slice(0, 300)) link.stream.write(piece);
   if (random.chance(0.3)) link.stream.end();
@@ -65,7 +65,7 @@ async function grpcCase(address: string, device: HeadsetKeyFile, random: Random)
   const end = await link.over(patienceMs);
   link.close();
   const wrong = wrongStatus(end);
-  return { sent, owed: false, kind: kindOf(end), status: end.http, ...(wrong && { wrong }) };
+  return { sent, expectsAnswer: false, kind: kindOf(end), status: end.http, ...(wrong && { wrong }) };
 }
 
 function changedFrame(message: Buffer, random: Random): Buffer {
@@ -139,19 +139,19 @@ function changedHeaders(headers: Record<string, string>, random: Random): Record
   };
 }
 
-/** A frame of HTTP/2, to be changed before it is written. */
+/** An HTTP/2 frame that is changed before it is written. */
 interface Frame {
   type: number;
   flags: number;
   stream: number;
   payload: Buffer;
-  /** In place of the payload's own length. */
+  /** Replaces the payload's own length. */
   length?: number;
 }
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
-/** Frames by hand on a bare connection. */
+/** Handmade frames on a bare connection. */
 async function rawCase(address: string, device: HeadsetKeyFile, random: Random): Promise<Outcome> {
   const frames = rightFrames(device);
   for (let left = random.pick([1, 1, 2, 3]); left > 0; left -= 1) changeFrames(frames, random);
@@ -178,10 +178,10 @@ async function rawCase(address: string, device: HeadsetKeyFile, random: Random):
         socket.write(piece);
     });
   });
-  return { sent: bytes, owed: false, kind: received > 0 ? 'frames came' : 'nothing came' };
+  return { sent: bytes, expectsAnswer: false, kind: received > 0 ? 'frames came' : 'nothing came' };
 }
 
-/** What a right client sends: settings, headers, three messages. */
+/** The frames of a valid client: settings, headers, three messages. */
 function rightFrames(device: HeadsetKeyFile): Frame[] {
   const headers = { ...rightHeaders(device), authorization: authorizationOf(device) };
   return [
@@ -197,7 +197,7 @@ function rightFrames(device: HeadsetKeyFile): Frame[] {
   ];
 }
 
-/** HPACK without a table: each field literally, pseudo fields first. */
+/** HPACK without a table: each field literal, pseudo-header fields first. */
 function headerBlock(headers: Record<string, string>): Buffer {
   const text = (value: string) => {
     const bytes = Buffer.from(value, 'latin1');
@@ -263,7 +263,7 @@ function changeFrames(frames: Frame[], random: Random): void {
       ]);
       return;
     case 4:
-      // HEADERS, or whatever it is, once more.
+      // One frame again.
       frames.splice(random.between(0, frames.length), 0, { ...one });
       return;
     case 5:
@@ -292,7 +292,7 @@ function changeFrames(frames: Frame[], random: Random): void {
       put(3, uint32(random.between(0, 20)), random.pick([0, 1, 3, 5]));
       return;
     case 12:
-      // CONTINUATION after headers that do not end, and none.
+      // HEADERS without END_HEADERS, so that CONTINUATION follows or is missing.
       if (one.type === 1) one.flags = 0;
       put(9, randomBytes(random.between(0, 50), random), 1, random.pick([0, 4]), random.pick([1, 20]));
       return;
@@ -300,14 +300,14 @@ function changeFrames(frames: Frame[], random: Random): void {
       put(7, Buffer.concat([uint32(1), uint32(random.between(0, 13)), Buffer.alloc(20, 'x')]), 0);
       return;
     default: {
-      // One DATA in many, of odd lengths.
+      // One DATA frame split into several of odd lengths.
       const parts = pieces(one.payload, random).map((payload): Frame => ({ ...one, payload }));
       frames.splice(at, 1, ...parts);
     }
   }
 }
 
-/** The beginning of a connection as other protocols have it. */
+/** Connection prefaces of other protocols. */
 const starts: readonly ((bytes: Buffer, random: Random) => Buffer)[] = [
   (_, random) => randomBytes(random.between(1, 500), random),
   (bytes) => bytes.subarray(preface.length),

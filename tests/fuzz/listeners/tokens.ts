@@ -15,12 +15,12 @@ import { fuzz } from './listener.ts';
 
 type Json = Record<string, unknown>;
 
-/** What a token is made of again. */
+/** Parts from which changed tokens are built. */
 interface Right {
   readonly token: string;
   readonly header: Json;
   readonly claims: Json;
-  /** The issuer's key, with which no token that this listener sends may be right. */
+  /** The issuer's key, with which no token of this listener may be valid. */
   readonly issuerKey: KeyObject;
   readonly foreignKey: KeyObject;
 }
@@ -32,11 +32,11 @@ const signed = (header: unknown, claims: unknown, key: KeyObject): string => {
   return `${text}.${sign('sha256', Buffer.from(text), key).toString('base64url')}`;
 };
 
-/** Access tokens: right ones changed anywhere. None may be accepted unless it is the right one, spelled otherwise. */
+/** Access tokens: valid ones changed at any place. None may be accepted, except the unchanged token in another spelling. */
 // protects against rest/token-none, rest/token-unsigned, rest/token-confusion, rest/token-foreign-key, rest/token-key-id
 // protects against rest/token-altered, rest/token-expired, rest/token-future, rest/token-issuer, rest/token-audience
 // protects against rest/token-client, rest/token-huge
-export const tokens = fuzz('no access token that was changed is accepted, whatever was changed', {
+export const tokens = fuzz('no changed access token is accepted', {
   name: 'tokens',
   atOnce: 4,
   async open({ stack, watched }) {
@@ -59,7 +59,7 @@ export const tokens = fuzz('no access token that was changed is accepted, whatev
           .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString('utf8')) as Json);
         const values = headerValues({ token, header, claims, issuerKey, foreignKey }, random);
         const isRight = mayBeRight(values[0] ?? '', token);
-        // One that may be right gets the answer to a call that changes nothing.
+        // A token that may be valid gets a call that changes nothing.
         const [method, path, body] =
           isRight || random.chance(0.5)
             ? (['GET', random.pick([app, on]), ''] as const)
@@ -81,13 +81,13 @@ export const tokens = fuzz('no access token that was changed is accepted, whatev
           status === undefined || status >= 500 || allowed.includes(status)
             ? strange(answer)
             : `${method} was answered with ${status}`;
-        return { sent, owed: true, ...answered(answer), ...(wrong && { wrong }) };
+        return { sent, expectsAnswer: true, ...answered(answer), ...(wrong && { wrong }) };
       },
     };
   },
 });
 
-/** True if the header names the right token, its signed bytes unchanged and its signature the same bytes. */
+/** True if the header contains the valid token, with the same signed bytes and the same signature bytes. */
 function mayBeRight(value: string, right: string): boolean {
   const token = value.replace(/^[ \t]*bearer +/i, '').trim();
   const cut = (text: string) => [text.slice(0, text.lastIndexOf('.')), text.slice(text.lastIndexOf('.') + 1)];
@@ -102,7 +102,7 @@ function headerValues(right: Right, random: Random): string[] {
   return [`Bearer ${random.pick(mutations)(right, random)}`];
 }
 
-/** The value of the header, not the token. Where there are two lines the right one is last. */
+/** Changes the header's value, not the token. If there are two lines, the valid one is last. */
 const schemes: readonly ((token: string, random: Random) => string[])[] = [
   (token) => [token],
   (token) => [`bearer ${token}`],
@@ -153,13 +153,13 @@ const mutations: readonly ((right: Right, random: Random) => string)[] = [
       ])
       .join('.');
   },
-  // Claims under the old signature.
+  // Other claims with the old signature.
   ({ token, claims }, random) =>
     token
       .split('.')
       .with(1, encode(changedClaims(claims, random)))
       .join('.'),
-  // The header under the old signature, without one, or under a key of one's own.
+  // Another header with the old signature, without one, or with a foreign key.
   ({ header, claims, token, foreignKey }, random) => {
     const changed = changedHeader(header, foreignKey, random);
     if (random.chance(0.3)) return token.split('.').with(0, encode(changed)).join('.');
@@ -183,9 +183,9 @@ const mutations: readonly ((right: Right, random: Random) => string)[] = [
       .update(text)
       .digest('base64url')}`;
   },
-  // What the issuer would sign for another service, another time or nobody.
+  // Claims for another service, another time or no client, signed by the issuer.
   ({ header, claims, issuerKey }, random) => signed(header, refusedClaims(claims, random), issuerKey),
-  // A header that must be refused though the signature is the issuer's.
+  // A header that must be rejected although the issuer signed it.
   ({ header, claims, issuerKey }, random) => {
     const bad = {
       ...header,
@@ -203,7 +203,7 @@ const mutations: readonly ((right: Right, random: Random) => string)[] = [
     };
     return signed(bad, claims, issuerKey);
   },
-  // Giant or nested.
+  // Very large or deeply nested.
   ({ token, header, claims, issuerKey }, random) => {
     const size = random.pick([5000, 7000, 9000, 15_000]);
     const padded = { ...claims, pad: 'x'.repeat(size), exp: 1 };
@@ -221,13 +221,13 @@ function changedClaims(claims: Json, random: Random): unknown {
   const name = random.pick([...Object.keys(claims), 'admin', '__proto__']);
   const value = random.pick<unknown>([null, true, -1, 1e300, {}, [], 'other', ...hostileTexts.slice(0, 20)]);
   const text = JSON.stringify({ ...claims, [name]: undefined });
-  // By hand, so that __proto__ is a name, and so that it may stand there twice.
+  // Built by hand, so that __proto__ is an ordinary name, possibly repeated.
   const changed = `${text.slice(0, -1)},${JSON.stringify(name)}:${JSON.stringify(value)}}`;
   return changed === JSON.stringify(claims) ? `${changed} ` : changed;
 }
 
 /**
- * Claims that no service may accept, whoever signed them. A client that belongs to no developer is not among them,
+ * Claims that no service may accept, with any signature. A client without a developer is not included,
  * because the specification answers it with 500.
  */
 function refusedClaims(claims: Json, random: Random): unknown {

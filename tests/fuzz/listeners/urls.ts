@@ -11,15 +11,15 @@ import { expected, spares, type World } from './world.ts';
 
 const name = 'com.example.fuzz';
 const type = 'application/vnd.android.package-archive';
-/** An address is valid for an hour; a long run asks for others before. Milliseconds. */
+/** A URL is valid for an hour; a long run renews it before. Milliseconds. */
 const renewedAfterMs = 1_800_000;
 
 /**
- * Signed URLs of uploads and downloads: path, method, type, length, range and body changed. What the signature does
- * not allow is refused; of the right file only its own bytes come; nothing is stored.
+ * Signed URLs of uploads and downloads: path, method, type, length, range and body changed. Requests that the signature
+ * does not allow are rejected; a valid URL returns only its own file's bytes; nothing is stored.
  */
 // protects against files/unsigned, files/url-changed, files/url-size, files/traversal
-export const urls = fuzz('changed signed URLs give nothing and store nothing', {
+export const urls = fuzz('changed signed URLs return nothing and store nothing', {
   name: 'urls',
   atOnce: 4,
   missing: ({ stack }) => (stack.kind === 'real' ? 'S3 serves the files of this stack' : undefined),
@@ -57,7 +57,7 @@ export const urls = fuzz('changed signed URLs give nothing and store nothing', {
     });
     let current = await addresses();
     let renewing: Promise<void> | undefined;
-    /** Right addresses that will still be right for a while. */
+    /** Valid URLs that stay valid for a while. */
     const valid = async () => {
       if (performance.now() - current.madeMs > renewedAfterMs) {
         renewing ??= addresses()
@@ -97,7 +97,7 @@ export const urls = fuzz('changed signed URLs give nothing and store nothing', {
             : ownBytes(answer, apk, request.method);
         return {
           sent: Buffer.concat(sent),
-          owed: request.isIntact,
+          expectsAnswer: request.isIntact,
           ...answered(answer),
           ...(wrong && { wrong }),
         };
@@ -119,13 +119,13 @@ export const urls = fuzz('changed signed URLs give nothing and store nothing', {
   },
 });
 
-/** An address for an upload by the spare application; its path. */
+/** Path of an upload URL of the spare application. */
 async function uploadPath({ spare }: World, version: string, fileSize: number): Promise<string> {
   const { urlList } = await expected(spare.api, 201, 'POST', '/apps', { package: name, version, fileSize });
   return new URL(urlList[0].uploadUrl).pathname;
 }
 
-/** The address that a headset gets for what was uploaded; its path. */
+/** Path of the headset's download URL for the uploaded file. */
 async function downloadPath({ stack, spare }: World): Promise<string> {
   const device = spare.devices[spares.urls];
   if (!device) throw new Error('no device for downloads');
@@ -205,7 +205,7 @@ interface Request {
   readonly isIntact: boolean;
 }
 
-/** Never the right one: of a right path something else is wrong. */
+/** A request that is never valid: with the valid path, another part is wrong. */
 function changedUpload(content: Buffer, isRight: boolean, random: Random): Request {
   const length = String(content.length);
   const own: Request = {
@@ -347,7 +347,7 @@ function changedDownload(random: Random): Request {
   return { method, headers: [['Range', range], ...more], body: Buffer.alloc(0), isIntact: true };
 }
 
-/** What is wrong with an answer that has the file or a part of it. */
+/** Returns the problem of an answer with the file or a part of it. */
 function ownBytes({ status, headers, body }: RawAnswer, file: Buffer, method: string): string | undefined {
   if (method === 'HEAD') return body.length > 0 ? 'HEAD was answered with a body' : undefined;
   if (method !== 'GET') return `${method} was answered with ${status}`;

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Headset } from '@headset-cloud/demo/headset/headset.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
-import { forOperators, type Held, longestMs } from './judge.ts';
+import { forOperators, type Held, longestMs } from './check.ts';
 import { expected, type World, watchedPath } from './world.ts';
 
-/** What the listeners must not change: all that the watched application has, and what is there in all. */
+/** Data that the listeners must not change: everything of the watched application, and the platform's totals. */
 export async function unchangeable({
   admin,
   watched,
@@ -46,7 +46,7 @@ export async function unchangeable({
   };
 }
 
-/** The watched application's transactions are published, so that they change no more without its headset. */
+/** Waits until the watched application's transactions are published, so that they do not change without their headset. */
 export async function settled({ watched }: World): Promise<void> {
   await waitFor('the transactions to be published', async () => {
     const { transactions } = await expected(watched.api, 200, 'GET', '/transactions');
@@ -54,7 +54,7 @@ export async function settled({ watched }: World): Promise<void> {
   });
 }
 
-/** The watched application's own headset comes, and all that waited for it succeeds. */
+/** Connects the watched application's headset; all its waiting transactions succeed. */
 export async function stillWorks(world: World): Promise<void> {
   const { watched, stack, sink } = world;
   const [identity] = watched.devices;
@@ -77,7 +77,7 @@ export async function stillWorks(world: World): Promise<void> {
   }
 }
 
-/** Calls the API beside the cases, every 100 ms, and tells how long the answers took. */
+/** Calls the API during the cases, every 100 ms, and returns the durations of the answers. */
 export function callBeside({ watched }: World): { wrong: string[]; stop(): Promise<number[]> } {
   const took: number[] = [];
   const wrong: string[] = [];
@@ -104,7 +104,7 @@ export function callBeside({ watched }: World): { wrong: string[]; stop(): Promi
   };
 }
 
-/** What each process of the platform holds after a collection of garbage. */
+/** Memory of each process of the platform after a garbage collection. */
 export async function held({
   stack,
   heldFolder,
@@ -115,7 +115,7 @@ export async function held({
     const file = join(heldFolder, `${managed.pid}.json`);
     rmSync(file, { force: true });
     managed.signal('SIGUSR2');
-    await waitFor(`what ${name} holds`, () => existsSync(file), { timeoutMs: 120_000 });
+    await waitFor(`the memory of ${name}`, () => existsSync(file), { timeoutMs: 120_000 });
     out[name] = JSON.parse(readFileSync(file, 'utf8'));
   }
   return out;

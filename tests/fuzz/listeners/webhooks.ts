@@ -7,11 +7,11 @@ import { fuzz } from './listener.ts';
 const printable = (bytes: Buffer) => bytes.toString('latin1').replaceAll(/[^\x21-\x7e]/g, '');
 
 /**
- * Sora's webhooks: right ones with secret, path or body changed. Without the secret of the endpoint in the path none
- * is accepted; with it, an event may change what is known of the spare application's channel, and nothing else.
+ * Sora's webhooks: valid ones with changed secret, path or body. Without the secret of the endpoint in the path none
+ * is accepted; with it, an event may change the spare application's channel, and nothing else.
  */
 // protects against sora/secret, sora/other-endpoint, sora/form, sora/path, sora/content
-export const webhooks = fuzz('changed webhooks are refused, or change nothing but their own channel', {
+export const webhooks = fuzz('changed webhooks are rejected, or change only their own channel', {
   name: 'webhooks',
   atOnce: 4,
   async open({ stack, spare, spareSora, watchedSora, watched }) {
@@ -60,7 +60,7 @@ export const webhooks = fuzz('changed webhooks are refused, or change nothing bu
         const wrong =
           isAccepted && what !== 'body' ? `accepted with another ${what}` : strange(answer, method);
         return {
-          ...{ sent: Buffer.concat(sent), owed: how.isIntact && method !== 'X' },
+          ...{ sent: Buffer.concat(sent), expectsAnswer: how.isIntact && method !== 'X' },
           ...answered(answer),
           ...(wrong && { wrong }),
         };
@@ -69,7 +69,7 @@ export const webhooks = fuzz('changed webhooks are refused, or change nothing bu
   },
 });
 
-/** True if the target names the right path: in absolute form (RFC 9112 3.2.2) or with a query, which nothing reads. */
+/** True if the target names the valid path: in absolute form (RFC 9112 3.2.2) or with an unused query. */
 function isSamePath(target: string, right: string): boolean {
   return target.replace(/^https?:\/\/[^/?#]+/i, '').split('?', 1)[0] === right;
 }
@@ -127,7 +127,7 @@ function otherPath(right: string, otherEndpoint: string, random: Random): string
   return path.startsWith('/') || path.startsWith('http') ? path : `/${path}`;
 }
 
-/** An event as Sora would send it. The same random numbers make the same one, up to what the world has. */
+/** An event as Sora would send it. The same random numbers make the same event, except for ids of the world. */
 function eventOf(channelId: string, deviceId: string, random: Random): Record<string, unknown> {
   const id = random.next().toString(36).slice(2);
   const connection = random.chance(0.1) ? `C${random.between(1, 5)}` : `C${id}`;

@@ -21,7 +21,7 @@ import { insideOf, type Mutation } from '../../faults/inside/environment.ts';
 import { withoutLimits } from '../../support/limits.ts';
 import { type Sink, startSink } from './sink.ts';
 
-/** An integrator's application with devices that are activated. */
+/** An integrator's application with activated devices. */
 export interface Tenant {
   readonly client: IssuerClient;
   readonly applicationId: string;
@@ -29,7 +29,7 @@ export interface Tenant {
   readonly devices: readonly HeadsetKeyFile[];
 }
 
-/** Where Sora's webhooks come from, and a channel of one application there. */
+/** An endpoint that sends Sora's webhooks, with a channel of one application. */
 export interface SoraEndpoint {
   readonly endpointId: string;
   readonly secret: string;
@@ -42,25 +42,25 @@ export interface World {
   readonly stack: Stack;
   readonly admin: Admin;
   readonly sink: Sink;
-  /** Nothing may change what this one has. */
+  /** The application that must not change. */
   readonly watched: Tenant;
   readonly watchedSora: SoraEndpoint;
-  /** What is sent may be right for this one, so its state may change. Its devices: see `spares`. */
+  /** The application that valid input may change. Its devices: see `spares`. */
   readonly spare: Tenant;
   readonly spareSora: SoraEndpoint;
-  /** The spare client's second application: without devices, so that its addresses are never called. */
+  /** The spare client's second application: without devices, so that its endpoints are never called. */
   readonly settingsOnly: string;
-  /** Folder where processes write what they hold (inside.ts). */
+  /** Folder into which processes write their memory figures (inside.ts). */
   readonly heldFolder: string;
   stop(): Promise<void>;
 }
 
-/** Which of the spare application's devices are whose. */
+/** Use of the spare application's devices by listener. */
 export const spares = { json: 0, urls: 1, messages: [2, 3, 4, 5], bytes: [6, 7, 8, 9] } as const;
 const spareDevices = 10;
 export const watchedPath = '/watched';
 
-/** `mutations`: safeguards of the platform that are left out; `quietMs`: see inside.ts. */
+/** `mutations`: safeguards that are removed from the platform; `quietMs`: see inside.ts. */
 export async function startWorld(
   kind: StackKind,
   mutations: readonly Mutation[] = [],
@@ -82,15 +82,15 @@ export async function startWorld(
   };
   try {
     const inside = pathToFileURL(join(import.meta.dirname, 'inside.ts')).href;
-    const sabotaged = mutations.length > 0 ? insideOf({ mutations }) : {};
-    const preloads = [`--import=${inside}`, sabotaged['NODE_OPTIONS']].filter(Boolean).join(' ');
+    const mutationEnv = mutations.length > 0 ? insideOf({ mutations }) : {};
+    const preloads = [`--import=${inside}`, mutationEnv['NODE_OPTIONS']].filter(Boolean).join(' ');
     const { LIMIT_DEVICE_UNPROCESSED: _, ...limits } = withoutLimits;
     stack = await startStack({
       ...{ kind, dataDir, clients },
       env: {
-        ...{ ...limits, ...sabotaged, NODE_OPTIONS: preloads, FUZZ_HELD: heldFolder },
+        ...{ ...limits, ...mutationEnv, NODE_OPTIONS: preloads, FUZZ_HELD: heldFolder },
         FUZZ_QUIET_MS: String(quietMs),
-        // The watched channel keeps its place as long as the longest run.
+        // The watched channel keeps its reservation during the longest run.
         COMMUNICATION_RESERVATION_MS: '86400000',
       },
     });
@@ -165,7 +165,7 @@ async function openTenant(
   return { client, applicationId, api, devices };
 }
 
-/** A call that must have this status; its body. */
+/** Makes a call that must have this status; returns its body. */
 export async function expected(api: ApiClient, status: number, method: string, path: string, body?: unknown) {
   const answer = await api.app(method, path, body);
   if (answer.status === status) return answer.body;

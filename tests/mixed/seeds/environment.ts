@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** What is removed from a process, as if it were older; this shows that the test can fail. */
+/** A part that is removed from a process, so that it behaves as an older version; proves that the test can fail. */
 export interface Seed {
   /** Path of an RPC: /package.Service/Method. */
   readonly rpc?: string;

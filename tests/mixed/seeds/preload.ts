@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url';
 import type { Seed } from './environment.ts';
 
 /**
- * Loaded into a process of the release before its own code: removes what an older version would not have. The
- * product contains no code for it.
+ * Loaded into a process of the release before its own code: removes parts that an older version would not
+ * have. The product contains no code for it.
  */
 const seed = JSON.parse(process.env['MIXED_SEED'] ?? '{}') as Seed & { root: string };
 

@@ -15,7 +15,7 @@ test.each([
   },
 );
 
-test('the single ones have each service in both roles', () => {
+test('the single configurations have each service in both roles', () => {
   expect(
     singleConfigurations()
       .map((of) => of.length)

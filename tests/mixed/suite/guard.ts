@@ -1,7 +1,7 @@
 type Add = (title: string, ...rest: unknown[]) => unknown;
 type Each = (...table: unknown[]) => Add;
 
-/** An `it` that skips each test whose title is not in the text of an earlier version of its file. */
+/** An `it` that skips a test if its title is not in the earlier version of its file. */
 export function guarded<It extends Pick<jest.It, 'skip' | 'each'>>(it: It, text: string): It {
   const plain = (source: string) => source.replaceAll('\\', '');
   const knows = (title: string) => plain(text).includes(plain(title));

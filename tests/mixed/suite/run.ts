@@ -41,15 +41,15 @@ export async function runSuite(release: string, of: Configuration, args: readonl
   });
   process.off('exit', stop);
   try {
-    const told = JSON.parse(readFileSync(report, 'utf8'));
-    const failed = told.numFailedTests + told.numRuntimeErrorTestSuites;
+    const results = JSON.parse(readFileSync(report, 'utf8'));
+    const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     return {
-      passed: told.numPassedTests,
+      passed: results.numPassedTests,
       failed: failed === 0 && code !== 0 ? 1 : failed,
-      skipped: told.numPendingTests + told.numTodoTests,
+      skipped: results.numPendingTests + results.numTodoTests,
     };
   } catch {
-    // It died before it could write the report.
+    // The process died before it wrote the report.
     return { passed: 0, failed: 1, skipped: 0 };
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -3,7 +3,7 @@ export interface Threat {
   /** Stable: listener and a short name, e.g. `rest/token-unsigned`. Tests name it: `// protects against rest/…`. */
   readonly id: string;
   readonly attack: string;
-  /** What keeps it out. */
+  /** The safeguard. */
   readonly guard: string;
 }
 

@@ -1,6 +1,6 @@
 import { type Line, lines } from './line.ts';
 
-/** What the specification of the API promises, section by section, in its own order. */
+/** Promises of the API's specification, section by section, in its order. */
 export const apiLines: readonly Line[] = [
   ...lines(
     'api/1',

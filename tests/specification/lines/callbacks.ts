@@ -1,6 +1,6 @@
 import { type Line, lines } from './line.ts';
 
-/** What the specification of the callbacks promises, section by section. */
+/** Promises of the callbacks' specification, section by section. */
 export const callbackLines: readonly Line[] = [
   ...lines(
     'cb/3',

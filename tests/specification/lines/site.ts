@@ -1,6 +1,6 @@
 import { type Line, lines } from './line.ts';
 
-/** What the specification of the documentation site promises. */
+/** Promises of the documentation site's specification. */
 export const siteLines: readonly Line[] = lines(
   'site',
   'Documentation site',
@@ -30,7 +30,7 @@ export const siteLines: readonly Line[] = lines(
   prefetch: skipped on slow connections and in data-saver mode
   unlisted: unlisted pages are excluded from search and navigation, visible only through the direct link
   draft: draft pages are not in the production build
-  version-banners: documentation versions are latest, unmaintained or unreleased, each told of
+  version-banners: documentation versions are latest, unmaintained or unreleased, each marked as such
   code-blocks: code can be copied and its lines wrapped
   breadcrumbs: breadcrumbs lead from the home page to the page
   paginators: previous and next follow the sidebar

@@ -2,9 +2,9 @@ import { createRunner } from 'jest-light-runner';
 import Tinypool from 'tinypool';
 
 /**
- * jest-light-runner 0.8.2 loses workers when the machine is slow. Each new worker asks once for its
- * configuration; the first answer goes to all workers that have a task, also to those that do not listen
- * yet, and what these ask later is not answered. So each task gets a channel of its own here.
+ * jest-light-runner 0.8.2 loses workers on a slow machine. Each new worker requests its configuration once. The first
+ * answer is sent to all workers with a task, also to workers that do not listen yet; their later requests get no answer.
+ * So each task gets a separate channel here.
  */
 const run = Tinypool.prototype.run;
 

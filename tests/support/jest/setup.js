@@ -2,8 +2,8 @@ import { writeSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
 /**
- * For jest-light-runner, which runs test files in bare Node.js: what they import from @jest/globals is
- * what the runner has made global.
+ * For jest-light-runner, which runs test files in plain Node.js: provides the runner's global functions as
+ * @jest/globals.
  */
 const names = [
   'afterAll',
@@ -25,7 +25,7 @@ registerHooks({
       : next(specifier, context),
 });
 
-// It ends the process, and the runner would only say that it has ended.
+// An uncaught exception ends the process, and the runner would report only the end.
 process.on('uncaughtExceptionMonitor', (error, origin) => {
   writeSync(2, `${origin}, perhaps of an earlier test file: ${error?.stack ?? error}\n`);
 });

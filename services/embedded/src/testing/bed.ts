@@ -16,40 +16,40 @@ import { createEmbeddedLog } from '../log.ts';
 import { createEmbeddedStore } from '../store.ts';
 import { type Disk, diskOf } from './disk.ts';
 
-/** What the tests of one service run on: its store and the log. */
+/** Store and log for the tests of one service. */
 export interface TestBed {
   readonly directory: string;
   readonly store: Store;
   readonly log: EventLog;
-  /** Silent, or as TEST_LOG says. */
+  /** Silent, or with the level of TEST_LOG. */
   readonly logger: Logger;
   /** The disk under the embedded store and log. */
   readonly disk: Disk;
-  /** How many documents queries have looked at so far; counted by the embedded store only. */
+  /** Number of documents that queries have examined so far; counted by the embedded store only. */
   documentsExamined(): number;
   /**
-   * What a host would give the service; `own` says what is special in the test. A write that `world` names rejects with
+   * The context that a host gives the service; `own` overrides parts of it. A write that `world` names rejects with
    * a CutOff.
    */
   context(
     own: Pick<SealingContext, 'channel'> & Partial<SealingContext>,
     world?: () => Crash,
   ): SealingContext;
-  /** Closes store and log; what is stored stays in the directory. */
+  /** Closes store and log; the stored data stays in the directory. */
   close(): Promise<void>;
-  /** Closes store and log, and removes what they stored. */
+  /** Closes store and log, and removes their data. */
   remove(): Promise<void>;
 }
 
-/** A MongoDB server on which the tests of some services run as well, where one is named. */
+/** A MongoDB server on which the tests of some services run as well, if set. */
 const mongoUri = process.env['MONGODB_URI'];
 
-/** For tests of what queries cost, which only the embedded store counts. */
+/** For tests of the cost of queries, which only the embedded store counts. */
 export const onEmbedded = mongoUri ? test.skip : test;
 
 /**
- * Opens the embedded store and log of a service in a directory, a new one where none is given.
- * `onMongo`: where MONGODB_URI names a server, the store is a database there, which `remove` empties.
+ * Opens the embedded store and log of a service in a directory, by default a new one.
+ * `onMongo`: if MONGODB_URI names a server, the store is a database there, which `remove` empties.
  */
 export function openTestBed(
   service: ServiceName,
@@ -99,7 +99,7 @@ export function openTestBed(
   };
 }
 
-/** Thrown where a process would have died. */
+/** Thrown instead of the death of a real process. */
 export class CutOff extends Error {}
 
 /** Ports of a service of which the write that `world` names rejects with a CutOff. */

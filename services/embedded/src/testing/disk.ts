@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { databaseFile } from '../database.ts';
 import { WalSync } from '../wal-sync.ts';
 
-/** The disk of an embedded database, whose syncs a test can delay. */
+/** The disk of an embedded database with syncs that a test can delay. */
 export interface Disk {
   /** For `openEmbeddedDatabase`. */
   readonly walSync: Pick<WalSync, 'sync' | 'close'>;
@@ -10,7 +10,7 @@ export interface Disk {
   hold(): void;
   /** Runs the syncs that wait, and from now on each one at once. */
   release(): void;
-  /** Number of syncs asked for since `hold`. */
+  /** Number of requested syncs since `hold`. */
   readonly asked: number;
 }
 

@@ -1,6 +1,6 @@
 import type { EmbeddedDatabase } from '../database.ts';
 
-/** Answers a write that succeeds, and whose transaction then cannot be committed. */
+/** Returns a write that succeeds but makes the commit of its transaction fail. */
 export function failingCommits(db: EmbeddedDatabase): () => Promise<unknown> {
   db.sql.exec(`
     PRAGMA foreign_keys = ON;

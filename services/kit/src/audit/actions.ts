@@ -1,6 +1,6 @@
 /**
- * The calls that leave an audit record, as records name them (`actionOf`). One that a later release drops stays here for
- * as long as records of it are kept (BILLING_KEEP_AUDIT_DAYS).
+ * The calls that store an audit record, by their names in the records (`actionOf`). The name of a removed call stays in
+ * this list until all its records have expired (BILLING_KEEP_AUDIT_DAYS).
  */
 export const auditActions: readonly string[] = [
   'billing.AddUsage',

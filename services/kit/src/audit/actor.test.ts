@@ -42,7 +42,7 @@ test('over gRPC the handler knows the actor; a call without one has the client t
   expect(seen[0]?.id).not.toBe(seen[1]?.id);
 });
 
-test('within a process too, and afterwards nobody is named', async () => {
+test('within a process too; after the call there is no actor', async () => {
   const channel = new LocalChannel();
   channel.register([binding]);
   await withActor(actor, () => createClient(BillingService, channel).getBill({ applicationId: 'app' }));
@@ -50,7 +50,7 @@ test('within a process too, and afterwards nobody is named', async () => {
   expect(currentActor()).toBeUndefined();
 });
 
-test('names that are too long are cut', () => {
+test('names that are too long are truncated', () => {
   const { target, fields } = recordOf(1, {
     ...{ target: 'x'.repeat(5000), fields: Array.from({ length: 500 }, () => 'y'.repeat(5000)) },
   });

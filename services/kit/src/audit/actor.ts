@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { create, type DescMethod, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { type Actor, ActorSchema } from '@headset-cloud/proto/common/v1/audit_pb.ts';
 
-/** The metadata under which an actor travels between processes. */
+/** Metadata key that carries an actor between processes. */
 export const actorKey = 'actor-bin';
 
-/** The call that runs now: who it is made for, and which rpc it is. */
+/** The running call: its actor and its rpc. */
 interface Scope {
   readonly actor: Actor | undefined;
   readonly method: DescMethod | undefined;
@@ -14,22 +14,22 @@ interface Scope {
 const scopes = new AsyncLocalStorage<Scope>();
 const encoded = new WeakMap<Actor, Buffer>();
 
-/** Runs `work` for a caller that a listener has let in. */
+/** Runs `work` for a caller that a listener has authenticated. */
 export function withActor<T>(actor: MessageInitShape<typeof ActorSchema>, work: () => T): T {
   return scopes.run({ actor: create(ActorSchema, actor), method: undefined }, work);
 }
 
-/** Runs the handler of an rpc; without `actor` for the one whose call runs already. */
+/** Runs the handler of an rpc; default actor: the actor of the running call. */
 export function inCall<T>(method: DescMethod, work: () => T, actor = currentActor()): T {
   return scopes.run({ actor, method }, work);
 }
 
-/** For whom the running call is made; undefined: for nobody who was named. */
+/** Actor of the running call; undefined: none was named. */
 export function currentActor(): Actor | undefined {
   return scopes.getStore()?.actor;
 }
 
-/** The rpc that runs: the package's name and its own, as in `devices.UpdateSettings`. */
+/** The running rpc: package and method, as in `devices.UpdateSettings`. */
 export function currentAction(): string {
   const method = scopes.getStore()?.method;
   return method ? actionOf(method) : '';
@@ -52,7 +52,7 @@ export function actorToSend(): Buffer | undefined {
   return bytes;
 }
 
-/** The actor in a call's metadata; undefined: none, or one that cannot be read. */
+/** The actor in a call's metadata; undefined: none, or an invalid one. */
 export function actorReceived(value: Buffer | string | undefined): Actor | undefined {
   if (!Buffer.isBuffer(value)) return undefined;
   try {

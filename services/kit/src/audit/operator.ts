@@ -12,8 +12,8 @@ export const operatorHeaders = { operator: 'x-operator', requestId: 'x-request-i
 const mostCharacters = 100;
 
 /**
- * The operator behind a call of the admin port. The name is what the caller says: the admin token, which
- * operators share, proves only that it is one of them.
+ * The operator who makes a call to the admin port. The caller supplies the name. The platform cannot verify it, because
+ * operators share the admin token.
  */
 export function operatorOf(
   request: IncomingMessage,
@@ -33,7 +33,7 @@ function nameOf(given: string): string {
   try {
     name = decodeURIComponent(given);
   } catch {
-    // Not encoded: taken as it is.
+    // The name is not encoded.
   }
   return cut(name.replaceAll(/\p{C}/gu, '').trim(), mostCharacters);
 }

@@ -8,8 +8,8 @@ import { type AuditOutbox, createAuditOutbox } from './outbox.ts';
 type OutboxOptions = Parameters<typeof createAuditOutbox>[0];
 
 /**
- * The outbox of what the kit keeps in a service's database and operators change there: dead letters and the
- * noted keys. Beside it a service has one of its own for its own documents.
+ * Outbox for the audit records of documents that the kit keeps in a service's database and operators change: dead
+ * letters and noted keys. A service has a separate outbox for its own documents.
  */
 export function createOperatorsOutbox({
   store,

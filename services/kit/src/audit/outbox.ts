@@ -16,16 +16,16 @@ const sweepEveryMs = 5000;
 /** Documents of one collection that are published at once. */
 const batchSize = 100;
 
-/** What a service's changes need to owe their records. */
+/** Stores an audit record together with each change. */
 export interface Audit {
   /**
-   * Makes one change of operators or integrators: `work` stores the record in the write that makes the change
-   * (`owing`, `owingFields`); then it is published. A change that is not made owes nothing.
+   * Makes one change of an operator or integrator. `work` stores the record in the same write as the change (`owing`,
+   * `owingFields`); afterwards the record is published. A failed change leaves no record.
    */
   change<T>(subject: Subject, work: (record: OwedRecord) => Promise<T>): Promise<T>;
 }
 
-/** Publishes what a service's documents owe. */
+/** Publishes the audit records that are pending in a service's documents. */
 export interface AuditOutbox extends Audit {
   start(): void;
   stop(): Promise<void>;
@@ -34,7 +34,7 @@ export interface AuditOutbox extends Audit {
 type Owing = OwingDocument & { _id: string };
 
 export function createAuditOutbox(options: {
-  /** The collections whose documents may owe. */
+  /** The collections whose documents may have pending records. */
   // biome-ignore lint/suspicious/noExplicitAny: documents of every shape
   readonly collections: readonly StoreCollection<any>[];
   readonly log: Pick<EventLog, 'publish'>;
@@ -68,7 +68,7 @@ export function createAuditOutbox(options: {
       })),
       { ordered: false },
     );
-    // What has come to owe another record meanwhile continues owing.
+    // A document that got another record meanwhile stays pending.
     await collection.bulkWrite(
       found.map(({ _id }) => ({
         updateOne: {
@@ -92,7 +92,7 @@ export function createAuditOutbox(options: {
       try {
         return await work(recordOf(clock.now(), subject));
       } finally {
-        // Also after a failure: the write may have been made.
+        // Also after a failure: the write may have succeeded.
         sweep.wake();
       }
     },
@@ -104,7 +104,7 @@ export function createAuditOutbox(options: {
   };
 }
 
-/** Records of one application, or of one device without one, keep their order. */
+/** Keeps the order of the records of one application, or of one device without an application. */
 function event(record: OwedRecord) {
   const message = messageOf(record);
   const key = record.applicationId || record.deviceId || record.developerId || record.action;

@@ -48,7 +48,7 @@ function outboxOf(collection: StoreCollection<Thing>) {
   });
 }
 
-test('a change whose record does not reach the log shows by its age, also in a document that changes on', async () => {
+test('a metric shows the age of an unpublished record, also if its document changes again', async () => {
   const [outbox, second] = [outboxOf(things), outboxOf(others)];
   const change = (of: typeof outbox, collection: StoreCollection<Thing>) =>
     of.change({}, (record) => collection.updateOne({ _id: 'a' }, owing<Thing>({}, record)));
@@ -67,12 +67,12 @@ test('a change whose record does not reach the log shows by its age, also in a d
   world.logAway = false;
   await change(outbox, things);
   await change(second, others);
-  await waitFor('nothing to be owed', async () => (await age()) === '0');
+  await waitFor('no pending record', async () => (await age()) === '0');
   await outbox.stop();
   await second.stop();
 });
 
-test('of two hundred documents, each record is published, also one that comes while another of its document is', async () => {
+test('the records of two hundred documents are published, also a record stored while another record of its document is being published', async () => {
   const ids = Array.from({ length: 200 }, (_, i) => `thing-${i}`);
   await things.insertMany(ids.map((_id) => ({ _id })));
   const outbox = outboxOf(things);
@@ -86,7 +86,7 @@ test('of two hundred documents, each record is published, also one that comes wh
   await Promise.all(ids.map((id) => change(id, id)));
   outbox.start();
   await waitFor(
-    'nothing to be owed',
+    'no pending record',
     async () => (await things.countDocuments({ auditAtMs: { $gt: 0 } })) === 0,
   );
   await outbox.stop();
@@ -94,7 +94,7 @@ test('of two hundred documents, each record is published, also one that comes wh
   expect(await things.countDocuments({ audit: { $exists: true } })).toBe(0);
 });
 
-test('while the database does not answer the age is absent, not 0', async () => {
+test('the age is absent, not 0, while the database does not answer', async () => {
   const findOne: StoreCollection<Thing>['findOne'] = (...given) =>
     world.storeAway ? Promise.reject(new Error('away')) : things.findOne(...given);
   outboxOf(new Proxy(things, { get: (of, name) => (name === 'findOne' ? findOne : Reflect.get(of, name)) }));

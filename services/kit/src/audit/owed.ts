@@ -13,10 +13,10 @@ export interface OwedSource {
   readonly clock: Clock;
 }
 
-/** Outboxes of one process share a registry, and so the gauge. */
+/** Outboxes of one process share a registry, and therefore the gauge. */
 const shared = new WeakMap<Registry, OwedSource[]>();
 
-/** Shows for how long the oldest record has waited for the log: a change whose record goes nowhere is seen. */
+/** Exports the age of the oldest pending record, so that records that never reach the log are noticed. */
 export function registerOwed(registry: Registry, source: OwedSource): void {
   const known = shared.get(registry);
   if (known) {
@@ -35,13 +35,13 @@ export function registerOwed(registry: Registry, source: OwedSource): void {
   });
 }
 
-/** In seconds. */
+/** Age of the oldest pending record in seconds; 0 if there is none. */
 async function ageOf({ collections, clock }: OwedSource): Promise<number> {
   const ages = await Promise.all(
     collections.map(async (collection) => {
       const owing = { auditAtMs: { $gt: 0 } } as Filter<Owing>;
       const oldest = await collection.findOne(owing, { sort: { auditAtMs: 1 }, projection: { audit: 1 } });
-      // A document that changes on and on has a young newest record; its oldest one comes first.
+      // The first record of a document is its oldest. A document that changes often has a recent last record.
       const sinceMs = oldest?.audit?.[0]?.atMs;
       return sinceMs === undefined ? 0 : (clock.now() - sinceMs) / 1000;
     }),

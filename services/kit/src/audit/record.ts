@@ -22,7 +22,7 @@ export interface OwedRecord {
   readonly fields: readonly string[];
 }
 
-/** What a call changes: ids and names, never values. */
+/** Target of a change: ids and names, never values. */
 export interface Subject {
   readonly applicationId?: string;
   readonly developerId?: string;
@@ -33,31 +33,31 @@ export interface Subject {
   readonly clientId?: string;
 }
 
-/** The fields of a document that may owe records. */
+/** Outbox fields of a document for its audit records. */
 export interface OwingDocument {
   /** Records that are not published yet, oldest first; absent: none. */
   audit?: readonly OwedRecord[];
-  /** When the newest of them was owed; absent: none is. */
+  /** When the newest pending record was stored, milliseconds since 1970; absent: no record is pending. */
   auditAtMs?: number;
 }
 
-/** The index by which the outbox finds documents that owe; in the steps of each service that has some. */
+/** Index that finds documents with pending records; part of the database steps of each service that has some. */
 export const owingIndex: IndexDescription = { name: 'audit', key: { auditAtMs: 1 }, sparse: true };
 
-/** Most of the texts that callers and operators choose. */
+/** Maximum length of the texts that callers and operators choose. */
 const mostCharacters = 256;
 const mostFields = 100;
 
 /**
- * Records that one document may owe to a log that is away; MongoDB takes no document over 16 MiB, and everybody reads
- * it with what it owes.
+ * Maximum number of pending records in one document while the log is unavailable. MongoDB rejects documents over 16 MiB,
+ * and every read of the document also reads its pending records.
  */
 export const mostOwed = 1000;
 
-/** Part of a filter: the document may owe another record. */
+/** Part of a filter: the document has space for another record. */
 export const owesLess = { [`audit.${mostOwed - 1}`]: { $exists: false } };
 
-/** What a change is refused with that finds no such document. */
+/** Error for a change that matches no document because of `owesLess`. */
 export function owesTooMuch(): DomainError {
   return new DomainError('unavailable', 'Changes cannot be recorded at the moment.', {
     internal: 'too much of the document waits for others already: audit records, events, work',
@@ -79,12 +79,12 @@ export function recordOf(atMs: number, subject: Subject): OwedRecord {
   };
 }
 
-/** The fields of a new document that owes the record. */
+/** Outbox fields of a new document with this pending record. */
 export function owingFields(record: OwedRecord): Required<OwingDocument> {
   return { audit: [record], auditAtMs: record.atMs };
 }
 
-/** The same update of one document, which now owes the record as well: both are stored, or neither. */
+/** Adds the pending record to an update of one document: both are stored, or neither. */
 export function owing<T extends OwingDocument>(update: Update<T>, record: OwedRecord): Update<T> {
   const { $set, $push } = update as Update<OwingDocument>;
   return {

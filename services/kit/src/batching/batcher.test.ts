@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { createBatcher } from './batcher.ts';
 
-it('what waits while a flush hangs has a bound; more is handed to onError at once, and the rest is flushed', async () => {
+it('the queue has a limit while a flush hangs; further items fail at once through onError, and the queue is flushed later', async () => {
   const most = 20_000;
   const gate = Promise.withResolvers<void>();
   const flushed: number[] = [];

@@ -2,13 +2,12 @@ import { systemTime, type Time, type Timer } from '../clock.ts';
 import { withoutDeadline } from '../deadline.ts';
 import { DomainError } from '../errors.ts';
 
-/** Items that wait while a flush takes long. Their owners find again what is dropped: nobody waits for it. */
+/** Maximum number of items that wait during a flush. Further items are dropped; no caller waits for them. */
 const mostWaiting = 20_000;
 
 /**
- * Collects items and hands them over in batches, so that one write serves many items. `flush` is called
- * with the collected items, one call at a time. A failed batch goes to `onError`; the batcher does not keep
- * it. The same becomes of items beyond those that may wait.
+ * Collects items and flushes them in batches, so that one write serves many items. `flush` is called with the collected
+ * items, one call at a time. A failed batch is passed to `onError` and dropped, as are items beyond the limit.
  */
 export interface Batcher<T> {
   add(item: T): void;

@@ -4,7 +4,7 @@ import { createFakeTime } from '../testing/fake-time.ts';
 import { waitFor } from '../testing/wait.ts';
 import { coalesce } from './coalesce.ts';
 
-/** A run that ends when the test says so. */
+/** A run that ends when the test releases it. */
 function controlled() {
   const batches: { items: readonly number[]; end(): void }[] = [];
   const run = (items: readonly number[]) =>
@@ -14,7 +14,7 @@ function controlled() {
   return { batches, run };
 }
 
-it('runs an item at once while no batch is running, and collects items while one is', async () => {
+it('runs an item at once if no batch is running, else collects items', async () => {
   const { batches, run } = controlled();
   const call = coalesce({ maxRunning: 2, maxItems: 100, run });
   const answers = Promise.all([1, 2, 3, 4, 5].map(call));
@@ -46,10 +46,10 @@ it('gives each item its own outcome, and a failed batch to all of its items', as
   ]);
 });
 
-describe('where each batch is a round trip', () => {
+describe('batches over the network', () => {
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('what one turn asks for goes together, and what comes while a batch is young goes after it', async () => {
+  it('items of one event loop iteration form one batch, and later items wait for a batch that has just started', async () => {
     const { batches, run } = controlled();
     const call = coalesce({ maxRunning: 2, maxItems: 100, besideAfterMs: 20, run, time: createFakeTime() });
     const first = Promise.all([1, 2, 3].map(call));
@@ -68,7 +68,7 @@ describe('where each batch is a round trip', () => {
     ]);
   });
 
-  it('a batch that hangs holds up one more, and that for a moment only', async () => {
+  it('a hanging batch delays one further batch for a short time only', async () => {
     const { batches, run } = controlled();
     const time = createFakeTime();
     const call = coalesce({ maxRunning: 2, maxItems: 100, besideAfterMs: 20, run, time });
@@ -93,7 +93,7 @@ describe('where each batch is a round trip', () => {
 describe('while the database hangs', () => {
   const many = 20_000;
 
-  it('as many items wait as fit; more are refused with a time to come back, and all others have their answer', async () => {
+  it('the queue has a limit; further items are rejected with a retry time, and all queued items get a result', async () => {
     const { batches, run } = controlled();
     const call = coalesce({ maxRunning: 1, maxItems: many, run });
     const waiting = Array.from({ length: many + 1 }, (_, i) => call(i));
@@ -105,7 +105,7 @@ describe('while the database hangs', () => {
     expect(batches).toHaveLength(2);
   });
 
-  it('callers that have given up make room', async () => {
+  it('items of callers that gave up are removed from the queue', async () => {
     const { batches, run } = controlled();
     const time = createFakeTime();
     const call = coalesce({ maxRunning: 1, maxItems: many, run, time });

@@ -3,12 +3,12 @@ import { forWaiters, late, type Waiter, waiter } from '../deadline.ts';
 import { DomainError } from '../errors.ts';
 
 /**
- * Items that may wait for a batch. A database that answers works off as many in well under a second; while it
- * hangs, more callers are told to come back at once.
+ * Maximum number of items that wait for a batch. A working database handles as many in well under a second. While the
+ * database hangs, further callers get a retry time at once.
  */
 const mostWaiting = 20_000;
 
-/** What became of one item of a batch. */
+/** Result of one item of a batch. */
 export type ItemOutcome<R> = { readonly value: R } | { readonly error: unknown };
 
 /** How calls become batches. */
@@ -16,18 +16,18 @@ export interface BatchLimits {
   readonly maxRunning: number;
   readonly maxItems: number;
   /**
-   * Each batch is a round trip, which costs more than its items: what one turn of the event loop asks for goes
-   * together, and a batch begins beside a running one only when that has taken this long (it may hang, or be large);
-   * milliseconds. Default: a call that finds room runs at once.
+   * Set if each batch is a network round trip, which costs more than its items: items of one event loop iteration
+   * form one batch. A second batch starts only after the running batch has taken this long (it may hang, or be large);
+   * milliseconds. Default: an item runs at once if fewer than `maxRunning` batches run.
    */
   readonly besideAfterMs?: number;
 }
 
 /**
- * Turns concurrent single calls into batches. While `maxRunning` batches are running, new items wait and go
- * together into the next batch. Otherwise a call runs at once, or at the end of the turn, so an idle system adds no
- * delay, and a busy one pays one round trip for many items. An item whose caller has given up before its batch
- * begins is left out (deadline.ts). An item beyond those that may wait rejects with `unavailable`.
+ * Combines concurrent single calls into batches. While `maxRunning` batches are running, new items wait and form the
+ * next batch. Otherwise a call runs at once, or at the end of the event loop iteration. So an idle system has no added
+ * delay, and a busy system needs one round trip for many items. An item is skipped if its caller gave up before the
+ * batch starts (deadline.ts). Items beyond the queue's limit reject with `unavailable`.
  */
 export function coalesce<T, R>(
   options: BatchLimits & {
@@ -74,7 +74,7 @@ export function coalesce<T, R>(
       else waiting.push(w);
     }
   };
-  /** The running batch is young: who waits goes after it. */
+  /** True if the running batch has just begun: waiting items start after it. */
   const waitsForRunning = (): boolean => {
     if (besideAfterMs === undefined || running === 0) return false;
     const leftMs = lastBeganMs + besideAfterMs - time.monotonicNow();
@@ -113,7 +113,7 @@ export function coalesce<T, R>(
   };
   return (item) =>
     new Promise((resolve, reject) => {
-      // Callers wait equally long, more or less: the first is the first to give up.
+      // Callers have about the same time limit, so the first in the queue gives up first.
       if (waiting.length >= mostWaiting && waiting[0]?.by.gone) leaveOutGone();
       if (waiting.length >= mostWaiting) return reject(full());
       waiting.push({ item, by: waiter(), resolve, reject });

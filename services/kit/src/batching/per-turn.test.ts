@@ -2,7 +2,7 @@ import { batchPerTurn } from './per-turn.ts';
 
 type Ended = { items: readonly number[]; end(): void };
 
-/** Runs that end when the test says so; odd items fail. */
+/** Runs that the test ends; odd items fail. */
 function controlled(weight?: { of: (item: number) => number; most: number }) {
   const batches: Ended[] = [];
   const call = batchPerTurn<number, number>({
@@ -21,7 +21,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 const settled = (calls: Promise<number>[]) =>
   Promise.allSettled(calls).then((all) => all.map((o) => (o.status === 'fulfilled' ? o.value : 'failed')));
 
-it('sends the items of one turn together, and gives each its own outcome', async () => {
+it('sends the items of one event loop iteration together, and returns an outcome for each', async () => {
   const { batches, call } = controlled();
   const calls = [1, 2, 4, 2].map(call);
   await turn();
@@ -30,7 +30,7 @@ it('sends the items of one turn together, and gives each its own outcome', async
   expect(await settled(calls)).toEqual(['failed', 20, 40, 20]);
 });
 
-it('does not wait for a batch that is never answered', async () => {
+it('does not wait for a batch that never ends', async () => {
   const { batches, call } = controlled();
   void call(2);
   await turn();

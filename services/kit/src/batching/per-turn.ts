@@ -6,12 +6,12 @@ import type { ItemOutcome } from './coalesce.ts';
 const mostItems = 200;
 
 /**
- * Turns the single calls of one turn of the event loop into batches that run concurrently: unlike in
- * `coalesce`, no batch waits for another, so a batch that is never answered delays only its own items. An
- * item whose caller has given up before its batch begins is left out (deadline.ts).
+ * Combines the single calls of one event loop iteration into batches that run concurrently. Unlike in `coalesce`, no
+ * batch waits for another, so a batch that never ends delays only its own items. An item is skipped if its caller gave
+ * up before the batch starts (deadline.ts).
  */
 export function batchPerTurn<T, R>(options: {
-  /** A batch weighs no more than `most`, unless a single item does. */
+  /** Weight of an item. A batch of several items weighs at most `most`. */
   readonly weight?: { readonly of: (item: T) => number; readonly most: number };
   /** Returns one outcome per item, in their order; when it rejects, all its items reject. */
   readonly run: (items: readonly T[]) => Promise<readonly ItemOutcome<R>[]>;

@@ -1,19 +1,19 @@
 import { CliError, cliExitCodes } from './exit-codes.ts';
 
-/** What became of the items of a command. */
+/** Results of a command for many items. */
 export interface Outcome {
   readonly done: readonly string[];
   readonly failed: readonly { readonly item: string; readonly error: CliError }[];
-  /** Not begun, because the other side is away or refuses the caller. */
+  /** Not started, because the server does not answer or rejects the caller. */
   readonly left: readonly string[];
 }
 
-/** After this many calls in a row without an answer, the other side is away. */
+/** After this many unanswered calls in a row, the server counts as unavailable. */
 const mostUnanswered = 3;
 
 /**
- * Does the work for one item after the other, also after a failure, which `report` gets. Leaves the rest if the other
- * side is away, or refuses the caller. Throws errors of `work` that are no CliError.
+ * Runs `work` for one item after the other. Reports a failed item to `report` and continues. Skips the remaining items if
+ * the server is unavailable or rejects the caller. Throws errors of `work` that are not CliErrors.
  */
 export async function attemptEach(
   items: readonly string[],
@@ -41,7 +41,7 @@ export async function attemptEach(
   return { done, failed, left: [] };
 }
 
-/** Throws a CliError with the counts if an item failed; `what` says what was done to the others: "sent again". */
+/** Throws a CliError with the counts if an item failed. `what`: past participle for the completed items, "sent again". */
 export function requireAll({ done, failed, left }: Outcome, what: string): void {
   if (failed.length === 0) return;
   const rest = left.length > 0 ? `, ${left.length} not tried` : '';

@@ -1,17 +1,17 @@
 /** The exit codes of the command lines; also listed in their `--help` and README.md. */
 export const cliExitCodes = {
   ok: 0,
-  /** The call was refused, or failed. */
+  /** The server rejected the call, or the call failed. */
   refused: 1,
   /** The command line is wrong. */
   usage: 2,
-  /** The other side cannot be reached, or did not answer in time. */
+  /** The server cannot be reached, or did not answer in time. */
   unreachable: 3,
-  /** A token, or what it is got with, is missing or wrong. */
+  /** A token, or the credentials for it, are missing or wrong. */
   unauthenticated: 4,
 } as const;
 
-/** A failure with a message for the user: what happened, and what to do. */
+/** A failure with a message for the user: what happened, and how to fix it. */
 export class CliError extends Error {
   readonly exitCode: number;
   constructor(exitCode: number, message: string, options?: { cause?: unknown }) {
@@ -21,7 +21,7 @@ export class CliError extends Error {
   }
 }
 
-/** The reader of standard output has closed it, as `head` does: the command ends in silence. */
+/** The reader of standard output closed it, as `head` does: the command ends without a message. */
 export class OutputClosed extends CliError {
   constructor(cause: unknown) {
     super(cliExitCodes.ok, 'The reader of standard output has closed it.', { cause });
@@ -29,7 +29,7 @@ export class OutputClosed extends CliError {
   }
 }
 
-/** For a command that has more to do, or an exit code of its own: throws every error but OutputClosed. */
+/** Catch handler for a command that continues after its output, or sets its own exit code: rethrows every error except OutputClosed. */
 export function exceptOutputClosed(error: unknown): void {
   if (!(error instanceof OutputClosed)) throw error;
 }

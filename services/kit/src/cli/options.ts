@@ -7,10 +7,10 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** Most that a service lists in one answer. */
+/** Maximum number of entries that a service lists in one answer. */
 const mostListed = 1000;
 
-/** Parses how much a list shows for commander. The services would take 0 for their default. */
+/** Parses the maximum number of list entries for commander. Rejects 0, which services read as their default. */
 export function listLimit(text: string): number {
   const n = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   if (n < 1 || n > mostListed) {
@@ -35,7 +35,7 @@ export function duration(text: string): number {
 
 const iso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/i;
 
-/** What `instant` takes, for help texts. */
+/** Time formats that `instant` accepts, for help texts. */
 export const instantForm =
   'ISO 8601 with its offset, such as 2026-11-24T10:00:00+09:00 or …Z; a date is 00:00 UTC';
 

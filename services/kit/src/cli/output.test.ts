@@ -9,7 +9,7 @@ const rows = [
   { id: 'b', text: 'rather long' },
 ];
 
-test('a table that is wider than the terminal has the fields of each row below each other, whole', () => {
+test('if a table is wider than the terminal, each field is on a separate line, without truncation', () => {
   const wide = 'ID  TEXT\na   short\nb   rather long\n';
   expect(table(rows, columns, 'None.')).toBe(wide);
   expect(table(rows, columns, 'None.', 15)).toBe(wide);

@@ -6,19 +6,19 @@ export interface Terminal {
   err(text: string): void;
   /** Standard input; absent: there is none. */
   readonly input?: Readable;
-  /** How many characters a line of the output may have; absent: nobody looks at it in a terminal. */
+  /** Characters per line of the terminal; absent: the output does not go to a terminal. */
   readonly columns?: number;
   /** Resolves when all output is written. Throws OutputClosed if its reader has closed it, CliError for another reason. */
   flushed?(): Promise<void>;
 }
 
 /**
- * A text on one line, whoever wrote it: control characters, line breaks, bidirectional marks and what else has no
- * shape of its own as escapes of JSON (`\u001b`), so that nobody moves the cursor, adds lines or hides something.
+ * The text on one line. Escapes control characters, line breaks, bidirectional marks and invisible characters as JSON
+ * does (`\u001b`). So text from outside cannot move the cursor, add lines or hide anything.
  */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-    // Each half of a surrogate pair by itself, as JSON wants it.
+    // Each half of a surrogate pair separately, as JSON requires.
     character
       .split('')
       .map((half) => `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -27,8 +27,8 @@ export function visible(text: string): string {
 }
 
 /**
- * A terminal to which only line breaks pass as they are; whoever prints a text of others beside `table` and `fields`
- * takes those out by `visible`. JSON has the others only within strings, where the escapes mean the same.
+ * A terminal that escapes all control characters except line breaks. Callers that print outside text without `table` and
+ * `fields` escape line breaks with `visible`. JSON has control characters only within strings, where the escapes are equal.
  */
 export function guarded(terminal: Terminal): Terminal {
   const lines = (text: string) => text.split('\n').map(visible).join('\n');
@@ -43,8 +43,8 @@ export function guarded(terminal: Terminal): Terminal {
 export type Column<T> = readonly [head: string, text: (row: T) => string];
 
 /**
- * Rows under heads, columns aligned; a sentence when there is none. Where a line has more than `widest` characters,
- * each row is shown as its fields below each other.
+ * Rows under column heads, aligned; a sentence if there are no rows. Shows each row as a list of fields if a line would
+ * have more than `widest` characters.
  */
 export function table<T>(
   rows: readonly T[],

@@ -20,7 +20,7 @@ const take = () => {
 };
 const endedPid = () => String(spawnSync('true').pid);
 
-it('a lock is a file with the process id, for its owner only, and is gone after its release', () => {
+it('a lock is a file with the process id, readable by its owner only, and is removed on release', () => {
   const { release } = take();
   expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual([String(process.pid), 0o600]);
   expect(readdirSync(folder)).toEqual(['a.lock']);
@@ -28,7 +28,7 @@ it('a lock is a file with the process id, for its owner only, and is gone after 
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('the lock of a running process is refused, that of an ended one and a damaged one are free', () => {
+it('the lock of a running process is held; the lock of an ended process and a damaged lock are free', () => {
   writeFileSync(path, String(process.ppid));
   expect(takePidLock(path)).toEqual({ holder: process.ppid });
   expect(readFileSync(path, 'utf8')).toBe(String(process.ppid));
@@ -38,20 +38,20 @@ it('the lock of a running process is refused, that of an ended one and a damaged
   }
 });
 
-it('a release leaves the lock of another process', () => {
+it('a release does not remove the lock of another process', () => {
   const { release } = take();
   writeFileSync(path, String(process.ppid));
   release();
   expect(readFileSync(path, 'utf8')).toBe(String(process.ppid));
 });
 
-it('a process that was killed while it freed a lock is named with the file to remove', () => {
+it('after a process was killed while it removed a lock, the error names the file to remove', () => {
   writeFileSync(path, endedPid());
   writeFileSync(`${path}.freeing`, endedPid());
   expect(take).toThrow(`remove ${path}.freeing`);
 });
 
-it('a lock that another process takes between the check and the removal of a stale one stays', () => {
+it('a lock that another process takes between the check and the removal of a stale lock is kept', () => {
   const module = new URL('./pid-lock.ts', import.meta.url).href;
   const program = `
     const { takePidLock } = await import(${JSON.stringify(module)});
@@ -74,7 +74,7 @@ it('a lock that another process takes between the check and the removal of a sta
   }
 });
 
-/** Lets other processes run, without a turn of the event loop. */
+/** Lets other processes run, and blocks the event loop. */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
 }

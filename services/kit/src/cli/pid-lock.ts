@@ -26,7 +26,7 @@ export function takePidLock(path: string, isAlive: (pid: number) => boolean = is
 
 const freeing = (path: string) => `${path}.freeing`;
 
-/** Removes a lock whose holder has ended. One process at a time does so: a lock that was just taken stays. */
+/** Removes the lock of a process that has ended. One process at a time removes it, so a new lock is never removed. */
 function freeStale(own: string, path: string): void {
   if (!linked(own, freeing(path))) return;
   try {
@@ -41,7 +41,7 @@ function release(path: string): void {
   if (holderOf(path) === process.pid) rmSync(path, { force: true });
 }
 
-/** Gives the file a second name; false if that name exists. The name and the content appear together. */
+/** Creates a hard link to the file; false if the name exists. Other processes never see the link without content. */
 function linked(file: string, name: string): boolean {
   try {
     linkSync(file, name);
@@ -61,7 +61,7 @@ function holderOf(path: string): number | undefined {
   }
 }
 
-/** Whether the process runs, as any user's. */
+/** True if the process runs, under any user. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

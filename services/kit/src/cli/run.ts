@@ -2,12 +2,12 @@ import { type Command, CommanderError } from 'commander';
 import { CliError, cliExitCodes, OutputClosed } from './exit-codes.ts';
 import type { Terminal } from './output.ts';
 
-/** Width of help texts where nobody knows that of the terminal. */
+/** Width of help texts if the terminal's width is unknown. */
 const usualColumns = 80;
 
 /**
- * Runs a program on words (without node and script) and returns its exit code. Whatever is printed goes to the given
- * terminal, which is guarded already. Errors that are no CliError are thrown.
+ * Runs a program with arguments (without node and script) and returns its exit code. All output is written to the given
+ * terminal, whose write errors are already handled. Throws every error except CliError.
  */
 export async function runProgram(
   program: Command,

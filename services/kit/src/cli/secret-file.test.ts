@@ -23,7 +23,7 @@ const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 // protects against hc/credentials-file
 describe('a file with a secret', () => {
-  test('is for its owner alone, with its folders, whatever was there before', () => {
+  test('only its owner can read the file and its folders, independent of earlier permissions', () => {
     const path = join(folder, 'a/b/secret.json');
     writeSecretFile(path, 'one');
     expect([modeOf(path), modeOf(join(folder, 'a')), modeOf(join(folder, 'a/b'))]).toEqual([
@@ -39,8 +39,8 @@ describe('a file with a secret', () => {
     expect(readdirSync(join(folder, 'a/b'))).toEqual(['secret.json']);
   });
 
-  test('is refused, at once, where nobody can make a folder', () => {
-    // Only Linux has this place.
+  test('fails at once where no folder can be created', () => {
+    // This path exists on Linux only.
     const place = process.platform === 'linux' ? '/proc/headset-cloud/a' : '/dev/null/a';
     expect(() => writeSecretFile(`${place}/secret.json`, 'one')).toThrow(/ENOENT|ENOTDIR/);
     writeFileSync(join(folder, 'file'), '');
@@ -48,7 +48,7 @@ describe('a file with a secret', () => {
     expect(() => writeSecretFile(join(folder, 'file/a/b/secret.json'), 'one')).toThrow(/ENOTDIR/);
   });
 
-  test('takes the place of a link, and leaves what that points to', () => {
+  test('replaces a link, and leaves its target unchanged', () => {
     const [path, other] = [join(folder, 'secret.json'), join(folder, 'other')];
     writeFileSync(other, 'of somebody else');
     symlinkSync(other, path);
@@ -57,7 +57,7 @@ describe('a file with a secret', () => {
   });
 
   test.each([0o644, 0o640, 0o620, 0o604, 0o660])(
-    'that others may read or change (%o) is refused with the reason',
+    'that others may read or change (%o) is rejected with the reason',
     (mode) => {
       const path = join(folder, 'secret.json');
       writeSecretFile(path, 'one');
@@ -68,19 +68,19 @@ describe('a file with a secret', () => {
     },
   );
 
-  test('is never created over another one', () => {
+  test('never overwrites an existing file', () => {
     const path = join(folder, 'a/secret.json');
     expect([createSecretFile(path, 'one'), createSecretFile(path, 'two')]).toEqual([true, false]);
     expect([modeOf(path), readFileSync(path, 'utf8')]).toEqual([0o600, 'one']);
     expect(readdirSync(join(folder, 'a'))).toEqual(['secret.json']);
   });
 
-  test('that is not there has no text', () => {
+  test('returns no text if the file does not exist', () => {
     expect(readSecretFile(join(folder, 'none'), 'It')).toBeUndefined();
   });
 });
 
-describe('where the disk takes a part only', () => {
+describe('on a disk that stores only a part', () => {
   const path = () => join(folder, 'full');
   /** A limit of the file's size gives a short write, as a full disk does. */
   function write(how: 'writeSecretFile' | 'createSecretFile'): string {
@@ -94,7 +94,7 @@ describe('where the disk takes a part only', () => {
     return stdout;
   }
 
-  test('the file before stays whole, and the error is reported', () => {
+  test('the previous file stays unchanged, and the error is reported', () => {
     writeSecretFile(path(), 'before');
     expect(write('writeSecretFile')).toBe('EFBIG\n');
     expect(readFileSync(path(), 'utf8')).toBe('before');

@@ -16,15 +16,15 @@ import { userText } from '../user-text.ts';
 import { CliError, cliExitCodes } from './exit-codes.ts';
 
 /**
- * Makes a folder that only its owner can use (mode 0700), and those above it, where there is none. Throws the system's
- * errors. (With `recursive`, Node never returns for a place in which nobody can make anything, such as /proc.)
+ * Creates a folder with mode 0700, and its missing parents. Throws the system's errors. (`recursive` is not used: with it,
+ * Node never returns for a path in which no folder can be created, such as below /proc.)
  */
 export function makePrivateFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // If it is no folder, whoever writes below it is told so.
+    // A path that is no folder makes the later write fail with a clear error.
     if (code === 'EEXIST') return;
     if (code !== 'ENOENT' || existsSync(dirname(path))) throw error;
     makePrivateFolder(dirname(path));
@@ -33,20 +33,20 @@ export function makePrivateFolder(path: string): void {
 }
 
 /**
- * Writes a file that only its owner can read (mode 0600), in place of what is there: a reader sees the file before or
- * the new one, whole. Makes its folders (0700). Durable when it returns. Throws the system's errors.
+ * Writes a file with mode 0600 and replaces an existing one atomically: readers see the old or the new content, never a
+ * part. Creates the folders (0700). The file is durable when this returns. Throws the system's errors.
  */
 export function writeSecretFile(path: string, text: string): void {
-  place(path, text, renameSync);
+  writeAtomically(path, text, renameSync);
 }
 
 /**
- * Writes a file as `writeSecretFile` does, but never over another one. Returns false if the file exists, which then
- * stays as it is.
+ * Writes a file as `writeSecretFile` does, but never replaces one. Returns false if the file exists; the file then stays
+ * unchanged.
  */
 export function createSecretFile(path: string, text: string): boolean {
   try {
-    place(path, text, linkSync);
+    writeAtomically(path, text, linkSync);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -54,16 +54,16 @@ export function createSecretFile(path: string, text: string): boolean {
   }
 }
 
-/** Writes the text to a file of its own, and then has `move` give that file the path: a part of it never has it. */
-function place(path: string, text: string, move: (from: string, to: string) => void): void {
+/** Writes the text to a temporary file, then `move` gives that file the path. So the path never has partial content. */
+function writeAtomically(path: string, text: string, move: (from: string, to: string) => void): void {
   makePrivateFolder(dirname(path));
   const fresh = `${path}.${process.pid}.tmp`;
-  // A former process with this id may have left one; its mode is not to be trusted.
+  // An earlier process with this id may have left a file with another mode.
   rmSync(fresh, { force: true });
   try {
     const file = openSync(fresh, 'wx', 0o600);
     try {
-      // All of it, or it throws: writeSync may write a part and say so.
+      // writeSync could write a part and return; writeFileSync writes everything or throws.
       writeFileSync(file, text);
       fsyncSync(file);
     } finally {
@@ -82,8 +82,9 @@ function place(path: string, text: string, move: (from: string, to: string) => v
 }
 
 /**
- * The text of a file with a secret, without a byte-order mark; undefined where there is none. A file that others may read, or that another user
- * owns, is refused with the reason (CliError), since its secret must be taken for known. `what` names it in messages.
+ * The text of a file with a secret, without a byte-order mark; undefined if the file does not exist. Throws CliError with
+ * the reason for a file that others may read, or that another user owns: its secret may be known. `what` names the file
+ * in messages.
  */
 export function readSecretFile(path: string, what: string): string | undefined {
   let file: number;
@@ -95,7 +96,7 @@ export function readSecretFile(path: string, what: string): string | undefined {
     throw new CliError(cliExitCodes.usage, `${what} cannot be read: ${message}`, { cause });
   }
   try {
-    // Asked of the open file: another one may have its name a moment later.
+    // Uses the open file: the path may name another file a moment later.
     const { mode, uid } = fstatSync(file);
     if ((mode & 0o077) !== 0) {
       throw new CliError(

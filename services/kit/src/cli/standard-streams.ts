@@ -16,7 +16,7 @@ export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | '
     failure ??= error;
   };
   of.stdout.on('error', fail);
-  // Nobody is left to be told.
+  // If standard error fails, no message can be shown.
   of.stderr.on('error', () => {});
   return {
     out: (text) => of.stdout.write(text),
@@ -46,13 +46,13 @@ export function standardTerminal(of: Pick<NodeJS.Process, 'stdin' | 'stdout' | '
   };
 }
 
-/** Files that a command reads; `-` is standard input. `what` names them in messages. */
+/** Files that a command reads; `-` is standard input. `what` names the file in messages. */
 export interface Files {
   /** The whole text, without a byte-order mark. Throws CliError, also for UTF-16. */
   text(path: string, what: string): Promise<string>;
   /** The same as bytes. */
   bytes(path: string, what: string): Promise<Buffer>;
-  /** The content as it comes; its errors are those of the system. Throws CliError. */
+  /** The content as a stream, with the system's errors. Throws CliError. */
   content(path: string, what: string): Readable;
 }
 
@@ -70,13 +70,13 @@ export function createFiles(terminal: Terminal): Files {
     new CliError(cliExitCodes.usage, `${what} cannot be read: ${reason}`, { cause });
 
   async function inputBytes(what: string): Promise<Buffer> {
-    // The token's file is asked for by every call of a command.
+    // Every call of a command reads the token's file.
     if (taken?.what === what && taken.bytes) return taken.bytes;
     const { taken: now, input } = take(what);
     now.bytes = buffer(input);
     const content = await now.bytes;
     if (userText(content).trim() === '') {
-      // Accepted, it would be an empty list, or no secret.
+      // An empty input would count as an empty list, or as an empty secret.
       throw unreadable(what, 'standard input is empty. kubectl exec passes it on with -i only.');
     }
     return content;

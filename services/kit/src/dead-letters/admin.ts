@@ -6,20 +6,20 @@ import { isLongerThan } from '../characters.ts';
 import { DomainError } from '../errors.ts';
 import { bind, type RpcBinding } from '../rpc/types.ts';
 import { contentOf, headersOf } from './content.ts';
-import { eventOf, type LetterDocument } from './documents.ts';
+import { type DeadLetterDocument, eventOf } from './documents.ts';
 import type { DeadLetters } from './log.ts';
 
 const mostCharacters = 500;
 
-/** The dead letters of one service, and where changes of them owe their records. */
-export interface AuditedLetters extends DeadLetters {
+/** The dead letters of one service, with the outbox for the audit records of their changes. */
+export interface AuditedDeadLetters extends DeadLetters {
   readonly audit: Audit;
 }
 
 /** The operators' listener to the dead letters of the services of this process (proto/eventlog/v1/admin.proto). */
-export function deadLettersAdmin(services: readonly AuditedLetters[]): RpcBinding {
+export function deadLettersAdmin(services: readonly AuditedDeadLetters[]): RpcBinding {
   /** The dead letter, and the service that holds it. */
-  const find = async (id: string): Promise<{ of: AuditedLetters; letter: LetterDocument }> => {
+  const find = async (id: string): Promise<{ of: AuditedDeadLetters; letter: DeadLetterDocument }> => {
     for (const of of services) {
       const letter = await of.get(id);
       if (letter) return { of, letter };
@@ -72,7 +72,7 @@ function given(reason: string): string {
   return text;
 }
 
-function summary(letter: LetterDocument | null) {
+function summary(letter: DeadLetterDocument | null) {
   if (!letter) throw new DomainError('not_found', 'The dead letter has expired meanwhile.');
   const { _id, topic, key, group, error, partition, offset, kind, state, reason, setAsideAtMs } = letter;
   return {

@@ -24,7 +24,7 @@ test.each(Object.values(topics))('an event of the topic %s is decoded', (topic) 
 });
 
 // protects against operators/secrets-shown
-test('no secret is shown, at whatever depth: keys, secrets, passwords, signed addresses', () => {
+test('no secret is shown at any depth: keys, secrets, passwords, signed URLs', () => {
   const secrets = {
     authenticationKey: 'S3CRET',
     app: { clientSecret: 'S3CRET', mimiClientSecret: 'S3CRET' },
@@ -42,7 +42,7 @@ test('no secret is shown, at whatever depth: keys, secrets, passwords, signed ad
   ).toBe('{"authorization":"***","traceparent":"t"}');
 });
 
-test('an event that cannot be decoded is not shown at all, because it may hold secrets', () => {
+test('an event that cannot be decoded is not shown, because it may contain secrets', () => {
   expect(contentOf(eventOf(Buffer.from('password=S3CRET')))).toBe('');
   expect(contentOf({ ...notification('{}'), topic: 'another' })).toBe('');
   expect(contentOf(notification('authenticationKey=S3CRET'))).not.toContain('S3CRET');

@@ -12,10 +12,10 @@ import { LocalChannel } from '../rpc/local.ts';
 import { type Client, createClient } from '../rpc/types.ts';
 import { waitFor } from '../testing/wait.ts';
 import { deadLettersAdmin } from './admin.ts';
-import { type LetterDocument, lettersCollection } from './documents.ts';
+import { type DeadLetterDocument, lettersCollection } from './documents.ts';
 import { withDeadLetters } from './log.ts';
 
-/** What operators do to dead letters owes its audit record (ADR 0044). */
+/** Operators' changes of dead letters leave an audit record (ADR 0044). */
 
 const operator = {
   ...{ clientId: '', tokenId: '', operator: 'kim', address: '192.0.2.7', requestId: 'request-1', route: '' },
@@ -28,7 +28,7 @@ let admin: Client<typeof DeadLettersAdminService>;
 let outbox: AuditOutbox;
 let running: RunningSubscription;
 let handled: number;
-/** What the handler fails with; undefined: it takes the event. */
+/** Error that the handler throws; undefined: it handles the event. */
 let failure: ((event: never) => Error) | undefined;
 const world = { nowMs: 1_700_000_000_000, cutAt: undefined as string | undefined, auditAway: false };
 
@@ -79,19 +79,19 @@ afterEach(async () => {
   await bed.remove();
 });
 
-const letter = () => bed.store.collection<LetterDocument>(lettersCollection).findOne({ _id: id });
-const owed = async () => (await letter())?.audit ?? [];
+const letter = () => bed.store.collection<DeadLetterDocument>(lettersCollection).findOne({ _id: id });
+const pending = async () => (await letter())?.audit ?? [];
 const records = async (): Promise<AuditRecord[]> =>
   (await bed.log.readNewest(topics.audit, 100)).map(({ value }) => fromBinary(AuditRecordSchema, value));
 const published = (count: number) =>
-  waitFor(`${count} records, and none owed`, async () => {
+  waitFor(`${count} published records, and none pending`, async () => {
     const found = await records();
     return found.length === count && (await letter())?.auditAtMs === undefined && found;
   });
 const replay = (reason = 'fixed') => withActor(operator, () => admin.replayDeadLetter({ id, reason }));
 const discard = (reason = 'a test') => withActor(operator, () => admin.discardDeadLetter({ id, reason }));
 
-test('a replay leaves who, from where, what, when and in which request, once; not the reason', async () => {
+test('a replay is recorded once with actor, address, target, time and request, without the reason', async () => {
   failure = undefined;
   await replay('the parser was fixed');
   const [record] = await published(1);
@@ -106,7 +106,7 @@ test('a replay leaves who, from where, what, when and in which request, once; no
 test('a discard stores its record in the write that ends the dead letter', async () => {
   world.auditAway = true;
   await discard();
-  expect([(await letter())?.state, await owed()]).toMatchObject([
+  expect([(await letter())?.state, await pending()]).toMatchObject([
     'discarded',
     [{ operator: 'kim', action: 'eventlog.DiscardDeadLetter', target: id }],
   ]);
@@ -115,7 +115,7 @@ test('a discard stores its record in the write that ends the dead letter', async
   await published(1);
 });
 
-test('a replay that is cut off before its event was handed over is recorded, and completed without another record', async () => {
+test('a replay that is interrupted before its event is handled is recorded, and completed without another record', async () => {
   failure = undefined;
   world.cutAt = 'after store billing.deadLetters.claimedUntilMs';
   await expect(replay()).rejects.toThrow();
@@ -127,7 +127,7 @@ test('a replay that is cut off before its event was handed over is recorded, and
   await published(1);
 });
 
-test('a replay that fails again is recorded: its event was handed over', async () => {
+test('a replay that fails again is recorded, because its event was handled', async () => {
   await expect(replay()).rejects.toThrow('could not be handled again');
   await published(1);
   failure = undefined;
@@ -136,7 +136,7 @@ test('a replay that fails again is recorded: its event was handed over', async (
   expect(new Set(both.map(({ recordId }) => recordId)).size).toBe(2);
 });
 
-test('what is refused leaves no record', async () => {
+test('a rejected call leaves no record', async () => {
   await expect(replay(' ')).rejects.toThrow('The reason');
   await discard();
   await expect(replay()).rejects.toThrow('It was discarded before');
@@ -146,7 +146,7 @@ test('what is refused leaves no record', async () => {
   expect((await published(1)).map(({ action }) => action)).toEqual(['eventlog.DiscardDeadLetter']);
 });
 
-test('a dead letter does not expire while its replay is under way, and has its time again when that fails', async () => {
+test('a dead letter does not expire during its replay, and gets its full retention period again if the replay fails', async () => {
   failure = () => new DomainError('unavailable', 'The database is away.');
   world.cutAt = 'after store billing.deadLetters.claimedUntilMs';
   expect((await letter())?.expiresAt?.getTime()).toBe(world.nowMs + keepMs);

@@ -20,7 +20,7 @@ import type { Crash } from '../testing/crash-points.ts';
 import { waitFor } from '../testing/wait.ts';
 import { type DeadLetters, withDeadLetters } from './log.ts';
 import { leaveLostLog } from './lost-log.ts';
-import { LetterStore } from './store.ts';
+import { DeadLetterStore } from './store.ts';
 
 const logger = createLogger({ service: 'test', level: 'silent' });
 const topic = 'usage';
@@ -99,7 +99,7 @@ afterEach(async () => {
 });
 
 const publish = (...events: { key: string; value: Buffer }[]) => base.publish(topic, events);
-/** The record that an operator's call owes. */
+/** The audit record of an operator's call. */
 const asked = () => recordOf(nowMs, { target: 'a dead letter' });
 const letters = async (member: Member, count: number) => {
   await waitFor(
@@ -120,7 +120,7 @@ describe('poison', () => {
   });
 
   // protects against stores/poison
-  test('it is set aside with its reason, and the rest of its key continues', async () => {
+  test('becomes a dead letter with its reason, and later events of its key continue', async () => {
     const member = await start(old);
     await publish(event('k', '1'), event('k', 'bad'), event('k', '2'));
     await waitFor('the rest', () => member.handled.includes('2'));
@@ -134,7 +134,7 @@ describe('poison', () => {
     ]);
   });
 
-  test('a replay hands it to the group that set it aside and to no other, once, with its reason kept', async () => {
+  test('a replay delivers it once to the group of its dead letter and to no other group, and keeps the reason', async () => {
     const [member, other] = [await start(fixed), await start(fixed, 'another')];
     await publish(event('k', 'bad'));
     await letters(member, 2);
@@ -154,7 +154,7 @@ describe('poison', () => {
     expect([member.handled, other.handled]).toEqual([['bad'], []]);
   });
 
-  test('of two operators who replay at once, in two processes, one does', async () => {
+  test('of two simultaneous replays in two processes, one takes effect', async () => {
     const members = [await start(fixed), await start(fixed)];
     await publish(event('k', 'bad'));
     const id = await idOf(members[0] as Member);
@@ -166,7 +166,7 @@ describe('poison', () => {
     expect(members.flatMap((one) => one.handled)).toEqual(['bad']);
   });
 
-  test('a replay that fails again keeps it, with the new reason', async () => {
+  test('a replay that fails again keeps the dead letter, with the new reason', async () => {
     const member = await start(old);
     await publish(event('k', 'bad'));
     const id = await idOf(member);
@@ -183,7 +183,7 @@ describe('poison', () => {
   });
 
   test.each([claimed, beforeEnd])(
-    'a replay whose process dies %s is completed by the service, after its claim has run out',
+    'if the process dies %s of a replay, the service completes the replay after its claim has expired',
     async (step) => {
       const member = await start(fixed);
       await publish(event('k', 'bad'));
@@ -196,14 +196,14 @@ describe('poison', () => {
       });
       nowMs += 61_000;
       await waitFor('its end', async () => (await member.deadLetters.get(id))?.state === 'replayed');
-      // Killed after the handler and before its outcome is stored: the event is handled again, as after any
+      // Killed after the handler, before its outcome is stored: the event is handled again, as after any
       // crash.
       expect(member.handled).toEqual(step === beforeEnd ? ['bad', 'bad'] : ['bad']);
       expect((await member.deadLetters.get(id))?.reason).toBe('fixed');
     },
   );
 
-  test('a replay that dies with its clock an hour ahead does not hold its event for an hour', async () => {
+  test('a claim by a crashed process whose clock was an hour ahead does not last an hour', async () => {
     const member = await start(fixed);
     await publish(event('k', 'bad'));
     const id = await idOf(member);
@@ -216,7 +216,7 @@ describe('poison', () => {
     expect(member.handled).toEqual(['bad']);
   });
 
-  test('an operator may discard what a replay claimed with its clock an hour ahead', async () => {
+  test('an operator can discard a dead letter that a process claimed with its clock an hour ahead', async () => {
     const member = await start(fixed, group, 3_600_000);
     await publish(event('k', 'bad'));
     const id = await idOf(member);
@@ -258,7 +258,7 @@ describe('poison', () => {
     expect(await member.deadLetters.replay(id, 'fixed', asked())).toMatchObject({ state: 'replayed' });
   });
 
-  test('discarding it ends it with its reason; nothing is handed over', async () => {
+  test('a discarded dead letter ends with its reason; its event is not delivered', async () => {
     const member = await start(fixed);
     await publish(event('k', 'bad'));
     const id = await idOf(member);
@@ -296,7 +296,7 @@ test('an event of a newer version waits in its partition, with everything after 
   expect(newer.handled).toEqual(['new', '2']);
 });
 
-test('a replay of what a newer version has to handle is refused, and the event waits again', async () => {
+test('a replay is rejected if the event needs a newer version, and the event waits again', async () => {
   let version = 'bad';
   const member = await start((_, one) => {
     if (version === 'bad') throw new PoisonEventError(one, 'not usage');
@@ -311,7 +311,7 @@ test('a replay of what a newer version has to handle is refused, and the event w
   expect(await member.deadLetters.get(id)).toMatchObject({ state: 'waiting', open: true });
 });
 
-test('after the log was lost, an event in the place of an old dead letter is set aside as well', async () => {
+test('after the log was lost, an event at the same offset as an old dead letter becomes a dead letter as well', async () => {
   const store = stores.database('billing');
   const member = await start(old);
   await publish(event('k', 'bad 1'));
@@ -321,10 +321,10 @@ test('after the log was lost, an event in the place of an old dead letter is set
   expect(await idOf(member)).toBe(id);
   expect(await leaveLostLog(store, false)).toBe(1);
   expect(await leaveLostLog(store, false)).toBe(0);
-  // What a new log has in that place.
+  // An event of the new log at the same offset.
   const [, position = ''] = /\/(\d+:\d+)\//.exec(id) ?? [];
   const again = { topic, key: 'k', value: Buffer.from('bad 2'), headers: {}, position, timestampMs: 1 };
-  const kept = new LetterStore(store, { now: () => nowMs }, keepMs);
+  const kept = new DeadLetterStore(store, { now: () => nowMs }, keepMs);
   await kept.setAside(again, group, 'not usage');
   expect(await letters(member, 2)).toHaveLength(2);
 });

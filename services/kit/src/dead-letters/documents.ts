@@ -3,14 +3,14 @@ import type { OwingDocument } from '../audit/record.ts';
 import type { LogEvent } from '../eventlog/types.ts';
 import type { IndexDescription } from '../store/operations.ts';
 
-/** Why an event was set aside: it cannot be handled. The other kinds are those of release 0.1.0. */
+/** Why an event became a dead letter: it cannot be handled. Release 0.1.0 also wrote the other kinds. */
 export type LetterKind = 'poison' | 'newer-version' | 'behind';
 
 export type LetterState = 'waiting' | 'replaying' | 'replayed' | 'discarded';
 
-/** One event that a consumer group has set aside, in the database of the service that the group belongs to. */
-export interface LetterDocument extends OwingDocument {
-  /** topic/partition:offset/group; unique, so that setting the event aside again changes nothing. */
+/** One event that a consumer group could not handle, in the database of the group's service. */
+export interface DeadLetterDocument extends OwingDocument {
+  /** topic/partition:offset/group; unique, so that storing the event again changes nothing. */
   _id: string;
   topic: string;
   group: string;
@@ -32,18 +32,18 @@ export interface LetterDocument extends OwingDocument {
   /** The operator's reason; empty when no operator replayed or discarded it. */
   reason: string;
   setAsideAtMs: number;
-  /** Who is replaying it, and until when; empty and 0 when nobody is. */
+  /** Holder and end of a replay's claim; empty and 0 without a claim. */
   claim: string;
   claimedUntilMs: number;
   /** The last steps of its history. */
   steps: { atMs: number; what: string }[];
-  /** Absent while an operator's replay of it is under way, however long. */
+  /** Absent while an operator's replay is in progress, however long it takes. */
   expiresAt?: Date;
 }
 
 export const lettersCollection = 'deadLetters';
 
-/** Stand in the steps of each service that subscribes (schema/steps.ts). */
+/** Part of the schema steps of each service that subscribes (schema/steps.ts). */
 export const letterIndexes: IndexDescription[] = [
   { name: 'line', key: { group: 1, topic: 1, blocking: 1, key: 1, offset: 1 } },
   { name: 'replays', key: { group: 1, topic: 1, state: 1, claimedUntilMs: 1 } },
@@ -52,12 +52,12 @@ export const letterIndexes: IndexDescription[] = [
   { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
 ];
 
-export function letterId(event: Pick<LogEvent, 'topic' | 'position'>, group: string): string {
+export function deadLetterId(event: Pick<LogEvent, 'topic' | 'position'>, group: string): string {
   return `${event.topic}/${event.position}/${group}`;
 }
 
-/** The event as it was. */
-export function eventOf(letter: LetterDocument): LogEvent {
+/** The original event. */
+export function eventOf(letter: DeadLetterDocument): LogEvent {
   const { value } = letter;
   return {
     topic: letter.topic,

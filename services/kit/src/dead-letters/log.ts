@@ -7,9 +7,9 @@ import type { EventLog } from '../eventlog/types.ts';
 import type { Logger } from '../logger.ts';
 import { setOrLeaveOut } from '../set-or-leave-out.ts';
 import type { Store } from '../store/types.ts';
-import type { LetterDocument } from './documents.ts';
+import type { DeadLetterDocument } from './documents.ts';
 import { Replays, refusal } from './replays.ts';
-import { LetterStore } from './store.ts';
+import { DeadLetterStore } from './store.ts';
 
 const dayMs = 86_400_000;
 
@@ -20,18 +20,18 @@ export interface DeadLettersOptions {
   readonly clock?: Clock;
   /** How long a dead letter is kept after it was ended, or while it waits for an operator; default 30 days. */
   readonly keepMs?: number;
-  /** How often replays whose process has died are looked for; default 10 s. */
+  /** Interval of the search for replays of dead processes; default 10 s. */
   readonly replayEveryMs?: number;
 }
 
-/** Operators' actions on the events that a service's groups have set aside (admin.ts). */
+/** Operators' actions on the dead letters of a service (admin.ts). */
 export interface DeadLetters {
-  list(limit: number, ended: boolean): Promise<LetterDocument[]>;
-  get(id: string): Promise<LetterDocument | null>;
-  /** The claim that comes before the event is handed over stores the record. */
-  replay(id: string, reason: string, record: OwedRecord): Promise<LetterDocument | null>;
-  /** The write that ends it stores the record. */
-  discard(id: string, reason: string, record: OwedRecord): Promise<LetterDocument | null>;
+  list(limit: number, ended: boolean): Promise<DeadLetterDocument[]>;
+  get(id: string): Promise<DeadLetterDocument | null>;
+  /** Replays the event. The claim before the delivery stores the audit record. */
+  replay(id: string, reason: string, record: OwedRecord): Promise<DeadLetterDocument | null>;
+  /** Discards the event. The same write stores the audit record. */
+  discard(id: string, reason: string, record: OwedRecord): Promise<DeadLetterDocument | null>;
   /** Number of dead letters that are neither replayed nor discarded. */
   countOpen(): Promise<number>;
 }
@@ -59,7 +59,7 @@ export function withDeadLetters(
   options: DeadLettersOptions,
 ): { readonly log: EventLog; readonly deadLetters: DeadLetters } {
   const { store, logger, clock = systemClock, replayEveryMs = 10_000 } = options;
-  const letters = new LetterStore(store, clock, options.keepMs ?? 30 * dayMs);
+  const letters = new DeadLetterStore(store, clock, options.keepMs ?? 30 * dayMs);
   const all = new Set<Replays>();
   return {
     log: {

@@ -5,17 +5,17 @@ import { handleAndStore } from '../eventlog/settling.ts';
 import { NewerVersionError, PoisonEventError, type Subscription } from '../eventlog/types.ts';
 import type { Logger } from '../logger.ts';
 import { type Repetition, repeat } from '../repeat.ts';
-import { eventOf, type LetterDocument } from './documents.ts';
-import type { Asked, LetterStore } from './store.ts';
+import { type DeadLetterDocument, eventOf } from './documents.ts';
+import type { Asked, DeadLetterStore } from './store.ts';
 
 export interface ReplaysOptions {
-  readonly letters: LetterStore;
+  readonly letters: DeadLetterStore;
   readonly logger: Logger;
-  /** How often replays whose process has died are looked for; milliseconds. */
+  /** Interval of the search for replays of dead processes; milliseconds. */
   readonly replayEveryMs: number;
 }
 
-/** Tries of a replay whose failure is neither poison nor transient; as many as the first handling has. */
+/** Maximum attempts of a replay with a failure that is neither poison nor transient; the same as at first delivery. */
 const maxTries = 3;
 
 /** Replays the dead letters of one subscription for operators, in the process that consumes (ADR 0020). */
@@ -67,7 +67,7 @@ export class Replays {
     throw new DomainError('conflict', `The event could not be handled again: ${errorText(failure)}`);
   }
 
-  /** Completes the replays whose process has died. Returns how many were tried. */
+  /** Completes the replays of dead processes. Returns the number of attempts. */
   async #completeAbandoned(): Promise<number> {
     const { letters } = this.#options;
     const abandoned = await letters.abandoned(this.group, this.topic);
@@ -79,8 +79,8 @@ export class Replays {
     return abandoned.length;
   }
 
-  /** Hands the event to the handler. Returns the failure, if there is one; the event then waits again. */
-  async #attempt(letter: LetterDocument, claim: string, reason: string): Promise<unknown> {
+  /** Delivers the event to the handler. Returns the failure, if any; the event is then a dead letter as before. */
+  async #attempt(letter: DeadLetterDocument, claim: string, reason: string): Promise<unknown> {
     const { letters } = this.#options;
     const event = eventOf(letter);
     for (let tries = 1; ; tries++) {
@@ -104,7 +104,7 @@ export class Replays {
 }
 
 /** Why an event cannot be claimed. */
-export async function refusal(letters: LetterStore, id: string): Promise<DomainError> {
+export async function refusal(letters: DeadLetterStore, id: string): Promise<DomainError> {
   const letter = await letters.get(id);
   if (!letter) return new DomainError('not_found', `There is no dead letter ${id}.`);
   if (letter.open)

@@ -4,33 +4,33 @@ import { isDuplicateKey } from '../errors.ts';
 import { type LogEvent, partitionAndOffset } from '../eventlog/types.ts';
 import type { Filter, Update } from '../store/operations.ts';
 import type { Store, StoreCollection } from '../store/types.ts';
-import { type LetterDocument, letterId, lettersCollection } from './documents.ts';
+import { type DeadLetterDocument, deadLetterId, lettersCollection } from './documents.ts';
 
 /** How long a replay's claim on an event lasts; longer than any handler takes. */
 const claimMs = 60_000;
 /**
- * How far ahead a claim may end. One that ends later comes from a clock that was ahead, or from before a
- * step back. Several times what a right clock writes: members whose clocks differ by less than four minutes
- * leave each other's claims alone.
+ * Maximum remaining time of a claim. A claim that ends later was written by a clock that was ahead, or before the clock
+ * was set back. The maximum is several times what a correct clock writes, so members whose clocks differ by less than
+ * four minutes respect each other's claims.
  */
 const farthestMs = 5 * claimMs;
 const maxSteps = 20;
 
-/** What an operator asks for: with the reason, and the audit record that it owes. */
+/** An operator's request: its reason and its audit record. */
 export interface Asked {
   readonly reason: string;
   readonly record: OwedRecord;
 }
 
-/** The events that a service's groups have set aside. Each change is one conditional update. */
-export class LetterStore {
-  readonly #letters: StoreCollection<LetterDocument>;
+/** The dead letters of a service's consumer groups. Each change is one conditional update. */
+export class DeadLetterStore {
+  readonly #letters: StoreCollection<DeadLetterDocument>;
   readonly #clock: Clock;
   readonly #keepMs: number;
 
   /** `keepMs`: how long a dead letter is kept after it was ended, or while it waits for an operator. */
   constructor(store: Store, clock: Clock, keepMs: number) {
-    this.#letters = store.collection<LetterDocument>(lettersCollection);
+    this.#letters = store.collection<DeadLetterDocument>(lettersCollection);
     this.#clock = clock;
     this.#keepMs = keepMs;
   }
@@ -40,7 +40,7 @@ export class LetterStore {
     const now = this.#clock.now();
     try {
       await this.#letters.insertOne({
-        _id: letterId(event, group),
+        _id: deadLetterId(event, group),
         topic: event.topic,
         group,
         key: event.key,
@@ -65,7 +65,7 @@ export class LetterStore {
     }
   }
 
-  /** Replays that an operator asked for and whose process has died since. */
+  /** Replays that operators requested and that dead processes have left. */
   async abandoned(group: string, topic: string): Promise<string[]> {
     const left = await this.#letters
       .find(
@@ -76,12 +76,12 @@ export class LetterStore {
     return left.map((letter) => letter._id);
   }
 
-  get(id: string): Promise<LetterDocument | null> {
+  get(id: string): Promise<DeadLetterDocument | null> {
     return this.#letters.findOne({ _id: id });
   }
 
-  /** The newest ones, newest first. */
-  newest(limit: number, ended: boolean): Promise<LetterDocument[]> {
+  /** The newest dead letters, newest first. */
+  newest(limit: number, ended: boolean): Promise<DeadLetterDocument[]> {
     return this.#letters.find(ended ? {} : { open: true }, { sort: { setAsideAtMs: -1 }, limit }).toArray();
   }
 
@@ -90,30 +90,30 @@ export class LetterStore {
   }
 
   /**
-   * Claims an open event for a replay; null when it is ended or another replay has claimed it. One that an
-   * operator asks for owes its record, and does not expire before its end.
+   * Claims a dead letter for a replay; null if it has ended or another replay has claimed it. With `asked` (an operator's
+   * request), stores the audit record and stops the expiry until the replay ends.
    */
-  claim(id: string, claim: string, asked?: Asked): Promise<LetterDocument | null> {
+  claim(id: string, claim: string, asked?: Asked): Promise<DeadLetterDocument | null> {
     const now = this.#clock.now();
     const free = { _id: id, open: true, ...unclaimed(now) };
     const claimed = { claim, claimedUntilMs: now + claimMs };
     if (!asked) return this.#update(free, { $set: claimed });
     const { reason, record } = asked;
-    const replaying: Update<LetterDocument> = {
+    const replaying: Update<DeadLetterDocument> = {
       $set: { ...claimed, state: 'replaying', reason },
       $unset: { expiresAt: '' },
     };
     return this.#update(free, owing(replaying, record));
   }
 
-  /** Gives it back as it was before the claim, with its whole time again. */
+  /** Releases the claim and restores the state before it, with a full retention period. */
   async release(id: string, claim: string, error: string): Promise<void> {
     const expiresAt = new Date(this.#clock.now() + this.#keepMs);
     const waiting = { claim: '', claimedUntilMs: 0, state: 'waiting', error, expiresAt } as const;
     await this.#update({ _id: id, claim }, { $set: waiting });
   }
 
-  /** A replay has failed for good. */
+  /** Stores that a replay has failed permanently. */
   async failed(id: string, claim: string, error: string): Promise<void> {
     const now = this.#clock.now();
     await this.#update(
@@ -129,28 +129,28 @@ export class LetterStore {
   }
 
   /**
-   * Ends an event whose replay has taken effect. Null when the claim had expired and another replay holds
+   * Ends a dead letter after its replay took effect. Null if the claim had expired and another replay holds
    * it.
    */
-  replayed(id: string, claim: string, what: string): Promise<LetterDocument | null> {
+  replayed(id: string, claim: string, what: string): Promise<DeadLetterDocument | null> {
     return this.#end({ _id: id, claim, open: true }, 'replayed', {}, what);
   }
 
-  /** Null when it is already ended or a replay has claimed it. */
-  discard(id: string, { reason, record }: Asked): Promise<LetterDocument | null> {
+  /** Discards a dead letter; null if it has ended or a replay has claimed it. */
+  discard(id: string, { reason, record }: Asked): Promise<DeadLetterDocument | null> {
     const free = { _id: id, open: true, ...unclaimed(this.#clock.now()) };
     return this.#end(free, 'discarded', { reason }, `discarded: ${reason}`, record);
   }
 
   #end(
-    filter: Filter<LetterDocument>,
-    state: LetterDocument['state'],
-    more: Partial<LetterDocument>,
+    filter: Filter<DeadLetterDocument>,
+    state: DeadLetterDocument['state'],
+    more: Partial<DeadLetterDocument>,
     what: string,
     record?: OwedRecord,
-  ): Promise<LetterDocument | null> {
+  ): Promise<DeadLetterDocument | null> {
     const now = this.#clock.now();
-    const end: Update<LetterDocument> = {
+    const end: Update<DeadLetterDocument> = {
       $set: {
         ...more,
         ...{ state, open: false, blocking: false, claim: '', claimedUntilMs: 0 },
@@ -161,16 +161,19 @@ export class LetterStore {
     return this.#update(filter, record ? owing(end, record) : end);
   }
 
-  #update(filter: Filter<LetterDocument>, update: Update<LetterDocument>): Promise<LetterDocument | null> {
+  #update(
+    filter: Filter<DeadLetterDocument>,
+    update: Update<DeadLetterDocument>,
+  ): Promise<DeadLetterDocument | null> {
     return this.#letters.findOneAndUpdate(filter, update, { returnDocument: 'after' });
   }
 }
 
-/** What no replay holds. */
-export function unclaimed(now: number): Filter<LetterDocument> {
+/** Part of a filter: no replay holds the dead letter. */
+export function unclaimed(now: number): Filter<DeadLetterDocument> {
   return { $or: [{ claimedUntilMs: { $lte: now } }, { claimedUntilMs: { $gt: now + farthestMs } }] };
 }
 
-function step(atMs: number, what: string): Update<LetterDocument> {
+function step(atMs: number, what: string): Update<DeadLetterDocument> {
   return { $push: { steps: { $each: [{ atMs, what }], $slice: -maxSteps } } };
 }

@@ -1,6 +1,6 @@
 import { BatchSize } from './batch-size.ts';
 
-test('grows to the most while batches are quick, and begins small', () => {
+test('starts small, and grows to the maximum while batches are fast', () => {
   const size = new BatchSize(500);
   const seen: number[] = [];
   for (let i = 0; i < 8; i++) {
@@ -10,7 +10,7 @@ test('grows to the most while batches are quick, and begins small', () => {
   expect(seen).toEqual([10, 20, 40, 80, 160, 320, 500, 500]);
 });
 
-test('shrinks to what is done in two seconds, to one event at last, and grows again', () => {
+test('shrinks to the number of events that are handled in two seconds, at least one event, and grows again', () => {
   const size = new BatchSize(500);
   size.took(10, 5000);
   expect(size.now).toBe(4);
@@ -20,14 +20,14 @@ test('shrinks to what is done in two seconds, to one event at last, and grows ag
   expect(size.now).toBe(2);
 });
 
-test('stays where batches take as long as they may, or are smaller because there is no more', () => {
+test('does not change if batches take their full time, or if fewer events are available', () => {
   const size = new BatchSize(500);
   size.took(10, 1500);
   size.took(3, 1);
   expect(size.now).toBe(10);
 });
 
-test('a subscription that takes few at once is left that', () => {
+test('a subscription with a small maximum keeps it', () => {
   const size = new BatchSize(5);
   size.took(5, 1);
   expect(size.now).toBe(5);

@@ -1,15 +1,14 @@
-/** So many are handled together at first. */
+/** Initial batch size. */
 const first = 10;
-/** What takes longer is made smaller; milliseconds. */
+/** A slower batch reduces the size; milliseconds. */
 const longMs = 2000;
-/** What takes less is made larger. */
+/** A faster batch increases the size. */
 const shortMs = longMs / 2;
 
 /**
- * How many events are handled together: as many as are done within two seconds, since their position is stored only
- * behind all of them. Where many take hardly longer than few, that is as many as there may be. With batches of a fixed
- * size a process that dies every few seconds, on stores that are slow, gets no further than the first one, again and
- * again.
+ * Adaptive number of events in a batch: as many as are handled within two seconds, because the position is stored only
+ * after the whole batch. If many events take hardly longer than few, the size grows to its maximum. With a fixed size, a
+ * process that crashes every few seconds on slow stores would never finish its first batch.
  */
 export class BatchSize {
   readonly #most: number;
@@ -24,7 +23,7 @@ export class BatchSize {
     return this.#size;
   }
 
-  /** So many were handled, in so many milliseconds. */
+  /** Adapts the size to a batch of this many events that took `ms` milliseconds. */
   took(events: number, ms: number): void {
     if (ms > longMs) this.#size = Math.max(1, Math.min(this.#size, Math.floor((events * longMs) / ms)));
     else if (ms < shortMs && events >= this.#size) this.#size = Math.min(this.#most, 2 * this.#size);

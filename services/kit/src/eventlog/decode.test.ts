@@ -25,12 +25,12 @@ test('a message of this version is decoded', () => {
   expect(decodeEvent(UsageEventSchema, eventOf(toBinary(UsageEventSchema, usage)))).toEqual(usage);
 });
 
-test("an enum's later value is of a newer version", () => {
+test('a later enum value is of a newer version', () => {
   const value = bytes(UsageEventSchema, { usageId: 'u', kind: 99 as UsageKind });
   expect(() => decodeEvent(UsageEventSchema, eventOf(value))).toThrow(NewerVersionError);
 });
 
-test("a oneof's later case is of a newer version, at any depth", () => {
+test('a later oneof case is of a newer version, at any depth', () => {
   const reportOfKind99 = withField(bytes(ReportSchema, { reportId: 1n }), 99, new Uint8Array(2));
   for (const value of [
     withField(bytes(DeviceReportEventSchema, { deviceId: '1' }), 99, new Uint8Array(2)),
@@ -42,7 +42,7 @@ test("a oneof's later case is of a newer version, at any depth", () => {
   }
 });
 
-test('a later plain field is passed over', () => {
+test('a later plain field is ignored', () => {
   const value = withField(bytes(UsageEventSchema, { usageId: 'u', kind: 1 }), 99, new Uint8Array(2));
   expect(decodeEvent(UsageEventSchema, eventOf(value)).usageId).toBe('u');
 });

@@ -2,10 +2,10 @@ import { cut } from '../characters.ts';
 import { DomainError } from '../errors.ts';
 import type { LogEvent, OutgoingEvent } from './types.ts';
 
-/** Most bytes of one event's key and value together; both adapters refuse more. */
+/** Maximum bytes of one event's key and value together; both adapters reject larger events. */
 export const maxEventBytes = 2 * 1024 * 1024;
 
-/** Most characters of an error's text that a dead letter carries. */
+/** Maximum characters of an error's text in a dead letter. */
 const maxErrorCharacters = 1000;
 
 /** Throws DomainError('body_too_large') when an event can never be stored. */
@@ -37,7 +37,7 @@ export function deadLetterOf(event: LogEvent, group: string, error: unknown): Ou
   };
 }
 
-/** What publish rejects with when the log cannot be reached or cannot store. */
+/** Error of `publish` if the log cannot be reached or cannot store. */
 export function unavailable(message: string, cause?: unknown): DomainError {
   return new DomainError('unavailable', 'The event log is not available.', {
     internal: message,

@@ -16,9 +16,9 @@ export interface TopicSettings {
   readonly retentionMs: number;
 }
 
-/** Longest an operation may take; milliseconds. */
+/** Time limit for an operation; milliseconds. */
 const timeoutMs = 15_000;
-/** How long brokers may take to agree about a topic that was just created or moved; milliseconds. */
+/** Time that brokers may need to agree about a topic that was just created or moved; milliseconds. */
 const settlingMs = 5000;
 const settlingErrors = new Set([
   'UNKNOWN_TOPIC_OR_PARTITION',
@@ -30,9 +30,9 @@ const settlingErrors = new Set([
   'GROUP_LOAD_IN_PROGRESS',
 ]);
 
-/** Creates and inspects topics over one connection, which is opened on first use. Takes the platform's names. */
+/** Creates and inspects topics over one connection, which opens on first use. Topic names are without the prefix. */
 export class KafkaAdmin {
-  /** A client of its own for each consumer (see createClient). */
+  /** Creates a separate client for each consumer (see createClient). */
   readonly #createClient: () => Kafka;
   readonly #logger: Logger;
   readonly #names: KafkaNames;
@@ -44,7 +44,7 @@ export class KafkaAdmin {
     this.#names = names;
   }
 
-  /** Those of the topics that are not there, by their names on the broker. */
+  /** Returns the missing topics, by their names on the broker. */
   missing(topics: readonly string[]): Promise<string[]> {
     return this.#use(async (admin) => {
       const existing = new Set(await admin.listTopics());
@@ -61,7 +61,7 @@ export class KafkaAdmin {
       if (missing.length === 0) return;
       const made = admin.createTopics({
         timeout: 10_000,
-        // kafkajs' own wait gives up when a broker has not heard of the new topic yet.
+        // The wait of kafkajs gives up if a broker has not heard of the new topic yet.
         waitForLeaders: false,
         topics: missing.map((t) => ({
           topic: t.topic,
@@ -74,7 +74,7 @@ export class KafkaAdmin {
           ],
         })),
       });
-      await made.catch((error: unknown) => sayWhy(admin, error, missing));
+      await made.catch((error: unknown) => throwCause(admin, error, missing));
       await untilLed(
         admin,
         missing.map(({ topic }) => topic),
@@ -156,8 +156,8 @@ export class KafkaAdmin {
         consumer.on(consumer.events.CRASH, ({ payload }) => {
           if (!payload.restart) reject(payload.error);
         });
-        // Runs at each join, before the first fetch, because a consumer that crashes (the topic is new, a
-        // leader moves) rejoins by itself and has no group until then.
+        // Runs at each join, before the first fetch: a consumer that fails (the topic is new, a leader moves)
+        // rejoins automatically and has no group until then.
         consumer.on(consumer.events.GROUP_JOIN, () => {
           try {
             for (const [partition, { from }] of wanted) {
@@ -192,7 +192,7 @@ export class KafkaAdmin {
     }
   }
 
-  /** Runs `work` and retries it while brokers do not agree yet about topics or leaders. */
+  /** Runs `work` and retries it while brokers disagree about topics or leaders. */
   async #use<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
     const settledByMs = Date.now() + settlingMs;
     for (;;) {
@@ -222,8 +222,8 @@ export class KafkaAdmin {
   }
 }
 
-/** kafkajs says of refused topics only that there were errors; the one that an operator can do something about is told. */
-async function sayWhy(admin: Admin, cause: unknown, topics: readonly TopicSettings[]): Promise<never> {
+/** kafkajs reports only that there were errors. Throws an error with the cause that an operator can fix. */
+async function throwCause(admin: Admin, cause: unknown, topics: readonly TopicSettings[]): Promise<never> {
   const errors = (cause as { errors?: unknown }).errors;
   if (!Array.isArray(errors)) throw cause;
   if (errors.some(({ type }) => type === 'INVALID_REPLICATION_FACTOR')) {
@@ -234,7 +234,7 @@ async function sayWhy(admin: Admin, cause: unknown, topics: readonly TopicSettin
       { cause },
     );
   }
-  // Another process may have made some of them just now.
+  // Another process may have created some of the topics meanwhile.
   const refused = (errors as (Error & { type?: string; topic?: string })[]).filter(
     ({ type }) => type !== 'TOPIC_ALREADY_EXISTS',
   );

@@ -10,32 +10,32 @@ export interface KafkaOptions {
   /** host:port of some brokers. */
   readonly brokers: readonly string[];
   readonly clientId: string;
-  /** Begins the names of all topics and groups, so that several platforms may share a broker; default none. */
+  /** Prefix of all topics and groups, so that several platforms can share a broker; default none. */
   readonly prefix?: string | undefined;
   readonly logger: Logger;
-  /** A consumer has crashed and cannot start again by itself: end the process (rule C4). */
+  /** Called when a consumer has failed and cannot restart: end the process (rule C4). */
   readonly onFatal: (error: Error) => void;
   /** Copies of each topic; default 3. */
   readonly replicationFactor?: number;
   /** Copies that must have a write before it is acknowledged; default replicationFactor − 1, at least 1. */
   readonly minInsyncReplicas?: number;
-  /** Partitions of a topic that is created; default 8. Dead-letter topics have one. */
+  /** Partitions of a new topic; default 8. Dead-letter topics have one. */
   readonly partitions?: number;
-  /** False: topics that are missing are waited for, not created; default true. */
+  /** False: wait for missing topics instead of creating them; default true. */
   readonly makeTopics?: boolean;
-  /** How long events are kept; default 7 days. */
+  /** Retention period of events; default 7 days. */
   readonly retentionMs?: number;
-  /** How long dead letters are kept; default 30 days. */
+  /** Retention period of dead letters; default 30 days. */
   readonly deadLetterRetentionMs?: number;
-  /** When publish gives up; default 10 s. */
+  /** Time limit of publish; default 10 s. */
   readonly publishTimeoutMs?: number;
-  /** After how long without a heartbeat a member's partitions go to others; default 6 s. */
+  /** Time without a heartbeat after which a member's partitions go to others; default 6 s. */
   readonly sessionTimeoutMs?: number;
-  /** TLS and log-in; default: neither. */
+  /** TLS and authentication; default: neither. */
   readonly security?: KafkaSecurity;
 }
 
-/** Longest wait for one request's answer; milliseconds. Below publish's own limit. */
+/** Time limit for one request; milliseconds. Below the time limit of publish. */
 export const requestTimeoutMs = 8000;
 
 /**
@@ -58,7 +58,7 @@ export function createClient(options: KafkaOptions, retries = 2): Kafka {
     connectionTimeout: 2000,
     authenticationTimeout: 5000,
     requestTimeout: requestTimeoutMs,
-    // kafkajs nests its retries, so they are short here; the callers retry for long.
+    // kafkajs nests its retries, so they are short; the callers retry for longer.
     retry: { initialRetryTime: 100, maxRetryTime: 500, multiplier: 2, factor: 0.2, retries },
     socketFactory: promptSockets(tls),
     logLevel: logLevel.INFO,
@@ -66,7 +66,7 @@ export function createClient(options: KafkaOptions, retries = 2): Kafka {
       () =>
       ({ namespace, level, log }) => {
         const { message, timestamp: _, logger: __, stack: ___, ...details } = log;
-        // kafkajs retries most of what it logs as errors; our own code logs the outcome.
+        // kafkajs retries most of the errors that it logs; the platform's code logs the outcome.
         const ours = level === logLevel.ERROR || level === logLevel.WARN ? 'debug' : 'trace';
         options.logger[ours]({ namespace, ...details }, `kafkajs: ${message}`);
       },
@@ -78,7 +78,7 @@ export function createClient(options: KafkaOptions, retries = 2): Kafka {
 
 /**
  * Disables Nagle's algorithm, which kafkajs leaves on and which delays small requests by up to 40 ms. `tls`:
- * options of the next connection; a name in them would be an address where the host is one, which TLS forbids.
+ * options of the next connection. The server name is left out for a host that is an address, because TLS forbids it.
  */
 function promptSockets(tls: (() => ConnectionOptions) | undefined): ISocketFactory {
   return ({ host, port, onConnect }) => {
@@ -93,7 +93,7 @@ function promptSockets(tls: (() => ConnectionOptions) | undefined): ISocketFacto
 }
 
 const awayErrors = new Set([
-  // The password was changed at the brokers first: the process lives, not ready, until it is given the new one.
+  // A password that was changed at the brokers first: the process stays, not ready, until it has the new password.
   'KafkaJSSASLAuthenticationError',
   'KafkaJSConnectionError',
   'KafkaJSConnectionClosedError',
@@ -107,7 +107,7 @@ const awayErrors = new Set([
   'KafkaJSLockTimeout',
 ]);
 
-/** True when an error only means that brokers could not be reached or found, which is transient. */
+/** True if the error only means that brokers could not be reached or found, which is transient. */
 export function isKafkaAway(error: unknown): boolean {
   const { name, cause } = (error ?? {}) as { name?: unknown; cause?: unknown };
   if (typeof name === 'string' && awayErrors.has(name)) return true;

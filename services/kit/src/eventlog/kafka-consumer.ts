@@ -7,7 +7,7 @@ import { deliver } from './runtime.ts';
 import { Settling } from './settling.ts';
 import type { LogEvent, RunningSubscription, Subscription } from './types.ts';
 
-/** What a subscription needs from its log. */
+/** Parts of the event log that a subscription uses. */
 export interface ConsumerOptions {
   readonly kafka: Kafka;
   readonly logger: Logger;
@@ -20,13 +20,13 @@ export interface ConsumerOptions {
 }
 
 const defaultMaxBatch = 500;
-/** Offsets are committed at this interval, concurrently with the handling. */
+/** Interval of offset commits, which run concurrently with the handling. */
 const commitIntervalMs = 250;
 /** A fetch waits this long on an idle topic. Joins, commits and heartbeats queue behind it on the connection. */
 const maxWaitMs = 250;
 /** How long a rejoin or an outage may last before it counts as not ready. */
 const graceMs = 10_000;
-/** So long a close waits for what is handled and not stored yet; what is not stored then is delivered again. */
+/** Time limit of a close for events that are handled and not stored yet; unstored events are delivered again. */
 const settleMs = 1000;
 
 /** One member of a consumer group on one topic. */
@@ -39,15 +39,15 @@ export class KafkaSubscription implements RunningSubscription {
   #reason: string | undefined = 'has not joined its consumer group yet';
   #rejoiningSinceMs: number | undefined;
   #lastAnswerMs = Date.now();
-  /** When the group's coordinator last said that this member is one; by `performance.now()`. */
+  /** When the group's coordinator last confirmed this member; by `performance.now()`. */
   #memberSinceMs = Number.NEGATIVE_INFINITY;
-  /** Counts how often the partitions may have changed hands. */
+  /** Counts possible changes of the partitions' owners. */
   #generation = 0;
   #inHand = 0;
   readonly #batchSize: BatchSize;
   /** By partition. */
   readonly #settling = new Map<number, Settling<string>>();
-  /** By partition: the offset that is to be committed. */
+  /** By partition: the offset to commit. */
   readonly #settled = new Map<number, string>();
   #commit: EachBatchPayload['commitOffsetsIfNecessary'] | undefined;
   #commitTimer: NodeJS.Timeout | undefined;
@@ -90,7 +90,7 @@ export class KafkaSubscription implements RunningSubscription {
     await settle(consumer.disconnect(), 2000);
   }
 
-  /** Connects and runs, retrying until it works once; from then on the crash event reports failures. */
+  /** Connects and runs, and retries until this succeeds once; then the crash event reports failures. */
   async #start(): Promise<void> {
     const { signal } = this.#closing;
     for (let waitMs = 100; !signal.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
@@ -144,12 +144,12 @@ export class KafkaSubscription implements RunningSubscription {
     consumer.on(events.GROUP_JOIN, () => {
       this.#lastAnswerMs = Date.now();
       this.#rejoiningSinceMs = undefined;
-      this.#changeHands();
-      // Until the first heartbeat: the join may have been answered before this process was stopped.
+      this.#forgetPartitions();
+      // Until the first heartbeat: the broker may have answered the join before this process was paused.
       this.#memberSinceMs = Number.NEGATIVE_INFINITY;
       if (!this.#closing.signal.aborted) this.#reason = undefined;
     });
-    // From when it was sent: the answer may have waited while this process was stopped.
+    // Counts from when the heartbeat was sent: the answer may have waited while this process was paused.
     let tookMs = 0;
     consumer.on(events.REQUEST, ({ payload }) => {
       if (payload.apiName === 'Heartbeat') tookMs = Math.max(0, payload.duration);
@@ -192,7 +192,7 @@ export class KafkaSubscription implements RunningSubscription {
       await this.#deliver(payload);
       await payload.heartbeat();
     } catch (error) {
-      // The group is rebalancing or the coordinator is unavailable; kafkajs notices that itself right
+      // The group is rebalancing or the coordinator is unavailable; kafkajs detects this right
       // after.
       this.#options.logger.debug({ ...this.#names(), err: error }, 'no heartbeat after a batch');
       await this.#commitNow();
@@ -203,8 +203,8 @@ export class KafkaSubscription implements RunningSubscription {
     if (this.#closing.signal.aborted || !payload.isRunning()) await this.#finish();
   }
 
-  /** All partitions are as new: what is unsettled of before comes again, and is committed by whoever has it. */
-  #changeHands(): void {
+  /** Forgets unsettled events of all partitions: they are delivered again, and the new owner of a partition commits them. */
+  #forgetPartitions(): void {
     this.#generation += 1;
     for (const settling of this.#settling.values()) settling.forget();
     this.#settling.clear();
@@ -235,7 +235,7 @@ export class KafkaSubscription implements RunningSubscription {
           logger: this.#options.logger,
           signal,
           onHandled: (upTo, unsettled) => {
-            // Another member may have the partition: it is told of nothing here, and these come again to whoever has it.
+            // Another member may own the partition: do not commit. The events are delivered again to the new owner.
             if (generation !== this.#generation) return;
             const { offset } = messages[upTo - 1] as KafkaMessage;
             payload.resolveOffset(offset);

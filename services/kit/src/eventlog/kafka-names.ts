@@ -1,12 +1,12 @@
 /**
- * Names as the broker knows them. Everything else (events, dead letters, metrics, logs) has the platform's
- * own names, so that a prefix may be added to a platform without a change of what it has stored.
+ * Names at the broker. Events, dead letters, metrics and logs use names without the prefix, so that a prefix can be added
+ * later without a change of stored data.
  */
 export interface KafkaNames {
   topic(topic: string): string;
-  /** Offsets are kept by group and topic, so each pair is a group. */
+  /** Each pair of group and topic is a group of the broker, because the broker keeps offsets by group and topic. */
   group(group: string, topic: string): string;
-  /** A group that nobody else joins. */
+  /** A group with a single member. */
   ownGroup(name: string): string;
 }
 

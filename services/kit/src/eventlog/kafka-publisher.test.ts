@@ -9,7 +9,7 @@ import { KafkaPublisher } from './kafka-publisher.ts';
 const logger = pino({ level: 'silent' });
 const event = (bytes: number) => ({ key: 'k', value: new Uint8Array(bytes) });
 
-/** A broker that answers nothing until `come`. */
+/** A broker that does not answer until `come`. */
 function awayKafka() {
   const here = Promise.withResolvers<void>();
   let sent = 0;
@@ -24,7 +24,7 @@ function awayKafka() {
   return { kafka, come: () => here.resolve(), sent: () => sent };
 }
 
-/** Publishes until it is refused, at most `most` times; what was taken waits. */
+/** Publishes until the publisher rejects, at most `most` times; accepted events wait. */
 async function fill(publisher: KafkaPublisher, bytes: number, most: number) {
   const waiting: Promise<void>[] = [];
   for (let i = 0; i < most; i += 1) {
@@ -44,7 +44,7 @@ it.each([
   ['in number', 10, 50_000],
   ['in bytes', 1024 * 1024, 32],
 ])(
-  'what waits while Kafka is away has a bound %s; more is refused with a time to come back',
+  'the queue has a bound %s while Kafka is unavailable; further events are rejected with a retry time',
   async (_, bytes, most) => {
     const broker = awayKafka();
     const publisher = new KafkaPublisher(broker.kafka, logger, 30_000);
@@ -55,13 +55,13 @@ it.each([
     broker.come();
     await settled;
     expect(broker.sent()).toBe(taken);
-    // There is room again.
+    // The queue has space again.
     await publisher.publish('topic', [event(bytes)]);
     await publisher.close();
   },
 );
 
-it('events whose callers have given up take no room, also while a request to Kafka hangs', async () => {
+it('events of callers that gave up leave the queue, also while a request to Kafka hangs', async () => {
   const broker = awayKafka();
   const publisher = new KafkaPublisher(broker.kafka, logger, 50);
   const { taken, settled } = await fill(publisher, 1024 * 1024, 100);
@@ -75,7 +75,7 @@ it('events whose callers have given up take no room, also while a request to Kaf
   await publisher.close();
 });
 
-it("a caller's expired deadline says nothing about Kafka; an unanswered request does", async () => {
+it("an unanswered request marks Kafka as unavailable, a caller's expired deadline does not", async () => {
   const time = createFakeTime();
   const answers: PromiseWithResolvers<void>[] = [];
   const producer = {

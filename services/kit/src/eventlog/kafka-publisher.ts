@@ -12,15 +12,15 @@ const maxBatchBytes = 900_000;
 const retryAfterMs = 100;
 
 /**
- * What may wait while Kafka is slow or away, of all callers; more is refused at once. Every caller waits for its
- * answer for some seconds at most, so this is what a busy instance publishes in such a time.
+ * Maximum number of events of all callers that wait while Kafka is slow or unavailable; further events are rejected at
+ * once. Callers wait some seconds at most, so this is what a busy instance publishes in that time.
  */
 const maxWaitingEvents = 50_000;
 const maxWaitingBytes = 32 * 1024 * 1024;
 
 interface Waiting {
   readonly topic: string;
-  /** Empty once its caller has given up. */
+  /** Empty after the caller gave up. */
   messages: Message[];
   readonly bytes: number;
   /** By the monotonic clock. */
@@ -31,10 +31,10 @@ interface Waiting {
 }
 
 /**
- * Publishes through one idempotent producer with exactly one outstanding request: kafkajs swaps or loses
+ * Publishes through one idempotent producer with exactly one outstanding request: kafkajs reorders or loses
  * messages when sends overlap (rule C4). Events that are published meanwhile wait and are sent together, so
- * batches grow with the load, and an idle publisher adds no delay. A batch that fails is sent again as a
- * whole, by a new producer, before anything newer. What waits is bounded: beyond it, `publish` rejects at once.
+ * batches grow with the load, and an idle publisher adds no delay. A failed batch is sent again as a
+ * whole, by a new producer, before any newer event. The queue is bounded: beyond the bound, `publish` rejects at once.
  */
 export class KafkaPublisher {
   readonly #kafka: Kafka;
@@ -42,13 +42,13 @@ export class KafkaPublisher {
   readonly #timeoutMs: number;
   readonly #time: Time;
   readonly #queue: Waiting[] = [];
-  /** Of callers that wait, whether their events are in the queue or being sent. */
+  /** Number of queued or sent events with a waiting caller. */
   #waitingEvents = 0;
   #waitingBytes = 0;
   #producer: Producer | undefined;
   #pumping: Promise<void> | undefined;
   #away: string | undefined = 'not connected to Kafka yet';
-  /** Start of the send that is under way, by the monotonic clock. */
+  /** Start of the send in progress, by the monotonic clock. */
   #sendingSinceMs: number | undefined;
   #warned = false;
   #closed = false;
@@ -65,7 +65,7 @@ export class KafkaPublisher {
     return this.#away ?? (this.#hangs() ? 'Kafka does not answer' : undefined);
   }
 
-  /** A caller may give up earlier: its deadline says nothing about Kafka. */
+  /** True if a request to Kafka hangs. Ignores callers' deadlines, which say nothing about Kafka. */
   #hangs(): boolean {
     const sinceMs = this.#sendingSinceMs;
     return sinceMs !== undefined && this.#time.monotonicNow() - sinceMs >= this.#timeoutMs;
@@ -79,7 +79,7 @@ export class KafkaPublisher {
       return Promise.reject(error);
     }
     if (events.length === 0) return Promise.resolve();
-    // Events whose caller has given up are not sent: #take leaves them out.
+    // #take skips events whose caller gave up.
     const timeoutMs = Math.max(0, Math.min(this.#timeoutMs, timeLeft() ?? this.#timeoutMs));
     const bytes = events.reduce((sum, event) => sum + event.value.byteLength + event.key.length + 64, 0);
     if (this.#isFull(events.length, bytes)) {
@@ -92,7 +92,7 @@ export class KafkaPublisher {
     return new Promise((resolve, reject) => {
       const leave = () => {
         this.#time.clearTimer(waiting.timer);
-        // Given up before: it has left already.
+        // The caller gave up before: the events have left the queue.
         if (waiting.messages.length === 0) return;
         this.#waitingEvents -= waiting.messages.length;
         this.#waitingBytes -= bytes;
@@ -118,16 +118,16 @@ export class KafkaPublisher {
     });
   }
 
-  /** One publish is taken whatever its size, when nothing else waits. */
+  /** An empty queue accepts one publish of any size. */
   #isFull(events: number, bytes: number): boolean {
     if (this.#waitingEvents === 0) return false;
     return this.#waitingEvents + events > maxWaitingEvents || this.#waitingBytes + bytes > maxWaitingBytes;
   }
 
-  /** Sends the waiting events whose callers still wait, then disconnects. */
+  /** Sends the events with a waiting caller, then disconnects. */
   async close(): Promise<void> {
     this.#closed = true;
-    // With nothing to send, there is no need to wait for a running connection attempt.
+    // With nothing to send, do not wait for a running connection attempt.
     if (this.#producer || this.#queue.length > 0) await this.#pumping;
     if (this.#producer) await settle(this.#producer.disconnect(), 2000);
     this.#producer = undefined;
@@ -140,7 +140,7 @@ export class KafkaPublisher {
   }
 
   #startPump(): void {
-    // Starts in the next microtask, so that events published in one turn are sent together.
+    // Starts in the next microtask, so that events published in one event loop iteration are sent together.
     this.#pumping ??= Promise.resolve()
       .then(() => this.#pump())
       .finally(() => {
@@ -160,12 +160,12 @@ export class KafkaPublisher {
           else waiting.reject(failure);
         }
       }
-      // Connects even with nothing to send, so that readiness shows when Kafka is available (again).
+      // Connects even with nothing to send, so that readiness shows whether Kafka is available.
       if (!this.#producer) await this.#tryConnect();
     } while (this.#queue.length > 0);
   }
 
-  /** The head of the queue, without those whose callers have given up: they were never sent. */
+  /** Takes the first events of the queue, without those of callers that gave up. */
   #take(): Waiting[] {
     const batch: Waiting[] = [];
     const now = this.#time.monotonicNow();
@@ -247,7 +247,7 @@ export class KafkaPublisher {
     this.#warned = false;
   }
 
-  /** After a final error the producer's sequence numbers are in doubt: the next try has a new one. */
+  /** Replaces the producer: after a final error its sequence numbers are uncertain. */
   #fail(error: unknown): void {
     const producer = this.#producer;
     this.#producer = undefined;

@@ -1,6 +1,6 @@
 import { warnOfOneReplica } from './kafka-replicas.ts';
 
-/** What is warned of in a process with this configuration. */
+/** The warnings that a process with this configuration logs. */
 function warnings(KAFKA_REPLICATION_FACTOR: number, env: Record<string, string>): [object, string][] {
   const lines: [object, string][] = [];
   const warn = (fields: object, message: string) => void lines.push([fields, message]);
@@ -8,7 +8,7 @@ function warnings(KAFKA_REPLICATION_FACTOR: number, env: Record<string, string>)
   return lines;
 }
 
-test('topics that are kept once are warned of in production, by the name of the setting and a better value', () => {
+test('in production a warning about a single replica names the setting and a better value', () => {
   const line = [
     { setting: 'KAFKA_REPLICATION_FACTOR', value: 1 },
     expect.stringMatching(/^KAFKA_REPLICATION_FACTOR is 1, but NODE_ENV is production: .*=3$/),

@@ -1,8 +1,8 @@
 import type { Logger } from '../logger.ts';
 
 /**
- * Warns at the start where a production's topics are kept once. No refusal: a single broker, as in CI or a small
- * installation, can keep no second copy.
+ * Warns at the start if topics in production have a single replica. This is no error, because a single broker, as in CI
+ * or a small installation, cannot have a second replica.
  */
 export function warnOfOneReplica(
   { KAFKA_REPLICATION_FACTOR }: { readonly KAFKA_REPLICATION_FACTOR: number },

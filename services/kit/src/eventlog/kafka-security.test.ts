@@ -38,7 +38,7 @@ const login = {
   KAFKA_SASL_PASSWORD: 'secret-text',
 };
 
-it('without settings there is neither TLS nor a log-in', () => {
+it('by default there is neither TLS nor authentication', () => {
   expect(open({})).toEqual({ tls: undefined, sasl: undefined });
 });
 
@@ -93,7 +93,7 @@ it.each<[string, Record<string, string>, string, RegExp]>([
   expect(problems[0]).not.toContain('secret-text');
 });
 
-it('a certificate that does not fit its key, or is none, is named', async () => {
+it('the error names a certificate that does not match its key or is invalid', async () => {
   const authority = await createAuthority('test');
   const [one, other] = [await authority.issue(['one']), await authority.issue(['other'])];
   const settings = {

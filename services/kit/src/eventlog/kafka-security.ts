@@ -5,10 +5,10 @@ import type { SASLOptions } from 'kafkajs';
 import { ConfigError, type ConfigOf, choice, text } from '../config.ts';
 import type { Logger } from '../logger.ts';
 
-/** How a process knows its brokers, and they know it. */
+/** Mutual authentication of processes and brokers. */
 export const kafkaSecurityConfig = {
   KAFKA_TLS: choice({
-    doc: 'Whether brokers are reached by TLS; their certificates must name the hosts of KAFKA_BROKERS, and those that the brokers advertise.',
+    doc: 'Whether connections to brokers use TLS. The brokers’ certificates must contain the hosts of KAFKA_BROKERS and the advertised hosts.',
     example: 'on',
     default: 'off',
     words: ['off', 'on'],
@@ -18,7 +18,7 @@ export const kafkaSecurityConfig = {
     example: '/etc/headset-cloud/kafka/ca.crt',
   }),
   KAFKA_TLS_CERT_FILE: text({
-    doc: 'File with the certificate chain (PEM) that this process shows the brokers, where they demand one; with KAFKA_TLS_KEY_FILE. Read again for each connection.',
+    doc: 'File with the client certificate chain (PEM), for brokers that require one; with KAFKA_TLS_KEY_FILE. Read again for each connection.',
     example: '/etc/headset-cloud/kafka/tls.crt',
   }),
   KAFKA_TLS_KEY_FILE: text({
@@ -26,13 +26,13 @@ export const kafkaSecurityConfig = {
     example: '/etc/headset-cloud/kafka/tls.key',
   }),
   KAFKA_SASL_MECHANISM: choice({
-    doc: 'How this process logs in at the brokers; `plain` sends the password as it is and therefore needs KAFKA_TLS=on in production.',
+    doc: 'How this process authenticates to the brokers. `plain` sends the password unencrypted and therefore requires KAFKA_TLS=on in production.',
     example: 'scram-sha-512',
     default: 'none',
     words: ['none', 'plain', 'scram-sha-256', 'scram-sha-512'],
   }),
   KAFKA_SASL_USERNAME: text({
-    doc: 'User at the brokers; with KAFKA_SASL_MECHANISM.',
+    doc: 'User name for the brokers; with KAFKA_SASL_MECHANISM.',
     example: 'headset-cloud',
   }),
   KAFKA_SASL_PASSWORD: text({
@@ -45,14 +45,14 @@ export const kafkaSecurityConfig = {
 type Config = ConfigOf<typeof kafkaSecurityConfig>;
 type FileSetting = 'KAFKA_TLS_CA_FILE' | 'KAFKA_TLS_CERT_FILE' | 'KAFKA_TLS_KEY_FILE';
 
-/** What connections to Kafka are opened with. */
+/** TLS and authentication options of connections to Kafka. */
 export interface KafkaSecurity {
-  /** TLS options of the next connection, with the files as they are now; undefined: plaintext. */
+  /** TLS options of the next connection, from the current files; undefined: plaintext. */
   readonly tls: (() => ConnectionOptions) | undefined;
   readonly sasl: SASLOptions | undefined;
 }
 
-/** Settings that do not go together, and files that cannot be used, as a ConfigError. */
+/** Reads the settings and files. Throws ConfigError for settings that contradict each other and files that cannot be used. */
 export function openKafkaSecurity(
   config: Config,
   { logger, env }: { readonly logger: Logger; readonly env: Readonly<Record<string, string | undefined>> },
@@ -117,22 +117,22 @@ function saslOf(config: Config): SASLOptions | undefined {
   };
 }
 
-/** The options as the files are now; while a change is not valid, as they were before it. */
+/** Options from the current files; the last valid options while a changed file is invalid. */
 function tlsOf(config: Config, logger: Logger): () => ConnectionOptions {
   let current = read(config);
-  let told = '';
+  let logged = '';
   return () => {
     try {
       current = read(config);
-      told = '';
+      logged = '';
     } catch (error) {
       const { problems } = error as ConfigError;
       const reason = problems.map((problem) => problem.reason).join(' ');
       // One line for each change, not one for each connection.
-      if (reason !== told) {
-        logger.error({ problems }, 'a changed file for Kafka cannot be used; the one before stays in use');
+      if (reason !== logged) {
+        logger.error({ problems }, 'a changed TLS file for Kafka is invalid; the previous file stays in use');
       }
-      told = reason;
+      logged = reason;
     }
     return current;
   };

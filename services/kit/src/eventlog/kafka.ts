@@ -63,7 +63,7 @@ class KafkaLog implements EventLog {
     );
   }
 
-  /** Throws a transient DomainError, which says what is missing and what makes it, until all are there. */
+  /** Throws a transient DomainError, which names the missing topics and how to create them, until all topics exist. */
   async #requireTopics(topics: readonly string[]): Promise<void> {
     const missing = await this.#admin.missing(topics.flatMap((topic) => [topic, deadLetterTopic(topic)]));
     if (missing.length === 0) return;

@@ -3,14 +3,14 @@ import { createMetrics } from '../process-metrics.ts';
 import { withMetrics } from './metrics.ts';
 import type { EventLog, Subscription } from './types.ts';
 
-/** A log of which only subscribing and the lag are asked. */
+/** A log that implements only `subscribe` and `lag`. */
 const logWith = (lag: (topic: string) => Promise<number>) =>
   ({
     subscribe: async () => ({ stop: async () => {} }),
     lag: (_group: string, topic: string) => lag(topic),
   }) as unknown as EventLog;
 
-test('a lag that the log does not tell in time is left out, and the others are not', async () => {
+test('a lag that the log does not return in time is omitted; the others are shown', async () => {
   const registry = createMetrics('test');
   let hangs = false;
   const log = withMetrics(
@@ -28,7 +28,7 @@ test('a lag that the log does not tell in time is left out, and the others are n
   expect(await lags()).toEqual([expect.stringContaining('topic="answering"')]);
 });
 
-test('a log whose groups hold back the deletion of events reports the age of the oldest unused group', async () => {
+test('a log with groups that delay the deletion of events reports the age of the oldest unused group', async () => {
   const name = 'headset_log_unused_group_age_seconds';
   const [embedded, kafka] = [createMetrics('test'), createMetrics('test')];
   withMetrics({ unusedGroupAgeMs: () => 90_000 } as EventLog, embedded);

@@ -1,11 +1,11 @@
 import type { EventLog, OutgoingEvent } from './types.ts';
 
-/** Most bytes of one part: a broker accepts 1 MB at once. The largest event is smaller. */
+/** Maximum bytes of one part: a broker accepts 1 MB at once. The largest event is smaller. */
 const mostBytes = 500_000;
 
 /**
- * Publishes in order, in parts that are small enough for the log whatever texts they hold, because a part
- * that is too large would be refused for ever.
+ * Publishes in order, in parts that are always small enough for the log. The log would reject a larger part at every
+ * attempt.
  */
 export async function publishInParts(
   log: Pick<EventLog, 'publish'>,

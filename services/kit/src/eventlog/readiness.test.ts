@@ -1,6 +1,6 @@
 import { readinessByLog } from './readiness.ts';
 
-test('a process waits for the log once, and only warns when it is away later', () => {
+test('a process waits for the log at its start, and only warns if the log is unavailable later', () => {
   let reason: string | undefined = 'has not joined yet';
   const { notReady, warnings } = readinessByLog('results', () => reason);
   expect([notReady(), warnings()]).toEqual(['has not joined yet', []]);

@@ -1,12 +1,12 @@
 import type { Component, Warning } from '../lifecycle.ts';
 
-/** Its name in `ctl status` and in `headset_warnings`. */
+/** Name of the warning in `ctl status` and in `headset_warnings`. */
 const name = 'kafka_unavailable';
 
 /**
- * Readiness by the event log (ADR 0056): not ready until a look has found it well once; from then on what is wrong
- * with it is a warning, because every process loses Kafka at once, and calls are accepted without it. `what`: what
- * waits meanwhile, for operators; `reasonOf`: why the log cannot be used, undefined while it can.
+ * Readiness by the event log (ADR 0056). The process is not ready until a check has found the log available once. A later
+ * problem of the log is only a warning, because all processes lose Kafka at the same time, and calls are accepted without
+ * it. `what`: the delayed work, for operators. `reasonOf`: why the log is unavailable; undefined: it is available.
  */
 export function readinessByLog(
   what: string,

@@ -71,7 +71,7 @@ test('a batch that takes too long is split into smaller ones, in order, however 
   expect(durable.at(-1)).toBe(40);
 });
 
-test('only the named poison event is dead-lettered, and the rest is tried again in order', async () => {
+test('only the named poison event becomes a dead letter, and the rest is retried in order', async () => {
   const { options, calls, dead, durable } = setUp((numbers, events) => {
     const at = numbers.indexOf(1);
     if (at >= 0) throw new PoisonEventError(events[at] as LogEvent, 'cannot be read');
@@ -85,7 +85,7 @@ test('only the named poison event is dead-lettered, and the rest is tried again 
   expect(durable.at(-1)).toBe(4);
 });
 
-test('a batch of only poison events is durable when all of them are dead-lettered', async () => {
+test('a batch of poison events is durable when all of them are dead letters', async () => {
   const { options, dead, durable } = setUp((_, events) => {
     throw new PoisonEventError(events[0] as LogEvent, 'cannot be read');
   });
@@ -94,7 +94,7 @@ test('a batch of only poison events is durable when all of them are dead-lettere
   expect(durable).toEqual([3]);
 });
 
-test('any other failure is bisected down to the failing events; the others are handled once, in order', async () => {
+test('after any other failure the batch is bisected down to the failing events; the others are handled once, in order', async () => {
   const handled: number[] = [];
   const { options, calls, dead, durable } = setUp((numbers) => {
     if (numbers.includes(5) || numbers.includes(6)) throw new TypeError('cannot');
@@ -121,7 +121,7 @@ test('only the contiguous prefix is ever durable while later events still fail',
   expect(durable).toEqual([4]);
 });
 
-test('no event is lost by a failure that is not transient but disappears on a later try', async () => {
+test('no event is lost if a failure is not transient but does not occur again', async () => {
   let left = 2;
   const { options, calls, dead } = setUp(() => {
     if (left-- > 0) throw new Error('once more');

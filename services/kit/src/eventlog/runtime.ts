@@ -10,7 +10,7 @@ import {
   type Unsettled,
 } from './types.ts';
 
-/** What one batch's delivery needs from the adapter that read it. */
+/** Dependencies of the delivery of one batch; the adapter that read the batch provides them. */
 export interface DeliveryOptions {
   readonly group: string;
   readonly handle: Subscription['handle'];
@@ -18,16 +18,16 @@ export interface DeliveryOptions {
   readonly deadLetter: (event: LogEvent, error: unknown) => Promise<void>;
   /** See Batch. */
   readonly held: () => boolean;
-  /** See Batch; absent: whatever is delivered is durable. */
+  /** See Batch; absent: every delivered event is durable. */
   readonly durable?: () => Promise<void>;
   /**
-   * Called when the first `count` events of the batch are handled; `count` only rises. They are durable then,
-   * or once everything is that `unsettled` names, here and in earlier calls.
+   * Called when the first `count` events of the batch are handled; `count` only rises. The events are durable at the
+   * call, or after everything in `unsettled` of this and earlier calls is durable.
    */
   readonly onHandled: (count: number, unsettled: readonly Unsettled[]) => void;
   /** Called while working and while waiting; rejects when the member has lost the partition. */
   readonly heartbeat?: () => Promise<void>;
-  /** Aborted when the subscription closes: nothing more is begun, waits end at once. */
+  /** Aborted when the subscription closes: no new work starts, waits end at once. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
   /** Waits between tries; milliseconds. Default 100 to 5000. */
@@ -37,17 +37,16 @@ export interface DeliveryOptions {
 
 /** Tries of a whole batch, and of a single event, when the error is not transient. */
 const maxTries = 3;
-/** Tries of a whole batch that takes too long, before it is split. */
+/** Tries of a whole slow batch before it is split. */
 const maxSlowTries = 2;
 const heartbeatIntervalMs = 1000;
 
 /**
- * Hands a batch to a handler by the rules of `Subscription.handle` (rule C4). Transient failures and events of a
- * newer version are retried without end, in halves when the batch took too long. A named poison event goes to the dead
- * letters. After any other failure the batch is retried a few times, then in halves down to single events,
- * of which the failing ones become dead letters. Events are never handed over out of order. Returns true
- * when every event is handled or a dead letter; false when it was stopped before (closing, or the partition
- * was lost). Never rejects.
+ * Hands a batch to a handler by the rules of `Subscription.handle` (rule C4). Retries transient failures and events of a
+ * newer version without end; splits a batch into halves if it took too long. Moves a named poison event to the dead
+ * letters. After any other failure, retries the batch a few times, then in halves down to single events; the
+ * failing single events become dead letters. Keeps the order of events. Returns true if every event is handled or a
+ * dead letter; false if it was stopped before (closing, or the partition was lost). Never rejects.
  */
 export async function deliver(events: readonly LogEvent[], options: DeliveryOptions): Promise<boolean> {
   if (events.length === 0) return true;
@@ -64,7 +63,7 @@ export async function deliver(events: readonly LogEvent[], options: DeliveryOpti
   }
 }
 
-/** Consecutive events that are handed over in one call, and the end of this segment in the batch. */
+/** Consecutive events that one call delivers, and the end of this segment in the batch. */
 interface Segment {
   readonly events: readonly LogEvent[];
   readonly end: number;
@@ -86,7 +85,7 @@ class Delivery {
   }
 
   async run(events: readonly LogEvent[]): Promise<boolean> {
-    // The next segment is on top of the stack, so that halves are handed over in order.
+    // The next segment is on top of the stack, so that halves keep their order.
     const stack: Segment[] = [{ events, end: events.length }];
     for (let segment = stack.pop(); segment; segment = stack.pop()) {
       const whole = segment.events.length === events.length;
@@ -118,7 +117,7 @@ class Delivery {
     events: readonly LogEvent[],
     tries: number,
   ): Promise<'stopped' | { unsettled: readonly Unsettled[] } | { split: readonly LogEvent[] }> {
-    // Of every try: one that failed may have taken on some.
+    // Collected over all tries: a failed try may have started writes.
     const unsettled: Unsettled[] = [];
     const batch = {
       held: this.#options.held,
@@ -144,7 +143,7 @@ class Delivery {
         }
         this.#log(rest, error);
         if (isTransient(error) || error instanceof NewerVersionError) {
-          // Retrying the same batch would take as long again; a slow database can handle a smaller one.
+          // The same batch would take as long again; a slow database can handle a smaller batch.
           if (isTooSlow(error)) slow += 1;
           if (slow >= maxSlowTries && rest.length > 1) return this.#stopped ? 'stopped' : { split: rest };
         } else {

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { handleAndStore, Settling } from './settling.ts';
 import type { Unsettled } from './types.ts';
 
-/** Writes that resolve when they are told to. */
+/** Writes that resolve when the test resolves them. */
 function writes() {
   const { promise, resolve } = Promise.withResolvers<void>();
   const unsettled = { durable: promise, hurry: jest.fn(), resolve };
@@ -17,14 +17,14 @@ beforeEach(() => {
 });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('what is durable when it is handled is told at once', () => {
+test('an event that is already durable is reported at once', () => {
   settling.add(1, 1, []);
   settling.add(2, 1, []);
   expect(marks).toEqual([1, 2]);
   expect(settling.idle).toBe(true);
 });
 
-test('a later one that is durable first waits for the earlier', async () => {
+test('an event that is durable first waits for earlier events', async () => {
   const first = writes();
   const second = writes();
   settling.add(1, 1, [first]);
@@ -38,7 +38,7 @@ test('a later one that is durable first waits for the earlier', async () => {
   expect(marks).toEqual([3]);
 });
 
-test('all writes of a batch are waited for', async () => {
+test('a batch waits for all its writes', async () => {
   const [first, second] = [writes(), writes()];
   settling.add(1, 2, [first, second]);
   first.resolve();
@@ -49,7 +49,7 @@ test('all writes of a batch are waited for', async () => {
   expect(marks).toEqual([1]);
 });
 
-test('it is full at 500 events, and has room once some are durable', async () => {
+test('it is full at 500 events, and accepts more after some are durable', async () => {
   const first = writes();
   settling.add(300, 300, [first]);
   expect(settling.full).toBe(false);
@@ -62,7 +62,7 @@ test('it is full at 500 events, and has room once some are durable', async () =>
   expect(marks).toEqual([300]);
 });
 
-test('to finish asks for what is open, and ends without it after its time', async () => {
+test('finish requests the open writes, and ends without them at its time limit', async () => {
   const [done, open] = [writes(), writes()];
   settling.add(1, 1, [done]);
   settling.add(2, 1, [open]);
@@ -74,7 +74,7 @@ test('to finish asks for what is open, and ends without it after its time', asyn
   expect(marks).toEqual([1]);
 });
 
-test('what is forgotten tells no mark when it is durable', async () => {
+test('a removed event does not advance the offset when it becomes durable', async () => {
   const first = writes();
   settling.add(1, 1, [first]);
   settling.forget();
@@ -85,7 +85,7 @@ test('what is forgotten tells no mark when it is durable', async () => {
   expect(marks).toEqual([7]);
 });
 
-test('what is handled outside the log is stored when it resolves', async () => {
+test('events handled outside the log are stored when the promise resolves', async () => {
   const first = writes();
   let held: boolean | undefined;
   let done = false;

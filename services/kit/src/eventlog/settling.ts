@@ -1,12 +1,12 @@
 import { systemTime, type Time, type Timer } from '../clock.ts';
 import type { LogEvent, Subscription, Unsettled } from './types.ts';
 
-/** So many events may be handled and not settled before no more are taken. */
+/** Maximum number of events that are handled and not settled. */
 const fullAt = 500;
 
 /**
- * Events that are handled in order and durable in any order: tells up to where all are durable. A mark is the
- * position after some events.
+ * Tracks events that are handled in order and become durable in any order. Reports the position up to which all events
+ * are durable. A mark is the position after some events.
  */
 export class Settling<Mark> {
   #waiting: {
@@ -26,7 +26,7 @@ export class Settling<Mark> {
     this.#time = time;
   }
 
-  /** `events` more are handled, and end at `mark`. */
+  /** Adds `events` handled events, which end at `mark`. */
   add(mark: Mark, events: number, unsettled: readonly Unsettled[]): void {
     if (unsettled.length === 0 && this.#waiting.length === 0) {
       this.#onSettled(mark);
@@ -43,7 +43,7 @@ export class Settling<Mark> {
     }
   }
 
-  /** True while so much is unsettled that no more may be handled. */
+  /** True while no more events may be handled, because too many are unsettled. */
   get full(): boolean {
     return this.#events >= fullAt;
   }
@@ -52,7 +52,7 @@ export class Settling<Mark> {
     return this.#waiting.length === 0;
   }
 
-  /** Asks for everything to be stored now. */
+  /** Requests that everything is stored now. */
   hurry(): void {
     for (const { open, unsettled } of this.#waiting) if (open > 0) for (const each of unsettled) each.hurry();
   }
@@ -68,7 +68,7 @@ export class Settling<Mark> {
     this.#time.clearTimer(timer);
   }
 
-  /** Has everything stored, and waits until it is, at most `timeoutMs`. */
+  /** Requests that everything is stored, and waits for it, at most `timeoutMs`. */
   async finish(timeoutMs: number): Promise<void> {
     const endsAtMs = this.#time.monotonicNow() + timeoutMs;
     this.hurry();
@@ -77,7 +77,7 @@ export class Settling<Mark> {
     }
   }
 
-  /** What is unsettled is no longer this member's to tell of. */
+  /** Forgets unsettled events without reporting them: this member no longer owns them. */
   forget(): void {
     this.#waiting = [];
     this.#events = 0;
@@ -100,7 +100,7 @@ export class Settling<Mark> {
   }
 }
 
-/** Has events handled outside their log, and resolves when all that comes of it is stored. */
+/** Handles events outside their log, and resolves when all resulting writes are stored. */
 export async function handleAndStore(
   subscription: Pick<Subscription, 'handle'>,
   events: readonly LogEvent[],

@@ -1,13 +1,13 @@
 import type { Settle } from '../store/types.ts';
 
-/** One event as it is published: bytes under a key; events of one key keep their order. */
+/** One event to publish: bytes with a key. Events with the same key keep their order. */
 export interface OutgoingEvent {
   readonly key: string;
   readonly value: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One event as it is consumed. `position` is unique in the topic and rises within a key. */
+/** One consumed event. `position` is unique in the topic and rises within a key. */
 export interface LogEvent {
   readonly topic: string;
   readonly key: string;
@@ -17,7 +17,7 @@ export interface LogEvent {
   readonly position: string;
   /** When it was published, milliseconds since 1970. */
   readonly timestampMs: number;
-  /** It was a dead letter. Absent: the group gets it in the order of its partition. */
+  /** True: a replayed dead letter. Absent: the event is delivered in the order of its partition. */
   readonly replayed?: true;
 }
 
@@ -30,11 +30,11 @@ export function partitionAndOffset({ position }: Pick<LogEvent, 'position'>): {
   return { partition, offset };
 }
 
-/** Writes because of events that a handler has taken on, and that continue after it has resolved. */
+/** Writes of a handler that continue after the handler has resolved. */
 export interface Unsettled {
   /** Resolves when all of them have resolved. Never rejects. */
   readonly durable: Promise<void>;
-  /** Asks to store the rest now: much is unsettled, or other members may get the events. */
+  /** Starts to store the rest now: too many writes are unsettled, or other members may get the events. */
   hurry(): void;
 }
 
@@ -56,19 +56,22 @@ export interface Subscription {
   /** Members of one group share the topic's events; each group sees all. */
   readonly group: string;
   /**
-   * Handles a batch, in order of each key. Resolves when all its writes have resolved, but those that it named
-   * by `batch.settlesWith`; only when those have, too, does the group's offset move past the batch. On the embedded log an event may be delivered before it is durable;
-   * a durable write that the handler makes because of it makes the event durable, too (ADR 0012). So
-   * nothing may leave the platform because of an event before such a write, or before `batch.durable`. When
-   * it throws:
-   *  - a transient error (kit/errors.ts isTransient) or a NewerVersionError: the batch is tried again, without end;
-   *  - a PoisonEventError: the event it names is set aside, the rest is tried again;
-   *  - any other error: tried again a few times, then event by event, and an event that still fails alone
-   *    is set aside. May be called again with events it has handled before (crash, rebalance): be
-   *    idempotent.
+   * Handles a batch, in order of each key. Resolves when all its writes have resolved, except those passed to
+   * `batch.settlesWith`. The group's offset moves past the batch when those writes have resolved, too.
+   *
+   * The embedded log may deliver an event before it is durable. A durable write of the handler makes the event durable,
+   * too (ADR 0012). So the effect of an event must not leave the platform before such a write or `batch.durable`.
+   *
+   * Errors:
+   *  - a transient error (kit/errors.ts isTransient) or a NewerVersionError: the batch is retried without end;
+   *  - a PoisonEventError: the named event becomes a dead letter, and the rest is retried;
+   *  - any other error: the batch is retried a few times, then event by event. A single event that still fails becomes a
+   *    dead letter.
+   *
+   * A crash or a rebalance may deliver handled events again, so the handler must be idempotent.
    */
   handle(events: readonly LogEvent[], batch: Batch): Promise<void>;
-  /** Most events a batch; default 500. */
+  /** Maximum number of events in a batch; default 500. */
   readonly maxBatch?: number;
   /**
    * Stores an event that cannot be handled; resolves when it is durable, and is retried until then.

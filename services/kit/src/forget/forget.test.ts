@@ -1,5 +1,5 @@
 import { openTestBed, type TestBed } from '@headset-cloud/embedded/testing/bed.ts';
-import { type LetterDocument, letterIndexes, lettersCollection } from '../dead-letters/documents.ts';
+import { type DeadLetterDocument, letterIndexes, lettersCollection } from '../dead-letters/documents.ts';
 import { lettersOfDevice } from './letters.ts';
 import {
   applicationMark,
@@ -29,10 +29,10 @@ beforeEach(() => {
 });
 afterEach(() => bed.remove());
 
-test('dead letters of the device go, whether they block or not; others, and what is being replayed, stay', async () => {
-  const letters = bed.store.collection<LetterDocument>(lettersCollection);
+test('deletes dead letters of the device, blocking or not; keeps others and those being replayed', async () => {
+  const letters = bed.store.collection<DeadLetterDocument>(lettersCollection);
   await letters.createIndexes(letterIndexes);
-  const letter = (_id: string, more: Partial<LetterDocument> = {}): LetterDocument => ({
+  const letter = (_id: string, more: Partial<DeadLetterDocument> = {}): DeadLetterDocument => ({
     ...{ _id, ...line, key: device, partition: 0, offset: 1, value: Buffer.from('{}'), headers: '{}' },
     ...{ publishedAtMs: 1, kind: 'poison', state: 'waiting', open: true, blocking: false, error: 'e' },
     ...{ reason: '', setAsideAtMs: 1, claim: '', claimedUntilMs: 0, steps: [] },
@@ -55,9 +55,9 @@ test('dead letters of the device go, whether they block or not; others, and what
   expect(await of.remove(device)).toEqual({ removed: 0, left: 2 });
 });
 
-test('the calls of one run owe one record', async () => {
+test('the calls of one run store one audit record', async () => {
   const marks = createForgetMarks(bed.store, clock);
-  const owed = async () => {
+  const pending = async () => {
     const found = await bed.store
       .collection<ForgetMarkDocument>(forgetMarksCollection)
       .findOne({ _id: device });
@@ -65,12 +65,12 @@ test('the calls of one run owe one record', async () => {
   };
   await marks.begin(device, 'run 1', record('1'));
   await marks.begin(device, 'run 1', record('2'));
-  expect(await owed()).toEqual(['1']);
+  expect(await pending()).toEqual(['1']);
   await marks.begin(device, 'run 2', record('3'));
-  expect(await owed()).toEqual(['1', '3']);
+  expect(await pending()).toEqual(['1', '3']);
 });
 
-test('marks of applications tell since when, and are no device’s', async () => {
+test('marks of applications have a start time, and differ from devices’ marks', async () => {
   let nowMs = clock.now();
   const marks = createForgetMarks(bed.store, { now: () => nowMs });
   await marks.begin(device, 'run 1', record('1'));

@@ -1,4 +1,4 @@
-/** Part of a filter: ids that begin so, up to the character behind the last one. */
+/** Part of a filter: ids with this prefix. The upper limit is the prefix with its last character incremented. */
 export function beginningWith(prefix: string): {
   readonly _id: { readonly $gte: string; readonly $lt: string };
 } {

@@ -1,25 +1,25 @@
 import type { Clock } from '../clock.ts';
-import { type LetterDocument, lettersCollection } from '../dead-letters/documents.ts';
+import { type DeadLetterDocument, lettersCollection } from '../dead-letters/documents.ts';
 import { unclaimed } from '../dead-letters/store.ts';
 import type { Filter } from '../store/operations.ts';
 import type { Store } from '../store/types.ts';
 
-/** The dead letters of one device, as the events' key names it. */
+/** The dead letters of one device, by the key of their events. */
 export interface LettersOfDevice {
   count(deviceId: string): Promise<number>;
-  /** Those that no replay holds and that owe no record; how many were removed, and how many are left. */
+  /** Removes dead letters without a replay and without a pending audit record; returns the numbers removed and left. */
   remove(deviceId: string): Promise<{ readonly removed: number; readonly left: number }>;
 }
 
-/** Of a group's topic that has the device as its key. */
+/** `line`: a consumer group and its topic, whose events have the device as key. */
 export function lettersOfDevice(
   store: Store,
   clock: Clock,
   line: { readonly group: string; readonly topic: string },
 ): LettersOfDevice {
-  const letters = store.collection<LetterDocument>(lettersCollection);
-  // By the index of lines.
-  const of = (key: string): Filter<LetterDocument>[] =>
+  const letters = store.collection<DeadLetterDocument>(lettersCollection);
+  // Uses the index by group, topic and blocking.
+  const of = (key: string): Filter<DeadLetterDocument>[] =>
     [true, false].map((blocking) => ({ ...line, blocking, key }));
   const sum = (numbers: readonly number[]) => numbers.reduce((one, other) => one + other, 0);
   const count = async (key: string) =>

@@ -6,7 +6,7 @@ import type { Store } from '../store/types.ts';
 import { beginningWith } from './ids.ts';
 
 /**
- * That an operator has begun to forget a device or an application in this database; it owes the audit record
+ * Stores that an operator has started to forget a device or an application in this database, with the audit record
  * (ADR 0047).
  */
 export interface ForgetMarkDocument extends OwingDocument {
@@ -14,15 +14,15 @@ export interface ForgetMarkDocument extends OwingDocument {
   _id: string;
   /** The newest run of the command. */
   run: string;
-  /** When it was stored; milliseconds since 1970. Absent: by a version that did not note it. */
+  /** When the mark was stored; milliseconds since 1970. Absent: stored by a version without this field. */
   beganAtMs?: number;
-  /** Longer than Kafka may be away, which has to take the record. */
+  /** When the mark expires: after the longest outage of Kafka, which has to accept the audit record. */
   expiresAt: Date;
 }
 
 export const forgetMarksCollection = 'forgotten';
 
-/** Stand in the steps of each service that forgets something, but has no document of its own for each of it. */
+/** Indexes for the steps of each service that forgets something but has no document for each device or application. */
 export const forgetMarkIndexes: IndexDescription[] = [
   owingIndex,
   { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
@@ -31,15 +31,15 @@ export const forgetMarkIndexes: IndexDescription[] = [
 const keepMs = 7 * 86_400_000;
 const ofApplications = 'application/';
 
-/** The mark's id; no IMEI has it, also where an application's id is one. */
+/** The mark's id; differs from every IMEI, also if an application's id looks like one. */
 export function applicationMark(applicationId: string): string {
   return `${ofApplications}${applicationId}`;
 }
 
 export interface ForgetMarks {
-  /** Stored before the first thing is removed; the calls of one run owe one record. */
+  /** Stores the mark before the first record is removed; the calls of one run store one audit record. */
   begin(markId: string, run: string, record: OwedRecord): Promise<void>;
-  /** The applications that have a mark, and since when; milliseconds since 1970. */
+  /** Applications with a mark, and their start times; milliseconds since 1970. */
   applications(): Promise<ReadonlyMap<string, number>>;
 }
 
@@ -57,7 +57,7 @@ export function createForgetMarks(store: Store, clock: Clock): ForgetMarks {
           upsert: true,
         });
       } catch (error) {
-        // The run has begun before: the upsert met its own document.
+        // A repeated call of a run: the filter does not match the existing document, so the upsert fails.
         if (!isDuplicateKey(error)) throw error;
       }
     },

@@ -1,10 +1,10 @@
-/** Where a page ends: the last number read of a group, 0 for all of it, and the group's name. */
+/** End of a page: the name of the group, and the last number read; 0 if the whole group was read. */
 export interface Place {
   readonly number: number;
   readonly name: string;
 }
 
-/** As `next` of an answer and `after` of the next call; an empty text is before every group. */
+/** Parses `after` of a call, which is `next` of the answer before; an empty text means the beginning. */
 export function placeOf(after: string): Place {
   const cut = after.indexOf(' ');
   return cut < 0

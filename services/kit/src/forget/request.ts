@@ -1,9 +1,9 @@
 import { DomainError } from '../errors.ts';
 
-/** Records in one call: few where a write blocks the process, more where it is a round trip. */
+/** Records per call: few if a write blocks the process, more if it is a network round trip. */
 export const forgetAtOnce = { inProcess: 20, overNetwork: 200 } as const;
 
-/** What each service's call to forget a device has to have. */
+/** Validates a service's call to forget a device. */
 export function requireForgetRequest({
   deviceId,
   reference,
@@ -16,7 +16,7 @@ export function requireForgetRequest({
   requireReference(reference);
 }
 
-/** The same for an application. */
+/** Validates a service's call to forget an application. */
 export function requireForgetApplication({
   applicationId,
   reference,
@@ -24,13 +24,13 @@ export function requireForgetApplication({
   readonly applicationId: string;
   readonly reference: string;
 }): void {
-  // Also because records are found by what their ids begin with: never by an empty one.
+  // Records are found by id prefix, so the id must never be empty.
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(applicationId))
     throw new DomainError('invalid_argument', 'application_id is not an id.');
   requireReference(reference);
 }
 
-/** Stands in the audit record, which has names and ids only. */
+/** The reference is part of the audit record, which has names and ids only. */
 function requireReference(reference: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9._:/#-]{0,63}$/.test(reference)) return;
   throw new DomainError(
@@ -39,7 +39,7 @@ function requireReference(reference: string): void {
   );
 }
 
-/** The record's subject, a device or an application: whose request it is stands in the operator's own files. */
+/** Subject of the audit record, a device or an application; the operator's own files name the person who asked. */
 export function forgetSubject(
   request: { readonly reference: string } & (
     | { readonly deviceId: string }

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { type BlockList, isIP, isIPv6 } from 'node:net';
 
 /**
- * The address that a request came from. Where TRUSTED_PROXIES lists the peer, the last address of
- * X-Forwarded-For that is none of theirs: what stands before it, anybody may have written.
+ * The client address of a request. If TRUSTED_PROXIES contains the peer: the last address of X-Forwarded-For that is not
+ * a trusted proxy. The client itself may have written the addresses before it.
  */
 export function addressOf(request: IncomingMessage, proxies: BlockList): string {
   let address = plain(request.socket.remoteAddress ?? '');
@@ -22,14 +22,14 @@ function isProxy(address: string, proxies: BlockList): boolean {
   return family !== 0 && proxies.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** An IPv4 address as itself, not as IPv6 writes it. */
+/** An IPv4 address in IPv4 form, not mapped into IPv6. */
 function plain(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
 /**
- * By what clients without a name are counted: one IPv4 address, or the /64 that one customer of a provider has of
- * IPv6.
+ * Key by which clients without a name are counted: the IPv4 address, or the /64 of an IPv6 address, because a provider
+ * gives one customer a /64.
  */
 export function networkOf(address: string): string {
   const known = plain(address);

@@ -4,7 +4,7 @@ import { BodyRoom, smallBodyBytes } from './body-room.ts';
 const mib = 1024 * 1024;
 const full = expect.objectContaining({ code: 'unavailable', retryAfterMs: 1000 });
 
-it('one client takes half of the room for large bodies, all together the whole; small ones need none', () => {
+it('one client may use half of the memory for large bodies, all clients together all of it; small bodies do not count', () => {
   const room = new BodyRoom();
   const taken = (clientId: string, many: number) =>
     Array.from({ length: many }, () => room.take(clientId, mib));

@@ -1,21 +1,21 @@
 import { DomainError } from '../errors.ts';
 
-/** Bodies up to this size need no room: the number of connections bounds them. Bytes. */
+/** Bodies up to this size do not count: the limit of connections bounds them. Bytes. */
 export const smallBodyBytes = 8192;
 /**
- * Larger bodies of calls under way at one listener, from their headers to their answers, of all clients; parsed they
- * take several times as much. A gateway's heap has 330 MiB by default. Bytes.
+ * Memory for the larger bodies of all running calls at one listener, from their headers to their answers. A parsed body
+ * uses several times its size. A gateway's heap has 330 MiB by default. Bytes.
  */
 const mostBytes = 64 * 1024 * 1024;
-/** Share of it that one client may take, so that none keeps all others out. */
+/** Share of the memory that one client may use, so that no client blocks all others. */
 const mostOfClient = mostBytes / 2;
 
-/** The room for large bodies of calls under way. */
+/** Memory for the large bodies of running calls. */
 export class BodyRoom {
   readonly #ofClient = new Map<string, number>();
   #bytes = 0;
 
-  /** Takes room for a body of that size; the returned function gives it back. Throws `unavailable` when there is none. */
+  /** Reserves memory for a body of that size; the returned function releases it. Throws `unavailable` at the limit. */
   take(clientId: string, bytes: number): () => void {
     if (bytes <= smallBodyBytes) return () => {};
     const its = this.#ofClient.get(clientId) ?? 0;

@@ -13,7 +13,7 @@ function networks(o: { readonly doc: string; readonly example: string }) {
       if (family === 0 || rest.length > 0 || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) {
         throw new Error(`has "${one}", which is no address and no network`);
       }
-      // Any client could then say which address it has.
+      // Otherwise any client could choose its address.
       if (prefix !== undefined && Number(prefix) === 0)
         throw new Error(`has "${one}", which is every address`);
       if (Number(prefix ?? 0) > bits) throw new Error(`has "${one}", whose prefix is over ${bits}`);
@@ -41,7 +41,7 @@ export const listenerConfig = {
     max: 1_000_000,
   }),
   TRUSTED_PROXIES: networks({
-    doc: 'Addresses and networks (CIDR) of the proxies before the listeners, separated by commas: behind such an address there are many clients.',
+    doc: 'Addresses and networks (CIDR) of the proxies in front of the listeners, separated by commas. Each of them has many clients.',
     example: '10.0.0.0/8,fd00::/8',
   }),
 } as const;

@@ -17,7 +17,7 @@ beforeEach(() => {
   connections = new Connections(limits, (why) => turnedAway.push(why), timing);
 });
 
-/** A socket whose client has that address. */
+/** A socket of a client with that address. */
 function from(remoteAddress: string): Socket {
   const remoteFamily = remoteAddress.includes(':') ? 'IPv6' : 'IPv4';
   ports += 1;
@@ -30,20 +30,20 @@ function from(remoteAddress: string): Socket {
 const admit = (...addresses: string[]) => addresses.map((address) => connections.admit(from(address)));
 
 // protects against rest/crowd, headsets/crowd
-it('addresses of one /64 of IPv6 have the connections of one address together, another /64 has its own', () => {
+it('addresses of one IPv6 /64 share the limit of one address; another /64 has a separate limit', () => {
   expect(admit('2001:db8::1', '2001:db8::2', '2001:db8:0:0:ffff::3', '2001:db8:0:1::1')).toEqual([
     ...[true, true, false, true],
   ]);
   expect(turnedAway).toEqual(['address']);
 });
 
-it('IPv4 addresses have their own, also as IPv6 writes them', () => {
+it('each IPv4 address has a separate limit, also in its IPv6-mapped form', () => {
   const mapped = ['::ffff:192.0.2.1', '::ffff:192.0.2.2', '::ffff:192.0.2.3', '::ffff:c000:204'];
   expect(admit(...mapped)).toEqual([true, true, true, true]);
   expect(admit('192.0.2.1', '::ffff:192.0.2.1')).toEqual([true, false]);
 });
 
-it('a connection that a proxy opened counts for the /64 of its client, and is logged with the whole address', () => {
+it('a proxied connection counts for the /64 of its client, and is logged with the full address', () => {
   admit('2001:db8::1', '2001:db8::2');
   const [own, other] = [from('fd00::1'), from('fd00::1')];
   for (const socket of [own, other]) expect(connections.admit(socket)).toBe(true);
@@ -52,7 +52,7 @@ it('a connection that a proxy opened counts for the /64 of its client, and is lo
   expect(connections.addressOf(`fd00::1:${other.remotePort}`)).toBe('2001:db8:0:1::3');
 });
 
-it('a closed connection makes room in its /64', () => {
+it('a closed connection no longer counts for its /64', () => {
   const first = from('2001:db8::1');
   connections.admit(first);
   expect(admit('2001:db8::2', '2001:db8::3')).toEqual([true, false]);

@@ -6,35 +6,35 @@ import { networkOf } from './address.ts';
 /** How many connections a listener has at most. */
 export interface ConnectionLimits {
   readonly most: number;
-  /** Of one IPv4 address, or of one /64 of IPv6. */
+  /** Maximum number of connections of one IPv4 address, or of one /64 of IPv6. */
   readonly mostOfAddress: number;
-  /** Behind one of these addresses there are many clients: they count only in all. */
+  /** Addresses of proxies, each with many clients: their connections count only towards `most`. */
   readonly proxies: BlockList;
 }
 
-/** What a connection does: it is new, it waits for its client, or the platform works for it. */
+/** State of a connection: no request so far, waiting for the client, or a request in progress. */
 type State = 'new' | 'idle' | 'busy';
 
-/** Why a connection was closed to make room, or was not let in, or why a request on it was refused. */
+/** Why the listener closed or rejected a connection, or rejected a request on it. */
 export type TurnedAway = 'replaced' | 'full' | 'address' | 'pipelined';
 
 interface Connection {
   readonly address: string;
-  /** The address, or its /64: what `mostOfAddress` counts. */
+  /** The address, or its /64 for IPv6: the key that `mostOfAddress` counts. */
   readonly network: string;
   readonly peer: string;
-  /** Requests or streams that the platform works for. */
+  /** Number of requests or streams in progress. */
   readonly uses: number;
   readonly sinceMs: number;
 }
 
-/** A connection that has come just now may be about to say something; milliseconds. */
+/** Minimum age of a connection before a new connection may replace it: the client may be about to send; milliseconds. */
 const youngMs = 1000;
 
 /**
- * The connections of one listener (rule C21). At a limit, one more replaces the one that has waited longest
- * without having asked for anything, then one that is kept open between requests; so those who only hold
- * connections open cannot keep the others out. Where the platform works for all, the new one is closed.
+ * The connections of one listener (rule C21). At a limit, a new connection replaces the oldest connection without any
+ * request, or else the connection idle longest. So a client that only holds connections open cannot lock out others. If
+ * all connections have requests in progress, the new connection is closed.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
@@ -42,7 +42,7 @@ export class Connections {
   readonly #clock: Clock;
   readonly #youngMs: number;
   readonly #of = new Map<Socket, State>();
-  /** In the order in which they came into the state: whoever waits longest comes first. */
+  /** Connections by state, in the order in which they entered it: the connection idle longest comes first. */
   readonly #waiting: Record<State, Map<Socket, Connection>> = {
     new: new Map(),
     idle: new Map(),
@@ -66,7 +66,7 @@ export class Connections {
     return this.#of.size;
   }
 
-  /** Counts a connection until it closes. False: there is no room, and it is closed. */
+  /** Counts a connection until it closes. Returns false if the limits do not allow it; the connection is then closed. */
   admit(socket: Socket): boolean {
     const address = socket.remoteAddress ?? '';
     const network = networkOf(address);
@@ -83,14 +83,14 @@ export class Connections {
     return true;
   }
 
-  /** True: behind its address there are many clients. */
+  /** True if the peer is a trusted proxy, which has many clients. */
   isProxy({ remoteAddress = '', remoteFamily }: Socket): boolean {
     return this.#limits.proxies.check(remoteAddress, remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4');
   }
 
   /**
-   * A proxy has told for whom it opened this connection, which counts for that address from now on. False: that
-   * address has no room, and it is closed.
+   * Counts a proxy's connection for the client address that the PROXY header names. Returns false if that address has
+   * reached its limit; the connection is then closed.
    */
   cameFrom(socket: Socket, address: string): boolean {
     const state = this.#of.get(socket);
@@ -103,12 +103,12 @@ export class Connections {
     }
     this.#uncount(connection.network);
     this.#count(network);
-    // It keeps its place in the order.
+    // The connection keeps its position in the order.
     this.#waiting[state].set(socket, { ...connection, address, network });
     return true;
   }
 
-  /** The address that a connection counts for; a proxy's header may have named it. Undefined: it has closed. */
+  /** The address that a connection counts for, possibly from a PROXY header. Undefined: the connection has closed. */
   addressOf(peer: string): string | undefined {
     const socket = this.#byPeer.get(peer);
     const state = socket && this.#of.get(socket);
@@ -116,14 +116,14 @@ export class Connections {
   }
 
   /**
-   * One more request or stream on it that the platform works for: it is not closed to make room. A peer is
-   * `address:port`, as gRPC names it. Answers how many there are on it now.
+   * Counts one more request or stream in progress; the connection is not replaced meanwhile. A peer is
+   * `address:port`, as in gRPC. Returns the number of requests in progress on the connection.
    */
   busy(which: Socket | string): number {
     return this.#change(which, 1);
   }
 
-  /** One less; without any it is kept open for what its client may ask next. */
+  /** Counts one request or stream less; at zero the connection is idle. */
   idle(which: Socket | string): void {
     this.#change(which, -1);
   }
@@ -162,7 +162,7 @@ export class Connections {
     return false;
   }
 
-  /** Called when it closes, and before when it was closed to make room. */
+  /** Called when a connection closes, and before when a new connection replaces it. */
   #forget(socket: Socket): void {
     const state = this.#of.get(socket);
     const connection = state && this.#waiting[state].get(socket);
@@ -190,14 +190,14 @@ export class Connections {
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`;
 
-/** Counts the connections that a listener turns away. */
+/** Counts the connections that a listener rejects. */
 export function countTurnedAway(metrics: Registry): (listener: string) => (why: TurnedAway) => void {
   const name = 'headset_listener_rejected_connections_total';
   const counter =
     (metrics.getSingleMetric(name) as Counter<'listener' | 'reason'> | undefined) ??
     new Counter({
       name,
-      help: 'Connections that a listener has closed because of its limits: replaced by a newer one while they waited, not let in, or with too many requests at once (pipelined).',
+      help: 'Connections that a listener has closed because of its limits: replaced by a newer one while idle (replaced), rejected (full, address), or with too many requests at once (pipelined).',
       labelNames: ['listener', 'reason'],
       registers: [metrics],
     });

@@ -25,13 +25,13 @@ afterEach(async () => {
 interface Listener {
   readonly connections: Connections;
   readonly port: number;
-  /** Resolves when so many requests for /slow have come. */
+  /** Resolves when this many requests for /slow have arrived. */
   readonly asked: (many: number) => Promise<void>;
-  /** Answers them. */
+  /** Answers the waiting requests. */
   readonly answer: () => void;
 }
 
-/** A listener whose connections are old at once. */
+/** A listener that may replace connections at once. */
 async function open(most: number, mostOfAddress = most, proxies = none): Promise<Listener> {
   const waiting: (() => void)[] = [];
   server = createServer(listenerTimes, (request, response) => {
@@ -58,7 +58,7 @@ async function open(most: number, mostOfAddress = most, proxies = none): Promise
   };
 }
 
-/** A connection, with the promise of its end. */
+/** Opens a connection; returns it with the promise of its end. */
 async function dial(port: number, first = ''): Promise<{ socket: Socket; closed: Promise<unknown> }> {
   const socket = connect(port, '127.0.0.1');
   sockets.push(socket);
@@ -83,7 +83,7 @@ const counted = async (connections: Connections, size: number) => {
 };
 
 // protects against rest/crowd
-it('a thousand connections that say nothing, or only half of a header, keep nobody out', async () => {
+it('a thousand silent connections, or connections with half a header, do not lock out other clients', async () => {
   const { connections, port } = await open(50);
   for (let i = 0; i < 1000; i += 50) {
     await Promise.all(
@@ -95,7 +95,7 @@ it('a thousand connections that say nothing, or only half of a header, keep nobo
   expect(new Set(turnedAway)).toEqual(new Set(['replaced']));
 });
 
-it('who waits longest without a request goes first, then who is kept open after one', async () => {
+it('replaces the oldest connection without a request first, then the connection idle longest', async () => {
   const { connections, port } = await open(3);
   const kept = await dial(port, 'GET / HTTP/1.1\r\nhost: a\r\n\r\n');
   await once(kept.socket, 'data');
@@ -110,7 +110,7 @@ it('who waits longest without a request goes first, then who is kept open after 
   await kept.closed;
 });
 
-it('a request under way is never cut off: while all are, a new connection is closed', async () => {
+it('never interrupts a request in progress: if all connections have one, the new connection is closed', async () => {
   const { port, asked, answer } = await open(2, 100);
   const slow = [ask(port, '/slow'), ask(port, '/slow')];
   await asked(2);
@@ -122,7 +122,7 @@ it('a request under way is never cut off: while all are, a new connection is clo
   expect(await ask(port)).toBe(200);
 });
 
-it('one address has its own limit, a trusted proxy has none', async () => {
+it('each address has a limit, except trusted proxies', async () => {
   const one = await open(10, 2);
   const slow = [ask(one.port, '/slow'), ask(one.port, '/slow')];
   await one.asked(2);
@@ -140,7 +140,7 @@ it('one address has its own limit, a trusted proxy has none', async () => {
   expect(await Promise.all(many)).toEqual(Array(5).fill(200));
 });
 
-it('a connection that has come just now is not replaced', async () => {
+it('a new connection is not replaced within its first second', async () => {
   let nowMs = 0;
   const closed: string[] = [];
   const socketOf = (name: string) =>
@@ -163,7 +163,7 @@ it('a connection that has come just now is not replaced', async () => {
   expect(connections.size).toBe(1);
 });
 
-it('a header that does not end is answered in time', async () => {
+it('a request with an endless header gets an answer in time', async () => {
   server = createServer({ ...listenerTimes, headersTimeout: 100, connectionsCheckingInterval: 20 }, () => {});
   limitConnections(server);
   server.listen(0, '127.0.0.1');
@@ -173,7 +173,7 @@ it('a header that does not end is answered in time', async () => {
 });
 
 // protects against rest/pipelining
-it('one connection has 16 requests under way, pipelining ones a thousand in all; more get 503 with Retry-After', async () => {
+it('allows 16 requests in progress per connection and a thousand pipelined requests in all; further requests get 503 with Retry-After', async () => {
   const { port, asked, answer } = await open(200);
   const slow = (many: number) => 'GET /slow HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(many);
   const greedy = await dial(port, slow(1000));
@@ -182,7 +182,7 @@ it('one connection has 16 requests under way, pipelining ones a thousand in all;
     text += part;
   });
   await asked(16);
-  // The first of a connection is always served, whatever others have under way.
+  // The first request of a connection is always served, whatever other connections have in progress.
   expect(await ask(port)).toBe(200);
   answer();
   await greedy.closed;
@@ -194,7 +194,7 @@ it('one connection has 16 requests under way, pipelining ones a thousand in all;
   await Promise.all(Array.from({ length: 100 }, () => dial(port, slow(16))));
   await asked(1100);
   expect(await ask(port)).toBe(200);
-  // What was under way ends, or its connection does: there is room again.
+  // The requests end, or their connections do: there is capacity again.
   for (const socket of sockets.splice(0)) socket.destroy();
   answer();
   const next = await dial(port, slow(16));

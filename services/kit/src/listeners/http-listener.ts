@@ -7,8 +7,8 @@ import { type ConnectionLimits, Connections, countTurnedAway, type TurnedAway } 
 export const defaultLimits: ConnectionLimits = { most: 4000, mostOfAddress: 1000, proxies: new BlockList() };
 
 /**
- * Time limits of a listener for HTTP; Node keeps them only as often as it checks. A listener with long requests
- * sets its own `requestTimeout`. Milliseconds.
+ * Time limits of an HTTP listener; Node enforces them only as often as it checks. A listener with long requests
+ * sets a different `requestTimeout`. Milliseconds.
  */
 export const listenerTimes = {
   headersTimeout: 10_000,
@@ -17,24 +17,24 @@ export const listenerTimes = {
 } as const;
 
 /**
- * Requests that come before the answer to an earlier one on their connection (pipelining), which hardly any
- * client does. A connection has one request under way without them, so these are what the number of connections
- * does not bound: Node starts on every request that it has read.
+ * Maximum number of pipelined requests: requests that arrive before the answer to an earlier one on their connection.
+ * Few clients pipeline. Without pipelining a connection has one request in progress, so the limit of connections bounds
+ * them; Node starts every pipelined request at once.
  */
 const mostPipelined = { ofConnection: 16, all: 1000 };
 
-/** What a refusal says of its request beside its message. */
+/** Headers of a rejection, in addition to its message. */
 export type RefusalHeaders = (request: IncomingMessage) => Readonly<Record<string, string>>;
 
 /** The listeners of one process. */
 export interface Listeners {
-  /** Behind one of these addresses there are many clients. */
+  /** Trusted proxies, each with many clients. */
   readonly proxies: BlockList;
-  /** Puts the process's limits on a server for HTTP; called before it listens, when its listeners are there. */
+  /** Applies the process's limits to an HTTP server; called before it listens, after its listeners are registered. */
   guard(server: Server, listener: string, refusalHeaders?: RefusalHeaders): void;
 }
 
-/** Listeners with these limits, which count whom they turn away. */
+/** Listeners with these limits, which count rejected connections. */
 export function openListeners(limits: ConnectionLimits, metrics: Registry): Listeners {
   const counted = countTurnedAway(metrics);
   return {
@@ -44,7 +44,7 @@ export function openListeners(limits: ConnectionLimits, metrics: Registry): List
   };
 }
 
-/** The listeners of a part that is built without a process. */
+/** Listeners of a component that is built without a process. */
 export const defaultListeners: Listeners = {
   proxies: defaultLimits.proxies,
   guard: (server, _, refusalHeaders) =>
@@ -52,8 +52,8 @@ export const defaultListeners: Listeners = {
 };
 
 /**
- * Puts limits on the connections of a server for HTTP, and on what one connection asks at once; called before it
- * listens, when its listeners are there.
+ * Limits the connections of an HTTP server and the requests in progress on each connection; called before it
+ * listens, after its listeners are registered.
  */
 export function limitConnections(
   server: Server,
@@ -82,7 +82,7 @@ export function limitConnections(
     refuse(response, refusalHeaders(request));
     return false;
   };
-  // Before the server's own listeners, which then find a socket that is destroyed.
+  // Runs before the server's own listeners, which then get a destroyed socket.
   server.prependListener('connection', (socket: Socket) => connections.admit(socket));
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
     const listeners = server.listeners(event) as RequestListener[];
@@ -96,7 +96,7 @@ export function limitConnections(
   return connections;
 }
 
-/** Answers in its turn; then the connection ends, with whatever else was asked on it. */
+/** Answers 503 in the order of the requests, then ends the connection and drops its other requests. */
 function refuse(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
   response.writeHead(503, {
     ...{ 'Content-Type': 'application/json', 'Retry-After': '1', Connection: 'close' },

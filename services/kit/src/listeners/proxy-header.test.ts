@@ -8,7 +8,7 @@ const signature = '0d0a0d0a000d0a515549540a';
 const version2 = (hex: string) => Buffer.from(signature + hex.replaceAll(' ', ''), 'hex');
 const version1 = (line: string) => Buffer.from(line, 'latin1');
 
-// The examples of HAProxy's proxy-protocol.txt, and what its authors say that load balancers send.
+// Examples from HAProxy's proxy-protocol.txt, and forms that load balancers send according to its authors.
 const right: [string, Buffer, string | undefined][] = [
   ['1, IPv4', version1('PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n'), '192.0.2.7'],
   ['1, IPv6', version1('PROXY TCP6 2001:db8::7 2001:db8::1 56324 443\r\n'), '2001:db8::7'],
@@ -26,7 +26,7 @@ const right: [string, Buffer, string | undefined][] = [
   ['2, a UNIX socket', version2(`21 31 00d8 ${'00'.repeat(216)}`), undefined],
 ];
 
-test.each(right)('version %s: the client is known once all of it has come', (_, header, address) => {
+test.each(right)('version %s: reads the client address from the complete header', (_, header, address) => {
   const whole = Buffer.concat([header, Buffer.from('\x16\x03\x01')]);
   for (let length = 0; length < header.length; length++) {
     expect(readProxyHeader(whole.subarray(0, length))).toBeUndefined();
@@ -48,7 +48,7 @@ test.each([
   ['an unknown command', version2('22 11 000c c0000207 c6336401 dc04 01bb'), 'unknown version'],
   ['addresses that are cut off', version2('21 11 0004 c0000207'), 'without a client address'],
   [
-    'IPv6 in the room of IPv4',
+    'IPv6 with the length of IPv4',
     version2('21 21 000c c0000207 c6336401 dc04 01bb'),
     'without a client address',
   ],
@@ -75,7 +75,7 @@ describe('a connection', () => {
 
   const header = version1('PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n');
 
-  test('gives its own bytes afterwards, however they came', async () => {
+  test('returns its own bytes afterwards, however they were split', async () => {
     for (const parts of [
       [Buffer.concat([header, Buffer.from('hello')])],
       [header, Buffer.from('hello')],
@@ -92,7 +92,7 @@ describe('a connection', () => {
       for (const part of parts) {
         client.write(part);
         sent += part.length;
-        // What came after the header is read later.
+        // Bytes behind the header are read later.
         await waitFor('the part', () => accepted.bytesRead >= Math.min(sent, header.length));
       }
       expect(await taken).toEqual({ length: header.length, address: '192.0.2.7' });
@@ -106,7 +106,7 @@ describe('a connection', () => {
     }
   });
 
-  test('that says nothing, or leaves, is an error', async () => {
+  test('that sends nothing, or ends, is an error', async () => {
     const silent = await pair();
     const time = createFakeTime();
     const none = expect(takeProxyHeader(silent.accepted, 20, time)).rejects.toThrow('in time');

@@ -1,11 +1,11 @@
 import { isIPv4, isIPv6, type Socket } from 'node:net';
 import { systemTime, type Time } from '../clock.ts';
 
-/** What a proxy at layer 4 says before the connection's own bytes: the PROXY protocol, version 1 or 2. */
+/** Header that a layer 4 proxy sends before the connection's own bytes: the PROXY protocol, version 1 or 2. */
 export interface ProxyHeader {
-  /** Bytes that it takes. */
+  /** Length of the header in bytes. */
   readonly length: number;
-  /** Whom the proxy speaks for; undefined: itself (its health checks), or a client whose address it does not tell. */
+  /** Client address. Undefined: the connection is the proxy's own (health checks), or the proxy does not name the client. */
   readonly address: string | undefined;
 }
 
@@ -13,14 +13,14 @@ const signatureOf2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 const signatureOf1 = Buffer.from('PROXY ', 'latin1');
 /** Fixed part of a header of version 2. */
 const fixedOf2 = 16;
-/** A header of version 1 with its line end. */
+/** Maximum length of a version 1 header, with its line end. */
 const mostOf1 = 107;
-/** Addresses and the extensions that clouds add; the protocol itself allows 64 KiB. */
+/** Maximum length of addresses and cloud extensions; the protocol itself allows 64 KiB. */
 const mostOf2 = 4096;
 
 /**
- * Reads the header at the beginning of `bytes`; undefined: more bytes are needed. Throws an Error that says what
- * is wrong. Source: HAProxy's proxy-protocol.txt, sections 2.1 and 2.2.
+ * Reads the header at the beginning of `bytes`; undefined: more bytes are needed. Throws an Error with the reason if the
+ * header is invalid. Source: HAProxy's proxy-protocol.txt, sections 2.1 and 2.2.
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeader | undefined {
   if (startsLike(bytes, signatureOf2)) return bytes.length < fixedOf2 ? undefined : version2(bytes);
@@ -28,7 +28,7 @@ export function readProxyHeader(bytes: Buffer): ProxyHeader | undefined {
   throw new Error('no PROXY header');
 }
 
-/** True as far as the bytes go. */
+/** True if the bytes so far match the signature. */
 function startsLike(bytes: Buffer, signature: Buffer): boolean {
   const length = Math.min(bytes.length, signature.length);
   return bytes.subarray(0, length).equals(signature.subarray(0, length));
@@ -64,15 +64,15 @@ function version2(bytes: Buffer): ProxyHeader | undefined {
   return { length, address: undefined };
 }
 
-/** As Node writes addresses, so that one client has one name. */
+/** Formats the address as Node does, so that each client has one name. */
 function textOf6(bytes: Buffer): string {
   const groups = Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(2 * i).toString(16));
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }
 
 /**
- * Takes the header off a connection, whose own bytes can be read afterwards. Rejects when there is none, when it
- * does not come in time, or when the connection ends.
+ * Removes the header from a connection, whose own bytes can be read afterwards. Rejects if there is no header, if it
+ * does not arrive in time, or if the connection ends.
  */
 export function takeProxyHeader(
   socket: Socket,

@@ -58,7 +58,7 @@ test.each([
   expect(publicOnly.allows(address)).toBe(false);
 });
 
-/** Every network of IANA's registries of special-purpose addresses, IPv4 and IPv6, and what is not assigned. */
+/** All networks of IANA's registries of special-purpose addresses, IPv4 and IPv6, and the unassigned networks. */
 const special = `
   0.0.0.0/8 0.0.0.0/32 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.0.0/29
   192.0.0.8/32 192.0.0.9/32 192.0.0.10/32 192.0.0.170/32 192.0.0.171/32 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24
@@ -83,7 +83,7 @@ function ends(cidr: string): [string, string] {
   return [of.networkAddressFromCIDR(cidr).toString(), of.broadcastAddressFromCIDR(cidr).toString()];
 }
 
-test('the neighbours of special networks are allowed', () => {
+test('the addresses next to special networks are allowed', () => {
   const neighbours = [
     '9.255.255.255',
     '11.0.0.0',
@@ -120,16 +120,16 @@ test('an allowed network opens exactly its addresses, also mapped into IPv6', ()
 
 // protects against callbacks/ssrf-spellings
 test.each([...['10.0.0.1', '[fd00::1]', '[::ffff:7f00:1]', 'localhost', 'LocalHost.', 'a.localhost']])(
-  'the host %s is refused before it is resolved',
+  'the host %s is rejected without a DNS lookup',
   (host) => expect(publicOnly.mayAllow(host)).toBe(false),
 );
 
 test.each(['8.8.8.8', '[2606:4700::1111]', 'a.example', 'notlocalhost', 'localhost.example', 'intranet'])(
-  'the host %s may be allowed: a name is judged by the addresses that it has then',
+  'the host %s may be allowed, depending on the addresses of the name',
   (host) => expect(publicOnly.mayAllow(host)).toBe(true),
 );
 
-test('localhost is allowed where one of its addresses is', () => {
+test('localhost is allowed if one of its addresses is', () => {
   const hosts = (list: string) =>
     ['localhost', '127.0.0.1', '[::1]'].map(addressRules(parseNetworks(list)).mayAllow);
   expect(hosts('127.0.0.0/8')).toEqual([true, true, false]);
@@ -137,7 +137,7 @@ test('localhost is allowed where one of its addresses is', () => {
   expect(hosts('10.0.0.0/8')).toEqual([false, false, false]);
 });
 
-test('a list that cannot be read names the wrong part', () => {
+test('the error about an invalid list names the invalid part', () => {
   expect(() => parseNetworks('127.0.0.0/8,localhost')).toThrow('"localhost"');
   for (const all of ['0.0.0.0/0', '::/0']) {
     expect(() => parseNetworks(`127.0.0.0/8,${all}`)).toThrow(`has "${all}", which is every address`);
@@ -160,7 +160,7 @@ test.each([
   expect(read(network, 'development').NOTIFIER_ALLOW_ADDRESSES).toBe(network);
 });
 
-test('private networks beside this machine can be allowed in production', () => {
+test('private networks, except this machine’s, can be allowed in production', () => {
   const list = '10.0.0.0/8,192.168.0.0/16,128.0.0.0/1,fd00::/8,::2/127';
   const env = { NOTIFIER_ALLOW_ADDRESSES: list, NODE_ENV: 'production' };
   expect(readConfig(callbackAddressesConfig, env).NOTIFIER_ALLOW_ADDRESSES).toBe(list);

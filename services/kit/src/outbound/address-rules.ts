@@ -3,24 +3,24 @@ import ipaddr from 'ipaddr.js';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = [Address, number];
 
-/** Decides about resolved addresses, and about literal ones in URLs. */
+/** Rules for the addresses that outgoing requests may use, resolved or literal in URLs. */
 export interface AddressRules {
-  /** True when a callback may be sent there. Text that is not an address is refused. */
+  /** True if a callback may be sent to the address. False for text that is not an address. */
   allows(address: string): boolean;
   /**
-   * False for a URL's host that is refused whatever is resolved: an address, or `localhost` (RFC 6761). Every other
-   * name is judged when it is connected to.
+   * False for a URL's host that is rejected in any case: a forbidden address, or `localhost` (RFC 6761). Other names are
+   * checked when they are connected to.
    */
   mayAllow(hostname: string): boolean;
 }
 
-/** All that IANA has given out of IPv6 for servers (RFC 4291); what is special in it, ipaddr.js knows. */
+/** All IPv6 addresses that IANA has assigned to servers (RFC 4291); ipaddr.js knows the special ranges in it. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
-/** Azure's virtual host, with its metadata: public by its number. */
+/** Azure's virtual host with its metadata: a public address with internal content. */
 const azureHost = ipaddr.parseCIDR('168.63.129.16/32');
 const nat64 = ipaddr.parseCIDR('64:ff9b::/96') as [ipaddr.IPv6, number];
 
-/** Parses networks in CIDR form, divided by commas. Throws an Error that names the wrong one. */
+/** Parses networks in CIDR form, separated by commas. Throws an Error that names the invalid network. */
 export function parseNetworks(list: string | undefined): Network[] {
   return (list ?? '')
     .split(',')
@@ -39,12 +39,12 @@ export function parseNetworks(list: string | undefined): Network[] {
     });
 }
 
-/** What reaches the machine itself; Linux connects to itself for 0.0.0.0 and :: as well. */
+/** Addresses of this machine; Linux connects 0.0.0.0 and :: to the machine itself as well. */
 const thisMachine = ['127.0.0.0/8', '0.0.0.0/8', '::1/128', '::/128'].map((one) => ipaddr.parseCIDR(one));
 
 /**
- * Throws an Error that names a network in which this machine is: whoever chooses the address could then call what
- * listens for the services and operators of the same pod or host.
+ * Throws an Error that names a network with addresses of this machine: integrators choose addresses, and could then call
+ * the listeners for services and operators in the same pod or host.
  */
 export function refuseThisMachine(list: string): void {
   const own = parseNetworks(list).find((network) => thisMachine.some((one) => overlap(one, network)));
@@ -62,10 +62,10 @@ function overlap([a, bitsOfA]: Network, [b, bitsOfB]: Network): boolean {
 }
 
 /**
- * Public addresses only (rule C10): everything that IANA lists as special (loopback, private,
- * link-local with the metadata services, carrier-grade NAT, multicast, reserved, tunnels, …), and all
- * of IPv6 that nobody has, is refused unless a network of `allowed` contains it. IPv4 inside IPv6
- * (mapped, or behind NAT64) is judged as the IPv4 address that it reaches.
+ * Allows public addresses only (rule C10). Rejects everything that IANA lists as special (loopback, private,
+ * link-local with the metadata services, carrier-grade NAT, multicast, reserved, tunnels, …) and all
+ * unassigned IPv6 addresses, unless a network of `allowed` contains the address. IPv4 inside IPv6
+ * (mapped, or behind NAT64) is checked as the IPv4 address that it reaches.
  */
 export function addressRules(allowed: readonly Network[]): AddressRules {
   const allows = (text: string): boolean => {
@@ -86,7 +86,7 @@ export function addressRules(allowed: readonly Network[]): AddressRules {
 
 function parse(text: string): Address | undefined {
   const plain = text.replace(/^\[(.*)\]$/, '$1');
-  // Only the complete forms: ipaddr.js would also take "127.1", which a resolver may read otherwise.
+  // Only complete forms: ipaddr.js would also accept "127.1", which a resolver may read differently.
   if (!ipaddr.IPv4.isValidFourPartDecimal(plain) && !ipaddr.IPv6.isValid(plain)) return undefined;
   const address = ipaddr.process(plain);
   if (address instanceof ipaddr.IPv6 && address.match(nat64)) {

@@ -23,8 +23,8 @@ test.each<[string, (secret: string) => string]>([
   expect(signature).toMatch(/[+/].*=$/);
   for (const secret of [signature, key]) {
     const written = write(secret);
-    const told = toldOf(Buffer.from(`<${written}|${written}>`), [secret]);
-    expect(told.answer).toBe(`<${'*'.repeat(written.length)}|${'*'.repeat(written.length)}>`);
+    const shown = toldOf(Buffer.from(`<${written}|${written}>`), [secret]);
+    expect(shown.answer).toBe(`<${'*'.repeat(written.length)}|${'*'.repeat(written.length)}>`);
     const cut = toldOf(Buffer.from('x'.repeat(1004) + written.repeat(2)), [secret]);
     expect(cut).toEqual({ answer: 'x'.repeat(1004) + '*'.repeat(20), answerCut: true });
   }
@@ -32,7 +32,7 @@ test.each<[string, (secret: string) => string]>([
 
 const hexOf = (character: string) => character.charCodeAt(0).toString(16).padStart(2, '0');
 
-test('what is secret in headers: signatures and credentials, each part of them, and nothing else', () => {
+test('secretsIn returns signatures and credentials of headers, each with its parts, and nothing else', () => {
   const found = secretsIn({
     'content-type': 'application/json',
     'webhook-id': 'tx-1-accepted',
@@ -45,7 +45,7 @@ test('what is secret in headers: signatures and credentials, each part of them, 
   expect(toldOf(Buffer.from('v1, Basic, short'), ['v1', 'Basic', 'short']).answer).toBe('v1, Basic, short');
 });
 
-test('1 KiB is told, whole characters only, as far as it came', async () => {
+test('shows the received part of an answer up to 1 KiB, in whole characters', async () => {
   expect(toldOf(Buffer.from(`ab${'写'.repeat(1000)}`), [])).toEqual({
     answer: `ab${'写'.repeat(340)}`,
     answerCut: true,

@@ -1,21 +1,21 @@
-/** How much of an answer is told; bytes. */
-const toldBytes = 1024;
-/** More than is told, so that a secret at the cut is seen whole; bytes. */
+/** Maximum length of the shown part of an answer; bytes. */
+const shownBytes = 1024;
+/** Bytes read of an answer: more than are shown, so that a secret at the cut is recognized; bytes. */
 export const readBytes = 4096;
-/** Values that are shorter say nothing. */
+/** Minimum length of a secret to mask: shorter values reveal nothing. */
 const leastSecret = 8;
 const secretHeaders = /signature|notification-key|authorization/i;
 
 /** The beginning of an answer. */
 export interface Beginning {
   readonly answer: string;
-  /** There was more. */
+  /** The answer was longer. */
   readonly answerCut: boolean;
 }
 
 /**
- * Reads the beginning of an answer as `toldOf` tells it: what came before the answer broke off, or before `passed`
- * rejected.
+ * Reads the beginning of an answer and masks it with `toldOf`: everything that arrived before the answer ended
+ * abnormally, or before `passed` rejected.
  */
 export async function beginning(
   body: AsyncIterable<Buffer>,
@@ -36,15 +36,15 @@ export async function beginning(
 }
 
 /**
- * What is told of an answer's first `readBytes`: at most 1 KiB, as text, with all secrets masked, since a receiver may
- * answer with what it was sent or knows, and what is told is read by others. Pure.
+ * Returns at most 1 KiB of an answer's first `readBytes`, as text with all secrets masked: a receiver may repeat the
+ * request or other secrets, and other people read the text. Pure.
  */
 export function toldOf(bytes: Buffer, secrets: readonly string[]): Beginning {
   const shown = masked(bytes.toString('latin1'), secrets);
-  const told = Buffer.from(shown, 'latin1').subarray(0, toldBytes);
-  const answerCut = bytes.length > toldBytes;
-  // A character that the cut leaves incomplete is left out.
-  return { answer: new TextDecoder().decode(told, { stream: answerCut }), answerCut };
+  const kept = Buffer.from(shown, 'latin1').subarray(0, shownBytes);
+  const answerCut = bytes.length > shownBytes;
+  // Drops a character that the cut made incomplete.
+  return { answer: new TextDecoder().decode(kept, { stream: answerCut }), answerCut };
 }
 
 /** Signatures and credentials in the headers of a request. */
@@ -54,7 +54,7 @@ export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
     .flatMap(([, value]) => [value, ...value.split(/[ ,]/)]);
 }
 
-/** The same bytes with each secret as asterisks: as long as before, so that the cut is at the same place. */
+/** Replaces each secret by asterisks of the same length, so that the cut stays at the same position. */
 function masked(text: string, secrets: readonly string[]): string {
   if (text === '') return text;
   return [...new Set(secrets)]
@@ -64,8 +64,8 @@ function masked(text: string, secrets: readonly string[]): string {
 }
 
 /**
- * A secret in whatever case, and each of its characters as texts, JSON (`\/`, `\u002b`), forms (`%2B`) and HTML
- * (`&#43;`, `&#x2b;`) write it.
+ * Matches a secret in upper or lower case, with each character as plain text or as JSON (`\/`, `\u002b`), forms (`%2B`)
+ * and HTML (`&#43;`, `&#x2b;`) encode it.
  */
 function formsOf(secret: string): RegExp {
   const characters = [...Buffer.from(secret)].map((byte) => {

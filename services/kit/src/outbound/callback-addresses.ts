@@ -5,7 +5,7 @@ import { type AddressRules, addressRules, parseNetworks, refuseThisMachine } fro
 export const callbackAddressesConfig = {
   NOTIFIER_ALLOW_ADDRESSES: {
     ...text({
-      doc: 'Addresses that are not public, but to which callbacks may go all the same: networks, divided by commas. Devices and notifier need the same value: what devices does not allow cannot be registered. In production no network of the machine itself (127.0.0.0/8, ::1/128).',
+      doc: 'Non-public addresses to which callbacks are allowed: networks, separated by commas. Devices and notifier need the same value: an address that devices does not allow cannot be registered. In production no network of the machine itself (127.0.0.0/8, ::1/128).',
       example: '10.20.0.0/16,fd00:20::/64',
     }),
     productionCheck: refuseThisMachine,

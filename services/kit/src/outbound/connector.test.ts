@@ -34,7 +34,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A server that says which name its client has asked for: in TLS, and in the header Host. */
+/** A server that returns the name that its client used: in TLS, and in the header Host. */
 async function site(tls: boolean): Promise<number> {
   const answer: Parameters<typeof createHttps>[1] = (request, response) => {
     const { servername = '' } = request.socket as { servername?: string };
@@ -49,12 +49,12 @@ interface Options {
   authorization?: string;
   noProxy?: string;
   connectTimeoutMs?: number;
-  /** Hosts that operators have configured, instead of those that others name. */
+  /** Uses the connector for hosts that operators have configured, instead of the one for integrators' hosts. */
   configured?: boolean;
   time?: Time;
 }
 
-/** What a GET through the proxy answers. Public addresses lie on this machine. */
+/** Returns the answer to a GET through the proxy. Public addresses are routed to this machine. */
 async function get(url: string, options: Options = {}): Promise<string> {
   const resolve: Resolve = async () => options.addresses ?? ['93.184.215.14'];
   const reach = {
@@ -82,14 +82,14 @@ const toThisMachine = () => {
 };
 
 describe('through the egress proxy', () => {
-  it('the proxy is asked for the judged address, TLS and Host have the name', async () => {
+  it('the proxy gets the checked address; TLS and Host contain the name', async () => {
     toThisMachine();
     const port = await site(true);
     expect(await get(`https://localhost:${port}/`)).toBe(`localhost localhost:${port}`);
     expect(proxy.asked).toEqual([`93.184.215.14:${port}`]);
   });
 
-  it('without TLS it is a tunnel, too', async () => {
+  it('a request without TLS uses a tunnel, too', async () => {
     toThisMachine();
     const port = await site(false);
     expect(await get(`http://shop.example:${port}/`)).toBe(`no TLS shop.example:${port}`);
@@ -105,7 +105,7 @@ describe('through the egress proxy', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  it('of several addresses only the public ones are asked for, the next where one fails', async () => {
+  it('requests only public addresses of a host, and tries the next address after a failure', async () => {
     const port = await site(false);
     proxy.route = (host) => (host === '93.184.215.15' ? '127.0.0.1' : undefined);
     const addresses = ['10.0.0.1', '2606:4700::1111', '93.184.215.15'];
@@ -114,7 +114,7 @@ describe('through the egress proxy', () => {
   });
 
   // protects against callbacks/ssrf-rebinding, callbacks/ssrf-proxy
-  it('a name that turns internal between two connections is refused at the second', async () => {
+  it('a name that resolves to an internal address at the second connection is rejected there', async () => {
     toThisMachine();
     const port = await site(false);
     const answers = [['93.184.215.14'], ['127.0.0.1']];
@@ -131,7 +131,7 @@ describe('through the egress proxy', () => {
     await expect(ask()).rejects.toMatchObject({ code: 'ADDRESS_REFUSED' });
   });
 
-  it('a certificate of another name is refused, as without the proxy', async () => {
+  it('a certificate for another name is rejected, as without the proxy', async () => {
     toThisMachine();
     const port = await site(true);
     await expect(get(`https://other.example:${port}/`)).rejects.toMatchObject({
@@ -146,7 +146,7 @@ describe('through the egress proxy', () => {
     expect(proxy.asked).toEqual([`localhost:${port}`]);
   });
 
-  it('an exception is reached directly, under the same rules', async () => {
+  it('a host excepted from the proxy is reached directly, under the same rules', async () => {
     const port = await site(false);
     const options = { addresses: ['127.0.0.1'], noProxy: 'near.example' };
     expect(await get(`http://near.example:${port}/`, { ...options, allow: '127.0.0.0/8' })).toContain('near');
@@ -156,7 +156,7 @@ describe('through the egress proxy', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  it('the proxy itself may speak TLS; its certificate is verified', async () => {
+  it('the proxy itself may use TLS; its certificate is verified', async () => {
     const trusted = getCACertificates('default');
     await proxy.close();
     proxy = await startConnectProxy(testCertificate);
@@ -174,7 +174,7 @@ describe('through the egress proxy', () => {
     expect(proxy.asked).toEqual([`93.184.215.14:${port}`]);
   });
 
-  it('it gets its credentials, and the destination does not', async () => {
+  it('the proxy gets its credentials, and the destination does not', async () => {
     toThisMachine();
     proxy.demanded = 'Basic Y2xvdWQ6c2VjcmV0';
     const headers: string[] = [];
@@ -196,12 +196,12 @@ describe('an egress proxy that fails is named as the reason', () => {
     );
   const url = 'http://shop.example:80/';
 
-  it('away', async () => {
+  it('unavailable', async () => {
     await proxy.close();
     expect(await reason(get(url))).toBe('EGRESS_PROXY: the egress proxy cannot be reached (ECONNREFUSED)');
   });
 
-  it('other credentials', async () => {
+  it('wrong credentials', async () => {
     proxy.demanded = 'Basic b3RoZXI6b25l';
     expect(await reason(get(url, { authorization: 'Basic Y2xvdWQ6c2VjcmV0' }))).toBe(
       'EGRESS_PROXY: the egress proxy demands other credentials (407)',
@@ -209,17 +209,17 @@ describe('an egress proxy that fails is named as the reason', () => {
     expect(proxy.asked).toHaveLength(1);
   });
 
-  it('a destination that it refuses', async () => {
+  it('a destination that the proxy rejects', async () => {
     proxy.conduct = { status: 403 };
     expect(await reason(get(url))).toBe('EGRESS_PROXY: the egress proxy refuses this destination (403)');
   });
 
-  it('a destination that it cannot reach', async () => {
+  it('a destination that the proxy cannot reach', async () => {
     proxy.route = () => undefined;
     expect(await reason(get(url))).toBe('EGRESS_PROXY: the egress proxy answered 502 instead of a tunnel');
   });
 
-  it('no answer: given up after the connect time-out', async () => {
+  it('no answer: fails after the connect timeout', async () => {
     proxy.conduct = 'silent';
     const time = createFakeTime();
     const failure = reason(get(url, { connectTimeoutMs: 5000, time }));
@@ -229,7 +229,7 @@ describe('an egress proxy that fails is named as the reason', () => {
     expect(proxy.asked).toHaveLength(1);
   });
 
-  it('no answer to TLS behind the tunnel: given up after the same time', async () => {
+  it('no answer to TLS behind the tunnel: fails after the connect timeout', async () => {
     toThisMachine();
     const port = await listen(createTcp((socket) => socket.resume()));
     expect(await reason(get(`https://localhost:${port}/`, { connectTimeoutMs: 2000 }))).toBe(
@@ -238,7 +238,7 @@ describe('an egress proxy that fails is named as the reason', () => {
     await waitFor('the tunnel is closed', () => proxy.tunnels() === 0);
   });
 
-  it('garbage', async () => {
+  it('an invalid answer', async () => {
     proxy.conduct = 'garbage';
     expect(await reason(get(url))).toMatch(
       /^EGRESS_PROXY: the egress proxy gave an answer that cannot be read \(HTTPParserError\)$/,
@@ -252,7 +252,7 @@ describe('an egress proxy that fails is named as the reason', () => {
     );
   });
 
-  it('a look-up that never ends: given up after the connect time-out', async () => {
+  it('a DNS lookup that never ends: fails after the connect timeout', async () => {
     const connect = createConnector({
       ...{ connectTimeoutMs: 100, rules: addressRules([]), resolve: () => new Promise(() => {}) },
       proxy: { origin: proxy.origin, bypass: () => false },

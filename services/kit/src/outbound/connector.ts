@@ -6,27 +6,27 @@ import { withoutInterimAnswers } from './interim-answers.ts';
 import type { Resolve } from './resolve.ts';
 import { type EgressProxy, EgressProxyError, openTunnel } from './tunnel.ts';
 
-/** A destination's address is not public and not allowed by configuration. */
+/** A host's address is not public and not allowed by the configuration. */
 export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError';
   readonly code = 'ADDRESS_REFUSED';
   constructor() {
-    // The message omits the address, because it is shown to operators and stored with the delivery.
+    // The message omits the address: operators read it, and it is stored with the delivery.
     super('the address is not public');
   }
 }
 
 export interface ConnectorOptions {
-  /** Longest time until the connection can be used, look-up, proxy and TLS included; milliseconds. */
+  /** Time limit for a usable connection, including DNS lookup, proxy and TLS; milliseconds. */
   readonly connectTimeoutMs: number;
   /** Undefined: connections are direct. */
   readonly proxy?: EgressProxy | undefined;
-  /** More certificates to trust, beside the system's; for tests with their own authority. */
+  /** Trusted certificates in addition to the system's; for tests with their own authority. */
   readonly ca?: string;
   readonly time?: Time;
 }
 
-/** What connects to addresses that others name. */
+/** Options of a connector for hosts that integrators choose. */
 export interface JudgedOptions extends ConnectorOptions {
   readonly rules: Pick<AddressRules, 'allows'>;
   readonly resolve: Resolve;
@@ -35,9 +35,9 @@ export interface JudgedOptions extends ConnectorOptions {
 type Connector = buildConnector.connector;
 
 /**
- * Connects only to addresses that the rules allow. The address is judged where it is used: the look-up hands
- * the socket, or the egress proxy, nothing but judged addresses, so that a name cannot be public when it is
- * checked and internal when it is used (DNS rebinding). TLS verifies certificates, as Node does by default,
+ * Connects only to addresses that the rules allow. The check happens at the use of the address: the DNS lookup returns
+ * only checked addresses to the socket or the egress proxy. So a name cannot resolve to a public address for the check
+ * and to an internal address for the connection (DNS rebinding). TLS verifies certificates, as Node does by default,
  * against the host's name, also through the proxy (ADR 0036).
  */
 export function createConnector(options: JudgedOptions): Connector {
@@ -87,14 +87,14 @@ function judgedDirect(
   });
   return (target, callback) => {
     const literal = plainHost(target.hostname);
-    // A literal address is never looked up.
+    // A literal address needs no DNS lookup.
     if (isIP(literal) && !rules.allows(literal)) {
       callback(new RefusedAddressError(), null);
       return;
     }
     connect(target, (...answer) => {
       const [error, socket] = answer;
-      // However the socket was connected, its peer must not be a refused address.
+      // The peer must not be a rejected address, however the socket was connected.
       if (!error && socket.remoteAddress && !rules.allows(socket.remoteAddress)) {
         socket.destroy();
         callback(new RefusedAddressError(), null);
@@ -103,10 +103,10 @@ function judgedDirect(
   };
 }
 
-/** Most addresses of a host that the proxy is asked for, one after the other. */
+/** Maximum number of addresses of a host that are requested from the proxy, one after the other. */
 const addressesTried = 3;
 
-/** Through the proxy, but for its exceptions; `addressesOf` says what the proxy is asked to connect to. */
+/** Connects through the proxy, except for excepted hosts; `addressesOf` returns the addresses for the proxy. */
 function besideProxy(
   proxy: EgressProxy,
   options: ConnectorOptions,
@@ -120,7 +120,7 @@ function besideProxy(
     const hosts = (await addressesOf(hostname)).slice(0, addressesTried);
     let problem: unknown;
     for (const [index, host] of hosts.entries()) {
-      // One that does not answer leaves the others their part of the time.
+      // An address that does not answer leaves time for the others.
       const restMs = Math.max(1, (endsAtMs - time.monotonicNow()) / (hosts.length - index));
       try {
         return await openTunnel(proxy, { host, port }, Math.ceil(restMs), time);
@@ -150,7 +150,7 @@ function besideProxy(
         callback(...answer);
       }
     };
-    // It ends the waiting; a socket on which TLS continues is ended by the time-out of `secure`.
+    // Ends the wait; the timeout of `secure` ends a socket on which TLS continues.
     const timer = time.setTimeout(() => {
       const within = `within ${connectTimeoutMs} ms`;
       settle(

@@ -1,4 +1,4 @@
-/** What a URL's user and password become on the way: HTTP's basic authentication, as other clients send it. */
+/** The header for a URL's user and password: HTTP basic authentication, as other clients send it. */
 export function authorizationOf({ username, password }: URL): { authorization?: string } {
   if (username === '' && password === '') return {};
   const credentials = `${unescaped(username)}:${unescaped(password)}`;

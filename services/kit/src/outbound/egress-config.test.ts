@@ -6,7 +6,7 @@ import { egressConfig, egressProxyOf } from './egress-config.ts';
 
 const proxyOf = (env: Record<string, string>) => egressProxyOf(readConfig(egressConfig, env));
 
-test('by default there is no proxy, and exceptions alone make none', () => {
+test('by default there is no proxy; exceptions alone do not enable one', () => {
   expect(proxyOf({})).toBeUndefined();
   expect(proxyOf({ EGRESS_NO_PROXY: 'example.org' })).toBeUndefined();
 });

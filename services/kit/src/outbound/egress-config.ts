@@ -5,13 +5,13 @@ import type { EgressProxy } from './tunnel.ts';
 /** Keys of the processes that call outside: gateway, notifier, communication, updates (ADR 0036). */
 export const egressConfig = {
   EGRESS_PROXY: text({
-    doc: 'HTTP proxy through whose CONNECT this process reaches integrators, the issuer, S3 and Sora’s archives; default: none, directly. Stores, traces and the other services are always reached directly.',
+    doc: 'HTTP proxy (CONNECT) for connections to integrators, the issuer, S3 and Sora’s archives; default: direct connections. Connections to stores, the trace collector and other services are always direct.',
     example: 'http://proxy.example.com:3128',
     pattern: /^https?:\/\/[^\s/?#@]+\/?$/,
     form: 'an http or https address without user, password and path',
   }),
   EGRESS_PROXY_CREDENTIALS: text({
-    doc: 'User and password for EGRESS_PROXY, if it demands them (Basic).',
+    doc: 'User and password for EGRESS_PROXY, if the proxy requires them (Basic).',
     example: 'user:password',
     secret: true,
     pattern: /^[^:]+:.+$/,
@@ -19,7 +19,7 @@ export const egressConfig = {
   }),
   EGRESS_NO_PROXY: {
     ...text({
-      doc: 'Destinations that are reached without EGRESS_PROXY, divided by commas: host names (with their subdomains), addresses, and networks of addresses in URLs.',
+      doc: 'Destinations that are reached without EGRESS_PROXY, separated by commas: host names (with their subdomains), addresses, and networks of addresses in URLs.',
       example: 'storage.example.internal,10.20.0.0/16',
     }),
     parse: (value: string): string => {
@@ -31,7 +31,7 @@ export const egressConfig = {
 
 export type EgressConfig = ConfigOf<typeof egressConfig>;
 
-/** The proxy of the configuration; undefined where there is none. */
+/** The configured proxy; undefined: none. */
 export function egressProxyOf(config: EgressConfig): EgressProxy | undefined {
   if (!config.EGRESS_PROXY) return undefined;
   const { EGRESS_PROXY_CREDENTIALS: credentials } = config;

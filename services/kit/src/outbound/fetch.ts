@@ -1,7 +1,7 @@
 import { Agent, fetch } from 'undici';
 import { type ConnectorOptions, createConfiguredConnector } from './connector.ts';
 
-/** `fetch` for hosts that the operators have configured, through the egress proxy where there is one. */
+/** `fetch` for hosts that the operators have configured, through the egress proxy if one is configured. */
 export function createFetch(options: ConnectorOptions): typeof globalThis.fetch {
   // While undici does not know whether a host speaks HTTP/2, it lets all requests wait for the first connection.
   const dispatcher = new Agent({ allowH2: false, connect: createConfiguredConnector(options) });

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A server that answers each request with these pieces, each written by itself. */
+/** A server that sends these pieces as its answer to each request, each piece in a separate write. */
 async function server(pieces: readonly string[], tls = false): Promise<number> {
   const sockets = new Set<Socket>();
   const answer = (socket: Socket) => {
@@ -61,7 +61,7 @@ async function post(
 const interim = 'HTTP/1.1 100 Continue\r\n\r\n';
 const final = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-describe('a 100 that was not asked for is accepted', () => {
+describe('an unrequested 100 is accepted', () => {
   it.each<[string, string[]]>([
     ['in one piece with the answer', [interim + final]],
     ['before the answer', [interim, final]],
@@ -109,7 +109,7 @@ describe('a 100 that was not asked for is accepted', () => {
     const port = await server(['HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n']);
     const proxy = { origin: `http://127.0.0.1:${port}`, bypass: () => false };
     const connect = createConfiguredConnector({ ...reach, proxy });
-    // The same server plays the proxy and, behind it, the site: its answer has no end but the connection's.
+    // The same server acts as the proxy and as the site behind it; the site's answer ends with the connection.
     const pool = new Pool('http://site.example', { connect });
     closers.push(() => pool.destroy());
     const { statusCode, body } = await pool.request({ method: 'GET', path: '/' });
@@ -118,7 +118,7 @@ describe('a 100 that was not asked for is accepted', () => {
   });
 });
 
-it('a body that looks like an interim answer stays as it is', async () => {
+it('a body that looks like an interim answer stays unchanged', async () => {
   const head = `HTTP/1.1 200 OK\r\nContent-Length: ${2 * interim.length}\r\n\r\n`;
   const port = await server([interim + head, interim, interim]);
   expect(await post(`http://127.0.0.1:${port}`, judged, 2)).toEqual(

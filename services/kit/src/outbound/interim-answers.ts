@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 
-/** The beginning of an answer, until its final status is known; undefined: what follows belongs to the final answer. */
+/** The beginning of an answer, until its final status is known; undefined: the following bytes belong to the final answer. */
 interface Incoming {
   head: Buffer | undefined;
 }
@@ -11,10 +11,10 @@ const incoming = new WeakMap<object, Incoming>();
 let isSubscribed = false;
 
 /**
- * A connector whose clients never see interim answers (1xx, other than 101), so that they accept a `100 Continue` that
- * they did not ask for, as RFC 9110 15.2 demands of every client. undici closes the connection at a 100, and takes any
- * other interim answer for the answer to a CONNECT. undici reports the beginning of each request, so that no byte of
- * an answer's body is taken for an answer.
+ * A connector that hides interim answers (1xx, except 101) from its clients, so that they accept an unrequested
+ * `100 Continue`, as RFC 9110 15.2 requires. undici closes the connection at a 100, and treats
+ * any other interim answer as the final answer to a CONNECT. undici reports the beginning of each request, so body bytes
+ * are never parsed as the beginning of an answer.
  */
 export function withoutInterimAnswers(connect: buildConnector.connector): buildConnector.connector {
   if (!isSubscribed) {
@@ -51,10 +51,10 @@ function filter(socket: Socket): void {
 const interimStart = 'HTTP/1.1 1';
 const upgradeStart = 'HTTP/1.1 101';
 const end = '\r\n\r\n';
-/** As many as undici reads of an answer's headers. Behind a longer interim answer nothing is looked for. */
+/** Maximum bytes of an answer's headers, as in undici. A longer interim answer ends the search. */
 const mostHeadBytes = 16 * 1024;
 
-/** Bytes after the interim answers, and whether the final answer begins there. */
+/** Returns the bytes after the interim answers, and whether the final answer begins there. */
 function afterInterim(bytes: Buffer): { readonly bytes: Buffer; readonly isFinal: boolean } {
   let rest = bytes;
   for (;;) {

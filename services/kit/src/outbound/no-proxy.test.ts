@@ -19,7 +19,7 @@ test.each([
   ['[2001:db8::1]', false],
 ])('%s is reached without the proxy: %s', (host, expected) => expect(bypass(host)).toBe(expected));
 
-test('nothing is excepted without a list', () =>
+test('without a list there are no exceptions', () =>
   expect(parseNoProxy(undefined)('storage.internal')).toBe(false));
 
 test.each(['10.0.0.0/33', 'a b', '*.example.org', 'https://example.org', 'example.org:443'])(

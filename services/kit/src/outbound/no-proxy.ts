@@ -7,9 +7,9 @@ export type Bypass = (hostname: string) => boolean;
 const hostName = /^\.?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i;
 
 /**
- * Parses a list divided by commas: host names, each with its subdomains (a dot before it changes nothing),
- * addresses, and networks, which hold for addresses in URLs only, not for what a name resolves to. Throws an
- * Error that names the wrong part.
+ * Parses a list separated by commas: host names, addresses and networks. A host name, with or without a dot before it,
+ * includes its subdomains. A network applies to addresses in URLs only, not to the addresses of a name. Throws an Error
+ * that names the invalid part.
  */
 export function parseNoProxy(list: string | undefined): Bypass {
   const parts = (list ?? '')

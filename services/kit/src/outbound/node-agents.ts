@@ -21,7 +21,7 @@ export function createNodeAgents(options: ConnectorOptions & { maxSockets: numbe
         { hostname, host: hostname, protocol, port, ...(servername && { servername }) },
         (error, socket) => done(error, socket as Duplex),
       );
-      // The connection is handed over by `done`.
+      // `done` passes on the connection.
       return undefined;
     };
   const { maxSockets } = options;

@@ -1,6 +1,6 @@
 /**
- * Why a call to the outside failed, for operators: `fetch` only says that it did, and has the reason as its cause;
- * an error of several addresses has one for each.
+ * Why an outgoing call failed, for operators. The reason may be in the cause of a `fetch` error, or in the errors of
+ * single addresses (AggregateError), of which the first is used.
  */
 export function failureReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

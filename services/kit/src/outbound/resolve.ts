@@ -1,13 +1,13 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 
-/** Every address of a host name; rejects when there is none. */
+/** Returns all addresses of a host name; rejects if there are none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 /**
- * Asks DNS directly (c-ares), not through getaddrinfo: that one runs on Node's few pool threads,
- * and a few destinations with dead name servers would hold up the names of all others. Only names
- * that DNS does not know continue to getaddrinfo (hosts file, `localhost`).
+ * Queries DNS directly (c-ares), not through getaddrinfo: getaddrinfo runs on Node's few pool threads, so a few
+ * destinations with dead name servers would delay the lookup of all other names. Only names
+ * that DNS does not know go to getaddrinfo (hosts file, `localhost`).
  */
 export function createResolver(timeoutMs: number): Resolve {
   const resolver = new Resolver({ timeout: Math.max(Math.floor(timeoutMs / 2), 1), tries: 2 });

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 
-/** What is signed. */
+/** Input of a signature. */
 export interface SigningInput {
   readonly notificationId: string;
-  /** The application's key that is current at this attempt, as it was issued. */
+  /** The application's current key at this attempt, as it was issued. */
   readonly authenticationKey: string;
-  /** The bytes that are sent. */
+  /** The bytes of the request body. */
   readonly body: Uint8Array;
   /** Seconds since 1970. */
   readonly timestampSeconds: number;
@@ -17,8 +17,8 @@ export interface SigningInput {
  * X-TLPF-NOTIFICATION-KEY: lower-case hex of HMAC-SHA256(key, body).
  * webhook-signature (Standard Webhooks): `v1,` and base64 of HMAC-SHA256(key, `${webhook-id}.
  * ${webhook-timestamp}.${body}`), without the line break. In both, `key` is the UTF-8 bytes of the
- * authentication key's text as it was issued; it is not decoded. A Standard Webhooks library, which
- * takes its secret as `whsec_` and base64, is therefore given `whsec_` + base64(authentication key).
+ * authentication key's text as it was issued; it is not decoded. The secret for a Standard
+ * Webhooks library, which expects `whsec_` and base64, is therefore `whsec_` + base64(authentication key).
  */
 export function signatureHeaders(input: SigningInput): Record<string, string> {
   const { authenticationKey: key, body, notificationId: id, timestampSeconds } = input;

@@ -1,13 +1,13 @@
 import { systemTime, type Time } from '../clock.ts';
 
-/** Nobody answered in time. The message says what was waited for, and how long. */
+/** No answer arrived in time. The message names the missing answer and the time limit. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 }
 
 /**
- * A call that ends after `ms`. Clients only say that it was aborted; this throws NoAnswerError with `missing`, such
- * as 'no answer from HOST'.
+ * Runs a call for at most `ms`. After that throws NoAnswerError with `missing`, such as 'no answer from HOST'; the error
+ * of the client itself would only report an abort.
  */
 export async function withinTime<T>(
   ms: number,

@@ -6,18 +6,18 @@ import type { Bypass } from './no-proxy.ts';
 
 /** An HTTP proxy that opens tunnels by CONNECT. */
 export interface EgressProxy {
-  /** http://host:port, or https:// where the proxy itself speaks TLS. */
+  /** http://host:port, or https:// if the proxy itself uses TLS. */
   readonly origin: string;
   /** The header Proxy-Authorization. */
   readonly authorization?: string;
   readonly bypass: Bypass;
 }
 
-/** The proxy opened no tunnel. The message says why, without an address or a credential. */
+/** The proxy opened no tunnel. The message gives the reason, without an address or a credential. */
 export class EgressProxyError extends Error {
   override readonly name = 'EgressProxyError';
   readonly code = 'EGRESS_PROXY';
-  /** True when the proxy works, but not this address: another address of the same host may do. */
+  /** True if the proxy works but cannot connect to this address: another address of the same host may work. */
   readonly aboutAddress: boolean;
 
   constructor(problem: string, options: { aboutAddress?: boolean; cause?: unknown } = {}) {
@@ -27,8 +27,8 @@ export class EgressProxyError extends Error {
 }
 
 /**
- * Asks the proxy for a tunnel to `host` (a name or an address) by CONNECT, and answers the bare socket. Each
- * tunnel has a connection to the proxy of its own. Throws EgressProxyError, after `timeoutMs` at the latest.
+ * Requests a tunnel to `host` (a name or an address) by CONNECT, and returns the bare socket. Each
+ * tunnel uses a separate connection to the proxy. Throws EgressProxyError, after `timeoutMs` at most.
  */
 export async function openTunnel(
   proxy: EgressProxy,
@@ -46,7 +46,7 @@ export async function openTunnel(
   });
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = time.setTimeout(
-    // A proxy that cannot connect to a dead address waits, too.
+    // A proxy that waits for a dead address does not answer either.
     () =>
       reject(new EgressProxyError(`opened no tunnel within ${timeoutMs} ms`, { aboutAddress: connected })),
     timeoutMs,
@@ -57,7 +57,7 @@ export async function openTunnel(
   };
   try {
     const answer = client.connect({ path: target, headers });
-    // What comes after the time-out is of no use to anybody.
+    // An answer after the timeout is ignored.
     answer.catch(() => {});
     const { statusCode, socket } = await Promise.race([answer, late]);
     if (statusCode >= 200 && statusCode < 300) return socket as Socket;
@@ -67,7 +67,7 @@ export async function openTunnel(
     throw error instanceof EgressProxyError ? error : failure(error, connected);
   } finally {
     time.clearTimer(timer);
-    // The socket of a tunnel is no longer the client's.
+    // The socket of a tunnel no longer belongs to the client.
     client.destroy().catch(() => {});
   }
 }

@@ -10,27 +10,27 @@ import { type RetentionDocument, retentionCollection } from './documents.ts';
 import type { KeptKind } from './kinds.ts';
 import { registerRetention } from './metrics.ts';
 
-/** Deletes what has had its time (ADR 0045). */
+/** Deletes expired records (ADR 0045). */
 export interface Retention {
   start(): void;
-  /** Resolves when the batch under way, if any, is deleted. */
+  /** Resolves when the batch in progress, if any, is deleted. */
   stop(): Promise<void>;
-  /** Everything of this kind that ended at this time or later is there; undefined: nothing was deleted yet. */
+  /** All records of this kind that ended at this time or later exist; undefined: nothing was deleted so far. */
   completeFromMs(kind: string): Promise<number | undefined>;
 }
 
-/** Records in one write: few where that blocks this process, more where it is two round trips. */
+/** Records in one write: few if a write blocks this process, more if it takes two network round trips. */
 const batchSizes = { inProcess: 20, overNetwork: 200 } as const;
-/** A pause lasts at least so many times as long as the batch before it. */
+/** Minimum pause after a batch, as a multiple of the batch's duration. */
 const pausePerWork = 4;
-/** A run that has not said for so long that it continues is dead, and another instance continues; milliseconds. */
+/** A run that has not renewed its lease for this long is dead, and another instance continues; milliseconds. */
 const leaseMs = 60_000;
 const longestCheckMs = 60_000;
 
 /**
- * Deletes in small batches with pauses, one instance at a time for a kind. Nothing depends on that: a batch
- * names the records and the condition on them, so a run that was only taken for dead does no harm, and one
- * that died is continued by the next, which looks for what is left.
+ * Deletes in small batches with pauses; one instance at a time per kind. Correctness does not depend on this: a batch
+ * names the records and their condition. So a run that was wrongly considered dead does no harm, and the next run
+ * continues the work of a dead run.
  */
 export function createRetention(deps: {
   readonly store: Store;
@@ -57,7 +57,7 @@ export function createRetention(deps: {
     const now = clock.now();
     const farthest = now + 2 * Math.max(leaseMs, intervalMs);
     const claimed = await states.updateOne(
-      // What is further ahead than a right clock writes is due.
+      // A due time further ahead than a correct clock writes counts as due.
       { _id: kind, $or: [{ dueAtMs: { $lte: now } }, { dueAtMs: { $gt: farthest } }] },
       { $set: { dueAtMs: now + leaseMs, holder } },
     );
@@ -72,7 +72,7 @@ export function createRetention(deps: {
     }
   }
 
-  /** Writes to the document while this process holds it; false: another one has taken over. */
+  /** Writes to the document while this process holds it; false: another process has taken over. */
   async function held(kind: string, set: Partial<RetentionDocument>): Promise<boolean> {
     return (await states.updateOne({ _id: kind, holder }, { $set: set })).matchedCount === 1;
   }
@@ -83,17 +83,17 @@ export function createRetention(deps: {
 
   async function run({ kind, keepMs, find, remove }: KeptKind): Promise<void> {
     const { signal } = stopping;
-    // The same to the end of the run, so that it ends.
+    // Fixed for the whole run, so that the run ends.
     const beforeMs = Math.floor(clock.now() - keepMs);
     let deleted = 0;
     let renewedAtMs = monotonicMs(clock);
-    for (let told = false; !signal.aborted; ) {
+    for (let noted = false; !signal.aborted; ) {
       const beganMs = monotonicMs(clock);
       const found = await find(beforeMs, batchSize);
-      if (found.length > 0 && !told) {
-        // Before the first is deleted: a list never claims to be complete from an earlier time than it is.
+      if (found.length > 0 && !noted) {
+        // Stored before the first deletion, so that a list never claims to be complete from an earlier time than it is.
         await states.updateOne({ _id: kind }, { $max: { completeFromMs: beforeMs } });
-        told = true;
+        noted = true;
       }
       const gone = found.length > 0 ? await remove(found, beforeMs) : 0;
       deleted += gone;
@@ -107,10 +107,9 @@ export function createRetention(deps: {
       const tookMs = nowMs - beganMs;
       await pause(Math.max((batchSize * 1000) / config.RETENTION_PER_SECOND - tookMs, pausePerWork * tookMs));
     }
-    if (deleted > 0)
-      logger.info({ kind, deleted, before: new Date(beforeMs) }, 'deleted what has had its time');
+    if (deleted > 0) logger.info({ kind, deleted, before: new Date(beforeMs) }, 'expired records deleted');
     const now = clock.now();
-    // A run that was told to stop is continued at once, by whoever is there.
+    // After a stop signal, another instance may continue the run at once.
     await held(kind, signal.aborted ? { dueAtMs: now } : { dueAtMs: now + intervalMs, completedAtMs: now });
   }
 

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => bed.remove());
 
-test('a store that does not answer leaves out its kind, and no other metric', async () => {
+test('if a store does not answer, only the metrics of its kind are left out', async () => {
   let away = false;
   const kind = (name: string, oldestMs: KeptKind['oldestMs']): KeptKind => ({
     ...{ kind: name, keepMs: 1000, find: async () => [], remove: async () => 0, oldestMs },

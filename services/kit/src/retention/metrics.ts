@@ -16,10 +16,10 @@ export interface RetentionMetrics {
   deleted(kind: string, count: number): void;
 }
 
-/** Services in one process share a registry, and so these. */
+/** The services of one process share a registry, and therefore these metrics. */
 const shared = new WeakMap<Registry, { sources: RetentionSource[]; deleted: Counter }>();
 
-/** What was deleted, how old the oldest kept record is, and when a run last found nothing more. */
+/** Metrics of the deletion: deleted records, age of the oldest record, and the last run that found nothing more. */
 export function registerRetention(registry: Registry, source: RetentionSource): RetentionMetrics {
   let of = shared.get(registry);
   if (!of) {
@@ -38,7 +38,7 @@ function create(registry: Registry): { sources: RetentionSource[]; deleted: Coun
   const labelNames = ['kind'];
   const deleted = new Counter({
     name: 'headset_retention_deleted_total',
-    help: 'Records that this process deleted because they had had their time.',
+    help: 'Expired records that this process deleted.',
     ...{ labelNames, registers },
   });
   new Gauge({

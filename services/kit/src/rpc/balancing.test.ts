@@ -10,19 +10,19 @@ import { bind, type Client, createClient, type Handlers } from './types.ts';
 const logger = createLogger({ service: 'test', level: 'silent' });
 const longAge = 3_600_000;
 
-/** Pods behind a headless Service: servers on addresses of their own, one port, found by a name. */
+/** Pods behind a headless Service: servers on separate addresses with one port, found by one name. */
 let dns: DnsServer;
 let channel: GrpcChannel;
 let communication: Client<typeof CommunicationService>;
 let billing: Client<typeof BillingService>;
 let port: number;
 let running: RpcServer[];
-/** The addresses of the pods that were asked, in order. */
+/** Addresses of the called pods, in order. */
 let asked: string[];
 /** Awaited by every handler. */
 let work: (address: string) => Promise<void>;
 
-// grpc-js asks the server that a target names only in this mode; in the other the operating system is asked.
+// grpc-js queries the name server of the target only in this mode; in the other mode the operating system resolves.
 const environment = createRequire(import.meta.url)('@grpc/grpc-js/build/src/environment.js') as {
   GRPC_NODE_USE_ALTERNATIVE_RESOLVER: boolean;
 };
@@ -81,7 +81,7 @@ function connect(): void {
 
 const [a, b, c, d] = ['127.0.1.1', '127.0.1.2', '127.0.1.3', '127.0.1.4'] as const;
 
-test('rolling two pods one by one loses no call, and waits less than until DNS is asked by itself', async () => {
+test('a rolling restart of two pods loses no call, and calls wait less than for the periodic DNS lookup', async () => {
   const pods = new Map([
     [a, await pod(a)],
     [b, await pod(b)],
@@ -91,8 +91,8 @@ test('rolling two pods one by one loses no call, and waits less than until DNS i
   work = () => new Promise((resolve) => setImmediate(resolve));
   const failures: unknown[] = [];
   let over = false;
-  // Repeats a call that may not be retried once it has begun. DNS is asked after 30 s at the latest: a call that
-  // waits for that fails at its deadline.
+  // Makes calls that may not be retried once they have begun. The periodic DNS lookup happens after 30 s: a call that
+  // waits for it fails at its deadline.
   const load = async () => {
     while (!over) await communication.createChannel({}, { deadlineMs: 20_000 });
   };
@@ -102,7 +102,7 @@ test('rolling two pods one by one loses no call, and waits less than until DNS i
     [a, c],
     [b, d],
   ] as const) {
-    // As an orchestrator does that must not have three: the old one goes before the new one comes.
+    // An orchestrator with a limit of two pods: the old pod stops before the new pod starts.
     dns.addresses = dns.addresses.filter((address) => address !== old);
     await pods.get(old)?.stop(2000);
     await pod(fresh);
@@ -116,7 +116,7 @@ test('rolling two pods one by one loses no call, and waits less than until DNS i
   expect(new Set(asked.slice(seen))).not.toContain(a);
 });
 
-test('an added pod gets calls when the connections to the others are old', async () => {
+test('an added pod gets calls after the connections to the other pods reach their maximum age', async () => {
   await pod(a, { ageMs: 500 });
   dns.addresses = [a];
   connect();

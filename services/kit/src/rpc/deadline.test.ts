@@ -48,9 +48,9 @@ const ways: [string, () => { serve(handler: Bill): Promise<Channel>; close(): Pr
 
 describe.each(ways)('deadlines over %s', (_, make) => {
   let way: ReturnType<typeof make>;
-  /** For each call: the time that was left when it reached the last service. */
+  /** Time left in each call when it reached the last service. */
   let reached: (number | undefined)[];
-  /** The last service: answers, or never does. */
+  /** Handler of the last service, with or without an answer. */
   let last: Billing;
   let stalled: boolean;
   beforeEach(async () => {
@@ -70,7 +70,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
   /** A service in between; the test supplies its handler. */
   const between = async (handler: Bill) => createClient(BillingService, await way.serve(handler));
 
-  test("a call that is made for another ends with that one's deadline, however long its own is", async () => {
+  test('a nested call ends at the deadline of its parent call, however long its own deadline is', async () => {
     const first = await between(async () => last.getBill({}, { deadlineMs: 60_000 }).then(() => ({})));
     const second = await between(async () => first.getBill({}, { deadlineMs: 60_000 }).then(() => ({})));
     await second.getBill({}, { deadlineMs: 30_000 });
@@ -95,7 +95,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
       outcome = await last.getBill({}).catch((error: unknown) => error);
       return new Promise<never>(() => {});
     });
-    // The connection is there, so that the call is handled well before its deadline.
+    // The connection exists, so the call is handled well before its deadline.
     await first.getBill({}, { deadlineMs: 30_000 });
     warm = true;
     await waitFor('the end', async () => {
@@ -108,7 +108,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
     expect(reached).toEqual([]);
   });
 
-  test('a handler that looks at its signal sees that its caller has left, before or after it looks', async () => {
+  test('a handler’s signal reports that its caller gave up, before or after the handler reads it', async () => {
     const seen: Promise<unknown>[] = [];
     const gone = Promise.withResolvers<void>();
     let warm = false;
@@ -116,12 +116,12 @@ describe.each(ways)('deadlines over %s', (_, make) => {
       if (!warm) return {};
       const { promise, resolve } = Promise.withResolvers<unknown>();
       const left = () => resolve(context.signal.reason?.message);
-      // The first looks at once, the second when its caller is gone.
+      // The first handler reads the signal at once, the second after its caller gave up.
       if (seen.push(promise) === 1) context.signal.addEventListener('abort', left);
       else void gone.promise.then(() => waitFor('the abort', () => context.signal.aborted)).then(left);
       return new Promise<never>(() => {});
     });
-    // The connection is there, so that both calls are handled well before their deadlines.
+    // The connection exists, so both calls are handled well before their deadlines.
     await server.getBill({}, { deadlineMs: 30_000 });
     warm = true;
     await waitFor('two calls that reach the handler', async () => {
@@ -134,7 +134,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
     expect(await Promise.all(seen)).toEqual(Array(2).fill('the caller waits no longer'));
   });
 
-  test('a caller that gives up is seen by its handler', async () => {
+  test('a handler sees that its caller gave up', async () => {
     const stop = new AbortController();
     const leftMs = Promise.withResolvers<number | undefined>();
     const server = await between(async (_, { signal }) => {
@@ -148,7 +148,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
     expect(await leftMs.promise).toBeGreaterThan(0);
   });
 
-  test('work that continues after the answer has a deadline of its own', async () => {
+  test('work that continues after the answer has a separate deadline', async () => {
     let later: Promise<unknown> | undefined;
     const answered = Promise.withResolvers<void>();
     const first = await between(async () => {
@@ -174,7 +174,7 @@ describe.each(ways)('deadlines over %s', (_, make) => {
   });
 });
 
-test('a call whose deadline passed before it was handled is not handled', async () => {
+test('a call is not handled after its deadline', async () => {
   let handled = 0;
   const getBill = async () => {
     handled += 1;

@@ -38,7 +38,7 @@ test.each<[string, Parameters<typeof peer>[0]]>([
   ['that answers UNIMPLEMENTED', (done) => done({ code: status.UNIMPLEMENTED })],
   ['that answers UNKNOWN without an error code of the platform', (done) => done({ code: status.UNKNOWN })],
   ['that is away', (done) => done({ code: status.UNAVAILABLE })],
-  // In the words of grpc-js, where a connection ends while a call is put on it.
+  // Messages of grpc-js for a connection that ends while a call starts on it.
   ...[
     'Write error: write after end',
     'Failed to start HTTP/2 stream with error The session has been destroyed',
@@ -78,7 +78,7 @@ test.each([
 });
 
 // protects against headsets/log-disclosure
-test('what a caller sends as metadata, a token too, comes into no log when it is refused', async () => {
+test('rejected metadata of a caller, including a token, is not logged', async () => {
   const logged: string[] = [];
   const server = new RpcServer([], pino({ level: 'trace' }, { write: (line) => logged.push(line) }));
   const printed: unknown[] = [];
@@ -105,7 +105,7 @@ test('what a caller sends as metadata, a token too, comes into no log when it is
   }
 });
 
-test('calls under way have a bound at the caller and at the service; more are refused with a time to come back', async () => {
+test('calls in progress have a limit at the caller and at the service; further calls are rejected with a retry time', async () => {
   const most = 10_000;
   const gate = Promise.withResolvers<void>();
   let begun = 0;

@@ -61,39 +61,39 @@ export function methodDefinition(
 
 const messageLimitBytes = 8 * 1024 * 1024;
 
-/** What servers and channels share. */
+/** Options of servers and channels. */
 const commonOptions: ChannelOptions = {
   'grpc.max_receive_message_length': messageLimitBytes,
   'grpc.keepalive_time_ms': 20_000,
 };
 
 /**
- * Calls under way of a channel, also those that wait for a connection, and of a server. Each ends at its deadline,
- * so as many are there only when something hangs; a call costs some 10 kB.
+ * Maximum number of calls in progress on a channel (including those that wait for a connection), and on a server. Each
+ * call ends at its deadline, so the number is reached only if something hangs; a call costs about 10 kB.
  */
 const mostUnderWay = 10_000;
 
-/** How long calls may continue on a connection that is too old; longer than any call's deadline. */
+/** Time that calls may continue on a connection that reached its maximum age; longer than any call's deadline. */
 const oldConnectionMs = 60_000;
 
-/** Options of a server whose connections end at this age, so that callers look for added instances. */
+/** Options of a server whose connections have this maximum age, so that callers discover new instances. */
 export function connectionAge(ageMs: number): ChannelOptions {
   return { 'grpc.max_connection_age_ms': ageMs, 'grpc.max_connection_age_grace_ms': oldConnectionMs };
 }
 
 /**
- * What grpc-js itself has to say becomes lines of the log. It writes metadata that it refuses as a whole, a token
- * too: such a line is dropped, because it is about what a caller sent.
+ * Writes grpc-js's own messages to the log. Drops the message that contains metadata it rejects, for example a token:
+ * its content comes from a caller.
  */
 function linesOfGrpc(logger: Logger): Partial<Console> {
-  const tell = (...words: unknown[]): void => {
+  const log = (...words: unknown[]): void => {
     const text = words.join(' ');
     if (!text.startsWith('Failed to add metadata entry')) logger.warn({ reason: text }, 'gRPC has a problem');
   };
-  return { error: tell, info: tell, debug: tell };
+  return { error: log, info: log, debug: log };
 }
 
-/** A gRPC server with the health service; `start` answers the port it listens on. */
+/** A gRPC server with the health service; `start` returns its port. */
 export class RpcServer {
   readonly #server: Server;
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
@@ -102,14 +102,14 @@ export class RpcServer {
   readonly #time: Time;
   readonly #guard: Guard | undefined;
   readonly #listener: SecureListener | undefined;
-  /** False while the service is starting: calls wait. */
+  /** False while the service starts: calls wait. */
   #serving = false;
   readonly #started = Promise.withResolvers<void>();
   #underWay = 0;
 
   /**
-   * `observe` is told of each call. With `security`, callers must prove who they are (rule C20); with the
-   * server's TLS alone, only the server does; `plaintext` is a listener without TLS that has limits.
+   * `observe` gets each call. With `security`, callers must prove their identity (rule C20); with the
+   * server's TLS only, just the server does; `plaintext` is a listener without TLS that has limits.
    */
   constructor(
     bindings: readonly RpcBinding[],
@@ -172,7 +172,7 @@ export class RpcServer {
       if (this.#underWay >= mostUnderWay) return callback(toStatus(overloaded(method)));
       // grpc-js measures its deadlines by the machine's wall clock.
       const waitsMs = Number(call.getDeadline()) - Date.now();
-      // The call was queued here until its deadline passed: nobody would get the answer.
+      // The call was queued until its deadline passed: the caller no longer waits.
       if (waitsMs <= 0 || call.cancelled) return callback(toStatus(late()));
       const abort = new AbortController();
       call.on('cancelled', () => abort.abort(new Error('the caller waits no longer')));
@@ -217,14 +217,14 @@ export class RpcServer {
     return port;
   }
 
-  /** Starts to handle calls, also those that have waited since `listen`. */
+  /** Starts to handle calls, including those that waited since `listen`. */
   serve(): void {
     this.#serving = true;
     this.#started.resolve();
     this.#health.setStatus('', 'SERVING');
   }
 
-  /** Tells callers to use another instance, and continues serving. */
+  /** Announces to callers that they should use another instance, and continues to serve. */
   turnAway(): void {
     this.#health.setStatus('', 'NOT_SERVING');
   }
@@ -279,7 +279,7 @@ const serviceConfig = JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }
 /** How long a call waits for a connection if there is none; milliseconds. */
 const connectMs = 1500;
 
-/** The service that a channel with mutual TLS must lead to. */
+/** The service that a channel with mutual TLS must reach. */
 export interface Expected {
   readonly security: RpcSecurity;
   readonly service: Peer;
@@ -303,11 +303,11 @@ export class GrpcChannel implements Channel {
       ...commonOptions,
       'grpc.service_config': serviceConfig,
       'grpc.keepalive_timeout_ms': 5_000,
-      // channelz is off in clients, because nobody reads it and its bookkeeping costs time in each call. A
+      // channelz is off in clients: it is not used, and its bookkeeping costs time in each call. A
       // server needs it: without it, grpc-js 1.14 loses track of the connections that forceShutdown has to
       // close.
       'grpc.enable_channelz': 0,
-      // An address is looked up again when a connection breaks; by default 30 s after the last time.
+      // Minimum time between DNS lookups after a connection breaks; the default is 30 s.
       'grpc.dns_min_time_between_resolutions_ms': 500,
       'grpc.service_config_disable_resolution': 1,
       'grpc.initial_reconnect_backoff_ms': 100,
@@ -318,12 +318,12 @@ export class GrpcChannel implements Channel {
 
   #underWay = 0;
 
-  /** Shared by all calls that wait for a connection; true: there is one. */
+  /** Shared by all calls that wait for a connection; resolves with true if there is one. */
   #connecting: Promise<boolean> | undefined;
 
   /**
-   * A repeatable call is made once more if its connection broke, and any call waits for a connection: an instance
-   * that ends costs no call while another one answers.
+   * Makes a repeatable call once more if its connection broke, and waits for a connection for any call: an instance
+   * that stops causes no failed call while another instance answers.
    */
   async unary(
     method: DescMethodUnary,

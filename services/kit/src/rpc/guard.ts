@@ -6,20 +6,20 @@ import { callersOf, peersNamed } from './identity.ts';
 import type { RpcSecurity } from './security.ts';
 import { refusedCaller } from './status.ts';
 
-/** What grpc-js knows of a caller. */
+/** Information of grpc-js about a caller. */
 type AuthContext = ReturnType<ServerUnaryCall<unknown, unknown>['getAuthContext']>;
 
 /**
- * Answers the refusal of a call, or undefined for a caller that the method's proto names. `peer`: the address of
+ * Returns the rejection of a call, or undefined for a caller that the method's proto names. `peer`: the address of
  * the call's connection.
  */
 export type Guard = (
   method: DescMethod,
 ) => (context: AuthContext, peer: string) => Partial<StatusObject> | undefined;
 
-/** Judges each call by the certificate of its connection (rule C20). */
+/** Authorizes each call by the certificate of its connection (rule C20). */
 export function createGuard({ mode, domain, observe }: RpcSecurity, logger: Logger): Guard {
-  const tell = createGatheredLog((fields) =>
+  const log = createGatheredLog((fields) =>
     logger.warn(fields, 'a call was refused: its method does not name the caller'),
   );
   return (method) => {
@@ -32,7 +32,7 @@ export function createGuard({ mode, domain, observe }: RpcSecurity, logger: Logg
       if (peers.some((peer) => allowed.has(peer))) return undefined;
       const caller = peers[0] ?? 'unknown';
       observe.callRefused(name, caller);
-      tell({ rpc: name, caller }, { peer, certificate: sslPeerCertificate?.subjectaltname });
+      log({ rpc: name, caller }, { peer, certificate: sslPeerCertificate?.subjectaltname });
       return refusedCaller();
     };
   };

@@ -19,7 +19,7 @@ export function peersNamed(subjectAltName: string | undefined, domain: string): 
     .map((name) => name.slice('DNS:'.length, -end.length));
 }
 
-/** The components that may make a call, as its proto says; operators (ctl) come through another port. */
+/** The components that may make a call, as its proto declares; operators (ctl) use another port. */
 export function callersOf(method: DescMethod): ReadonlySet<string> {
   const nameOf = (one: Component) => ComponentSchema.value[one]?.name ?? '';
   return new Set(

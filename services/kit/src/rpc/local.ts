@@ -31,7 +31,7 @@ export class LocalChannel implements Channel {
   ): Promise<MessageShape<DescMessage>> {
     const handler = this.#bindings.get(method.parent.typeName)?.handlers[method.localName];
     if (!handler) {
-      // Transient, as over the network: the peer will come back.
+      // Transient, as over the network: the peer will start again.
       throw new DomainError('unavailable', 'A service cannot be reached.', {
         internal: `${method.parent.typeName} is not running`,
         retryAfterMs: 1000,
@@ -70,7 +70,7 @@ export class LocalChannel implements Channel {
   }
 }
 
-/** Who waits for an answer. Hardly any handler looks at its signal, so it is made for those that do. */
+/** A caller that waits for an answer. Few handlers use the signal, so it is created at its first use. */
 class LocalCaller implements HandlerContext {
   readonly #own: AbortSignal | undefined;
   #left = false;
@@ -87,7 +87,7 @@ class LocalCaller implements HandlerContext {
     return this.#abort.signal;
   }
 
-  /** The caller waits no longer: its deadline has passed, or it says so. */
+  /** The caller has stopped waiting: its deadline has passed, or it has cancelled the call. */
   readonly leave = (): void => {
     this.#left = true;
     this.#abort?.abort(new Error('the caller waits no longer'));

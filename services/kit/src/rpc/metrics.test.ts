@@ -33,7 +33,7 @@ test('calls are measured by the server: service, method and code', async () => {
   expect([count('ok'), count('not_found'), count('internal')]).toEqual(['2', '1', '1']);
 });
 
-test('each process tells the version that it runs', async () => {
+test('each process reports its version', async () => {
   const text = await createMetrics('devices').getSingleMetricAsString('headset_build_info');
   expect(platformVersion()).toMatch(/^\d+\.\d+\.\d+/);
   expect(text).toContain(

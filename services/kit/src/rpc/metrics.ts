@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { Histogram, type Registry } from 'prom-client';
 
-/** Told of each call that a server has answered: `code` is 'ok' or the error's stable code. */
+/** Called for each call that a server has answered: `code` is 'ok' or the error's stable code. */
 export type CallObserver = (method: DescMethod, code: string, seconds: number) => void;
 
 /** Registers the metric of the calls that a process serves: rate, errors and latency. */

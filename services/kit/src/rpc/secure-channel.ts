@@ -22,7 +22,7 @@ export class MutualTlsCredentials extends ChannelCredentials {
   readonly #expected: string;
   readonly #time: Time;
   #context: { readonly of: TlsMaterial; readonly secure: SecureContext } | undefined;
-  /** Addresses whose process speaks no TLS, and until when that is believed, by the monotonic clock. */
+  /** Addresses of processes without TLS, and when that result expires, by the monotonic clock. */
   readonly #plaintext = new Map<string, number>();
 
   constructor(security: RpcSecurity, expects: Peer, time: Time = systemTime) {

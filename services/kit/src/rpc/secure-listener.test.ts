@@ -36,7 +36,7 @@ afterEach(() => {
 
 type Mode = 'server' | 'required' | 'permissive';
 
-/** A port with these limits; its number, its log lines and the failures that it counted. */
+/** Opens a port with these limits; returns it with its log lines and the counted failures. */
 async function open(mode: Mode, limits: Partial<HandshakeLimits>, time = systemTime) {
   const output = new PassThrough();
   let text = '';
@@ -85,7 +85,7 @@ async function open(mode: Mode, limits: Partial<HandshakeLimits>, time = systemT
 
 const anyNumber = () => new Connections({ most: 1000, mostOfAddress: 1000, proxies: new BlockList() });
 
-/** A connection that says `bytes` and nothing more. */
+/** A connection that sends `bytes` and nothing more. */
 async function silent(port: number, bytes: Buffer = Buffer.alloc(0)): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   closing.push(() => socket.destroy());
@@ -96,7 +96,7 @@ async function silent(port: number, bytes: Buffer = Buffer.alloc(0)): Promise<So
   return socket;
 }
 
-/** A service that has ended its handshake. */
+/** A service that has completed its handshake. */
 async function service(port: number): Promise<Socket> {
   const { cert, key } = issued;
   const socket = connectTls({ host: 'localhost', port, cert, key, ca: authority.ca, ALPNProtocols: ['h2'] });
@@ -107,7 +107,7 @@ async function service(port: number): Promise<Socket> {
   return socket;
 }
 
-/** The head of a TLS record that begins a handshake and never comes whole. */
+/** The head of a TLS handshake record that is never completed. */
 const begun = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01]);
 
 // protects against services/half-handshakes
@@ -124,7 +124,7 @@ describe('a handshake that does not begin, or does not end, is disconnected', ()
   }
 });
 
-test('failed handshakes are all counted, and logged now and then with their number', async () => {
+test('all failed handshakes are counted, and a rate-limited log line has their number', async () => {
   const time = createFakeTime();
   const { port, failures, lines } = await open('required', { logEveryMs: 500 }, time);
   for (let i = 0; i < 20; i++) await silent(port, Buffer.from('no TLS at all\r\n\r\n'));
@@ -136,7 +136,7 @@ test('failed handshakes are all counted, and logged now and then with their numb
 });
 
 // protects against services/no-certificate
-describe('a peer whose certificate is not accepted gets nothing, and the log says why, and from where', () => {
+describe('a peer with a rejected certificate gets no answer, and the log has the reason and the address', () => {
   const hourMs = 3_600_000;
   const cases: Record<string, { reason: string; shows: () => Promise<Issued | undefined> }> = {
     'no certificate': {
@@ -147,7 +147,7 @@ describe('a peer whose certificate is not accepted gets nothing, and the log say
       reason: 'the certificate of the peer has expired',
       shows: () => authority.issue(['gateway.test.internal'], { untilMs: ago(hourMs) }),
     },
-    'one that is not valid yet': {
+    'a certificate that is not valid yet': {
       reason: 'the certificate of the peer is not valid yet',
       shows: () => authority.issue(['gateway.test.internal'], { fromMs: Date.now() + hourMs }),
     },
@@ -168,14 +168,14 @@ describe('a peer whose certificate is not accepted gets nothing, and the log say
         const line = JSON.parse(lines()[0] ?? '');
         expect(line).toMatchObject({ reason, peer: '127.0.0.1' });
         if (shown) expect(line).toMatchObject({ certificate: 'DNS:gateway.test.internal' });
-        // The same with a right one: what is told apart is the certificate.
+        // A peer with a valid certificate is served: only the certificate makes the difference.
         expect((await greeted(port, version, issued)).received).toBeGreaterThan(0);
       });
     }
   }
 });
 
-test('a peer that does not accept the certificate of this process is told with its address', async () => {
+test('a peer that rejects the certificate of this process is logged with its address', async () => {
   const { port, lines } = await open('required', {});
   const { ca } = await createAuthority('another');
   expect((await greeted(port, 'TLSv1.3', issued, ca)).received).toBe(0);
@@ -200,7 +200,7 @@ test.each(['TLSv1.2', 'TLSv1.3'] as const)(
 );
 
 // protects against services/renegotiation
-test('a peer cannot show another certificate once its own was accepted', async () => {
+test('a peer cannot present another certificate after its first was accepted', async () => {
   const { port } = await open('required', {});
   const socket = connectTls({
     ...{ host: 'localhost', port, ca: authority.ca, maxVersion: 'TLSv1.2', ALPNProtocols: ['h2'] },
@@ -251,7 +251,7 @@ function greeted(
 }
 
 // protects against services/half-handshakes
-describe('between services, the oldest handshake that is under way gives way to one more', () => {
+describe('between services, a new handshake replaces the oldest handshake in progress at the limit', () => {
   for (const mode of ['required', 'permissive'] as const) {
     test(mode, async () => {
       const { port } = await open(mode, { most: 3 });

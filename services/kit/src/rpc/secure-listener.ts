@@ -19,12 +19,12 @@ export interface PublicListener {
   readonly proxyHeader?: boolean;
 }
 
-/** Without TLS: a proxy ends it, or nobody but this machine gets here. */
+/** A listener without TLS: a proxy ends TLS, or the port is reachable only from this machine. */
 export interface Plaintext extends PublicListener {
   readonly mode: 'plaintext';
 }
 
-/** TLS by which only the server shows who it is: for peers that prove themselves inside, as headsets do. */
+/** TLS with a server certificate only: for peers that authenticate in their first message, as headsets do. */
 export interface ServerTls extends PublicListener {
   readonly mode: 'server';
   readonly files: CertificateFiles;
@@ -32,26 +32,26 @@ export interface ServerTls extends PublicListener {
 }
 
 export interface HandshakeLimits {
-  /** A peer that does not begin, or does not end its handshake, is disconnected; milliseconds. */
+  /** A peer that does not start or complete its handshake in this time is disconnected; milliseconds. */
   readonly withinMs: number;
-  /** Connections between services that have not ended their handshake; one more replaces the oldest. */
+  /** Maximum number of incomplete handshakes between services; a new one replaces the oldest. */
   readonly most: number;
-  /** At most one log line about handshakes that fail for one reason in this time; milliseconds. */
+  /** Minimum time between two log lines about handshakes that fail for the same reason; milliseconds. */
   readonly logEveryMs: number;
 }
 
 /**
- * `most`: each such connection takes about 80 KiB (measured with 15 KB of a handshake), so all take about 40 MiB;
- * processes that connect at the same moment are fewer.
+ * `most`: each connection takes about 80 KiB (measured with 15 KB of a handshake), so all take about 40 MiB.
+ * Fewer processes than that connect at the same moment.
  */
 const handshakeLimits: HandshakeLimits = { withinMs: 10_000, most: 500, logEveryMs: 10_000 };
-/** First byte of a TLS record that begins a handshake. */
+/** First byte of a TLS handshake record. */
 const handshakeRecord = 0x16;
 
 /**
- * A port in front of a gRPC server: mutual TLS, in `permissive` mode also for peers without it, the server's TLS
- * alone, or none, with limits for a public listener. grpc-js could listen by itself, but it tells nobody of failed
- * handshakes, has no port for both, reads no renewed certificate, and takes every connection.
+ * A port in front of a gRPC server: mutual TLS (in `permissive` mode also plaintext), TLS with a server certificate only,
+ * or plaintext; a public listener has limits. grpc-js could listen itself, but it does not report failed
+ * handshakes, has no port for both, does not reload renewed certificates, and does not limit connections.
  */
 export class SecureListener {
   readonly #port: NetServer;
@@ -74,7 +74,7 @@ export class SecureListener {
     this.#time = time;
     const inside = server.createConnectionInjector(ServerCredentials.createInsecure());
     const handOver = (socket: Socket) => {
-      // Its handshake ended after `close`: nobody would tell it to end.
+      // The handshake ended after `close`: nothing would end the connection later.
       if (this.#noneIsOpen) return socket.destroy();
       this.#open.add(socket);
       socket.once('close', () => {
@@ -86,7 +86,7 @@ export class SecureListener {
     const port =
       security.mode === 'plaintext'
         ? createServer({ noDelay: true }, (socket) => {
-            // HTTP/2 handles it from here on.
+            // HTTP/2 handles the socket from here on.
             if (!socket.destroyed) handOver(socket);
           })
         : this.#secured(security, handOver, logger);
@@ -97,41 +97,41 @@ export class SecureListener {
     this.#port = port;
     if ('connections' in security) {
       const { connections } = security;
-      // Before the listeners above, which then find a socket that is destroyed.
+      // Runs before the listeners above, which then get a destroyed socket.
       port.prependListener('connection', (socket: Socket) => connections.admit(socket));
     }
   }
 
-  /** A server that hands over connections after their handshake. */
+  /** Creates a server that passes on connections after their handshake. */
   #secured(security: RpcSecurity | ServerTls, handOver: (socket: Socket) => void, logger: Logger): NetServer {
     const { files, observe } = security;
     const { withinMs, most } = this.#limits;
     const mutual = security.mode !== 'server';
-    // A public listener has a limit for all its connections.
+    // A public listener already limits its connections.
     const handshakes = mutual ? new Handshakes(most) : undefined;
-    // With `rejectUnauthorized` Node would end the connection before anybody knows why, and whose it was: peers are
-    // judged below.
+    // With `rejectUnauthorized` Node would end the connection before its reason and address are known: peers are
+    // checked below.
     const asked = { requestCert: mutual, rejectUnauthorized: false };
     const contextOf = ({ cert, key, ca }: TlsMaterial) => ({
       ...{ cert, key, minVersion: 'TLSv1.2' as const },
-      // A resumed session is not judged by the peer's certificate, nor by its authority: it would be accepted after
-      // both have ended. Without tickets sessions need a store, which Node has only by its event resumeSession.
-      // A renegotiation (TLS 1.2) could change the certificate after it was judged.
+      // A resumed session is not checked against the peer's certificate or its authority: it would be accepted after
+      // both have expired. Without tickets, sessions need a store, which Node has only through its event resumeSession.
+      // A renegotiation (TLS 1.2) could change the certificate after the check.
       ...(mutual && {
         ca,
         secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
       }),
     });
-    const tell = this.#failures(mutual, logger);
+    const log = this.#failures(mutual, logger);
     const fail = (failure: HandshakeFailure, socket: TLSSocket) => {
       observe.handshakeFailed();
-      tell(failure, socket);
+      log(failure, socket);
       socket.destroy();
     };
     const tls: TlsServer = createTlsServer(
       { ...contextOf(files.current()), ...asked, ALPNProtocols: ['h2'], handshakeTimeout: withinMs },
       (socket) => {
-        // A peer that breaks off after the handshake; HTTP/2 handles it from then on.
+        // The peer ended the connection after the handshake; HTTP/2 handles errors from then on.
         socket.on('error', () => {});
         handshakes?.ended(socket);
         const failure = mutual ? notAccepted(socket) : undefined;
@@ -140,7 +140,7 @@ export class SecureListener {
         handOver(socket);
       },
     );
-    // Node only tells of a handshake that takes too long, and leaves the connection open.
+    // Node only reports a handshake that takes too long, and leaves the connection open.
     tls.on('tlsClientError', (error, socket) => fail(failureOf(error), socket));
     files.onChange((material) => tls.setSecureContext(contextOf(material)));
     if (security.mode !== 'permissive') {
@@ -164,9 +164,9 @@ export class SecureListener {
     });
   }
 
-  /** Logs failed handshakes by their reason, but not each: whoever reaches the port could fill the log. */
+  /** Logs failed handshakes by reason, rate-limited: everybody who reaches the port can cause them. */
   #failures(mutual: boolean, logger: Logger): (failure: HandshakeFailure, socket: TLSSocket) => void {
-    const tell = createGatheredLog(
+    const log = createGatheredLog(
       (fields) => {
         if (mutual) logger.warn(fields, 'a connection of another service failed in its TLS handshake');
         else logger.debug(fields, 'a connection failed in its TLS handshake');
@@ -174,7 +174,7 @@ export class SecureListener {
       { everyMs: this.#limits.logEveryMs },
       this.#time,
     );
-    return (failure, socket) => tell({ ...failure }, { peer: addressOf(socket), ...shownBy(socket) });
+    return (failure, socket) => log({ ...failure }, { peer: addressOf(socket), ...shownBy(socket) });
   }
 
   /** Listens; resolves with the port. */
@@ -190,9 +190,9 @@ export class SecureListener {
   }
 
   /**
-   * Takes no more connections; the open ones are the gRPC server's. Resolves when it has closed all: its own
-   * shutdown does not wait for those that it was given and has told to end before (their age, or a caller
-   * that turned away), though calls on them may continue.
+   * Accepts no more connections; the gRPC server owns the open ones. Resolves when all are closed: the gRPC server's
+   * shutdown does not wait for connections that it announced the end of before (maximum age, `turnAway`), though calls on
+   * them may continue.
    */
   close(): Promise<void> {
     this.#port.close();
@@ -204,10 +204,10 @@ export class SecureListener {
   }
 }
 
-/** Connections that have not ended their handshake. At the limit the oldest gives way. */
+/** Connections with an incomplete handshake. At the limit, a new connection replaces the oldest. */
 class Handshakes {
   readonly #most: number;
-  /** By peer, because TLS has a socket of its own; the oldest first. */
+  /** By peer, because the TLS socket differs from the accepted one; the oldest first. */
   readonly #underWay = new Map<string, Socket>();
 
   constructor(most: number) {
@@ -233,8 +233,8 @@ class Handshakes {
 }
 
 /**
- * grpc-js reads and parses the peer's certificate for each call, which was 7 % of the processor time of devices. It stays
- * the same: there is no renegotiation.
+ * Caches the peer's certificate: grpc-js reads and parses it for each call, which was 7 % of the processor time of
+ * devices. The certificate cannot change, because renegotiation is disabled.
  */
 function readOnce(socket: TLSSocket): void {
   const certificate = socket.getPeerCertificate();
@@ -243,14 +243,14 @@ function readOnce(socket: TLSSocket): void {
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`;
 
-/** A connection that its peer has ended knows its address no more, but the socket below, which Node keeps there, does. */
+/** Address of the peer. A socket that the peer has ended has lost it, but its parent socket, which Node keeps, has it. */
 function addressOf(socket: TLSSocket): string | undefined {
   return socket.remoteAddress ?? (socket as { readonly _parent?: Socket })._parent?.remoteAddress;
 }
 
 /**
- * A port that takes the PROXY header off the connections of trusted proxies, and hands all on to `port`. From anybody
- * else such a header is no TLS and no HTTP/2, so nobody can name an address that is not theirs.
+ * A port that removes the PROXY header from the connections of trusted proxies, and passes all connections to `port`.
+ * From other peers the header is invalid TLS and HTTP/2, so only trusted proxies can name a client address.
  */
 function behindProxies(
   port: NetServer,

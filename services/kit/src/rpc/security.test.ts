@@ -38,7 +38,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A process with a certificate: what it logs, what it counts. */
+/** A process with a certificate, its log and its metrics. */
 interface Process {
   readonly security: RpcSecurity;
   readonly logger: Logger;
@@ -120,14 +120,14 @@ async function failureOf(call: Promise<unknown>): Promise<DomainError> {
 }
 
 // protects against services/other-service, services/other-platform
-test('a caller that the method names is served; any other identity is refused, logged and counted', async () => {
+test('a caller that the method names is served; any other identity is rejected, logged and counted', async () => {
   const billing = processWith(await named('billing'));
   const { port, handled } = await serve(billing);
   await callerOf(port, processWith(await named('gateway'))).getBill({});
   expect(handled()).toBe(1);
 
   const refused = await failureOf(callerOf(port, processWith(await named('notifier'))).getBill({}));
-  // What the call was to do is not given up: for the caller the service is away.
+  // The caller sees an unavailable service, so that it retries its work later.
   expect(refused.code).toBe('unavailable');
   expect(refused.internal).toContain('names no caller');
   expect((refused.cause as ServiceError).code).toBe(7); // PERMISSION_DENIED
@@ -137,18 +137,18 @@ test('a caller that the method names is served; any other identity is refused, l
   const counted = await billing.metrics.getSingleMetricAsString('headset_rpc_callers_refused_total');
   expect(counted).toContain('{rpc_method="headset.billing.v1.BillingService/GetBill",caller="notifier"} 1');
   expect(counted).toContain('caller="unknown"} 1');
-  const told = linesOf(billing, 'a call was refused');
-  expect(told).toHaveLength(2);
-  expect(told[0]).toMatchObject({
+  const lines = linesOf(billing, 'a call was refused');
+  expect(lines).toHaveLength(2);
+  expect(lines[0]).toMatchObject({
     ...{ rpc: 'headset.billing.v1.BillingService/GetBill', caller: 'notifier' },
     peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
     certificate: `DNS:notifier.${domain}`,
   });
-  expect(told[1]).toMatchObject({ caller: 'unknown', certificate: 'DNS:gateway.another-platform.internal' });
+  expect(lines[1]).toMatchObject({ caller: 'unknown', certificate: 'DNS:gateway.another-platform.internal' });
 });
 
 // protects against services/log-flood
-test('a caller that is refused again and again is counted each time, and logged now and then', async () => {
+test('repeated rejections of a caller are all counted, and logged with a rate limit', async () => {
   const billing = processWith(await named('billing'));
   const { port } = await serve(billing);
   const notifier = callerOf(port, processWith(await named('notifier')));
@@ -158,7 +158,7 @@ test('a caller that is refused again and again is counted each time, and logged 
   expect(linesOf(billing, 'a call was refused').length).toBeLessThan(5);
 });
 
-/** The log lines of a process that begin so. */
+/** A process's log lines with a message that begins with `message`. */
 const linesOf = (process: Process, message: string) =>
   process
     .lines()
@@ -167,7 +167,7 @@ const linesOf = (process: Process, message: string) =>
     .map((line) => JSON.parse(line));
 
 // protects against services/no-certificate
-describe('a caller does not get through the handshake', () => {
+describe('the handshake rejects a caller', () => {
   const cases: Record<string, () => Promise<Process | undefined>> = {
     'without TLS': async () => undefined,
     'with an expired certificate': async () =>
@@ -195,10 +195,10 @@ describe('a caller does not get through the handshake', () => {
 
 // protects against services/no-certificate
 test.each(['TLSv1.2', 'TLSv1.3'] as const)(
-  'a caller does not get through the handshake with a kept session once its certificate has expired, by %s',
+  'the handshake rejects a resumed session after the caller’s certificate has expired, by %s',
   async (version) => {
     const { port } = await serve(processWith(await named('billing')));
-    // Certificates tell whole seconds.
+    // Certificates have a resolution of whole seconds.
     const untilMs = Math.floor(Date.now() / 1000) * 1000 + 2000;
     const gateway = await authority.issue([`gateway.${domain}`], { untilMs });
     const first = await greeted(port, gateway, version);
@@ -212,7 +212,7 @@ test.each(['TLSv1.2', 'TLSv1.3'] as const)(
   },
 );
 
-/** Connects; a service that accepts the connection speaks HTTP/2 first. `session`: the newest that it may keep. */
+/** Connects; a service that accepts the connection sends HTTP/2 first. `session`: receives the newest TLS session. */
 function greeted(
   port: number,
   { cert, key }: Issued,
@@ -241,14 +241,14 @@ function greeted(
 }
 
 // protects against services/false-server
-test('a server that proves to be another service gets no call, whatever address it has', async () => {
+test('a server with the identity of another service gets no call, whatever its address', async () => {
   const { port, handled } = await serve(processWith(await named('notifier')));
   const gateway = processWith(await named('gateway'));
   const failure = await failureOf(callerOf(port, gateway).getBill({}));
   expect(failure.code).toBe('unavailable');
   expect(failure.internal).toContain(`billing.${domain}`);
   expect(handled()).toBe(0);
-  // It tries on and on, with one line.
+  // The caller retries, with one log line.
   expect(linesOf(gateway, 'a connection to another service failed')).toEqual([
     expect.objectContaining({
       ...{ reason: 'the certificate of the peer is not for this name', name: `billing.${domain}` },
@@ -257,7 +257,7 @@ test('a server that proves to be another service gets no call, whatever address 
   ]);
 });
 
-/** Changes a folder of files as Kubernetes does: by swapping the link that leads to it. */
+/** Changes a folder of files as Kubernetes does: by replacing the symbolic link to it. */
 function swap(mount: string, revision: string, files: Readonly<Record<string, string>>): void {
   mkdirSync(join(mount, revision));
   for (const [name, content] of Object.entries(files)) writeFileSync(join(mount, revision, name), content);
@@ -313,7 +313,7 @@ test('certificates and their authority change under load, and no call fails', as
   };
   subscribe('net.server.socket', onConnection);
   closing.push(() => void unsubscribe('net.server.socket', onConnection));
-  /** The second new connection begins when the first one, which uses the new certificates, reaches its maximum age. */
+  /** The second new connection starts when the first, which uses the new certificates, reaches its maximum age. */
   const progress = async () => {
     const before = { made, connections };
     await waitFor(
@@ -337,13 +337,13 @@ test('certificates and their authority change under load, and no call fails', as
   stopped = true;
   await load;
   expect(billing.security.files.current().ca).toBe(next.ca.trim());
-  // The authority before is trusted no more.
+  // The previous authority is no longer trusted.
   const late = callerOf(port, processWith(await named('gateway'), next.ca));
   expect((await failureOf(late.getBill({}))).code).toBe('unavailable');
 });
 
 // protects against services/bad-files
-test('a change that does not fit keeps the certificate before it, and the log says why', async () => {
+test('an invalid change keeps the previous certificate, and the log has the reason', async () => {
   const billing = await mounted('billing', authority, authority.ca);
   const before = billing.security.files.current();
   const mount = mkdtempSync(join(folder, 'wrong-'));
@@ -362,7 +362,7 @@ test('a change that does not fit keeps the certificate before it, and the log sa
   await waitFor('the log to say why', async () =>
     billing.lines().includes('does not belong to the certificate'),
   );
-  // Its names change before the process does.
+  // The names of the certificate change before the configuration of the process.
   const renamed = await authority.issue(['billing.other.internal']);
   swap(mount, 'renamed', { 'tls.crt': renamed.cert, 'tls.key': renamed.key, 'ca.crt': authority.ca });
   await waitFor('the log to say why', async () => billing.lines().includes(`is not for billing.${domain}`));
@@ -372,7 +372,7 @@ test('a change that does not fit keeps the certificate before it, and the log sa
   expect(billing.security.files.current()).toBe(before);
 });
 
-test('permissive: plaintext callers are served and counted, callers with a certificate are judged by it', async () => {
+test('permissive: plaintext callers are served and counted, callers with a certificate are authorized by it', async () => {
   const billing = processWith(await named('billing'), authority.ca, 'permissive');
   const { port, handled } = await serve(billing);
   await callerOf(port).getBill({});
@@ -386,7 +386,7 @@ test('permissive: plaintext callers are served and counted, callers with a certi
   );
 });
 
-test('a stop waits for the calls on connections that have been told to end before', async () => {
+test('a stop waits for calls on connections that already received GOAWAY', async () => {
   const billing = processWith(await named('billing'), authority.ca, 'permissive');
   const held = Promise.withResolvers<void>();
   const { port, server, handled } = await serve(billing, false, (nth) =>
@@ -395,7 +395,7 @@ test('a stop waits for the calls on connections that have been told to end befor
   const caller = callerOf(port);
   const answered = caller.getBill({}, { deadlineMs: 60_000 });
   await waitFor('the call to be handled', () => handled() === 1);
-  // A second connection: the one of the call is too old for more calls.
+  // A second connection: the connection of the call has reached its maximum age.
   await waitFor('a call on another connection', async () => {
     await caller.getBill({});
     const text = await billing.metrics.getSingleMetricAsString('headset_rpc_plaintext_connections_total');
@@ -413,10 +413,10 @@ test('a stop waits for the calls on connections that have been told to end befor
   await stop;
 });
 
-test('a connection whose handshake ends after the stop began does not hold it up', async () => {
+test('a connection does not delay the stop if its handshake ends after the stop began', async () => {
   const billing = processWith(await named('billing'), authority.ca, 'permissive');
   const { port, server } = await serve(billing);
-  // It has been accepted when a later one has been served.
+  // The silent connection has been accepted once a later connection was served.
   const silent = connect({ host: loopback.host, port });
   await once(silent, 'connect');
   await callerOf(port).getBill({});
@@ -428,7 +428,7 @@ test('a connection whose handshake ends after the stop began does not hold it up
   expect(await stop).toBe('stopped');
 });
 
-/** True when nobody listens on the port any more. */
+/** True when the port is no longer open. */
 async function refuses(port: number): Promise<boolean> {
   const socket = connect({ host: loopback.host, port });
   const refused = await once(socket, 'connect').then(
@@ -450,7 +450,7 @@ test('permissive: a service without TLS is reached; with `required` it is not', 
 });
 
 // protects against services/bad-files
-test('a start with wrong files ends, and names the setting and the reason', async () => {
+test('a start with invalid files fails, and names the setting and the reason', async () => {
   const right = await named('billing');
   const open = (contents: Record<string, string>, env: Record<string, string> = {}) => {
     const files: Record<string, string> = {};
@@ -484,7 +484,7 @@ test('a start with wrong files ends, and names the setting and the reason', asyn
     'does not belong',
   );
   expect(open({ ...all, RPC_TLS_CA_FILE: 'x' })?.reason).toContain('has no certificate');
-  // Nobody would take its calls, nor call it: another component's, or another platform's.
+  // A certificate of another component or another platform: no service would call it or accept its calls.
   expect(open(all, { RPC_TLS_DOMAIN: 'other.internal' })).toEqual({
     setting: 'RPC_TLS_CERT_FILE',
     reason: expect.stringContaining(`is not for billing.other.internal (it has DNS:billing.${domain})`),

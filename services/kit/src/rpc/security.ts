@@ -6,10 +6,10 @@ import { type CertificateFiles, openCertificateFiles } from '../tls/certificate-
 import type { HandshakeFailure } from '../tls/refusal-reason.ts';
 import { identityOf, type Peer } from './identity.ts';
 
-/** How the platform's processes know each other (ADR 0037). */
+/** Mutual authentication of the platform's processes (ADR 0037). */
 export const rpcSecurityConfig = {
   RPC_TLS_MODE: choice({
-    doc: 'How services know each other. `required`: mutual TLS only. `permissive`: mutual TLS, and plaintext for peers that do not have it yet; only while an installation moves over. `mesh`: plaintext, because a service mesh encrypts and authenticates. `none`: plaintext.',
+    doc: 'How services authenticate each other. `required`: mutual TLS only. `permissive`: mutual TLS, and plaintext for peers that do not have it yet; only during a migration. `mesh`: plaintext, because a service mesh encrypts and authenticates. `none`: plaintext.',
     example: 'required',
     default: 'none',
     words: ['required', 'permissive', 'mesh', 'none'],
@@ -27,7 +27,7 @@ export const rpcSecurityConfig = {
     example: '/etc/headset-cloud/rpc/ca.crt',
   }),
   RPC_TLS_DOMAIN: text({
-    doc: "Domain of the services' names in certificates: devices is devices.DOMAIN. Two platforms whose certificates one authority signs need different ones.",
+    doc: "Domain of the services' names in certificates: devices is devices.DOMAIN. Two platforms with certificates from one authority need different domains.",
     example: 'headset-cloud.internal',
     default: 'headset-cloud.internal',
     pattern: /^[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?$/,
@@ -35,15 +35,15 @@ export const rpcSecurityConfig = {
   }),
 } as const;
 
-/** What a process tells of those that connect to it. */
+/** Reports events of connections between services. */
 export interface SecurityObserver {
-  /** A call that its caller may not make. */
+  /** A call that its caller is not authorized to make. */
   callRefused(method: string, caller: string): void;
   /** A connection without TLS, accepted in `permissive` mode. */
   plaintextAccepted(): void;
-  /** A connection that did not get through the handshake. */
+  /** A connection that failed in the TLS handshake. */
   handshakeFailed(): void;
-  /** A server at this address, dialled as `name`, whose certificate this process does not accept, or that does not accept this process's. */
+  /** A server at this address, called as `name`, whose certificate this process rejects, or which rejects this process's. */
   serverNotAccepted(name: string, address: string, failure: HandshakeFailure): void;
 }
 
@@ -55,7 +55,7 @@ export interface RpcSecurity {
   readonly observe: SecurityObserver;
 }
 
-/** Where a process logs and counts, and its environment variables. */
+/** Logger, metrics registry and environment variables of a process. */
 export interface Surroundings {
   readonly logger: Logger;
   readonly metrics: Registry;
@@ -63,8 +63,8 @@ export interface Surroundings {
 }
 
 /**
- * Reads the certificates that the configuration names. Undefined: the configuration says plaintext. Throws
- * ConfigError when a file is missing, or something is wrong with it. `own`: the components whose names the
+ * Reads the certificates that the configuration names. Undefined: the configuration selects plaintext. Throws
+ * ConfigError if a file is missing or invalid. `own`: the components whose names the
  * certificate must have; none: any.
  */
 export function openRpcSecurity(
@@ -74,7 +74,7 @@ export function openRpcSecurity(
 ): RpcSecurity | undefined {
   const mode = config.RPC_TLS_MODE;
   if (mode === 'none' && env['NODE_ENV'] === 'production') {
-    const reason = `RPC_TLS_MODE is none, but NODE_ENV is production: whoever reaches a service could make any call. ${rpcSecurityConfig.RPC_TLS_MODE.doc} Example: RPC_TLS_MODE=required`;
+    const reason = `RPC_TLS_MODE is none, but NODE_ENV is production: everybody who reaches a service could make any call. ${rpcSecurityConfig.RPC_TLS_MODE.doc} Example: RPC_TLS_MODE=required`;
     throw new ConfigError([{ setting: 'RPC_TLS_MODE', reason }]);
   }
   if (mode === 'none' || mode === 'mesh') return undefined;
@@ -110,7 +110,7 @@ function registerSecurityMetrics(
   );
   const refused = new Counter({
     name: 'headset_rpc_callers_refused_total',
-    help: 'Calls that were refused because the caller is not one that the method names.',
+    help: 'Calls that were rejected because the method does not name the caller.',
     labelNames: ['rpc_method', 'caller'],
     registers: [registry],
   });
@@ -121,12 +121,12 @@ function registerSecurityMetrics(
   });
   const handshakes = new Counter({
     name: 'headset_rpc_handshakes_failed_total',
-    help: 'Connections of other services that failed in the TLS handshake: no certificate, or one that is not accepted.',
+    help: 'Connections of other services that failed in the TLS handshake: no certificate, or a rejected one.',
     registers: [registry],
   });
   new Gauge({
     name: 'headset_rpc_certificate_expiry_timestamp_seconds',
-    help: "When this process's certificate for other services ends; seconds since 1970.",
+    help: "When this process's certificate for other services expires; seconds since 1970.",
     registers: [registry],
     collect() {
       this.set(files.expiresAtMs() / 1000);

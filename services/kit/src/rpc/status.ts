@@ -1,7 +1,7 @@
 import { Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js';
 import { DomainError, type ErrorCode, errorCatalogue, type ReachedLimit, toDomainError } from '../errors.ts';
 
-/** Where a status carries the error's stable code. */
+/** Metadata key of the error's stable code. */
 export const codeKey = 'x-error-code';
 const retryKey = 'x-retry-after-ms';
 const limitKey = 'x-reached-limit';
@@ -16,12 +16,12 @@ export function toStatus(error: unknown): Partial<StatusObject> {
   return { code: errorCatalogue[e.code].grpc as number as status, details: e.message, metadata };
 }
 
-/** The code of a call whose caller its method does not name. */
+/** Code of a call from a component that the method does not accept. */
 export const callerRefused = 'caller_refused';
 
 /**
- * The status of a refused caller. For the caller it is as if the service could not be reached: a wrong
- * certificate is fixed by an operator, and what the call was to do must not be given up meanwhile.
+ * The status for a caller that is not authorized. The caller treats it as an unavailable service: an operator corrects the
+ * wrong certificate, and until then the caller must not give up its work.
  */
 export function refusedCaller(): Partial<StatusObject> {
   const metadata = new Metadata();

@@ -6,9 +6,9 @@ import type {
   MessageShape,
 } from '@bufbuild/protobuf';
 
-/** What a handler receives besides the request. */
+/** Context of a call, in addition to the request. */
 export interface HandlerContext {
-  /** Aborted when the caller has gone or its deadline has passed. */
+  /** Aborted when the caller gave up or its deadline passed. */
   readonly signal: AbortSignal;
 }
 
@@ -58,7 +58,7 @@ export interface Channel {
   close(): Promise<void>;
 }
 
-/** Makes a typed client. `deadlineMs` applies where a call names none. */
+/** Creates a typed client. `deadlineMs` is the default deadline of its calls. */
 export function createClient<S extends DescService>(
   service: S,
   channel: Channel,

@@ -12,7 +12,7 @@ const second = step(2, { name: 'colour', key: { colour: 1 } });
 const released = { billing: [first] };
 const judged = (...steps: Step[]) => stepProblems(released, { billing: steps });
 
-test('the released steps, and more after them, are right', () => {
+test('the released steps, followed by new steps, are valid', () => {
   expect(judged(first)).toEqual([]);
   expect(judged(first, second)).toEqual([]);
   expect(stepProblems(released, { billing: [first], notifier: [first] })).toEqual([]);
@@ -24,23 +24,23 @@ test.each<[string, Step[]]>([
   ['another name', [{ ...first, name: 'others' }]],
   ['one more index', [{ ...first, indexes: { ...first.indexes, more: [{ key: { a: 1 } }] } }]],
   ['none', []],
-])('%s in a released step is told, with what to do', (_, steps) => {
+])('reports %s in a released step, with the fix', (_, steps) => {
   expect(judged(...steps)).toEqual([
-    'billing: step 1 was released and databases have it: leave it as it was, and make the change in a step of its own (2)',
+    'billing: step 1 was released and databases have it: do not change it, and add a new step (2) with the change',
   ]);
 });
 
-test('the number to take is the next free one', () => {
+test('the suggested number is the next free one', () => {
   const changed = step(1, { name: 'both', key: { a: 1 } });
-  expect(judged(changed, second)).toEqual([expect.stringContaining('in a step of its own (3)')]);
+  expect(judged(changed, second)).toEqual([expect.stringContaining('a new step (3)')]);
 });
 
-test('a gap, or a number twice, is told', () => {
-  expect(judged(first, { ...second, number: 3 })).toEqual(['billing: step 3 stands in place 2']);
-  expect(judged(first, { ...second, number: 1 })).toEqual(['billing: step 1 stands in place 2']);
+test('reports a gap or a repeated number', () => {
+  expect(judged(first, { ...second, number: 3 })).toEqual(['billing: step 3 is at position 2']);
+  expect(judged(first, { ...second, number: 1 })).toEqual(['billing: step 1 is at position 2']);
 });
 
-test('a service that is gone is told', () => {
+test('reports a removed service', () => {
   expect(stepProblems(released, {})).toHaveLength(1);
 });
 
@@ -54,7 +54,7 @@ test.each<[string, IndexDescription]>([
   ]);
 });
 
-test('a new unique index of a field that the last release does not write fits its collections', () => {
+test('accepts a new unique index of a field that the last release does not write', () => {
   const partial = { a: { $exists: true } };
   const index = { name: 'one', key: { a: 1 as const }, unique: true, partialFilterExpression: partial };
   expect(judged(first, step(2, index))).toEqual([]);

@@ -5,9 +5,9 @@ import type { Step } from './steps.ts';
 export type StepsByService = Readonly<Record<string, readonly Step[]>>;
 
 /**
- * What is wrong with the steps of today, against those of the last release; empty when nothing is. A released
- * step stays as it is, since databases have it; new ones only add (steps.ts). The order of an index's fields
- * counts.
+ * Returns the problems of today's steps, compared with the last release; empty if there are none. A released
+ * step must not change, because databases have it; new steps only add (steps.ts). The order of an index's fields
+ * matters.
  */
 export function stepProblems(released: StepsByService, today: StepsByService): string[] {
   const services = [...new Set([...Object.keys(released), ...Object.keys(today)])];
@@ -18,14 +18,14 @@ export function stepProblems(released: StepsByService, today: StepsByService): s
     const next = now.length + (now.length < before.length ? 0 : 1);
     return [
       ...now.flatMap((step, i) =>
-        step.number === i + 1 ? [] : [`${service}: step ${step.number} stands in place ${i + 1}`],
+        step.number === i + 1 ? [] : [`${service}: step ${step.number} is at position ${i + 1}`],
       ),
       ...before.flatMap((step, i) =>
         JSON.stringify(step) === JSON.stringify(now[i])
           ? []
           : [
-              `${service}: step ${step.number} was released and databases have it: leave it as it was, and make ` +
-                `the change in a step of its own (${Math.max(next, before.length + 1)})`,
+              `${service}: step ${step.number} was released and databases have it: do not change it, and add ` +
+                `a new step (${Math.max(next, before.length + 1)}) with the change`,
             ],
       ),
       ...now.slice(before.length).flatMap(({ number, indexes }) =>
@@ -45,7 +45,7 @@ export function stepProblems(released: StepsByService, today: StepsByService): s
   });
 }
 
-/** True: the index covers only documents with a field that its key names; the step promises that the field is new. */
+/** True if the index covers only documents with a field of its key; the step promises that the field is new. */
 function isOfNewField({ key, partialFilterExpression = {} }: IndexDescription): boolean {
   return Object.entries(partialFilterExpression).some(
     ([field, condition]) => field in key && JSON.stringify(condition) === '{"$exists":true}',

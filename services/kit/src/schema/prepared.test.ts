@@ -31,12 +31,12 @@ const state = () => bed.store.collection<StepsDocument>('schema').findOne({ _id:
 const run = (what: ServiceSteps) =>
   createStepRunner({ store: bed.store, steps: what, logger: bed.logger, holder: 'prepare' }).attempt();
 
-test('a service makes its steps itself where nothing else is said', async () => {
+test('a service runs its steps itself by default', async () => {
   await prepared(context, steps);
   expect(await state()).toMatchObject({ done: 2 });
 });
 
-test('with wait it makes nothing, says which step is missing and what makes it, and continues once it is done', async () => {
+test('with SCHEMA=wait it runs no step, names the missing step and the command for it, and continues once the step is done', async () => {
   let ready = false;
   const waiting = prepared({ ...context, schema: 'wait' }, steps).then(() => {
     ready = true;
@@ -53,13 +53,13 @@ test('with wait it makes nothing, says which step is missing and what makes it, 
   expect(startUp.waitsFor()).toBeUndefined();
 });
 
-test('with wait a database that is newer than the service is enough', async () => {
+test('with SCHEMA=wait it accepts a database that is newer than the service', async () => {
   await run(steps);
   await prepared({ ...context, schema: 'wait' }, older);
   expect(await state()).toMatchObject({ done: 2 });
 });
 
-test('a wait ends when the process is told to stop', async () => {
+test('a wait ends when the process stops', async () => {
   const waiting = prepared({ ...context, schema: 'wait' }, steps);
   await waitFor('the reason', () => startUp.waitsFor());
   startUp.stop();
@@ -84,13 +84,13 @@ function slow(update: () => Promise<void> = async () => {}): StepsContext {
   return { ...context, store };
 }
 
-test('a step that is being run is given back before the stop continues', async () => {
+test('a running step is released before the stop continues', async () => {
   const { instanceId } = context;
   const store = Promise.withResolvers<void>();
-  let told = false;
+  let stopped = false;
   let givesBack = false;
   const slowly = slow(async () => {
-    if (!told) return;
+    if (!stopped) return;
     givesBack = true;
     await store.promise;
   });
@@ -101,7 +101,7 @@ test('a step that is being run is given back before the stop continues', async (
     over = true;
   });
   ended.catch(() => {});
-  told = true;
+  stopped = true;
   startUp.stop();
   await waitFor('the giving back', () => givesBack);
   await new Promise((resolve) => setImmediate(resolve));
@@ -109,12 +109,12 @@ test('a step that is being run is given back before the stop continues', async (
   store.resolve();
   await expect(ended).rejects.toMatchObject({ name: 'StartStoppedError' });
   expect(await state()).not.toHaveProperty('holder');
-  // Nobody has to wait for a lease.
+  // The next run does not wait for a lease.
   await run(steps);
   expect(await state()).toMatchObject({ done: 2 });
 });
 
-test('the start says which step it runs, not what it waited for before', async () => {
+test('the start names the step it runs, not its earlier wait', async () => {
   await bed.store
     .collection<StepsDocument>('schema')
     .insertOne({ _id: 'steps', done: 1, beat: 1, holder: 'b' });
@@ -129,7 +129,7 @@ test('the start says which step it runs, not what it waited for before', async (
   expect(startUp.waitsFor()).toMatch(waits);
 });
 
-test('a start whose steps are done says nothing of them', async () => {
+test('a start with complete steps does not mention them', async () => {
   await prepared({ ...context, starting: startUp }, steps);
   expect(startUp.waitsFor()).toBeUndefined();
 });

@@ -6,18 +6,18 @@ import type { Store } from '../store/types.ts';
 import { createStepRunner, type StepsDocument, stepsCollection, stepsId } from './runner.ts';
 import { nextStep, prepareCommand, type ServiceSteps, stepText } from './steps.ts';
 
-/** How long work that was told to stop may take to give its step back; milliseconds. */
+/** Time limit for releasing the step after a stop; milliseconds. */
 const stopMs = 3000;
 
-/** What of a service's context decides how it gets its steps. */
+/** Parts of a service's context that decide who runs its steps. */
 export type StepsContext = Pick<
   ServiceContext,
   'store' | 'logger' | 'instanceId' | 'schema' | 'exclusive' | 'starting'
 >;
 
 /**
- * Resolves when the service's database has all steps that this version of the service knows; a database that
- * is newer has them. Runs them, or with SCHEMA=wait waits until `services/prepare` has run them.
+ * Resolves when the service's database has all steps that this version knows; a newer database has them. Runs the
+ * missing steps, or with SCHEMA=wait waits until `services/prepare` has run them.
  */
 export async function prepared(
   ctx: StepsContext,
@@ -37,7 +37,7 @@ export async function prepared(
     underWay = runner.attempt();
     return underWay;
   };
-  /** Retries while another run holds the step, for a host without a wait of its own (start-up.ts). */
+  /** Retries while another run holds the step, for a host that does not retry the start itself (start-up.ts). */
   const untilDone = async (): Promise<void> => {
     for (;;) {
       try {
@@ -51,14 +51,14 @@ export async function prepared(
   try {
     await (store.whenReachable ?? untilDone)('the steps of the database', attempt);
   } catch (error) {
-    // The database stays open until the step is given back.
+    // The database stays open until the step is released.
     if (error instanceof StartStoppedError)
       await Promise.race([Promise.allSettled([underWay]), time.sleep(stopMs, { ref: false })]);
     throw error;
   }
 }
 
-/** Throws a transient DomainError, which says what is missing and what makes it, until the steps are done. */
+/** Throws a transient DomainError that names the missing step and the command for it, until the steps are done. */
 async function requireSteps(store: Store, steps: ServiceSteps): Promise<void> {
   const found = await store.collection<StepsDocument>(stepsCollection).findOne({ _id: stepsId });
   const step = nextStep(steps, found?.done ?? 0);

@@ -18,9 +18,9 @@ const two: ServiceSteps = {
 };
 
 let bed: TestBed;
-/** The indexes that were asked for, in order. */
+/** The created indexes, in order. */
 let made: string[];
-/** Called before indexes are made. */
+/** Called before indexes are created. */
 let beforeMaking: () => Promise<void>;
 let store: Store;
 
@@ -32,7 +32,7 @@ beforeEach(() => {
     collection: (name) => {
       const inner = bed.store.collection(name);
       return {
-        // Methods of a class: bound one by one.
+        // Methods of a class: bound individually.
         ...{
           collectionName: name,
           findOne: inner.findOne.bind(inner),
@@ -66,7 +66,7 @@ test('the steps run in order, each once, and the highest is recorded', async () 
   await expect(things().insertOne({ _id: 2, number: 1 })).rejects.toMatchObject({ code: 11000 });
 });
 
-test('only what is missing runs', async () => {
+test('only missing steps run', async () => {
   await runner().attempt();
   made = [];
   await runner({ steps: two }).attempt();
@@ -74,7 +74,7 @@ test('only what is missing runs', async () => {
   expect(await state()).toMatchObject({ done: 2 });
 });
 
-test('an older version finds all that it needs in a newer database, and leaves its number', async () => {
+test('an older version accepts a newer database, and does not change its step number', async () => {
   await runner({ steps: two }).attempt();
   made = [];
   await runner().attempt();
@@ -82,7 +82,7 @@ test('an older version finds all that it needs in a newer database, and leaves i
   expect(await state()).toMatchObject({ done: 2 });
 });
 
-test('a database whose indexes were made before there were steps gets the number, and keeps its documents', async () => {
+test('a database with indexes from before the introduction of steps gets the step number, and keeps its documents', async () => {
   await bed.store.collection('things').createIndexes([byNumber]);
   await things().insertOne({ _id: 1, number: 1 });
   await runner().attempt();
@@ -90,12 +90,12 @@ test('a database whose indexes were made before there were steps gets the number
   expect(await things().findOne({ _id: 1 })).toEqual({ _id: 1, number: 1 });
 });
 
-test('a service without steps leaves no document', async () => {
+test('a service without steps stores no document', async () => {
   await runner({ steps: { service: 'connectivity', steps: [] } }).attempt();
   expect(await state()).toBeNull();
 });
 
-test('of two at once one runs the step; the other is told so and finds it done', async () => {
+test('of two concurrent runs one runs the step; the other gets a transient error and later finds the step done', async () => {
   const going = Promise.withResolvers<void>();
   beforeMaking = () => going.promise;
   const first = runner().attempt();
@@ -111,7 +111,7 @@ test('of two at once one runs the step; the other is told so and finds it done',
   expect(made).toEqual(['things.number']);
 });
 
-test('two that begin in the same moment make the document once', async () => {
+test('two runs that start at the same moment create the document once', async () => {
   const settled = await Promise.allSettled([runner().attempt(), runner({ holder: 'b' }).attempt()]);
   expect(settled.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0);
   for (const one of settled) {
@@ -121,7 +121,7 @@ test('two that begin in the same moment make the document once', async () => {
   expect(await state()).toMatchObject({ done: 1 });
 });
 
-test('a run whose beat stands still for a lease is continued, one whose beat rises is not', async () => {
+test('takes over a run if its heartbeat does not change for the length of a lease, but not if it rises', async () => {
   const documents = bed.store.collection<StepsDocument>('schema');
   await documents.insertOne({ _id: 'steps', done: 0, holder: 'gone', beat: 7 });
   const time = createFakeTime();
@@ -142,7 +142,7 @@ test('a run whose beat stands still for a lease is continued, one whose beat ris
   expect(await state()).toEqual({ _id: 'steps', done: 1, beat: 9 });
 });
 
-test('while a step runs, however long, its beat rises', async () => {
+test('the heartbeat rises during a step of any duration', async () => {
   const going = Promise.withResolvers<void>();
   beforeMaking = () => going.promise;
   const run = runner({ leaseMs: 20 }).attempt();
@@ -152,14 +152,14 @@ test('while a step runs, however long, its beat rises', async () => {
   expect(await state()).toMatchObject({ done: 1 });
 });
 
-test('where no other process can have the store open, a holder that is found is dead', async () => {
+test('with an exclusive store, a holder in the document is dead', async () => {
   const documents = bed.store.collection<StepsDocument>('schema');
   await documents.insertOne({ _id: 'steps', done: 0, holder: 'gone', beat: 7 });
   await runner({ alone: true }).attempt();
   expect(await state()).toMatchObject({ done: 1 });
 });
 
-test('a run that was only taken for dead does not lower what the next one recorded', async () => {
+test('a run that was wrongly considered dead does not lower the number that the next run stored', async () => {
   const going = Promise.withResolvers<void>();
   beforeMaking = () => going.promise;
   const slow = runner().attempt();
@@ -171,7 +171,7 @@ test('a run that was only taken for dead does not lower what the next one record
   expect(await state()).toMatchObject({ done: 2 });
 });
 
-test('a step that fails, or is told to stop, is given back at once', async () => {
+test('a step that fails or is stopped is released at once', async () => {
   beforeMaking = async () => {
     throw new Error('no space');
   };
@@ -182,8 +182,8 @@ test('a step that fails, or is told to stop, is given back at once', async () =>
   const stop = new AbortController();
   const stopped = runner({ signal: stop.signal }).attempt();
   await waitFor('the claim', async () => (await state())?.holder === 'a');
-  stop.abort(new Error('told to stop'));
-  await expect(stopped).rejects.toThrow('told to stop');
+  stop.abort(new Error('stopped'));
+  await expect(stopped).rejects.toThrow('stopped');
   expect(await state()).not.toHaveProperty('holder');
 
   beforeMaking = async () => {};
@@ -191,7 +191,7 @@ test('a step that fails, or is told to stop, is given back at once', async () =>
   expect(await state()).toMatchObject({ done: 1 });
 });
 
-test('indexes are made on the connection for long work where the store has one', async () => {
+test('indexes are created on the connection for long work if the store has one', async () => {
   let long = 0;
   const forLongWork: NonNullable<Store['forLongWork']> = async (work) => {
     long += 1;

@@ -4,14 +4,14 @@ import type { Logger } from '../logger.ts';
 import type { Store } from '../store/types.ts';
 import { nextStep, type ServiceSteps, type Step, stepText } from './steps.ts';
 
-/** How far a database is: the one document `steps` of the collection `schema`. */
+/** The steps that a database has: the document `steps` of the collection `schema`. */
 export interface StepsDocument {
   _id: string;
-  /** The highest step that is done; 0: none. */
+  /** The highest completed step; 0: none. */
   done: number;
-  /** Who runs the next one; absent: nobody. */
+  /** The run that executes the next step; absent: none. */
   holder?: string;
-  /** Rises while the holder lives (ADR 0014: no clock of another process is believed). */
+  /** Rises while the holder is alive (ADR 0014: clocks of other processes are not trusted). */
   beat: number;
 }
 
@@ -25,32 +25,32 @@ export interface StepRunnerOptions {
   readonly store: Store;
   readonly steps: ServiceSteps;
   readonly logger: Logger;
-  /** Names this run among others. */
+  /** Identifies this run. */
   readonly holder: string;
-  /** A holder whose beat has not risen for so long is dead; milliseconds, default 10 s. */
+  /** A holder counts as dead if its heartbeat has not risen for this long; milliseconds, default 10 s. */
   readonly leaseMs?: number;
-  /** True: no other process can have the store open, so that a holder that is found is dead. */
+  /** True: no other process can have the store open, so a holder in the document is dead. */
   readonly alone?: boolean;
-  /** Ends an attempt: it gives the step back and throws the signal's reason. */
+  /** Ends an attempt: releases the step and throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Called with what it does, each time that changes; undefined: no step is being run. */
+  /** Called with the current work, each time it changes; undefined: no step is running. */
   readonly doing?: (what: string | undefined) => void;
   readonly time?: Time;
 }
 
-/** Runs what is missing of a database's steps. */
+/** Runs the missing steps of a database. */
 export interface StepRunner {
   /**
-   * Resolves when all steps are done. While another process runs one, throws a transient DomainError: try
-   * again, with the same runner, which watches whether the other one lives.
+   * Resolves when all steps are done. While another process runs a step, throws a transient DomainError: retry
+   * with the same runner, which watches whether the other process is alive.
    */
   attempt(): Promise<void>;
 }
 
 /**
- * A runner of one database's steps. Safe when several run: one holds the step, the others wait; a step whose
- * holder died is run again from its beginning, which is safe, because making an index that exists does
- * nothing, and one that is being built is waited for. So a holder that was only taken for dead does no harm.
+ * A runner of one database's steps. Several runners are safe: one holds the step, the others wait. A step whose
+ * holder died is run again from its beginning, which is safe: creating an existing index has no effect, and an index that
+ * is being built is waited for. So a holder that was wrongly considered dead does no harm.
  */
 export function createStepRunner(options: StepRunnerOptions): StepRunner {
   const { store, steps, logger, holder, alone = false, signal, doing = () => {} } = options;
@@ -70,7 +70,7 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
     }
   }
 
-  /** True when the holder, if there is one, has given no sign of life for the length of a lease. */
+  /** True if there is no holder, or its beat has not changed for the length of a lease. */
   function isFree({ holder: other, beat }: StepsDocument): boolean {
     if (other === undefined || alone) return true;
     const now = time.monotonicNow();
@@ -89,7 +89,7 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
     return matchedCount === 1;
   }
 
-  /** Runs the step and records it, or gives it back. */
+  /** Runs the step and stores its number, or releases the step. */
   async function carryOut(step: Step, done: number): Promise<void> {
     const what = stepText(steps, step);
     const beganMs = time.monotonicNow();
@@ -112,14 +112,14 @@ export function createStepRunner(options: StepRunnerOptions): StepRunner {
         }),
         signal,
       );
-      // Matches nothing where another run has taken over meanwhile; what it does has the same result.
+      // Matches nothing if another run has taken over meanwhile; that run has the same result.
       await documents.updateOne(
         { _id: stepsId, holder, done },
         { $set: { done: step.number }, $unset: { holder: '' } },
       );
       logger.info({ tookMs: Math.round(time.monotonicNow() - beganMs) }, `${what} is done`);
     } catch (error) {
-      // Where this fails, the lease lapses.
+      // If this fails, the lease expires.
       await documents.updateOne({ _id: stepsId, holder }, { $unset: { holder: '' } }).catch(() => {});
       throw error;
     } finally {
@@ -156,7 +156,7 @@ async function makeIndexes(store: Store, step: Step, begins: (collection: string
   await (store.forLongWork ? store.forLongWork(make) : make(store));
 }
 
-/** Runs `work` every so often, never twice at once; a failure is left to the next time. */
+/** Runs `work` at an interval, never twice at once; a failure is left to the next run. */
 function repeatedly(time: Time, everyMs: number, work: () => Promise<void>): Timer {
   let running = false;
   return time.setInterval(() => {

@@ -7,7 +7,7 @@ import { lookThrough } from './look-through.ts';
 import type { NotedKeys } from './noted-keys.ts';
 import type { SealedPlace } from './places.ts';
 
-/** What a service of this process has sealed. */
+/** Sealed values of one service of this process. */
 export interface SealedOfService {
   readonly service: string;
   readonly places: readonly SealedPlace[];
@@ -15,7 +15,7 @@ export interface SealedOfService {
   readonly audit: Audit;
 }
 
-/** The operators' listener to what the services of this process have sealed (proto/secrets/v1/admin.proto). */
+/** The operators' listener for the sealed values of this process's services (proto/secrets/v1/admin.proto). */
 export function secretsAdmin(secrets: SecretKeys, services: readonly SealedOfService[]): RpcBinding {
   const serviceOf = (name: string): SealedOfService => {
     const found = services.find(({ service }) => service === name);

@@ -1,23 +1,23 @@
 import { namedKey, type SecretKeys } from '../secrets.ts';
 import type { SealedPlace, SealedValue } from './places.ts';
 
-/** What a part of a place held. */
+/** Result for a part of a collection of sealed values. */
 export interface Looked {
   readonly next?: string;
-  /** Number of values by the key that opens them, after they were moved. */
+  /** Number of values by the key that opens them, after re-encryption. */
   readonly keys: ReadonlyMap<string, number>;
   readonly moved: number;
-  /** Values that changed while they were being moved. */
+  /** Values that changed during their re-encryption. */
   readonly changed: number;
   readonly unopened: readonly { readonly of: string; readonly key: string }[];
 }
 
-/** Documents at a time: one call for an operator's progress, well below its deadline. */
+/** Documents per call: the call ends well before its deadline, and operators see progress. */
 const pageDocuments = 200;
 
 /**
- * Looks at the next values of a place; with `reseal` moves them to the key that seals. `reseal` runs before the
- * first one is moved, and not at all where none is to be; where it fails, nothing is moved.
+ * Inspects the next values; with `reseal` re-encrypts them with the current key. `reseal` runs before the
+ * first re-encryption, and not at all if there is none; if it fails, nothing is re-encrypted.
  */
 export async function lookThrough(
   place: SealedPlace,

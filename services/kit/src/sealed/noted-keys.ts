@@ -5,26 +5,26 @@ import type { SecretKeys } from '../secrets.ts';
 import type { Update } from '../store/operations.ts';
 import type { Store, StoreCollection } from '../store/types.ts';
 
-/** A key by which values of this database may be sealed. */
+/** A key that may have sealed values of this database. */
 export interface NotedKeyDocument extends OwingDocument {
   /** The key's id. */
   _id: string;
   notedAt: Date;
-  /** True: no value needs it any more. The document stays, because it may owe the record of that. */
+  /** True: no value needs the key any more. The document stays, because its audit record may be pending. */
   forgotten?: true;
 }
 
-/** The keys by which values of a database are sealed, so that a start without one of them says so (ADR 0039). */
+/** The keys that have sealed values of a database, so that a start without one of them reports it (ADR 0039). */
 export interface NotedKeys {
   /**
-   * Notes the key that seals. Throws 'unavailable', which a start waits for, while this process lacks a noted
-   * key: then its own may be the wrong one, and is not noted.
+   * Stores the id of the current key. Throws 'unavailable', for which a start waits, while this process lacks a noted
+   * key: then its own key may be the wrong one, and is not noted.
    */
   check(): Promise<void>;
   list(): Promise<string[]>;
-  /** Resolves with false, and owes nothing, where the key is not noted. */
+  /** Resolves with false, and stores no audit record, if the key is not noted. */
   forget(keyId: string, record: OwedRecord): Promise<boolean>;
-  /** The key that seals is about to seal values again: owes the record of that, and notes the key. */
+  /** Called before values are re-encrypted with the current key: stores the audit record, and notes the key. */
   reseals(record: OwedRecord): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function createNotedKeys(options: {
       await noted.insertOne({ _id: secrets.sealing, notedAt });
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
-      // Another process of the service has noted it, or it was forgotten before it came back.
+      // Another process of the service has noted the key, or it was forgotten and is used again.
       const forgotten = { _id: secrets.sealing, forgotten: true as const };
       await noted.updateOne(forgotten, { $set: { notedAt }, $unset: { forgotten: '' } });
     }
@@ -72,7 +72,7 @@ export function createNotedKeys(options: {
       return (await noted.updateOne(known, owing(forgotten, record))).matchedCount === 1;
     },
     async reseals(record) {
-      // A process that still lacks a key has not noted its own; from now on values are sealed by it.
+      // A process that lacks a key has not noted its own key; from now on it seals values.
       await note();
       await noted.updateOne({ _id: secrets.sealing }, owing({}, record));
     },

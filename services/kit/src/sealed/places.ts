@@ -8,13 +8,13 @@ export interface SealedValue {
   readonly of: string;
   readonly sealed: Uint8Array;
   readonly purpose: string;
-  /** Puts another seal of the same text in its place; false: it has changed meanwhile. Absent: it cannot be moved. */
+  /** Replaces the value by another seal of the same text; false: it has changed meanwhile. Absent: it cannot be re-encrypted. */
   replace?(sealed: Uint8Array): Promise<boolean>;
 }
 
-/** Where a service keeps sealed values. */
+/** A collection of sealed values. */
 export interface SealedPlace {
-  /** What they are, for operators. */
+  /** Description of the values, for operators. */
   readonly name: string;
   /** The values of the next documents behind `after`, in a fixed order; `next` is absent at the end. */
   page(after: string, limit: number): Promise<{ values: SealedValue[]; next?: string }>;

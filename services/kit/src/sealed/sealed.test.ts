@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => bed.remove());
 
-describe('values are moved to the key that seals', () => {
+describe('values are re-encrypted with the current key', () => {
   interface Thing {
     _id: string;
     secret?: string;
@@ -48,7 +48,7 @@ describe('values are moved to the key that seals', () => {
     );
   };
 
-  test('page by page, so that an interrupted run is continued by the next', async () => {
+  test('page by page, so that the next run continues an interrupted one', async () => {
     for (let n = 0; n < 5; n += 1) {
       const _id = `thing-${n}`;
       await things.insertOne({
@@ -62,7 +62,7 @@ describe('values are moved to the key that seals', () => {
     expect(first).toEqual({
       ...{ next: 'thing-1', keys: new Map([[nextId, 4]]), moved: 4, changed: 0, unopened: [] },
     });
-    // The run was interrupted; both keys open everything meanwhile.
+    // The run was interrupted; meanwhile both keys open all values.
     expect((await lookThrough(place, both, {})).keys).toEqual(
       new Map([
         [nextId, 4],
@@ -80,7 +80,7 @@ describe('values are moved to the key that seals', () => {
     for (let n = 0; n < 5; n += 1) expect(await opened(`thing-${n}`)).toEqual([`text ${n}`, `part ${n}`]);
   });
 
-  test('never over a value that was changed meanwhile', async () => {
+  test('without overwriting a value that changed meanwhile', async () => {
     await things.insertOne({ _id: 'a', secret: sealedBy(old, 'before', 'a') });
     const read = await place.page('', 10);
     await things.updateOne({ _id: 'a' }, { $set: { secret: sealedBy(old, 'after', 'a') } });
@@ -96,14 +96,14 @@ describe('values are moved to the key that seals', () => {
     expect(await opened('a')).toEqual(['after']);
   });
 
-  test('nothing, when the record of it cannot be stored', async () => {
+  test('only if the audit record can be stored', async () => {
     await things.insertOne({ _id: 'a', secret: sealedBy(old, 'text', 'a') });
     const reseal = async () => Promise.reject(new Error('the database is full'));
     await expect(lookThrough(place, both, { reseal })).rejects.toThrow('the database is full');
     expect((await lookThrough(place, both, {})).keys).toEqual(new Map([[oldId, 1]]));
   });
 
-  test('what no key opens is told by its document, and the rest continues', async () => {
+  test('with a report about a value that no key decrypts, and then the rest', async () => {
     const named = createSecretBox(lost, [old]).seal('text', 'b');
     await things.insertOne({ _id: 'a', secret: sealedBy(lost, 'text', 'a') });
     await things.insertOne({ _id: 'b', secret: Buffer.from(named).toString('base64') });
@@ -119,11 +119,11 @@ describe('values are moved to the key that seals', () => {
   });
 });
 
-describe('a start without a needed key is told which', () => {
+describe('a start without a needed key names the key', () => {
   const keysOf = (secret: string, ...others: string[]) =>
     createNotedKeys({ ...{ store: bed.store, logger }, secrets: createSecretBox(secret, others) });
 
-  test('and does not note its own, which may be the wrong one', async () => {
+  test('and does not note the configured key, which may be the wrong one', async () => {
     const [right, wrong] = [keysOf(old), keysOf(next)];
     await right.check();
     await expect(wrong.check()).rejects.toMatchObject({
@@ -134,7 +134,7 @@ describe('a start without a needed key is told which', () => {
     await right.check();
   });
 
-  test('until no value is sealed by it', async () => {
+  test('until no value is encrypted with it', async () => {
     const [before, after] = [keysOf(next, old), keysOf(next)];
     await keysOf(old).check();
     await before.check();
@@ -146,12 +146,12 @@ describe('a start without a needed key is told which', () => {
     expect(await after.list()).toEqual([nextId]);
   });
 
-  test('one that was forgotten and seals again is needed again', async () => {
+  test('a forgotten key that is used again is needed again', async () => {
     await keysOf(old).check();
     await keysOf(next, old).forget(oldId, recordOf(1, {}));
     await keysOf(old).check();
     await expect(keysOf(next).check()).rejects.toThrow(oldId);
-    // What it owes since it was forgotten is not lost with that.
+    // The audit record that is pending since the key was forgotten is not lost.
     const noted = bed.store.collection<NotedKeyDocument>(notedKeysCollection);
     expect((await noted.findOne({ _id: oldId }))?.audit).toHaveLength(1);
   });

@@ -4,7 +4,7 @@ import type { FindOptions } from './operations.ts';
 import type { StoreCollection, StoreCursor } from './types.ts';
 
 /**
- * A collection whose operations end at the deadline of the call that they are made for (ADR 0022): the
+ * A collection with operations that end at the deadline of the current call (ADR 0022): the
  * server aborts them (`maxTimeMS`), the caller stops waiting, and none begins after the deadline. Without a
  * deadline nothing is added.
  */

@@ -4,7 +4,7 @@ import { type BatchLimits, coalesce, type ItemOutcome } from '../batching/coales
 import type { Filter, FindOptions, Update } from './operations.ts';
 import type { StoreCollection } from './types.ts';
 
-/** A command that has taken this long may hang: the next one goes beside it; milliseconds. */
+/** A command that has taken this long may hang: the next command starts concurrently; milliseconds. */
 const besideAfterMs = 50;
 
 /** Batches of a store: where each is a round trip, few and large ones. */
@@ -42,7 +42,7 @@ export function coalescedReader<T extends Document & { _id: string }>(
 
 /**
  * Batches concurrent single writes. `one` makes a single write; `many` makes an unordered bulk of such
- * writes. The writes of a bulk are independent: those that its error does not name have succeeded.
+ * writes. The writes of a bulk are independent: a write that the error does not name has succeeded.
  */
 export function coalescedWriter<W>(
   collection: Pick<StoreCollection<Document>, 'batchesAtOnce'>,
@@ -64,7 +64,7 @@ export function coalescedWriter<W>(
   });
 }
 
-/** Changes that go together need two commands, one after the other: for fewer than these, each has its own. */
+/** A batch needs two commands, one after the other. Fewer changes than this are made one by one. */
 const fewestTogether = 3;
 
 /** A conditional change of one document. */
@@ -75,11 +75,11 @@ export interface ConditionalChange<T extends Document> {
 }
 
 /**
- * Batches concurrent changes of different documents, each with its own condition: answers the document after the
- * change, or undefined where the condition did not hold, as `findOneAndUpdate` does. In a batch the winner is known by
- * a stamp that the change leaves in the field `stamp`: nothing else may write that field, and of several kinds of
- * change a document takes only one. What others have changed before the document is read back is in the answer, too.
- * Where each operation is a call in the process, none waits for another.
+ * Batches concurrent changes of different documents, each with its own condition. Returns the document after the change,
+ * or undefined if the condition was false, as `findOneAndUpdate` does. In a batch, a successful change is recognized by a
+ * unique value that it writes to the field `stamp`. No other code may write that field, and a document may get only one
+ * kind of change. The returned document may contain later changes by others. A store within the process needs no batches:
+ * each change is one operation.
  */
 export function coalescedChange<T extends Document>(
   collection: StoreCollection<T>,

@@ -3,9 +3,9 @@ import { ConfigError } from '../config.ts';
 import { bounded } from './bounded.ts';
 import type { Store, StoreCollection, StoreConnection } from './types.ts';
 
-/** What a connection to MongoDB needs to know. */
+/** Options of a connection to MongoDB. */
 export interface MongoOptions {
-  /** The connection string; its own options win over the ones below. */
+  /** The connection string; its options override those below. */
   readonly uri: string;
   /** Put before each database's name, so that several platforms (or tests) share one server. */
   readonly databasePrefix?: string;
@@ -41,15 +41,15 @@ export async function connectMongo(options: MongoOptions): Promise<StoreConnecti
 }
 
 /**
- * MongoDB, whether it is there yet or not (rule C3): writes are acknowledged by a majority's journals,
- * reads see only what a majority has, and come from the primary. Time-outs surface as the driver's errors
+ * Opens MongoDB, available or not (rule C3). A majority's journals acknowledge writes; reads come from the primary and
+ * return only data that a majority has. Timeouts surface as the driver's errors
  * (kit/errors.ts: `database_failed`). `whenReachable` connects.
  */
 export function openMongo(options: MongoOptions): StoreConnection {
   return open(options).connection;
 }
 
-/** Throws a ConfigError where the driver cannot read the address; its own error may show the password. */
+/** Throws a ConfigError if the driver cannot parse the connection string; the driver's own error may contain the password. */
 function clientOf(uri: string, options: MongoClientOptions): MongoClient {
   try {
     return new MongoClient(uri, options);
@@ -89,7 +89,7 @@ function open(
         collection: <T extends Document>(collection: string) =>
           bounded(database.collection<T>(collection) as unknown as StoreCollection<T>),
         async forLongWork(work) {
-          // A server that goes away is noticed by the driver's monitoring, which ends the calls.
+          // The driver's monitoring detects a server that becomes unavailable, and ends the calls.
           const long = open(options, { socketTimeoutMS: 0 });
           try {
             await long.client.connect();
@@ -101,7 +101,7 @@ function open(
         ...(whenReachable && {
           whenReachable: (what, work) =>
             whenReachable(what, async () => {
-              // Does nothing when connected. Needed after a failure, because nothing else reconnects.
+              // No effect when connected. Needed after a failure, because nothing else reconnects.
               await client.connect();
               return work();
             }),
@@ -116,7 +116,7 @@ function open(
 
 const writable: ReadonlySet<string> = new Set(['RSPrimary', 'Standalone', 'Mongos', 'LoadBalancer']);
 
-/** Returns why no server takes writes, from the last state that the driver's monitoring saw. */
+/** Returns the reason why no server accepts writes, from the last state of the driver's monitoring. */
 function watchTopology(client: MongoClient): () => string | undefined {
   let reason: string | undefined = 'MongoDB has not answered yet';
   client.on('topologyDescriptionChanged', ({ newDescription }) => {

@@ -84,7 +84,7 @@ const indexes: IndexDescription[] = [
   { key: { state: 1 }, collation: { locale: 'ja' } },
 ];
 
-test('the compiler holds stores to what both stores know', () => {
+test('the compiler rejects operations that one of the stores does not support', () => {
   const checked = [driversCollection, filters, updates, options, operations, indexes];
   expect(checked.every(Boolean)).toBe(true);
 });

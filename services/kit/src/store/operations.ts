@@ -1,10 +1,10 @@
 import type { WithId } from 'mongodb';
 
 /**
- * The part of MongoDB's query language that services use. MongoDB and the embedded store both know all
- * of it (services/embedded/README.md), and the compiler refuses the rest: a new operator is added here,
- * in services/embedded and to the contract suite. Names of operators and options are bounded; values of
- * top-level fields have the document's types, values at dotted paths are only known to be plain.
+ * The subset of MongoDB's query language that services use. MongoDB and the embedded store both implement
+ * it (services/embedded/README.md), and the compiler rejects the rest: add a new operator here,
+ * in services/embedded and in the contract suite. The names of operators and options are limited. Values of
+ * top-level fields have the document's types; values at dotted paths are only known to be plain.
  */
 
 /** A dotted path into a document: `activation.epoch`, `places.$.untilMs`. */
@@ -13,7 +13,7 @@ type DottedPath = `${string}.${string}`;
 /** A value that a filter may compare a dotted path with. */
 type PlainValue = string | number | boolean | Date | null;
 
-/** What a field is compared with: an array's field with the whole array, or with one of its items. */
+/** Value to compare a field with: for an array's field the whole array, or one of its items. */
 type Comparable<V> = V extends readonly (infer Item)[] ? V | Item : V;
 
 /** Operators on one field; all of them must hold. */
@@ -26,15 +26,15 @@ export interface FieldOperators<V> {
   readonly $in?: readonly V[];
   readonly $nin?: readonly V[];
   readonly $exists?: boolean;
-  /** The number of an array's items. */
+  /** Number of items in an array. */
   readonly $size?: V extends readonly unknown[] ? number : never;
   readonly $not?: V extends unknown ? FieldOperators<V> : never;
 }
 
-/** A value to be equal to, or operators. */
+/** A value to equal, or operators. */
 type Condition<V> = Comparable<V> | FieldOperators<Comparable<V>>;
 
-/** Which documents are meant. */
+/** Selects documents. */
 export type Filter<T> = {
   readonly [P in keyof WithId<T>]?: Condition<WithId<T>[P]>;
 } & {
@@ -50,41 +50,41 @@ type NumberFields<T> = { [P in keyof T]-?: NonNullable<T[P]> extends number ? P 
 
 type Values<T> = Readonly<Partial<T>> & { readonly [path: DottedPath]: unknown };
 
-/** Which items of an array are meant: by fields to be equal to, or by operators on fields. */
+/** Selects items of an array: by fields to equal, or by operators on fields. */
 type ItemCondition<I> = Partial<I> | { readonly [P in keyof I]?: FieldOperators<I[P]> };
 
-/** A change of a document. In a dotted path `$` is the place of the array's item that the filter met. */
+/** A change of a document. In a dotted path, `$` is the position of the array item that the filter matched. */
 export interface Update<T> {
   readonly $set?: Values<T>;
-  /** Applies when an upsert inserts the document. */
+  /** Applies if an upsert inserts the document. */
   readonly $setOnInsert?: Values<T>;
   readonly $unset?: { readonly [P in keyof T]?: '' | true } & { readonly [path: DottedPath]: '' | true };
   readonly $inc?: { readonly [P in NumberFields<T>]?: number } & { readonly [path: DottedPath]: number };
-  /** Sets what is less than the field's value. */
+  /** Sets the field if the new value is less. */
   readonly $min?: Values<T>;
-  /** Sets what is greater than the field's value. */
+  /** Sets the field if the new value is greater. */
   readonly $max?: Values<T>;
   readonly $push?: {
     readonly [P in ArrayFields<T>]?:
       | Item<T[P]>
       | {
           readonly $each: Item<T[P]>[];
-          /** Keeps that many items: the first ones, or with a negative number the last ones. */
+          /** Keeps this many items: the first ones, or with a negative number the last ones. */
           readonly $slice?: number;
         };
   } & { readonly [path: DottedPath]: unknown };
-  /** Removes the items that fit. */
+  /** Removes the matching items. */
   readonly $pull?: { readonly [P in ArrayFields<T>]?: ItemCondition<Item<T[P]>> };
 }
 
 /** Fields in order of weight: 1 ascending, -1 descending. */
 export type Sort = Readonly<Record<string, 1 | -1>>;
 
-/** Fields to answer (1) or to leave out (0); `_id` is answered unless it is left out. */
+/** Fields to return (1) or to leave out (0); `_id` is returned unless it is left out. */
 export type Projection = Readonly<Record<string, 0 | 1>>;
 
 interface Timed {
-  /** How long MongoDB works on it at most; milliseconds. bounded.ts sets it. */
+  /** Time limit in MongoDB; milliseconds. bounded.ts sets it. */
   readonly maxTimeMS?: number;
 }
 
@@ -97,25 +97,25 @@ export interface FindOptions extends Timed {
 }
 
 export interface CountOptions extends Timed {
-  /** Counting stops there. */
+  /** Counting stops at this number. */
   readonly limit?: number;
 }
 
 export interface UpdateOptions extends Timed {
-  /** Inserts a document where none fits. */
+  /** Inserts a document if none matches. */
   readonly upsert?: boolean;
 }
 
 export interface FindOneAndUpdateOptions extends UpdateOptions {
   /** Default 'before'. */
   readonly returnDocument?: 'before' | 'after';
-  /** The first in this order is changed. */
+  /** Changes the first document in this order. */
   readonly sort?: Sort;
   readonly projection?: Projection;
 }
 
 export interface BulkOptions extends Timed {
-  /** False: continues after an error. Default true: stops at the first. */
+  /** False: continues after an error. Default true: stops at the first error. */
   readonly ordered?: boolean;
 }
 
@@ -131,7 +131,7 @@ export type BulkOperation<T> =
   | { readonly updateMany: { readonly filter: Filter<T>; readonly update: Update<T> } }
   | { readonly deleteOne: { readonly filter: Filter<T> } };
 
-/** What a bulk did; ids by the place of their write in the bulk. */
+/** Result of a bulk; ids by the position of their write in the bulk. */
 export interface BulkResult {
   readonly insertedCount: number;
   readonly matchedCount: number;
@@ -147,10 +147,10 @@ export interface IndexDescription {
   /** Default: fields and directions, joined by `_`. */
   readonly name?: string;
   readonly unique?: boolean;
-  /** Leaves out documents that have none of the fields. */
+  /** Excludes documents that have none of the fields. */
   readonly sparse?: boolean;
-  /** Only documents that fit are in the index. */
+  /** Includes only matching documents. */
   readonly partialFilterExpression?: Readonly<Record<string, Condition<PlainValue>>>;
-  /** Documents are deleted so many seconds after the field's date. */
+  /** Deletes documents this many seconds after the field's date. */
   readonly expireAfterSeconds?: number;
 }

@@ -21,14 +21,14 @@ import type {
 } from './operations.ts';
 
 /**
- * The part of the official driver's Collection that services use. A driver `Collection<T>` is one;
- * so is the embedded store's (rule C5). The contract suite holds both to the same answers.
+ * The subset of the official driver's Collection that services use. A driver `Collection<T>` implements it;
+ * so does the embedded store's (rule C5). The contract suite requires the same answers from both.
  */
 export interface StoreCollection<T extends Document> {
   readonly collectionName: string;
   /**
-   * How many batches of single operations should run concurrently (store/coalesced.ts): few when each is a
-   * round trip over the network, which is the default; more when each is a call in the process.
+   * Number of concurrent batches of single operations (store/coalesced.ts): few if each is a
+   * network round trip, the default; more if each is a call in the process.
    */
   readonly batchesAtOnce?: number;
   findOne(filter: Filter<T>, options?: FindOptions): Promise<WithId<T> | null>;
@@ -79,8 +79,8 @@ export interface Store {
    */
   whenReachable?<R>(what: string, work: () => Promise<R>): Promise<R>;
   /**
-   * Runs `work` on a connection of its own whose calls may take as long as they take (index builds). Absent:
-   * no call is limited.
+   * Runs `work` on a separate connection without a time limit for calls (index builds). Absent:
+   * calls have no time limit.
    */
   forLongWork?<R>(work: (store: Store) => Promise<R>): Promise<R>;
 }
@@ -90,7 +90,7 @@ export interface StoreConnection {
   /** The named service's database. Writes are majority-acknowledged and journalled. */
   database(name: string): Store;
   /**
-   * Undefined while it answers; otherwise the reason. Never blocks: it reads the driver's own monitoring.
+   * Undefined while the store is available; otherwise the reason. Never blocks: it reads the driver's own monitoring.
    */
   notReady(): string | undefined;
   close(): Promise<void>;

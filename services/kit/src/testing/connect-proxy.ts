@@ -3,33 +3,33 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
-/** What the proxy does with the next tunnels: opens them, answers a status, or misbehaves. */
+/** Behaviour of the proxy for the next tunnels: opens them, returns a status, or fails. */
 export type ProxyConduct = 'open' | 'silent' | 'garbage' | 'hang up' | { readonly status: number };
 
 /** An HTTP proxy that knows CONNECT only, for tests. */
 export interface ConnectProxy {
   readonly origin: string;
   conduct: ProxyConduct;
-  /** The header Proxy-Authorization that it demands, else 407. */
+  /** The header Proxy-Authorization that the proxy requires, else 407. */
   demanded: string | undefined;
-  /** Where a host really is; by default at its own address, as far as it has one. */
+  /** Real address of a host; by default its own address, if it has one. */
   route: (host: string) => string | undefined;
-  /** What it was asked for, in order: `host:port`. */
+  /** Requested targets, in order: `host:port`. */
   readonly asked: string[];
-  /** All headers and targets that it has heard. */
+  /** All headers and targets that the proxy received. */
   heard(): string;
   /** Tunnels that are open now. */
   tunnels(): number;
-  /** Ends everything; its port then refuses connections. */
+  /** Closes everything; the port then rejects connections. */
   close(): Promise<void>;
 }
 
-/** With a certificate it speaks TLS itself, as https://localhost. */
+/** With a certificate the proxy itself uses TLS, as https://localhost. */
 export async function startConnectProxy(tls?: { key: string; cert: string }): Promise<ConnectProxy> {
   const sockets = new Set<Socket>();
   const open = new Set<Socket>();
   const heard: string[] = [];
-  // Other calls than CONNECT: a client that sends these has not understood what it is for.
+  // Other methods than CONNECT indicate a wrong client.
   const refuse: RequestListener = (_, response) => response.writeHead(501).end();
   const server = tls ? createTlsServer(tls, refuse) : createServer(refuse);
   server.on('connection', (socket: Socket) => {

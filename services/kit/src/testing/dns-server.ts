@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** A DNS server on loopback that answers every A question with the addresses that it has at the moment. */
+/** A DNS server on loopback that returns its current addresses for every A query. */
 export interface DnsServer {
   readonly port: number;
   /** IPv4 addresses. */
@@ -31,7 +31,7 @@ export async function startDns(): Promise<DnsServer> {
     head.writeUInt16BE(1, 4);
     head.writeUInt16BE(found.length, 6);
     const records = found.map((one) => {
-      // The name stands at byte 12; type A, class IN, lifetime 0, 4 bytes.
+      // A pointer to the name at byte 12; type A, class IN, TTL 0, 4 bytes.
       const record = Buffer.from([0xc0, 12, 0, typeA, 0, 1, 0, 0, 0, 0, 0, 4]);
       return Buffer.concat([record, Buffer.from(one.split('.').map(Number))]);
     });

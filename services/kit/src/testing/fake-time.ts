@@ -1,7 +1,7 @@
 import { createClock } from '@sinonjs/fake-timers';
 import type { Time, Timer } from '../clock.ts';
 
-/** Time that passes only when a test says so. */
+/** Time that passes only when a test advances it. */
 export interface FakeTime extends Time {
   /**
    * Advances both clocks by `ms` and runs the timers that become due, in their order. Pending promises and I/O

@@ -4,11 +4,11 @@ import { systemTime, type Time } from '../clock.ts';
 import { ConfigError } from '../config.ts';
 import type { Logger } from '../logger.ts';
 
-/** A certificate chain with its private key, and the authorities that peers are judged by; PEM. */
+/** A certificate chain with its private key, and the authorities for peers' certificates; PEM. */
 export interface TlsMaterial {
   readonly cert: string;
   readonly key: string;
-  /** Empty where peers are not judged. */
+  /** Empty if peers' certificates are not checked. */
   readonly ca: string;
 }
 
@@ -18,38 +18,38 @@ export interface NamedFile {
   readonly path: string;
 }
 
-/** A certificate, its key and authorities in files, read again while the process runs. */
+/** Files with a certificate, its key and authorities, which are read again while the process runs. */
 export interface CertificateFiles {
-  /** The newest material that was valid. */
+  /** The newest valid material. */
   current(): TlsMaterial;
-  /** When the current certificate ends; milliseconds since 1970. */
+  /** Expiry of the current certificate; milliseconds since 1970. */
   expiresAtMs(): number;
-  /** Tells of each later material. */
+  /** Registers a listener for later changes. */
   onChange(listener: (material: TlsMaterial) => void): void;
-  /** Ends the reading. */
+  /** Stops reading the files. */
   close(): void;
 }
 
 export interface CertificateFilesOptions {
   readonly cert: NamedFile;
   readonly key: NamedFile;
-  /** Absent: peers show no certificate. */
+  /** Absent: peers have no certificate. */
   readonly ca?: NamedFile;
   /** The DNS names that the certificate must have; absent: any. */
   readonly names?: readonly string[];
   readonly logger: Logger;
-  /** How often the files are read; milliseconds. */
+  /** Interval at which the files are read; milliseconds. */
   readonly everyMs?: number;
   readonly time?: Time;
 }
 
-/** Kubernetes brings a changed Secret into a pod within about a minute, so a few seconds more do not count. */
+/** Kubernetes takes about a minute to update a mounted Secret, so a few seconds more do not matter. */
 const defaultEveryMs = 5000;
 
 /**
- * Opens the files and reads them again and again: by their contents, because Kubernetes changes a mounted
- * Secret by swapping a symbolic link, which file watches miss. A change that is not valid is logged and keeps
- * the material before it. Throws ConfigError, with the setting and the reason, when the first is not valid.
+ * Opens the files and reads their contents again at an interval, because Kubernetes changes a mounted
+ * Secret by replacing a symbolic link, which file watches miss. Logs an invalid change and keeps
+ * the previous material. Throws ConfigError, with the setting and the reason, if the first material is invalid.
  */
 export function openCertificateFiles(options: CertificateFilesOptions): CertificateFiles {
   const { logger, time = systemTime } = options;
@@ -64,7 +64,7 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
     const before = seen;
     let now = read(options);
     if (same(now, before)) return;
-    // A swap may lie between two of the reads.
+    // A replacement may happen between two of the reads.
     if (problemOf(now, options)) now = read(options);
     seen = now;
     const wrong = problemOf(now, options);
@@ -92,7 +92,7 @@ export function openCertificateFiles(options: CertificateFilesOptions): Certific
   };
 }
 
-/** The text of each file; an Error where it cannot be read. */
+/** The text of each file, or the Error if it cannot be read. */
 type Reading = { readonly [K in keyof TlsMaterial]: string | Error };
 
 function read({ cert, key, ca }: CertificateFilesOptions): Reading {

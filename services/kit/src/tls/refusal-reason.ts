@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 
-/** Why a TLS handshake failed: words for an operator, and the code of OpenSSL or Node. */
+/** Reason of a failed TLS handshake: a text for operators, and the code of OpenSSL or Node. */
 export interface HandshakeFailure {
   readonly reason: string;
   readonly code: string;
@@ -11,7 +11,7 @@ const otherAuthority = 'the certificate of the peer is of another authority';
 const refusedOwn = "the peer does not accept this process's certificate";
 const noTls = 'the peer speaks no TLS';
 
-/** By OpenSSL's and Node's codes; any other stands for itself. */
+/** By OpenSSL's and Node's codes; any other code is its own text. */
 const reasons: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: expired,
   CERT_NOT_YET_VALID: 'the certificate of the peer is not valid yet',
@@ -38,7 +38,7 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNRESET: "the peer ended the connection: it may not accept this process's certificate",
 };
 
-/** What an error of a handshake means; `code` is one of a closed set, so it may name a kind of log lines. */
+/** Interprets an error of a handshake; `code` is from a closed set, so it may identify a kind of log lines. */
 export function failureOf(error: unknown): HandshakeFailure {
   const { code = 'unknown' } = (error ?? {}) as { code?: string };
   return { reason: reasons[code] ?? code, code };
@@ -46,15 +46,15 @@ export function failureOf(error: unknown): HandshakeFailure {
 
 const brokenOff = ['unknown', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED', 'ERR_STREAM_DESTROYED'];
 
-/** True when the connection ended without a word: its peer may just be stopping. */
+/** True if the connection ended without a TLS alert: the peer may just be stopping. */
 export function isBrokenOff({ code }: HandshakeFailure): boolean {
   return brokenOff.includes(code);
 }
 
 /**
- * Why a peer whose handshake has ended is not accepted; undefined: it has shown a certificate that this process's
- * authorities signed and that is valid now. Node's own judgement (`rejectUnauthorized`) demands `authorized` alone; a
- * resumed session would have that without a certificate. Never throws, whatever the certificate is.
+ * Returns why a peer's certificate is rejected after its handshake; undefined: this process's authorities signed the
+ * certificate and it is valid now. Node's own check (`rejectUnauthorized`) requires `authorized` only, which a
+ * resumed session has without a certificate. Never throws, whatever the certificate is.
  */
 export function notAccepted(socket: TLSSocket): HandshakeFailure | undefined {
   try {
@@ -71,7 +71,7 @@ export function notAccepted(socket: TLSSocket): HandshakeFailure | undefined {
   }
 }
 
-/** Whose certificate the peer has shown, and its end, for a log line; empty: none that can be read. */
+/** Identity and expiry of the peer's certificate, for a log line; empty: no readable certificate. */
 export function shownBy(socket: TLSSocket): { readonly certificate?: string; readonly validTo?: string } {
   try {
     const shown = socket.getPeerX509Certificate();

@@ -4,13 +4,13 @@ import { serveCommands } from '../lib/worker.ts';
 import { createSender } from '../load/http.ts';
 import { type Send, serveHeadsets } from './headsets.ts';
 import { listen, readText } from './http.ts';
-import { type FloorStore, openFloorStore } from './store.ts';
+import { type BaselineStore, openBaselineStore } from './store.ts';
 
 /**
  * The cost of a job's hops alone: one process that receives the call (bare Koa), exchanges the same messages
  * with the same simulated headsets (bare grpc-js) and POSTs both signed callbacks (undici). It checks no
  * token, stores nothing and keeps no order, so no platform with these hops can be faster on the same machine.
- * With a store (floor 2) it makes the three durable writes that no job can do without: the transaction before the
+ * With a store (baseline 2) it makes the three durable writes that every job needs: the transaction before the
  * 201, its acceptance before `start`, its end before `reportAck`.
  */
 let streams: readonly Send[] = [];
@@ -22,9 +22,9 @@ interface Job {
   readonly extrasJson: string;
 }
 
-/** The three writes, each conditional on the one before it; they resolve when they are durable. */
-async function openJobs(options: FloorStore) {
-  const store = await openFloorStore(options);
+/** Opens the three writes, each conditional on the previous one; they resolve when they are durable. */
+async function openJobs(options: BaselineStore) {
+  const store = await openBaselineStore(options);
   const jobs = store.database('job-hops').collection<Job>('jobs');
   const move = async (_id: number, from: Job['status'], to: Job['status']) => {
     const { matchedCount } = await jobs.updateOne({ _id, status: from }, { $set: { status: to } });
@@ -38,7 +38,7 @@ async function openJobs(options: FloorStore) {
 }
 
 const commands = {
-  start: async (o: { callbacks: string; authenticationKey: string; store?: FloorStore }) => {
+  start: async (o: { callbacks: string; authenticationKey: string; store?: BaselineStore }) => {
     const jobs = o.store && (await openJobs(o.store));
     const { origin, pathname } = new URL(o.callbacks);
     const sender = createSender(origin, 64);

@@ -7,15 +7,15 @@ import {
   CreateTransactionResponseSchema,
   TransactionsService,
 } from '@headset-cloud/proto/transactions/v1/service_pb.ts';
-import { type FloorStore, openFloorStore } from './store.ts';
+import { type BaselineStore, openBaselineStore } from './store.ts';
 
 /**
- * The second handler of the create floor, behind one real gRPC hop: one conditional
+ * The second handler of the create baseline, behind one real gRPC hop: one conditional
  * findOneAndUpdate (the device's counter) and one journalled insertOne (the transaction). Returns
  * the port.
  */
-export async function startCreateHandler(options: FloorStore): Promise<number> {
-  const store = (await openFloorStore(options)).database('create');
+export async function startCreateHandler(options: BaselineStore): Promise<number> {
+  const store = (await openBaselineStore(options)).database('create');
   const heads = store.collection<{ _id: string; lastId: number; epoch: number }>('heads');
   const transactions = store.collection<{ _id: number; deviceId: string }>('transactions');
   let lastId = Date.now();

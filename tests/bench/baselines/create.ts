@@ -13,13 +13,13 @@ import Koa from 'koa';
 import { serveCommands } from '../lib/worker.ts';
 import { startCreateHandler } from './create-handler.ts';
 import { listen, readText } from './http.ts';
-import type { FloorStore } from './store.ts';
+import type { BaselineStore } from './store.ts';
 
 /**
- * Floor of the create measure: a bare Koa server that verifies the same JWT (with a cache of verified ones),
+ * Baseline of the create measure: a bare Koa server that verifies the same JWT (with a cache of verified ones),
  * decodes the body and makes one real gRPC call to a second handler, which writes twice. On the embedded
  * stack the handler is in this process, like the platform's services; on the real stack it is in its own
- * process (worker `floors/create-store.ts`).
+ * process (worker `baselines/create-store.ts`).
  */
 const definition = methodDefinition(TransactionsService.method.createTransaction);
 const path = /^\/v1\/applications\/([^/]+)\/devices\/([^/]+)\/commands$/;
@@ -31,7 +31,7 @@ async function issuerKey(issuer: string): Promise<KeyObject> {
 
 const commands = {
   /** Starts the server; `handlerPort` names the second handler if that is in another process. */
-  start: async (o: { issuer: string; store: FloorStore; handlerPort?: number }): Promise<string> => {
+  start: async (o: { issuer: string; store: BaselineStore; handlerPort?: number }): Promise<string> => {
     const key = await issuerKey(o.issuer);
     const verified = new Set<string>();
     const port = o.handlerPort ?? (await startCreateHandler(o.store));
@@ -81,5 +81,5 @@ const commands = {
     return listen(app.callback());
   },
 };
-export type CreateFloor = typeof commands;
+export type CreateBaseline = typeof commands;
 serveCommands(commands);

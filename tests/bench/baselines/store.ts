@@ -3,8 +3,8 @@ import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import { connectMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { StoreConnection } from '@headset-cloud/kit/store/types.ts';
 
-/** The store to which a floor writes: the same kind as the platform's on that stack. */
-export interface FloorStore {
+/** The store to which a baseline writes: the same kind as the platform's on that stack. */
+export interface BaselineStore {
   /** The address of MongoDB; absent: the embedded store. */
   readonly mongodbUri?: string | undefined;
   /** Folder of the embedded store's file. */
@@ -12,9 +12,9 @@ export interface FloorStore {
 }
 
 /** Opens the store: majority-acknowledged and journalled, or SQLite with group commit. */
-export async function openFloorStore(options: FloorStore): Promise<StoreConnection> {
+export async function openBaselineStore(options: BaselineStore): Promise<StoreConnection> {
   if (options.mongodbUri) {
-    return connectMongo({ uri: options.mongodbUri, databasePrefix: 'floor_', appName: 'floor' });
+    return connectMongo({ uri: options.mongodbUri, databasePrefix: 'baseline_', appName: 'baseline' });
   }
   return createEmbeddedStore(openEmbeddedDatabase({ directory: options.directory }));
 }

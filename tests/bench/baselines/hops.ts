@@ -3,7 +3,7 @@ import { serveCommands } from '../lib/worker.ts';
 import { listen } from './http.ts';
 
 /**
- * Floor of the latency measure: the bare hops of a job, without any work: plain node:http, a unary gRPC
+ * Baseline of the latency measure: the bare hops of a job, without any work: plain node:http, a unary gRPC
  * method and a bidirectional stream, which return what they receive.
  */
 const bytes = (data: Buffer) => data;
@@ -43,5 +43,5 @@ const commands = {
     return { origin, grpc: `127.0.0.1:${port}` };
   },
 };
-export type HopsFloor = typeof commands;
+export type HopsBaseline = typeof commands;
 serveCommands(commands);

@@ -1,6 +1,6 @@
-import { judgeAudit } from './judge.ts';
+import { verdictOf } from './verdict.ts';
 
-/** What is made of npm's reports; the forms are those of npm 11. */
+/** Verdicts on npm's reports in the format of npm 11. */
 
 const report = (severity: string) =>
   JSON.stringify({
@@ -13,16 +13,16 @@ const report = (severity: string) =>
     },
   });
 
-it('passes where nothing is known, or nothing that is grave', () => {
-  expect(judgeAudit('{"auditReportVersion":2,"vulnerabilities":{}}')).toEqual({
+it('passes without known vulnerabilities, or with minor ones only', () => {
+  expect(verdictOf('{"auditReportVersion":2,"vulnerabilities":{}}')).toEqual({
     verdict: 'passed',
     lines: [],
   });
-  expect(judgeAudit(report('moderate')).verdict).toBe('passed');
+  expect(verdictOf(report('moderate')).verdict).toBe('passed');
 });
 
-it.each(['high', 'critical'])('fails for %s, and says what it is', (severity) => {
-  expect(judgeAudit(report(severity))).toEqual({
+it.each(['high', 'critical'])('fails for %s, and names the vulnerability', (severity) => {
+  expect(verdictOf(report(severity))).toEqual({
     verdict: 'failed',
     lines: [`${severity}: a <2.0.0 Prototype pollution (https://github.com/advisories/GHSA-1)`],
   });
@@ -33,7 +33,7 @@ it.each([
   ['no network', '{"error":{"code":"ENOTFOUND","summary":"request failed"}}', 'request failed'],
   ['nothing at all', '', 'no answer'],
 ])('skips for %s, and says why', (_, output, reason) => {
-  const { verdict, lines } = judgeAudit(output);
+  const { verdict, lines } = verdictOf(output);
   expect(verdict).toBe('skipped');
   expect(lines.join()).toContain(reason);
 });

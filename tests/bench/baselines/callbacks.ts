@@ -1,10 +1,10 @@
 import { Pool } from 'undici';
 import { serveCommands } from '../lib/worker.ts';
 import { closedLoop, type Throughput } from '../load/arrivals.ts';
-import { type FloorStore, openFloorStore } from './store.ts';
+import { type BaselineStore, openBaselineStore } from './store.ts';
 
 /**
- * Floor of the callbacks measure: a bare undici POST loop with one journalled write for each callback. It
+ * Baseline of the callbacks measure: a bare undici POST loop with one journalled write for each callback. It
  * has as many requests in flight at each endpoint as the notifier.
  */
 interface Sent {
@@ -14,8 +14,8 @@ interface Sent {
 }
 
 const commands = {
-  open: async (options: FloorStore): Promise<void> => {
-    const store = (await openFloorStore(options)).database('callbacks');
+  open: async (options: BaselineStore): Promise<void> => {
+    const store = (await openBaselineStore(options)).database('callbacks');
     write = (sent) => store.collection<Sent>('sent').insertOne(sent);
   },
 
@@ -45,5 +45,5 @@ const commands = {
 let write: (sent: Sent) => Promise<unknown>;
 let lastId = 0;
 
-export type CallbacksFloor = typeof commands;
+export type CallbacksBaseline = typeof commands;
 serveCommands(commands);

@@ -1,10 +1,10 @@
-/** Verdict on one installation, with what a reader has to know of it. */
+/** Verdict on one installation, with details for the reader. */
 export interface AuditVerdict {
   readonly verdict: 'passed' | 'failed' | 'skipped';
   readonly lines: readonly string[];
 }
 
-/** What `npm audit --json` says of a package. */
+/** Entry of a package in `npm audit --json`. */
 interface Vulnerability {
   readonly name: string;
   readonly severity: string;
@@ -12,11 +12,11 @@ interface Vulnerability {
   readonly via?: readonly (string | { readonly title?: string; readonly url?: string })[];
 }
 
-/** Those that fail; milder ones are told. */
+/** Severities that fail; milder ones are only listed. */
 const failing: ReadonlySet<string> = new Set(['high', 'critical']);
 
-/** Judges what `npm audit --json` wrote. Anything that is not its report, as of a registry without it, skips. */
-export function judgeAudit(output: string): AuditVerdict {
+/** Evaluates the output of `npm audit --json`. Output that is no report, as from a registry without audits, skips. */
+export function verdictOf(output: string): AuditVerdict {
   let report: {
     vulnerabilities?: Record<string, Vulnerability>;
     message?: string;

@@ -1,14 +1,14 @@
 import { createRandom } from '../../faults/random.ts';
 import { mutatedBytes } from './bytes.ts';
+import { checkCase, checkGrowth, checkListener, checkLog, checkUnchanged, mostGrowth } from './check.ts';
 import { mutatedJson } from './json-text.ts';
-import { judgeCase, judgeGrowth, judgeListener, judgeLog, judgeUnchanged, mostGrowth } from './judge.ts';
 import { encode, hello } from './link.ts';
 import type { Outcome } from './listener.ts';
 import { mutatedMessage } from './wire.ts';
 
 const outcome = (more: Partial<Outcome>): Outcome => ({
   sent: Buffer.alloc(0),
-  owed: true,
+  expectsAnswer: true,
   status: 400,
   kind: '400',
   ...more,
@@ -18,34 +18,34 @@ test.each<[string, Partial<Outcome>]>([
   ['500', { status: 500 }],
   ['503 without a time to come again', { status: 503 }],
   ['503 with a time that is none', { status: 503, retryAfter: '0' }],
-  ['no answer that is owed', { status: undefined }],
-  ['what the listener itself refuses', { status: 200, wrong: 'accepted' }],
+  ['a missing answer', { status: undefined }],
+  ['a problem that the listener itself reports', { status: 200, wrong: 'accepted' }],
 ])('a case fails by %s', (_, more) => {
-  expect(judgeCase(outcome(more))).toBeDefined();
+  expect(checkCase(outcome(more))).toBeDefined();
 });
 
 test.each<[string, Partial<Outcome>]>([
   ['a refusal', { status: 400 }],
-  ['a limit that says when to come again', { status: 503, retryAfter: '1' }],
-  ['silence where the transport was broken', { status: undefined, owed: false }],
+  ['a limit with Retry-After', { status: 503, retryAfter: '1' }],
+  ['a missing answer on a broken transport', { status: undefined, expectsAnswer: false }],
 ])('a case passes by %s', (_, more) => {
-  expect(judgeCase(outcome(more))).toBeUndefined();
+  expect(checkCase(outcome(more))).toBeUndefined();
 });
 
-test('a listener fails when hardly anything was tried, or when limits refused more than a few', () => {
-  expect(judgeListener(new Map([['400', 19]]), 0)).toHaveLength(1);
-  expect(judgeListener(new Map([['400', 100]]), 3)).toEqual([]);
-  expect(judgeListener(new Map([['400', 100]]), 4)).toHaveLength(1);
+test('a listener fails if it tried too few cases, or if limits rejected more than a few', () => {
+  expect(checkListener(new Map([['400', 19]]), 0)).toHaveLength(1);
+  expect(checkListener(new Map([['400', 100]]), 3)).toEqual([]);
+  expect(checkListener(new Map([['400', 100]]), 4)).toHaveLength(1);
 });
 
-test('growth beyond the bounds is found in each process, of the heap and of all memory', () => {
+test('growth of heap or memory beyond the bounds is found in each process', () => {
   const before = { a: { heap: 0, resident: 0 }, b: { heap: 0, resident: 0 } };
-  expect(judgeGrowth(before, { a: mostGrowth, b: mostGrowth })).toEqual([]);
+  expect(checkGrowth(before, { a: mostGrowth, b: mostGrowth })).toEqual([]);
   expect(
-    judgeGrowth(before, { a: { ...mostGrowth, heap: mostGrowth.heap + 1 }, b: mostGrowth }),
+    checkGrowth(before, { a: { ...mostGrowth, heap: mostGrowth.heap + 1 }, b: mostGrowth }),
   ).toHaveLength(1);
   expect(
-    judgeGrowth(before, { a: mostGrowth, b: { ...mostGrowth, resident: mostGrowth.resident + 1 } }),
+    checkGrowth(before, { a: mostGrowth, b: { ...mostGrowth, resident: mostGrowth.resident + 1 } }),
   ).toHaveLength(1);
 });
 
@@ -56,21 +56,21 @@ test.each([
   ['a line without a level', '{"a":1}'],
   ['an unhandled rejection', '{"level":"warn","message":"unhandled rejection"}'],
 ])('a log with %s fails', (_, line) => {
-  expect(judgeLog('a', `{"level":"info"}\n${line}\n{"level":"warn"}\n`)).toEqual([`a: ${line}`]);
+  expect(checkLog('a', `{"level":"info"}\n${line}\n{"level":"warn"}\n`)).toEqual([`a: ${line}`]);
 });
 
-test('what was written is named', () => {
+test('names the changed data', () => {
   const before = { settings: { a: 1n }, transactions: [] };
-  expect(judgeUnchanged(before, { settings: { a: 1n }, transactions: [] })).toEqual([]);
-  expect(judgeUnchanged(before, { settings: { a: 1n }, transactions: [1] })).toEqual([
+  expect(checkUnchanged(before, { settings: { a: 1n }, transactions: [] })).toEqual([]);
+  expect(checkUnchanged(before, { settings: { a: 1n }, transactions: [1] })).toEqual([
     'transactions changed: [] is now [1]',
   ]);
-  expect(judgeUnchanged(before, { settings: { a: 1n } })).toEqual([
+  expect(checkUnchanged(before, { settings: { a: 1n } })).toEqual([
     'transactions changed: [] is now nothing',
   ]);
 });
 
-test('a case is made from seed, listener and number alone, and changes what it was made from', () => {
+test('a case depends on seed, listener and number only, and differs from its original', () => {
   const example = { package: 'com.example.app', launchType: 'activity', extras: { a: [1, { b: 'c' }] } };
   const message = encode(hello({ held: [{ transactionId: 1n, state: 1 }] }));
   const makers = [

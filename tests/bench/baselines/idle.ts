@@ -2,7 +2,7 @@ import { serveCommands } from '../lib/worker.ts';
 import { serveHeadsets } from './headsets.ts';
 
 /**
- * Floor of the idle measure: a bare grpc-js server that welcomes the same simulated headsets on the
+ * Baseline of the idle measure: a bare grpc-js server that welcomes the same simulated headsets on the
  * same stream and knows nothing about them.
  */
 let streams: readonly unknown[] = [];
@@ -14,5 +14,5 @@ const commands = {
   },
   streams: async (_: object) => streams.length,
 };
-export type IdleFloor = typeof commands;
+export type IdleBaseline = typeof commands;
 serveCommands(commands);

@@ -5,12 +5,12 @@ import { serveCommands } from '../lib/worker.ts';
 import { listen, readText } from './http.ts';
 
 /**
- * Floor of the jobs measure: a bare Koa server that answers the three steps of a job (create, fetch,
+ * Baseline of the jobs measure: a bare Koa server that answers the three steps of a job (create, fetch,
  * report) with one insert each: node:sqlite, WAL, synchronous FULL, each insert its own commit.
  */
 const commands = {
   start: async ({ directory }: { directory: string }): Promise<string> => {
-    const sql = new DatabaseSync(join(directory, 'floor-jobs.db'));
+    const sql = new DatabaseSync(join(directory, 'baseline-jobs.db'));
     sql.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;
@@ -35,5 +35,5 @@ const commands = {
     return listen(app.callback());
   },
 };
-export type JobsFloor = typeof commands;
+export type JobsBaseline = typeof commands;
 serveCommands(commands);

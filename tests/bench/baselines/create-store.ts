@@ -1,7 +1,7 @@
 import { serveCommands } from '../lib/worker.ts';
 import { startCreateHandler } from './create-handler.ts';
 
-/** The second handler of the create floor in its own process, for the real stack. */
+/** The second handler of the create baseline in its own process, for the real stack. */
 const commands = { start: startCreateHandler };
-export type CreateStoreFloor = typeof commands;
+export type CreateStoreBaseline = typeof commands;
 serveCommands(commands);

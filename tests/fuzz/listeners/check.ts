@@ -1,28 +1,28 @@
 import type { Outcome } from './listener.ts';
 
-/** An answer is owed within this; milliseconds. */
+/** Time limit for an answer; milliseconds. */
 export const longestMs = 10_000;
 
-/** Share of the cases of a listener that a limit may refuse. */
+/** Maximum share of a listener's cases that a limit may reject. */
 const mostLimited = 0.03;
 const mebi = 1024 ** 2;
 
-/** A refusal by a limit: 503 that says when to come again. */
+/** A rejection by a limit: 503 with Retry-After. */
 export function isLimited({ status, retryAfter }: Outcome): boolean {
   return status === 503 && /^[1-9]\d*$/.test(retryAfter ?? '');
 }
 
-/** What is wrong with one case; undefined: nothing. */
-export function judgeCase(outcome: Outcome): string | undefined {
-  const { status, wrong, owed } = outcome;
+/** Returns the problem of one case; undefined: none. */
+export function checkCase(outcome: Outcome): string | undefined {
+  const { status, wrong, expectsAnswer } = outcome;
   if (wrong !== undefined) return wrong;
   if (status !== undefined && status >= 500 && !isLimited(outcome)) return `answered with ${status}`;
-  if (owed && status === undefined) return `no answer within ${longestMs} ms`;
+  if (expectsAnswer && status === undefined) return `no answer within ${longestMs} ms`;
   return undefined;
 }
 
-/** What is wrong with all cases of a listener together. */
-export function judgeListener(counts: ReadonlyMap<string, number>, limited: number): string[] {
+/** Returns the problems of all cases of a listener together. */
+export function checkListener(counts: ReadonlyMap<string, number>, limited: number): string[] {
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
   return [
     ...(all < 20 ? [`only ${all} cases were tried`] : []),
@@ -30,7 +30,7 @@ export function judgeListener(counts: ReadonlyMap<string, number>, limited: numb
   ];
 }
 
-/** What a process of the platform holds; bytes. */
+/** Memory of a process of the platform; bytes. */
 export interface Held {
   readonly heap: number;
   readonly resident: number;
@@ -39,8 +39,8 @@ export interface Held {
 /** Growth that caches, compiled code and the stores' own memory explain; bytes. */
 export const mostGrowth: Held = { heap: 48 * mebi, resident: 256 * mebi };
 
-/** Which processes hold more than before, beyond the bounds. */
-export function judgeGrowth(
+/** Returns the processes whose memory grew beyond the bounds. */
+export function checkGrowth(
   before: Readonly<Record<string, Held>>,
   after: Readonly<Record<string, Held>>,
 ): string[] {
@@ -53,13 +53,13 @@ export function judgeGrowth(
 }
 
 /**
- * Usage that Sora's webhooks tell and billing refuses: two ends of one connection that differ, impossible times. It
- * is about money, so operators judge it; whoever has an endpoint's secret can send it.
+ * Usage from Sora's webhooks that billing rejects: two different ends of one connection, or impossible times. Bills are
+ * affected, so operators decide; everybody with an endpoint's secret can send it.
  */
 export const forOperators = /the usage is known with other content|not usage: (?:started_at|duration)_ms/;
 
 /** Lines of a log that no input from outside may cause. */
-export function judgeLog(name: string, text: string): string[] {
+export function checkLog(name: string, text: string): string[] {
   return text
     .split('\n')
     .filter((line) => line !== '' && isTrouble(line))
@@ -78,8 +78,8 @@ function isTrouble(line: string): boolean {
   }
 }
 
-/** Which parts of what must not change have changed. */
-export function judgeUnchanged(
+/** Returns the changed parts of the data that must not change. */
+export function checkUnchanged(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
 ): string[] {

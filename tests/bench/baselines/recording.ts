@@ -3,7 +3,7 @@ import { archiveSize } from '../lib/archive-bytes.ts';
 import { serveCommands } from '../lib/worker.ts';
 
 /**
- * Floor of the recording measure: a bare multipart upload. The parts are uploaded one after the other: each
+ * Baseline of the recording measure: a bare multipart upload. The parts are uploaded one after the other: each
  * is a range that is read from the archive and streamed into a PUT, without intermediate storage.
  */
 const archives = new Agent();
@@ -41,5 +41,5 @@ const commands = {
     return performance.now() - began;
   },
 };
-export type RecordingFloor = typeof commands;
+export type RecordingBaseline = typeof commands;
 serveCommands(commands);

@@ -10,7 +10,7 @@ import {
 import { serveCommands } from '../lib/worker.ts';
 
 /**
- * Floor of the channels measure: a bare gRPC method with the platform's own messages, which answers
+ * Baseline of the channels measure: a bare gRPC method with the platform's own messages, which answers
  * at once and stores nothing.
  */
 const commands = {
@@ -26,8 +26,8 @@ const commands = {
           answer: (error: null, response: CreateChannelResponse) => void,
         ) => {
           made += 1;
-          const channelId = `floor${String(made).padStart(10, '0')}_${Date.now()}`;
-          const endpointUrl = 'wss://floor.example.com/signaling';
+          const channelId = `baseline${String(made).padStart(10, '0')}_${Date.now()}`;
+          const endpointUrl = 'wss://baseline.example.com/signaling';
           answer(null, create(CreateChannelResponseSchema, { channelId, endpointUrl }));
         },
       },
@@ -40,5 +40,5 @@ const commands = {
     return `127.0.0.1:${port}`;
   },
 };
-export type ChannelsFloor = typeof commands;
+export type ChannelsBaseline = typeof commands;
 serveCommands(commands);

@@ -1,14 +1,14 @@
 import type { Logger } from '@headset-cloud/kit/logger.ts';
 
-/** Settings that say nothing on the embedded stores: whoever gives them means others. */
+/** Settings without effect on the embedded stores: their presence indicates that MongoDB and Kafka were intended. */
 const settingsOfShared = ['ADVERTISE_ADDRESS', 'GATEWAY_PEERS', 'RPC_TLS_MODE'];
 
 /**
- * Says in the log which stores the process uses, and warns of settings under which it looks healthy and is not: a file
- * of settings that was not loaded gives an empty platform that takes calls. `folder`: of the embedded stores; undefined:
- * MongoDB and Kafka.
+ * Logs which stores the process uses. Logs a warning if the settings suggest other stores: with an environment file that
+ * was not loaded, the process would accept calls on an empty platform. `folder`: folder of the embedded stores;
+ * undefined: MongoDB and Kafka.
  */
-export function tellStores(
+export function logStores(
   logger: Pick<Logger, 'info' | 'warn'>,
   folder: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -24,7 +24,7 @@ export function tellStores(
   logger.info({ folder }, 'stores: embedded, in a folder of this machine');
   const meant = settingsOfShared.filter((key) => env[key]);
   if (env['NODE_ENV'] !== 'production' && meant.length === 0) return;
-  const noEffect = meant.length > 0 ? `; no effect have ${meant.join(', ')}` : '';
+  const noEffect = meant.length > 0 ? `; ${meant.join(', ')} have no effect` : '';
   logger.warn(
     `MONGODB_URI and KAFKA_BROKERS are not set, and the embedded stores are not for production${noEffect}`,
   );
