@@ -81,7 +81,7 @@ describeWith(['helm'], 'workloads', () => {
       for (const probe of ['startupProbe', 'livenessProbe'])
         expect(container[probe].httpGet).toEqual({ path: '/livez', port: 'admin' });
       expect(container.startupProbe.periodSeconds * container.startupProbe.failureThreshold).toBe(300);
-    expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'admin' });
+      expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'admin' });
       expect(named(all, 'PodDisruptionBudget', component)['spec'].maxUnavailable).toBe(1);
       const keys = spec.topologySpreadConstraints.map((c: { topologyKey: string }) => c.topologyKey);
       expect(keys).toEqual(['kubernetes.io/hostname', 'topology.kubernetes.io/zone']);
