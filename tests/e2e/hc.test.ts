@@ -64,7 +64,7 @@ describeOnStack('hc: logging in', () => {
     });
     expect(await laptop.run(words(), { env: bare, input: 'not the secret' })).toMatchObject({
       code: 4,
-      err: expect.stringContaining(`refuses the client ${tenant.clientId} and its secret`),
+      err: expect.stringContaining(`rejects the client ${tenant.clientId} and its secret`),
     });
     expect(existsSync(file())).toBe(false);
     const login = await laptop.run(words(), { env: bare, input: `${tenant.client.clientSecret}\n` });
@@ -376,13 +376,13 @@ describeOnStack('hc: callbacks', () => {
     writeFileSync(file, readFileSync(file, 'utf8').replace('世界', '世間'));
     expect(await laptop.run(['verify', file])).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/it is not what the cloud sent, from byte \d+ on/),
+      err: expect.stringMatching(/it differs from the sent body from byte \d+ on/),
     });
     writeFileSync(file, stored[0] as Buffer);
     await tenant.call(201, 'POST', '/refresh_authkey');
     expect(await laptop.run(['verify', file])).toMatchObject({
       code: 1,
-      err: expect.stringContaining('The body is as the cloud sent it, so the key is another one'),
+      err: expect.stringContaining('The body is unchanged, so the key differs'),
     });
     await new Promise((resolve) => {
       server.closeAllConnections();

@@ -108,7 +108,7 @@ describe('status', () => {
     expect((await ctl('status')).code).toBe(1);
     expect((await ctl('status --nonsense')).code).toBe(2);
     expect((await ctl('--help')).out).toMatch(
-      /status ends with 1 when a process is not ready,.*\n? *.*3 or 4/,
+      /status ends with 1 if a process is not ready,.*\n? *.*3 or 4/,
     );
   });
 

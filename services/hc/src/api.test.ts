@@ -63,7 +63,7 @@ describe('errors of a call are reported with the next step', () => {
       'a page of a proxy',
       { status: 502, body: '<html>Bad gateway' },
       3,
-      /is not the API: status 502; it may be away/,
+      /is not the API: status 502; the API may be unavailable/,
     ],
   ];
   test.each(cases)('%s', async (_, given, code, err) => {

@@ -117,7 +117,7 @@ describe('hc login', () => {
     named = 'https://id.example.com';
     expect(await run(login, home(), { input: secret })).toMatchObject({
       code: 1,
-      err: expect.stringContaining('is of another issuer, "https://id.example.com"'),
+      err: expect.stringContaining('belongs to another issuer, "https://id.example.com"'),
     });
     await closed(issuer);
   });

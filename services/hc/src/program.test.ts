@@ -266,7 +266,7 @@ describe('trigger', () => {
       'that is not accepted ends with 1',
       { ...result, statusCode: null, reason: 'The host name cannot be resolved.' },
       1,
-      /not taken: The host name cannot be resolved\.\n$/,
+      /not accepted: The host name cannot be resolved\.\n$/,
     ],
     [
       'whose wrong signature is rejected ends with 0',
@@ -413,7 +413,7 @@ describe('verify', () => {
     const { code, err, out } = await run(['--json', 'verify', stored('another')], cloud.env);
     expect([code, err]).toEqual([
       1,
-      expect.stringMatching(/^The body is as the cloud sent it, so the key is another one/),
+      expect.stringMatching(/^The body is unchanged, so the key differs/),
     ]);
     expect(JSON.parse(out)).toMatchObject({
       webhookId: 'n-1',

@@ -69,7 +69,7 @@ test('marks are read every few seconds, again after a failure, and are known eve
   expect(await forgotten.isKnownEverywhere('app')).toBe(true);
   nowMs += 5000;
   fails = true;
-  await expect(forgotten.read()).rejects.toThrow('away');
+  await expect(forgotten.read()).rejects.toThrow('unavailable');
   fails = false;
   expect((await forgotten.read()).has('app')).toBe(true);
 });

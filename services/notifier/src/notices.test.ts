@@ -144,7 +144,7 @@ test('without a URL for notices they are only in the feed, and no call sends the
   const again = use.world.newest.deliveries.sendAgain({ caller, deliveryId, force: true });
   await expect(again).rejects.toMatchObject({
     code: 'conflict',
-    message: expect.stringContaining('feed only'),
+    message: expect.stringContaining('only in the event feed'),
   });
   const { deliveries } = await use.world.newest.deliveries.findDeliveries({
     ...{ applicationId: 'a-1', state: 'unsent', destination: 'noticeEvent' },

@@ -340,7 +340,7 @@ test('a renewed key is used when the target rejects the old key', async () => {
 test("without a key of the application, or on request, hc's own key signs; it stays the same and is shown", async () => {
   const cloud = await opened(feed([event(1)], {}).answer);
   const laptop = await target();
-  const shown = (err: string) => /hc's own key: (hc_[\w-]{43})\n/.exec(err)?.[1];
+  const shown = (err: string) => /hc's own key on your server: (hc_[\w-]{43})\n/.exec(err)?.[1];
   const first = await listen(
     cloud,
     ['--forward-to', laptop.url, '--from', 'oldest'],

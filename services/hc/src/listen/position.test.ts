@@ -64,7 +64,7 @@ test('an incomplete last line after a kill is ignored, and does not damage the n
 test('a damaged file is not read as an empty file', async () => {
   (await open()).position.close();
   writeFileSync(path, `${readFileSync(path, 'utf8')}nonsense\n{"id":"b"}\n`);
-  await expect(open()).rejects.toThrow(/is damaged in line 3\. Say where to begin: --from/);
+  await expect(open()).rejects.toThrow(/is damaged in line 3\. Choose a start: --from/);
   writeFileSync(path, '');
   await expect(open()).rejects.toThrow(/is damaged/);
   const again = await open(true);
@@ -100,6 +100,6 @@ test('a folder without write access is reported with the next step', async () =>
   path = join(folder, 'file/listen/a.jsonl');
   writeFileSync(join(folder, 'file'), '');
   await expect(open()).rejects.toThrow(
-    /^The position in the feed cannot be stored in .*a\.jsonl: ENOTDIR.* XDG_STATE_HOME names another folder\.$/,
+    /^The position in the feed cannot be stored in .*a\.jsonl: ENOTDIR.*\. Set XDG_STATE_HOME to use another folder\.$/,
   );
 });

@@ -15,7 +15,7 @@ export const attemptReasons = {
   time_out: 'No complete answer arrived in time.',
   malformed: 'The endpoint sent an answer that is not valid HTTP.',
   answer_too_large: 'The answer is too large.',
-  proxy: 'The platform’s egress proxy could not reach the endpoint.',
+  proxy: 'The platform’s proxy could not reach the endpoint.',
   other: 'The request failed.',
 } as const;
 

@@ -100,7 +100,7 @@ async function check(): Promise<void> {
   const results = await Promise.allSettled(running.map((one) => one.check()));
   const errors = results.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
   if (errors.some((error) => error.includes('killed'))) running = [start()];
-  expect(errors.filter((error) => !/killed|away/.test(error))).toEqual([]);
+  expect(errors.filter((error) => !/killed|unavailable/.test(error))).toEqual([]);
 }
 async function fail(forMs: number): Promise<void> {
   for (let passedMs = 0; passedMs < forMs; passedMs += stepMs) {
