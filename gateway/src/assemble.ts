@@ -5,7 +5,7 @@ import { egressProxyOf } from '@headset-cloud/kit/outbound/egress-config.ts';
 import { createFetch } from '@headset-cloud/kit/outbound/fetch.ts';
 import { repeat } from '@headset-cloud/kit/repeat.ts';
 import type { Channel } from '@headset-cloud/kit/rpc/types.ts';
-import type { ServiceName } from '@headset-cloud/kit/service.ts';
+import type { ServiceName } from '@headset-cloud/kit/service-names.ts';
 import { Gauge, type Registry } from 'prom-client';
 import { buildGateway } from './app.ts';
 import { createGatewayClients } from './clients.ts';

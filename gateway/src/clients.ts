@@ -1,5 +1,5 @@
 import { type Channel, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
-import type { ServiceName } from '@headset-cloud/kit/service.ts';
+import type { ServiceName } from '@headset-cloud/kit/service-names.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';
 import { CommunicationService } from '@headset-cloud/proto/communication/v1/service_pb.ts';
 import { ConnectivityService } from '@headset-cloud/proto/connectivity/v1/service_pb.ts';

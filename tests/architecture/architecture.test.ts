@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { serviceNames } from '@headset-cloud/kit/service.ts';
+import { serviceNames } from '@headset-cloud/kit/service-names.ts';
 import { type Import, importsOf, inCircles, root, sources } from './imports.ts';
 
 const services: readonly string[] = serviceNames;

@@ -1,4 +1,4 @@
-import { serviceNames } from '@headset-cloud/kit/service.ts';
+import { serviceNames } from '@headset-cloud/kit/service-names.ts';
 import { SignedUrlsService } from '@headset-cloud/proto/notifier/v1/service_pb.ts';
 import { actualCallers, edges, methodsOfProtos, namedCallers, sourcesOfComponents } from './callers.ts';
 

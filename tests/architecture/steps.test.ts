@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lettersCollection } from '@headset-cloud/kit/dead-letters/documents.ts';
 import { stepProblems } from '@headset-cloud/kit/schema/additive.ts';
-import { serviceNames } from '@headset-cloud/kit/service.ts';
+import { serviceNames } from '@headset-cloud/kit/service-names.ts';
 import { allSteps } from '@headset-cloud/prepare/all-steps.ts';
 import { stepsOfRelease, stepsOfToday } from './breaking/steps.ts';
 import { root, sources } from './imports.ts';

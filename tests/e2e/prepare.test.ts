@@ -10,7 +10,7 @@ import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/pr
 import { type Stack, startStack } from '@headset-cloud/demo/stack/stack.ts';
 import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { type StepsDocument, stepsCollection } from '@headset-cloud/kit/schema/runner.ts';
-import { databaseOf, serviceNames } from '@headset-cloud/kit/service.ts';
+import { databaseOf, serviceNames } from '@headset-cloud/kit/service-names.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { allSteps } from '@headset-cloud/prepare/all-steps.ts';
 import { Kafka, logLevel } from 'kafkajs';

@@ -8,7 +8,7 @@ import { freePorts } from '@headset-cloud/demo/stack/ports.ts';
 import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/process.ts';
 import { GrpcChannel } from '@headset-cloud/kit/rpc/grpc.ts';
 import { createClient } from '@headset-cloud/kit/rpc/types.ts';
-import { serviceNames } from '@headset-cloud/kit/service.ts';
+import { serviceNames } from '@headset-cloud/kit/service-names.ts';
 import { expiredCertificate } from '@headset-cloud/kit/testing/certificate.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { BillingService } from '@headset-cloud/proto/billing/v1/service_pb.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { platformVersion } from '@headset-cloud/kit/build-info.ts';
-import { ago } from '@headset-cloud/kit/testing/fakes.ts';
+import { ago } from '@headset-cloud/kit/testing/ago.ts';
 import { type Listener, openListener, thumbprint } from './testing/listener.ts';
 import { run } from './testing/run.ts';
 

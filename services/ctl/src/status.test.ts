@@ -107,9 +107,7 @@ describe('status', () => {
     listener = await openListener({ notReady: ['MongoDB'] });
     expect((await ctl('status')).code).toBe(1);
     expect((await ctl('status --nonsense')).code).toBe(2);
-    expect((await ctl('--help')).out).toMatch(
-      /status ends with 1 if a process is not ready,.*\n? *.*3 or 4/,
-    );
+    expect((await ctl('--help')).out).toMatch(/status ends with 1 if a process is not ready,.*\n? *.*3 or 4/);
   });
 
   test('needs the admin token, like all calls', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { signatureHeaders } from '@headset-cloud/kit/outbound/signing.ts';
-import { ago } from '@headset-cloud/kit/testing/fakes.ts';
+import { ago } from '@headset-cloud/kit/testing/ago.ts';
 import { type Cloud, type Given, openCloud } from './testing/cloud.ts';
 import { run } from './testing/run.ts';
 
@@ -411,10 +411,7 @@ describe('verify', () => {
   test('detects another key with the body from the cloud', async () => {
     await answering(settings);
     const { code, err, out } = await run(['--json', 'verify', stored('another')], cloud.env);
-    expect([code, err]).toEqual([
-      1,
-      expect.stringMatching(/^The body is unchanged, so the key differs/),
-    ]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^The body is unchanged, so the key differs/)]);
     expect(JSON.parse(out)).toMatchObject({
       webhookId: 'n-1',
       signatures: [{ isRight: false }, { isRight: false }],

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecretFile } from './cli/secret-file.ts';
-import { sealingConfig } from './common-config.ts';
+import { sealingConfig } from './sealing-config.ts';
 import { ConfigError } from './config.ts';
 
 /**

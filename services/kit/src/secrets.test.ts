@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
-import { sealingConfig } from './common-config.ts';
+import { sealingConfig } from './sealing-config.ts';
 import { readConfig } from './config.ts';
 import { createSecretBox, keyIdOf, namedKey, secretKeysOf } from './secrets.ts';
 

@@ -8,26 +8,9 @@ import type { Logger } from './logger.ts';
 import type { Channel, RpcBinding } from './rpc/types.ts';
 import type { SealedPlace } from './sealed/places.ts';
 import type { SecretBox } from './secrets.ts';
+import type { ServiceName } from './service-names.ts';
 import type { Starting } from './start-up.ts';
 import type { Store } from './store/types.ts';
-
-/** The platform's services; the names stand in logs, metrics, databases and addresses. */
-export const serviceNames = [
-  'devices',
-  'transactions',
-  'updates',
-  'connectivity',
-  'communication',
-  'billing',
-  'device-link',
-  'notifier',
-] as const;
-export type ServiceName = (typeof serviceNames)[number];
-
-/** The name of a service's database, without the prefix of the platform. */
-export function databaseOf(service: ServiceName): string {
-  return service.replace('-', '_');
-}
 
 /** Dependencies that the host provides to a service, independent of the stack. */
 export interface ServiceContext {

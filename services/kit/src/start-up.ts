@@ -1,6 +1,6 @@
 import { systemTime, type Time, type Timer } from './clock.ts';
+import { errorText } from './error-text.ts';
 import { DomainError, isTransient } from './errors.ts';
-import { errorText } from './eventlog/events.ts';
 import type { Logger } from './logger.ts';
 
 /** Thrown by every wait if the process stops before its start is complete. */

@@ -130,7 +130,10 @@ test.each(['deviceEvent', 'soraEvent', 'remoteSupportEvent', ''])(
 test('while devices is unavailable the call fails with unavailable and reaches no integrator', async () => {
   world.destinations.set('a-1', 'away');
   const notifier = await world.start();
-  expect(await failure(ask(notifier))).toMatchObject({ code: 'unavailable', message: 'devices is unavailable' });
+  expect(await failure(ask(notifier))).toMatchObject({
+    code: 'unavailable',
+    message: 'devices is unavailable',
+  });
 });
 
 describe('an invalid answer', () => {

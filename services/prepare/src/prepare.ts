@@ -10,7 +10,7 @@ import { untilSignal } from '@headset-cloud/kit/lifecycle.ts';
 import { createLogger } from '@headset-cloud/kit/logger.ts';
 import { createStepRunner } from '@headset-cloud/kit/schema/runner.ts';
 import type { ServiceSteps } from '@headset-cloud/kit/schema/steps.ts';
-import { databaseOf } from '@headset-cloud/kit/service.ts';
+import { databaseOf } from '@headset-cloud/kit/service-names.ts';
 import { createStartUp, StartStoppedError } from '@headset-cloud/kit/start-up.ts';
 import { openMongo } from '@headset-cloud/kit/store/mongo.ts';
 import { allSteps } from './all-steps.ts';

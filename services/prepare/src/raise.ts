@@ -6,7 +6,7 @@ import { ConfigError, readConfig } from '@headset-cloud/kit/config.ts';
 import { leaveLostLog } from '@headset-cloud/kit/dead-letters/lost-log.ts';
 import { createLogger, type Logger } from '@headset-cloud/kit/logger.ts';
 import type { RaiseReport, Raising } from '@headset-cloud/kit/raised.ts';
-import { databaseOf, type ServiceName } from '@headset-cloud/kit/service.ts';
+import { databaseOf, type ServiceName } from '@headset-cloud/kit/service-names.ts';
 import { openMongo } from '@headset-cloud/kit/store/mongo.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 import { raiseNotifier } from '@headset-cloud/notifier/store/raise.ts';

@@ -4,7 +4,7 @@ import { createEmbeddedStore } from '@headset-cloud/embedded/store.ts';
 import type { EventLog } from '@headset-cloud/kit/eventlog/types.ts';
 import type { Component } from '@headset-cloud/kit/lifecycle.ts';
 import type { Logger } from '@headset-cloud/kit/logger.ts';
-import { databaseOf, type ServiceName } from '@headset-cloud/kit/service.ts';
+import { databaseOf, type ServiceName } from '@headset-cloud/kit/service-names.ts';
 import { openSharedStores } from '@headset-cloud/kit/shared-stores.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
 

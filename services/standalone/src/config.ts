@@ -1,4 +1,5 @@
-import { commonConfig, distributedConfig, sealingConfig } from '@headset-cloud/kit/common-config.ts';
+import { commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
+import { sealingConfig } from '@headset-cloud/kit/sealing-config.ts';
 import { address, type ConfigOf, text } from '@headset-cloud/kit/config.ts';
 
 const { SECRET_KEY, SECRET_KEY_OTHERS } = sealingConfig;

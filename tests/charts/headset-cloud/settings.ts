@@ -4,12 +4,8 @@ import { connectivityConfig } from '@headset-cloud/connectivity/config.ts';
 import { deviceLinkConfig } from '@headset-cloud/device-link/config.ts';
 import { devicesConfig } from '@headset-cloud/devices/config.ts';
 import { gatewayConfig } from '@headset-cloud/gateway/config.ts';
-import {
-  addressConfig,
-  commonConfig,
-  distributedConfig,
-  sealingConfig,
-} from '@headset-cloud/kit/common-config.ts';
+import { addressConfig, commonConfig, distributedConfig } from '@headset-cloud/kit/common-config.ts';
+import { sealingConfig } from '@headset-cloud/kit/sealing-config.ts';
 import type { ConfigKey, ConfigSpec } from '@headset-cloud/kit/config.ts';
 import { kafkaSecurityConfig } from '@headset-cloud/kit/eventlog/kafka-security.ts';
 import { rpcSecurityConfig } from '@headset-cloud/kit/rpc/security.ts';

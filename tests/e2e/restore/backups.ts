@@ -4,7 +4,7 @@ import { type ManagedProcess, manageProcess } from '@headset-cloud/demo/stack/pr
 import type { Stack } from '@headset-cloud/demo/stack/stack.ts';
 import { kafkaNames } from '@headset-cloud/kit/eventlog/kafka-names.ts';
 import { deadLetterTopic, topics } from '@headset-cloud/kit/eventlog/types.ts';
-import { databaseOf, type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
+import { databaseOf, type ServiceName, serviceNames } from '@headset-cloud/kit/service-names.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import { type Document, MongoClient } from 'mongodb';
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ago } from '@headset-cloud/kit/testing/fakes.ts';
+import { ago } from '@headset-cloud/kit/testing/ago.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { UrlRefusal } from '@headset-cloud/proto/device_link/v1/device_link_pb.ts';
 import { apply } from './actions.ts';

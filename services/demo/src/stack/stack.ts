@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeSecretFile } from '@headset-cloud/kit/cli/secret-file.ts';
 import { ownSecretKey } from '@headset-cloud/kit/own-secret-key.ts';
-import { type ServiceName, serviceNames } from '@headset-cloud/kit/service.ts';
+import { type ServiceName, serviceNames } from '@headset-cloud/kit/service-names.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { request } from 'undici';
 import type { AdminAddresses } from '../provision.ts';

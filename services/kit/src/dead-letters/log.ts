@@ -1,8 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { OwedRecord } from '../audit/record.ts';
 import { type Clock, systemClock } from '../clock.ts';
+import { errorText } from '../error-text.ts';
 import { DomainError } from '../errors.ts';
-import { errorText } from '../eventlog/events.ts';
 import type { EventLog } from '../eventlog/types.ts';
 import type { Logger } from '../logger.ts';
 import { setOrLeaveOut } from '../set-or-leave-out.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { errorText } from '../error-text.ts';
 import { DomainError, isTransient } from '../errors.ts';
-import { errorText } from '../eventlog/events.ts';
 import { handleAndStore } from '../eventlog/settling.ts';
 import { NewerVersionError, PoisonEventError, type Subscription } from '../eventlog/types.ts';
 import type { Logger } from '../logger.ts';

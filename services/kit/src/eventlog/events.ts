@@ -1,12 +1,9 @@
-import { cut } from '../characters.ts';
+import { errorText } from '../error-text.ts';
 import { DomainError } from '../errors.ts';
 import type { LogEvent, OutgoingEvent } from './types.ts';
 
 /** Maximum bytes of one event's key and value together; both adapters reject larger events. */
 export const maxEventBytes = 2 * 1024 * 1024;
-
-/** Maximum characters of an error's text in a dead letter. */
-const maxErrorCharacters = 1000;
 
 /** Throws DomainError('body_too_large') when an event can never be stored. */
 export function checkEvents(topic: string, events: readonly OutgoingEvent[]): void {
@@ -15,12 +12,6 @@ export function checkEvents(topic: string, events: readonly OutgoingEvent[]): vo
       throw new DomainError('body_too_large', `An event for ${topic} is larger than ${maxEventBytes} bytes.`);
     }
   }
-}
-
-/** An error as it is kept beside an event. */
-export function errorText(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return cut(text, maxErrorCharacters);
 }
 
 /** The event for the topic's dead letters: the same key, value and headers, and the reason. */

@@ -1,6 +1,6 @@
 import { type DescMethod, getOption } from '@bufbuild/protobuf';
 import { type Component, ComponentSchema, callers } from '@headset-cloud/proto/common/v1/callers_pb.ts';
-import type { ServiceName } from '../service.ts';
+import type { ServiceName } from '../service-names.ts';
 
 /** A component that has an identity: a service, or the gateway. */
 export type Peer = ServiceName | 'gateway';

@@ -1,4 +1,4 @@
-import type { ServiceName } from '../service.ts';
+import type { ServiceName } from '../service-names.ts';
 import type { IndexDescription } from '../store/operations.ts';
 
 /**

@@ -8,10 +8,10 @@ import { readConfig } from '@headset-cloud/kit/config.ts';
 import { DomainError } from '@headset-cloud/kit/errors.ts';
 import { type EventLog, topics } from '@headset-cloud/kit/eventlog/types.ts';
 import { LocalChannel } from '@headset-cloud/kit/rpc/local.ts';
+import { bindSome } from '@headset-cloud/kit/rpc/testing/bind-some.ts';
 import { bind, type Client, createClient } from '@headset-cloud/kit/rpc/types.ts';
 import type { Service } from '@headset-cloud/kit/service.ts';
 import type { Store } from '@headset-cloud/kit/store/types.ts';
-import { bindSome } from '@headset-cloud/kit/testing/fakes.ts';
 import { waitFor } from '@headset-cloud/kit/testing/wait.ts';
 import { DeliveryService } from '@headset-cloud/proto/device_link/v1/delivery_pb.ts';
 import type {

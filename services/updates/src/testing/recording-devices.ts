@@ -1,6 +1,6 @@
 import { DomainError } from '@headset-cloud/kit/errors.ts';
+import { bindSome } from '@headset-cloud/kit/rpc/testing/bind-some.ts';
 import type { RpcBinding } from '@headset-cloud/kit/rpc/types.ts';
-import { bindSome } from '@headset-cloud/kit/testing/fakes.ts';
 import {
   ApplicationsService,
   DevicesService,
